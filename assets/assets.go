@@ -1,6 +1,7 @@
 // Package assets contains the files that pages load: style sheets, scripts, the icon. It embeds
-// them and serves them under names with a hash of their content. So browsers may cache them
-// forever, and instances of two versions can run side by side. It knows nothing about pages.
+// them and serves them under names that contain a hash of their content. So browsers may cache them
+// forever, and instances of two versions can run side by side. The package knows nothing about
+// pages.
 package assets
 
 import (
@@ -47,7 +48,7 @@ var builtIn = sync.OnceValue(func() catalogue {
 	}
 	c, err := read(static)
 	if err != nil {
-		panic(err) // an embedded file that cannot be read is a broken program
+		panic(err) // embedded files are always readable
 	}
 	return c
 })

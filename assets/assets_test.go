@@ -104,7 +104,7 @@ func TestHandlerFromDisk(t *testing.T) {
 		}
 	}
 	if status, _, _ := get(t, h, assets.URL("icon.svg")); status != http.StatusNotFound {
-		t.Errorf("a file that is not on disk: got %d, want 404", status)
+		t.Errorf("a missing file: got %d, want 404", status)
 	}
 }
 

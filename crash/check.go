@@ -4,7 +4,7 @@ package crash
 type Difference struct {
 	Count     string // name of the count: "reports of a problem by day"
 	Of        string // what it counts, for people: "9f3ac1… 2026-11-20 Ubuntu 24.04 1.0-1 amd64"
-	Kept      string // the stored value; empty: none
+	Stored    string // the stored value, or empty if there is none
 	Recounted string // the recounted value; empty: none
 }
 

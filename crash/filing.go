@@ -36,7 +36,7 @@ type FilingResult struct {
 	Problem string        // as in Filing
 	Reason  string
 	Answer  TrackerAnswer
-	Rest    time.Duration // after sending: pause before the next filing in the queue is sent
+	Pause   time.Duration // after sending: pause before the next filing in the queue is sent
 }
 
 // TrackerAnswer is what the ledger stores about one call to the tracker.
@@ -44,7 +44,7 @@ type TrackerAnswer struct {
 	Outcome   string // one word for the outcome: "created", "refused", "unknown"
 	Status    int    // HTTP status; 0: no answer
 	RequestID string // the tracker's id of an error, to quote to its administrators
-	Words     string // message of the tracker or the network, cleaned and truncated
+	Message   string // message of the tracker or the network, cleaned and truncated
 }
 
 // FilingTotals counts filings, for monitoring.

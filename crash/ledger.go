@@ -40,7 +40,7 @@ type LedgerLine struct {
 	Outcome   string        // of a call; see TrackerAnswer
 	Status    int           // HTTP status; 0: no answer
 	RequestID string        // the tracker's id of an error
-	Words     string        // message of the tracker, or a person's reason
+	Text      string        // message of the tracker, or a person's reason
 	Bug       int64         // number of the bug that the line is about; 0: none
 	Took      time.Duration // of a call that has ended
 }

@@ -12,10 +12,64 @@ import (
 const maxNamedReleases = 3
 
 // Text describes the status in a sentence or two, such as "Fixed in sid; still open in 24.04 (11
-// reports this week)".
+// reports this week).".
 func (s Status) Text() string {
+	text := s.inReleases(true)
+	if text != "" {
+		text += "."
+	}
+	return strings.TrimSpace(s.Note + " " + text)
+}
+
+// Headline describes the status in a few words, without numbers of reports: "Fixed in sid; still
+// open in 24.04". If the status names no release, it is the note.
+func (s Status) Headline() string {
+	if text := s.inReleases(false); text != "" {
+		return text
+	}
+	return strings.TrimSuffix(s.Note, ".")
+}
+
+// Detail returns the sentences that supplement Headline. For a problem without a bug, they say so,
+// and whether newer versions are free of the problem.
+func (s Status) Detail() string {
+	var parts []string
+	if s.Note != "" && s.inReleases(false) != "" {
+		parts = append(parts, s.Note)
+	}
+	switch s.Word {
+	case StateNameless, StateGone, StateNew, StateUnfiled:
+		parts = append(parts, "No bug filed.")
+		if newer := s.newerVersions(); newer != "" {
+			parts = append(parts, newer)
+		}
+	default:
+	}
+	return strings.Join(parts, " ")
+}
+
+// newerVersions says whether versions without the problem are in use that are newer than those with
+// it.
+func (s Status) newerVersions() string {
+	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	newer := PickReleases(counting, func(r ReleaseStatus) bool { return r.Newer != "" })
+	switch len(newer) {
+	case 0:
+		return ""
+	case len(counting):
+		return "The newest versions in use have not shown it."
+	}
+	return "Newer versions in some releases have not shown it."
+}
+
+// inReleases describes the releases by state, such as "Fixed in sid; still open in 24.04", if
+// counts is true with their numbers of reports.
+func (s Status) inReleases(counts bool) string {
 	var parts []string
 	add := func(of []ReleaseStatus, words string, count func(ReleaseStatus) string) {
+		if !counts {
+			count = func(ReleaseStatus) string { return "" }
+		}
 		if len(of) > 0 {
 			parts = append(parts, words+" "+listReleases(of, count))
 		}
@@ -45,10 +99,10 @@ func (s Status) Text() string {
 	}
 	add(is(StateOpen), open, week)
 	text := strings.Join(parts, "; ")
-	if text != "" {
-		text = strings.ToUpper(text[:1]) + text[1:] + "."
+	if text == "" {
+		return ""
 	}
-	return strings.TrimSpace(s.Note + " " + text)
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 func trackerWords(of []ReleaseStatus) []string {

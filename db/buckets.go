@@ -12,33 +12,44 @@ import (
 	"mishap/crash"
 )
 
-// A crash.Bucket is made of each row of buckets as b. Reports, bugs and filings are those of all
-// buckets that were merged into it, so the row should not itself be merged into another.
+// These fragments of SQL read a crash.Bucket from each row of buckets, which is called b. Reports,
+// bugs and filings are those of all buckets merged into b. So b must not itself be merged into
+// another bucket.
 const (
-	// BucketColumns are the columns that ScanBucket reads. Of several bugs they have the first by
-	// BugOrder, of several filings the one that may still become a bug.
+	// BucketColumns are the columns that ScanBucket reads. If a problem has several bugs, they hold
+	// the first one in BugOrder. If it has several filings, they hold the one that is most likely to
+	// become a bug.
 	BucketColumns = `
-		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.name, b.executable, b.package, b.source_package,
+		b.id, b.signature, b.rule, b.provisional, b.problem_type, b.title, b.name, b.executable,
+		b.package, b.source_package,
 		w.members, w.reports, w.systems,
 		o.seen, coalesce(o.version, ''), coalesce(o.release, ''), n.seen, coalesce(n.version, ''), coalesce(n.release, ''),
 		coalesce((w.first_version).version, ''), coalesce((w.first_version).release, ''),
 		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
 		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
 		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url,
-		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''), coalesce(f.target, ''),
+		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''),
+		coalesce(f.target, ''),
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
 		coalesce(f.reason, ''), coalesce(f.attempts, 0),
 		f.created, f.updated, f.not_before`
-	// BucketJoins joins the tables of BucketColumns.
+	// BucketJoins joins the tables that BucketColumns needs.
 	BucketJoins = `
 		cross join lateral (
 			select count(*) as members, sum(m.reports)::bigint as reports,
 				case when count(*) = 1 then max(m.systems)
-					else (select count(distinct system) from bucket_systems where bucket_id in (select id from buckets where head = b.id)) end as systems,
-				(array_agg(m.first_version order by m.first_version) filter (where m.first_version is not null))[1] as first_version,
-				(array_agg(m.last_version order by m.last_version desc) filter (where m.last_version is not null))[1] as last_version,
-				(array_agg(m.first_release order by m.first_release) filter (where m.first_release is not null))[1] as first_release,
-				(array_agg(m.last_release order by m.last_release desc) filter (where m.last_release is not null))[1] as last_release
+				else (
+					select count(distinct system) from bucket_systems
+					where bucket_id in (select id from buckets where head = b.id)
+				) end as systems,
+				(array_agg(m.first_version order by m.first_version)
+					filter (where m.first_version is not null))[1] as first_version,
+				(array_agg(m.last_version order by m.last_version desc)
+					filter (where m.last_version is not null))[1] as last_version,
+				(array_agg(m.first_release order by m.first_release)
+					filter (where m.first_release is not null))[1] as first_release,
+				(array_agg(m.last_release order by m.last_release desc)
+					filter (where m.last_release is not null))[1] as last_release
 			from buckets as m where m.head = b.id
 		) as w
 		left join lateral (
@@ -62,16 +73,16 @@ const (
 				bucket_id = b.id desc, updated desc, id desc limit 1
 		) as f on true`
 
-	// Members are all buckets of the problem that @bucket is part of.
+	// Members selects the ids of all buckets of the problem that the bucket @bucket belongs to.
 	Members = `(select id from buckets where head = (select head from buckets where id = @bucket))`
 )
 
 const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoins +
 	` where b.id = (select head from buckets where id = @id)`
 
-// Bucket returns the problem that the bucket with this id is part of: the bucket itself, or the one that it was merged into,
-// which then has another id; with all that was merged into it. It has its bug and where the filing of one stands (all but the text and the tags that
-// are sent). It returns NotFound when there is none.
+// Bucket returns the problem that a bucket belongs to: the bucket itself, or the one it was merged
+// into. The result includes everything merged into it, its bug, and its filing without the text and
+// tags to be sent. It returns NotFound if there is no such bucket.
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
 	if err != nil {
@@ -87,14 +98,14 @@ func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, er
 	return b, nil
 }
 
-// ScanBucket reads BucketColumns.
+// ScanBucket scans a row of BucketColumns.
 func ScanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 	var b crash.Bucket
 	err := ScanBucketAnd(row, &b)
 	return b, err
 }
 
-// ScanBucketAnd reads BucketColumns into b and the columns that follow them into more.
+// ScanBucketAnd scans a row of BucketColumns into b, and the columns after them into more.
 func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug BugScan
 	columns := []any{
@@ -125,9 +136,9 @@ const sqlBucketVersions = `
 	group by version, release, version_key
 	order by version_key desc nulls last, version, release`
 
-// BucketVersions returns how often the problem that a bucket is part of was seen by version and release: the newest version
-// by dpkg's order first, versions that it cannot order last, the releases of one version in their order. Unknown buckets have
-// none.
+// BucketVersions returns how many reports a bucket's problem has for each version and release. It
+// sorts by version, newest first, in dpkg's order; versions that dpkg rejects come last. Releases
+// of the same version are sorted by age. The result is empty for an unknown bucket.
 func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
@@ -143,8 +154,7 @@ func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.
 			to++
 		}
 		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int {
-			return CompareReleases(a.Release,
-				b.Release)
+			return CompareReleases(a.Release, b.Release)
 		})
 		from = to
 	}
@@ -156,8 +166,9 @@ const sqlBucketDays = `
 	where bucket_id in ` + Members + ` and day between @since and @until
 	group by day, release order by day`
 
-// BucketDays returns how often the problem that a bucket is part of was seen on each UTC day from since to until, both
-// included, by release: earliest day first, the releases of a day in their order. Days without a report are left out.
+// BucketDays returns how many reports a bucket's problem has for each UTC day and release, from
+// since to until inclusive. It sorts by day, then by the age of the release. Days without reports
+// are omitted.
 func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"bucket": id[:], "since": since, "until": until})
 	if err != nil {
@@ -180,8 +191,9 @@ const sqlBucketArchitectures = `
 	select architecture, sum(reports)::bigint, sum(proposed)::bigint from bucket_days where bucket_id in ` + Members + `
 	group by architecture order by 2 desc, architecture limit 20`
 
-// BucketArchitectures returns how often the problem that a bucket is part of was seen by architecture, the most first, and
-// how many of all its reports came from the proposed pocket. What is returned is not to be changed.
+// BucketArchitectures returns how many reports a bucket's problem has for each architecture, most
+// frequent first. It also returns how many of them came from the proposed pocket. The caller must
+// not modify the result, which is cached.
 func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64,
 	err error) {
 	all, err := CachedCounts(ctx, s, id, func(ctx context.Context) (a architectures, err error) {
@@ -191,7 +203,7 @@ func (s *Store) BucketArchitectures(ctx context.Context, id crash.BucketID) (cou
 	return all.counts, all.proposed, Classify(err)
 }
 
-// architectures is how often a problem was seen by architecture.
+// architectures holds the results of BucketArchitectures.
 type architectures struct {
 	counts   []crash.NameCount
 	proposed int64

@@ -117,12 +117,12 @@ func TestLinkingAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A filing that waits ends with a bug that is linked by hand, so that none is filed besides.
+// Linking a bug by hand ends a waiting filing, so that no second bug is filed.
 func TestLinkEndsAnOpenFiling(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := fill(t, s)["alpha"]
-	filing, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
+	filing, _, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)

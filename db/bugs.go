@@ -13,7 +13,7 @@ import (
 
 const (
 	sqlInsertBug = `insert into bugs (number, title, url) values (@number, @title, @url) on conflict (number) do nothing`
-	// SQLWatchBug has a bug read from the tracker, unless it is already.
+	// SQLWatchBug schedules a bug to be read from the tracker, unless it is scheduled already.
 	SQLWatchBug = `
 		insert into bug_states (number, next_read) values (@number, now()) on conflict (number) do nothing`
 	sqlInsertLink = `
@@ -21,7 +21,7 @@ const (
 		on conflict (bucket_id, bug_number) do nothing`
 )
 
-// AddBugLink gives a bucket a bug. One that it has already stays as it is.
+// AddBugLink links a bug to a bucket. It does nothing if they are linked already.
 func (s *Handle) AddBugLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
 	args := pgx.NamedArgs{
 		"number": bug.Number, "title": bug.Title, "url": bug.URL,
@@ -39,7 +39,7 @@ func (s *Handle) AddBugLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketI
 	return nil
 }
 
-// StoredState is a row of bug_states as the database writes it as JSON.
+// StoredState is a row of bug_states, as PostgreSQL converts it to JSON.
 type StoredState struct {
 	Number          int64           `json:"number"`
 	InformationType string          `json:"information_type"`
@@ -54,7 +54,7 @@ type StoredState struct {
 	Failure         string          `json:"failure"`
 }
 
-// State converts a row, or nil for a bug about which nothing is known.
+// State converts a row to a BugState. A nil row gives a state with only the number and the title.
 func (s *StoredState) State(number int64, title string) crash.BugState {
 	if s == nil {
 		return crash.BugState{BugReading: crash.BugReading{Number: number, Title: title}}
@@ -68,24 +68,24 @@ func (s *StoredState) State(number int64, title string) crash.BugState {
 	}
 }
 
-// A crash.Bug is made of each row of bucket_bugs as l.
+// These fragments of SQL read a crash.Bug from each row of bucket_bugs, which is called l.
 const (
 	// BugColumns are the columns that BugScan reads.
 	BugColumns = `
 		g.number, g.title, g.url, l.how, l.person, l.at, to_jsonb(st), to_jsonb(m),
 		coalesce(mg.title, ''), coalesce(mg.url, '')`
-	// BugJoins joins the tables of BugColumns.
+	// BugJoins joins the tables that BugColumns needs.
 	BugJoins = `
 		join bugs as g on g.number = l.bug_number
 		left join bug_states as st on st.number = l.bug_number
 		left join bug_states as m on m.number = st.duplicate_of
 		left join bugs as mg on mg.number = st.duplicate_of`
-	// BugOrder sorts the bugs of a problem: open ones before closed ones, then those linked last.
-	// Lists show the first.
+	// BugOrder sorts the bugs of a problem: open ones before closed ones, then the most recently
+	// linked first. Lists show only the first.
 	BugOrder = `coalesce(m.closed, st.closed, false), l.at desc, l.bug_number desc`
 )
 
-// BugScan reads BugColumns, which may all be null.
+// BugScan scans BugColumns, even if all of them are null.
 type BugScan struct {
 	number                  *int64
 	title, url, how, person *string
@@ -94,14 +94,14 @@ type BugScan struct {
 	masterTitle, masterURL  *string
 }
 
-// Columns returns the targets for a scan of BugColumns.
+// Columns returns the scan targets for BugColumns.
 func (b *BugScan) Columns() []any {
 	return []any{
 		&b.number, &b.title, &b.url, &b.how, &b.person, OrZero(&b.at), &b.state, &b.master, &b.masterTitle, &b.masterURL,
 	}
 }
 
-// Bug returns the bug that was read; it is empty if there was none.
+// Bug returns the bug that was scanned, or an empty one if the columns were null.
 func (b *BugScan) Bug() crash.Bug {
 	if b.number == nil {
 		return crash.Bug{}
@@ -119,9 +119,9 @@ const sqlSettleByLink = `
 	update filings set state = 'filed', bug_number = @number, unit = null, problem = '', reason = '', updated = now()
 	where bucket_id in ` + Members + ` and state = 'queued'`
 
-// SettleByLink ends a queued filing whose problem was linked to a bug by hand, so that no second bug
-// is filed. A filing that is being sent continues. One with an unknown outcome is still searched for:
-// a bug that it has filed counts as well, and if there is none, nothing more is sent.
+// SettleByLink ends the queued filing of a problem that someone has linked to a bug, so that no
+// second bug is filed. It does not stop a filing that is being sent. It leaves a filing with an
+// unknown outcome to the search: the search adds any bug it finds, and then nothing more is sent.
 func (s *Handle) SettleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
 	if _, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}); err != nil {
 		return fmt.Errorf("end the filing of %s: %w", bucket, err)
@@ -134,8 +134,9 @@ const sqlBugTemplate = `
 	where package in ('', @package) and problem_type in ('', @type)
 	order by package = '', problem_type = '' limit 1`
 
-// BugTemplate returns the template for bugs of a source package and a problem type: that for both, else that for the
-// package, the type, or all. Its body is empty when there is none.
+// BugTemplate returns the template for bugs of a source package and a problem type. It prefers a
+// template for both, then one for the package, one for the type, and the general one. The body is
+// empty if there is none.
 func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
 	rows, err := s.Pool.Query(ctx, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestCachedCounts checks that the cached counts of one instance are right as soon as another one has counted more.
+// TestCachedCounts checks that an instance returns correct counts as soon as another one has
+// counted more reports.
 func TestCachedCounts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -33,7 +34,7 @@ func TestCachedCounts(t *testing.T) {
 		}
 		crashed(t, s, i, "aa", "parse:load", crash.Fields{"DistroRelease": string(release)})
 		for _, unit := range []*db.Store{s, other, s} {
-			day := today.Add(time.Duration(i) * time.Hour) // of the same UTC day, so the same question
+			day := today.Add(time.Duration(i) * time.Hour) // on the same UTC day, so the arguments are equal
 			if reports, machines := count(unit, counts.RateFilter{Since: day, Until: day}); reports != int64(i) ||
 				machines != int64(min(i, 2)) {
 				t.Errorf("round %d: got %d reports of %d machines, want %d of %d", i, reports, machines, i, min(i, 2))

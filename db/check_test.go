@@ -24,7 +24,7 @@ func checkStore(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckRe
 	return result
 }
 
-// mixture stores reports of a small world and counts them.
+// mixture stores reports with few distinct values and counts them.
 func mixture(t *testing.T, url string, reports int) *db.Store {
 	t.Helper()
 	s := dbtest.Open(t, url)
@@ -43,8 +43,8 @@ func mixture(t *testing.T, url string, reports int) *db.Store {
 	return s
 }
 
-// TestCheckSeesDamage falsifies each count by one and looks whether a check of everything, and one of a sample that holds
-// everything, say so.
+// TestCheckSeesDamage changes each count by one. It checks that a complete check, and one of a
+// sample that happens to include everything, report this.
 func TestCheckSeesDamage(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{

@@ -16,9 +16,10 @@ const (
 			join release_systems as s on s.release = m.release and s.system = m.system
 		order by s.release, s.system, s.from_day`
 	sqlDropSpans = `
-		delete from release_systems as s using unnest(@release::text[], @system::bigint[], @from::date[]) as m (release, system, from_day)
+		delete from release_systems as s
+		using unnest(@release::text[], @system::bigint[], @from::date[]) as m (release, system, from_day)
 		where s.release = m.release and s.system = m.system and s.from_day = m.from_day`
-	// A span whose end alone changes keeps its row.
+	// sqlPutSpans updates the row of a span if only its end has changed.
 	sqlPutSpans = `
 		insert into release_systems as s (release, system, from_day, until_day)
 		select * from unnest(@release::text[], @system::bigint[], @from::date[], @until::date[])
@@ -29,17 +30,17 @@ const (
 		on conflict (release, day) do update set change = a.change + excluded.change`
 )
 
-// activeDays is how many days a machine counts as active from a day on which it sent a report, including that day: the
-// 90 days of the existing service's "users".
+// activeDays is the number of days for which a machine counts as active, starting with the day of
+// its report. The existing service also counts a user for 90 days.
 const activeDays = 90
 
 type (
-	// machine is a machine while it has a release.
+	// machine identifies a machine during its time on one release.
 	machine struct {
 		release string
 		system  int64
 	}
-	// daySpan is a range of days on which a machine is active, including both.
+	// daySpan is a range of days on which a machine is active, inclusive at both ends.
 	daySpan struct{ from, until time.Time }
 	spanRow struct {
 		machine
@@ -51,8 +52,8 @@ type (
 	}
 )
 
-// mergeDays adds days with a report to the spans of one machine. Spans are sorted, and there is a gap of at least a day
-// between two of them, before and after.
+// mergeDays extends the spans of one machine by the days on which it sent reports. It expects and
+// returns sorted spans with at least one day between any two of them.
 func mergeDays(spans []daySpan, days []time.Time) []daySpan {
 	all := slices.Clone(spans)
 	for _, d := range days {
@@ -72,8 +73,9 @@ func mergeDays(spans []daySpan, days []time.Time) []daySpan {
 	return merged
 }
 
-// countActive adds the statements that write on which days machines are active. Most machines of a round are active
-// already, and then nothing is written. It returns the last span of the others, for the cache.
+// countActive records the days on which the machines of a round are active, and queues the
+// statements that write them. For most machines nothing changes, so nothing is written. It returns
+// the last span of each machine that changed, for the cache.
 func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch) (map[cachedMachine]cachedSpan, error) {
 	if len(c.active) == 0 {
 		return nil, nil
@@ -95,7 +97,7 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 		return nil, err
 	}
 	var drop, put []spanRow
-	changes := map[activeDay]int64{} // in the number of active machines, from that day on
+	changes := map[activeDay]int64{} // change in the number of active machines, from that day on
 	last := make(map[cachedMachine]cachedSpan, len(machines))
 	for _, m := range machines {
 		before, after := stored[m], mergeDays(stored[m], c.active[m])
@@ -139,14 +141,15 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 	return last, nil
 }
 
-// maxCachedSpans bounds the machines whose last span is cached, at some 30 bytes each.
+// maxCachedSpans is the maximum number of machines whose last span is cached, at about 30 bytes
+// each.
 const maxCachedSpans = 1 << 17
 
 type (
-	// cachedSpans holds the last span of machines as it is in the database. Spans only grow there, whichever instance
-	// writes them, so a cached one stays true.
+	// cachedSpans caches the last stored span of machines. Spans never shrink, whichever instance
+	// writes them, so a cached span never covers too much.
 	cachedSpans struct {
-		seen[cachedMachine, cachedSpan]
+		rowCache[cachedMachine, cachedSpan]
 	}
 	cachedMachine struct {
 		release unique.Handle[string]
@@ -159,9 +162,12 @@ func newCachedMachine(m machine) cachedMachine {
 	return cachedMachine{unique.Make(m.release), m.system}
 }
 
-func dayNumber(day time.Time) int32 { return int32(day.Unix() / (24 * 60 * 60)) } //nolint:gosec // in range for millions of years
+func dayNumber(day time.Time) int32 {
+	return int32(day.Unix() / (24 * 60 * 60)) //nolint:gosec // in range for millions of years
+}
 
-// covers reports whether it is certain that a report of that day changes nothing.
+// covers reports whether a cached span already covers all days on which a report of that day makes
+// the machine active.
 func (c *cachedSpans) covers(server serverID, m machine, day time.Time) bool {
 	span, ok := c.find(server, newCachedMachine(m))
 	n := dayNumber(day)

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// sqlSetRound makes the statements of a round look up rows by their keys, whatever is known of the sizes of tables. They
-	// are planned once for each connection.
+	// sqlSetRound makes the statements of a round look up rows by index, whatever the statistics say
+	// about table sizes. PostgreSQL then plans each statement once for each connection.
 	sqlSetRound = `
 		select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 			set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 	sqlWorkOf = `select id, reports from uncounted where id = any(@ids::uuid[]) order by stored, id`
-	// The limit bounds memory: a row lists up to 256 reports.
+	// sqlWorkOlderThan has a limit to bound memory: a row lists up to 256 reports.
 	sqlWorkOlderThan = `
 		select id, reports from uncounted where stored <= clock_timestamp() - @age::interval order by stored, id limit 256`
 	sqlDeleteWork     = `delete from uncounted where id = any(@ids::uuid[])`
@@ -33,8 +33,8 @@ const (
 			join reports as r on r.received = m.received and r.id = m.id`
 )
 
-// inRound runs fn in a transaction that holds the lock on counting and has the next number. Nothing else changes counts
-// meanwhile, in no instance.
+// inRound runs fn in a transaction that holds the counting lock and has the next round number.
+// While it runs, no other instance changes counts.
 func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		var at stamp
@@ -45,10 +45,10 @@ func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error)
 	})
 }
 
-// errNothing rolls back a round that found nothing to count, so that its number is not used.
+// errNothing rolls back a round that has found nothing to count, so that its number is reused.
 var errNothing = errors.New("nothing to count")
 
-// workChoice selects rows of the table uncounted.
+// workChoice is a query that selects rows of the table uncounted.
 type workChoice struct {
 	sql  string
 	args pgx.NamedArgs
@@ -60,16 +60,16 @@ func workOlderThan(age time.Duration) workChoice {
 	return workChoice{sqlWorkOlderThan, pgx.NamedArgs{"age": age}}
 }
 
-// roundResult is what a round did.
+// roundResult is the outcome of a round.
 type roundResult struct {
-	reports int // that it counted or, when it failed, tried to count
-	rest    int // that it left of the row of work that it took last
-	names   map[crash.BucketID]bool
-	spans   map[cachedMachine]cachedSpan
+	reports   int // counted, or attempted if the round failed
+	remaining int // uncounted reports left in the last work row
+	names     map[crash.BucketID]bool
+	spans     map[cachedMachine]cachedSpan
 }
 
-// countRound counts up to limit of the reports that a choice of work names, in one transaction. What it wrote of machines
-// and names is cached once that is committed.
+// countRound counts up to limit reports of the selected work rows in one transaction. After the
+// commit it caches the names and spans that it has written.
 func (s *Store) countRound(ctx context.Context, which workChoice, limit int) (r roundResult, err error) {
 	var server serverID
 	err = s.inRound(ctx, func(tx pgx.Tx, at stamp) error {
@@ -90,18 +90,19 @@ func (s *Store) countRound(ctx context.Context, which workChoice, limit int) (r 
 	return r, err
 }
 
-// countWork is a round within a transaction that holds the lock on counting. It returns errNothing when there is no work.
+// countWork runs a round in tx, which must hold the counting lock. It returns errNothing if there
+// is no work.
 func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workChoice, limit int) (r roundResult,
 	err error) {
 	var write pgx.Batch
-	ids, rest, err := takeWork(ctx, tx, &write, which, limit)
+	ids, remaining, err := takeWork(ctx, tx, &write, which, limit)
 	if err != nil {
 		return r, fmt.Errorf("take work: %w", err)
 	}
 	if len(ids) == 0 {
 		return r, errNothing
 	}
-	r.reports, r.rest = len(ids), rest
+	r.reports, r.remaining = len(ids), remaining
 	reports, err := s.readReports(ctx, tx, ids)
 	if err != nil {
 		return r, fmt.Errorf("read reports to count: %w", err)
@@ -121,16 +122,17 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 	if err := tx.SendBatch(ctx, &write).Close(); err != nil {
 		return r, fmt.Errorf("write counts: %w", err)
 	}
-	if r.names, err = s.learnNames(ctx, tx, at.server, sum.names); err != nil {
+	if r.names, err = s.insertNames(ctx, tx, at.server, sum.names); err != nil {
 		return r, err
 	}
 	return r, s.adoptProvisional(ctx, tx, at.round)
 }
 
-// takeWork returns the ids of up to limit uncounted reports, and adds the statements that take them out of the table. Rest
-// is how many reports it leaves in the last row from which it takes some.
-func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice, limit int) (ids [][16]byte, rest int,
-	err error) {
+// takeWork returns the ids of up to limit uncounted reports, and queues the statements that remove
+// them from the table uncounted. It also returns how many reports remain in the last row that it
+// has read.
+func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice, limit int) (ids [][16]byte,
+	remaining int, err error) {
 	rows, err := tx.Query(ctx, which.sql, which.args)
 	if err != nil {
 		return nil, 0, err
@@ -145,30 +147,30 @@ func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice
 		case n == len(reports):
 			whole = append(whole, id)
 		case n > 0:
-			rest = len(reports) - n
+			remaining = len(reports) - n
 			write.Queue(sqlShortenWork, pgx.NamedArgs{"id": id, "reports": reports[n:]})
 		}
 		reports = nil
 		return nil
 	})
 	write.Queue(sqlDeleteWork, pgx.NamedArgs{"ids": whole})
-	return ids, rest, err
+	return ids, remaining, err
 }
 
-// storedReport is what is counted of a stored report.
+// storedReport holds the parts of a stored report that are counted.
 type storedReport struct {
 	crash.Summary
 	id             crash.OopsID
-	counted        bool      // false: from a test machine, which describes its bucket at most
-	day            time.Time // the UTC day it counts on
-	received, seen time.Time // seen: when it counts as an occurrence of its bucket
-	system         *int64    // nil: a machine without an id
+	counted        bool      // false for a test machine, whose reports at most describe their bucket
+	day            time.Time // UTC day on which the report counts
+	received, seen time.Time // seen: time of the occurrence
+	system         *int64    // nil for a machine without an id
 	bucket         *crash.BucketID
 	rule           crash.Rule
 }
 
-// readReports reads what is counted of reports, and first moves those that a split applies to. Reports whose partition was
-// dropped are missing.
+// readReports reads the reports to count, after moving those that match a split. It omits reports
+// whose partition has been dropped.
 func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]storedReport, error) {
 	if _, err := s.placeReports(ctx, tx, ids); err != nil {
 		return nil, err
@@ -193,7 +195,8 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 	})
 }
 
-// seenAt returns the time of a crash by its own clock, if that was believed, else the time of the arrival.
+// seenAt returns the time of the crash according to the machine if the report counts on that day.
+// Otherwise the machine's clock was not trusted, and seenAt returns the time of arrival.
 func seenAt(occurred, day, received time.Time) time.Time {
 	if !occurred.IsZero() && occurred.UTC().Truncate(24*time.Hour).Equal(day) {
 		return occurred

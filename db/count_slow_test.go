@@ -13,12 +13,13 @@ import (
 	"mishap/db/dbtest"
 )
 
-// slowCounting makes each machine of a bucket take a while to count.
+// slowCounting makes counting slow for each machine of a bucket.
 const slowCounting = `
 	create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
 	create trigger slow before insert on bucket_systems for each row execute function slow()`
 
-// storeUncounted stores reports of as many machines while nothing can be counted, several in one transaction.
+// storeUncounted stores one report from each of many machines while counting is blocked. Several
+// reports share a transaction.
 func storeUncounted(t *testing.T, url string, s *db.Store, reports int) crash.Record {
 	t.Helper()
 	release := holdCounting(t, url)
@@ -36,23 +37,23 @@ func storeUncounted(t *testing.T, url string, s *db.Store, reports int) crash.Re
 	return record(t, today, "", nil)
 }
 
-// untilCounted waits until a bucket has so many counted reports.
+// untilCounted waits until a bucket has a number of counted reports.
 func untilCounted(t *testing.T, s *db.Store, rec crash.Record, reports int64) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		_ = s.WaitCounted(t.Context()) // it may take longer than that waits
+		_ = s.WaitCounted(t.Context()) // counting may take longer than WaitCounted waits
 		if b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature)); err == nil && b.Reports >= reports {
 			return
 		}
 	}
 }
 
-// TestCountingTooSlow counts in smaller rounds what takes too long in one: by the instance that stored it, and by one that
-// finds it left over.
+// TestCountingTooSlow checks that reports that are too slow to count in one round are counted in
+// smaller ones. The instance that stored them does so, or another one that finds them as orphans.
 func TestCountingTooSlow(t *testing.T) {
 	t.Parallel()
-	const reports = 100 // two seconds in one round
-	for _, who := range []string{"own", "left over"} {
+	const reports = 100 // take two seconds in one round
+	for _, who := range []string{"own", "orphans"} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
@@ -60,12 +61,12 @@ func TestCountingTooSlow(t *testing.T) {
 			if _, err := connect(t, url).Exec(t.Context(), slowCounting); err != nil {
 				t.Fatal(err)
 			}
-			s.LetRoundsTake(time.Second)
+			s.SetRoundTimeout(time.Second)
 			counting := s
-			if who == "left over" { // the instance that stored them cannot count, and does not get to do so before it closes
-				s.LetRoundsTake(time.Nanosecond)
+			if who == "orphans" {
+				s.SetRoundTimeout(time.Nanosecond) // this instance cannot count anything before it closes
 				counting = dbtest.Open(t, url)
-				counting.LetRoundsTake(time.Second)
+				counting.SetRoundTimeout(time.Second)
 			}
 			rec := storeUncounted(t, url, s, reports)
 			untilCounted(t, counting, rec, reports)
@@ -74,7 +75,7 @@ func TestCountingTooSlow(t *testing.T) {
 	}
 }
 
-// TestCountingFails shows that stored reports cannot be counted, and that they can again.
+// TestCountingFails checks that Health reports that counting fails, and that it works again.
 func TestCountingFails(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -117,7 +118,8 @@ func TestCountingFails(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestDatabaseDiskFull tells a full disk of the database from a database that is unavailable.
+// TestDatabaseDiskFull checks that a full disk of the database has another error than an
+// unavailable database.
 func TestDatabaseDiskFull(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -131,7 +133,8 @@ func TestDatabaseDiskFull(t *testing.T) {
 	}
 	rec := record(t, today, "machine", nil)
 	_, _, err := s.SaveReport(t.Context(), rec)
-	if e, ok := err.(*crash.Error); !ok || e.Kind != crash.Unavailable || e.Code != "no_space" { //nolint:errorlint // as it is
+	//nolint:errorlint // the error must not be wrapped
+	if e, ok := err.(*crash.Error); !ok || e.Kind != crash.Unavailable || e.Code != "no_space" {
 		t.Errorf("got %v, want no_space", err)
 	}
 	if got := s.Health(context.WithoutCancel(t.Context()))[1]; !strings.Contains(got.Problem, "no space left") {

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The keys of counts are those of their tables; see also cell, systemCell and dayCell.
+// The structs below are the keys of the count tables; cell, systemCell and dayCell are others.
 type (
 	releaseDay struct {
 		day                                time.Time
@@ -31,8 +31,8 @@ type (
 	}
 )
 
-// roundSum is what a round adds to the counts. The reports of a round are summed up in memory, so that the database changes
-// each row once.
+// roundSum holds what a round adds to the counts. It sums up the reports in memory first, so that
+// the round changes each row once.
 type roundSum struct {
 	buckets  map[crash.BucketID]*bucketSum
 	versions map[cell]int64
@@ -40,30 +40,30 @@ type roundSum struct {
 	days     map[dayCell]dayCount
 	packages map[packageDay]int64
 	releases map[releaseDay]int64
-	active   map[machine][]time.Time // days on which the machine may become active, each once
+	active   map[machine][]time.Time // days on which the machine may become active, without duplicates
 	inUse    map[packageVersion]versionUse
 	seen     map[bucketRelease]*crash.SeenSpan
-	names    map[crash.BucketID]crash.BucketID // the bucket with names, by provisional bucket
+	names    map[crash.BucketID]crash.BucketID // bucket with function names, by provisional bucket
 	keys     sortKeys
 	spans    *cachedSpans
-	server   serverID // of the database that spans are looked up for
+	server   serverID // database whose spans are cached
 }
 
-// versionUse says since when a version of a package is in use.
+// versionUse holds when a version of a package came into use.
 type versionUse struct {
-	arrived  time.Time // when its first report arrived
+	arrived  time.Time // arrival of its first report
 	firstDay time.Time // UTC day of its oldest report
 }
 
-// bucketSum is what a round adds to one bucket.
+// bucketSum holds what a round adds to one bucket.
 type bucketSum struct {
 	newest                 *storedReport // describes the bucket
 	reports                int64
-	lowVersion, topVersion versionSeen // without a key: none
-	lowRelease, topRelease releaseSeen // without a release: none
+	lowVersion, topVersion versionSeen // none if the key is nil
+	lowRelease, topRelease releaseSeen // none if the release is empty
 }
 
-// versionSeen and releaseSeen sort as the types of the same names in the database.
+// versionSeen and releaseSeen sort like the database types version_seen and release_seen.
 type versionSeen struct {
 	key                          []byte
 	releaseKey, version, release string
@@ -80,7 +80,7 @@ func (a releaseSeen) compare(b releaseSeen) int {
 	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.release, b.release))
 }
 
-// sortKeys caches the sort keys of versions and releases, which many reports share.
+// sortKeys caches the sort keys of versions and releases, because many reports share them.
 type sortKeys struct {
 	versions map[string][]byte
 	releases map[crash.Release]string
@@ -88,7 +88,8 @@ type sortKeys struct {
 
 func newSortKeys() sortKeys { return sortKeys{map[string][]byte{}, map[crash.Release]string{}} }
 
-// ofVersion returns nil for a version that dpkg rejects: it is counted, but is neither first nor last.
+// ofVersion returns the sort key of a version. It returns nil if dpkg rejects the version; such a
+// version is counted but is never a problem's first or last one.
 func (k sortKeys) ofVersion(version string) []byte {
 	key, ok := k.versions[version]
 	if !ok {
@@ -199,7 +200,8 @@ func (c *roundSum) addToBucket(r *storedReport) {
 	c.days[day] = n
 }
 
-// describesBetter prefers counted reports to those of test machines, then those with a title, then the one that arrived last.
+// describesBetter reports whether a describes a bucket better than b. Counted reports come before
+// those of test machines, then reports with a title, then later arrivals.
 func describesBetter(a, b *storedReport) bool {
 	if a.counted != b.counted {
 		return a.counted
@@ -210,10 +212,12 @@ func describesBetter(a, b *storedReport) bool {
 	return bytes.Compare(a.id[:], b.id[:]) > 0
 }
 
-// sqlCountSeen adds the first and the last occurrence of buckets in releases. least() and greatest() ignore a null.
+// sqlCountSeen updates the first and the last occurrence of buckets, by release. It relies on
+// least() and greatest() ignoring nulls.
 const sqlCountSeen = `
 	insert into bucket_releases as r (bucket_id, release, first_seen, last_seen, lowest_version, highest_version)
-	select bucket_id, release, row(first_seen, first_key, first_version)::occurrence, row(last_seen, last_key, last_version)::occurrence,
+	select bucket_id, release, row(first_seen, first_key, first_version)::occurrence,
+		row(last_seen, last_key, last_version)::occurrence,
 		case when lowest_key is not null then row(lowest_key, lowest_version)::package_version end,
 		case when highest_key is not null then row(highest_key, highest_version)::package_version end
 	from unnest(@bucket::bytea[], @release::text[],
@@ -227,8 +231,7 @@ const sqlCountSeen = `
 		lowest_version = least(r.lowest_version, excluded.lowest_version),
 		highest_version = greatest(r.highest_version, excluded.highest_version)`
 
-// newOccurrence returns what a report says. The time is rounded down to the microsecond, as
-// PostgreSQL stores it.
+// newOccurrence returns an occurrence. It truncates the time to microseconds, as PostgreSQL does.
 func newOccurrence(seen time.Time, version string) crash.Occurrence {
 	return crash.Occurrence{At: seen.Truncate(time.Microsecond), Version: version}
 }
@@ -246,7 +249,8 @@ func compareBucketReleases(a, b bucketRelease) int {
 	return cmp.Or(bytes.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release))
 }
 
-// seenArgs returns the columns of rows of bucket_releases, without the primary key.
+// seenArgs returns the arguments for rows of bucket_releases, except the columns of the primary
+// key.
 func seenArgs(rows []*crash.SeenSpan, keys sortKeys) pgx.NamedArgs {
 	args := pgx.NamedArgs{}
 	for name, of := range map[string]func(*crash.SeenSpan) crash.Occurrence{

@@ -10,21 +10,24 @@ import (
 )
 
 const (
-	// A machine is new to a cell when it has no row there, and new to the bucket when it has none at all. The parts of one
-	// statement all see the table as it was, and nobody else writes to it meanwhile: the round holds the lock.
+	// sqlCountMachines counts a machine as new to a cell if it has no row there, and as new to the
+	// bucket if it has no row in any cell. All parts of the statement see the same snapshot, and the
+	// counting lock excludes other writers.
 	sqlCountMachines = `
 		with input as materialized (
 			select i.*, s.known, s.visited, s.releases
 			from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 				as i (bucket_id, system, release, version, n)
 				cross join lateral (
-					select count(*) > 0 as visited, coalesce(bool_or(s.release = i.release and s.version = i.version), false) as known,
+					select count(*) > 0 as visited,
+						coalesce(bool_or(s.release = i.release and s.version = i.version), false) as known,
 						count(*) filter (where s.version = i.version) as releases
 					from bucket_systems as s where s.bucket_id = i.bucket_id and s.system = i.system
 				) as s
 		), again as (
 			update bucket_systems as s set reports = s.reports + i.n from input as i
-			where i.known and s.bucket_id = i.bucket_id and s.system = i.system and s.release = i.release and s.version = i.version
+			where i.known and s.bucket_id = i.bucket_id and s.system = i.system
+				and s.release = i.release and s.version = i.version
 		), fresh as (
 			insert into bucket_systems (bucket_id, system, release, version, reports)
 			select bucket_id, system, release, version, n from input where not known
@@ -50,8 +53,10 @@ const (
 				least(b.first_version, row(low_key, low_release_key, low_version, low_version_release)::version_seen) end,
 			last_version   = case when top_key is null then b.last_version else
 				greatest(b.last_version, row(top_key, top_release_key, top_version, top_version_release)::version_seen) end,
-			first_release  = case when low_release = '' then b.first_release else least(b.first_release, row(low_seen_key, low_release)::release_seen) end,
-			last_release   = case when top_release = '' then b.last_release else greatest(b.last_release, row(top_seen_key, top_release)::release_seen) end,
+			first_release  = case when low_release = '' then b.first_release else
+				least(b.first_release, row(low_seen_key, low_release)::release_seen) end,
+			last_release   = case when top_release = '' then b.last_release else
+				greatest(b.last_release, row(top_seen_key, top_release)::release_seen) end,
 			changed        = @round
 		from unnest(
 			@id::bytea[], @problem_type::text[], @title::text[],
@@ -66,15 +71,18 @@ const (
 		where b.id = t.id`
 	sqlCountVersions = `
 		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
-		select * from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
+		select * from unnest(
+			@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
 		on conflict (bucket_id, release, version)
 		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 	sqlCountDays = `
-		insert into bucket_days as d (bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
-		select t.*, @round from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
-			@of::text[], @n::bigint[], @proposed::bigint[]) as t
+		insert into bucket_days as d (
+			bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
+		select t.*, @round from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[],
+			@architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[]) as t
 		on conflict (bucket_id, day, release, version, architecture, package_architecture)
-		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
+		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed,
+			changed = excluded.changed`
 	sqlCountPackages = `
 		insert into report_days as d (package, day, release, version, architecture, problem_type, proposed, reports)
 		select * from unnest(@package::text[], @day::date[], @release::text[], @version::text[], @architecture::text[],
@@ -83,13 +91,15 @@ const (
 		do update set reports = d.reports + excluded.reports`
 	sqlCountReleases = `
 		insert into release_days as d (day, release, architecture, problem_type, proposed, reports)
-		select * from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[], @proposed::boolean[], @n::bigint[])
+		select * from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[],
+			@proposed::boolean[], @n::bigint[])
 		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
-	// Most versions are known, and then nothing is written.
+	// sqlAddPackageVersions writes nothing for known versions, which most are.
 	sqlAddPackageVersions = `
 		insert into package_versions as v (package, release, version, version_key, arrived, first_day)
 		select package, release, version, version_key, arrived, first_day
-		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[], @first_day::date[])
+		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[],
+				@first_day::date[])
 			as t (package, release, version, version_key, arrived, first_day)
 		where not exists (
 			select from package_versions as v
@@ -98,12 +108,13 @@ const (
 		on conflict (package, release, version) do update
 		set arrived = least(v.arrived, excluded.arrived), first_day = least(v.first_day, excluded.first_day)`
 	sqlAddReleases = `
-		insert into releases (release) select distinct release from unnest(@release::text[]) as release where release <> ''
+		insert into releases (release)
+		select distinct release from unnest(@release::text[]) as release where release <> ''
 		on conflict do nothing`
 )
 
-// countMachines counts the reports of machines. It returns how many machines are new to each bucket, and to each of its
-// versions in a release.
+// countMachines counts the reports of each machine. It returns how many machines are new to each
+// bucket and to each cell.
 func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[crash.BucketID]int64,
 	cells map[cell]int64, err error) {
 	buckets, cells = map[crash.BucketID]int64{}, map[cell]int64{}
@@ -135,7 +146,7 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[cr
 	return buckets, cells, err
 }
 
-// write adds the statements that write all other counts, one for each table.
+// write queues the statements that write all other counts, one for each table.
 func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.BucketID]int64, newToCell map[cell]int64) {
 	if len(c.buckets) > 0 {
 		b.Queue(sqlCountBuckets, c.bucketArgs(round, newToBucket))
@@ -169,7 +180,7 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 			"proposed":     column(days, func(k dayCell) int64 { return c.days[k].proposed }),
 		})
 	}
-	if len(c.releases) == 0 { // all reports come from test machines
+	if len(c.releases) == 0 { // all reports are from test machines
 		return
 	}
 	packages := keysOf(c.packages)

@@ -13,66 +13,72 @@ import (
 	"mishap/crash"
 )
 
-// How often stored reports are counted, and how many by one round.
+// These constants limit how often stored reports are counted, and how many at a time.
 const (
-	// roundInterval is the time between rounds under load. At half load, 250 ms costs a tenth less processor time per report
-	// than 100 ms (devtool bench).
+	// roundInterval is the time between rounds under load. At half load, 250 ms takes a tenth less
+	// processor time per report than 100 ms (measured by devtool bench).
 	roundInterval = 250 * time.Millisecond
-	// promptRounds is how many rounds of few reports may start at once after a quiet time. Each interval saves up one more.
+	// promptRounds is how many small rounds may run without an interval after a quiet period. Each
+	// interval adds one to this allowance.
 	promptRounds = 64
-	// promptReports is up to how many reports, being stored or uncounted, an answer waits until its report is counted.
+	// promptReports is the maximum number of concurrent or uncounted reports at which the answer to a
+	// report waits until it is counted.
 	promptReports = 16
-	// maxRoundReports bounds the reports that one round counts, and so how long it holds the lock.
+	// maxRoundReports limits the reports of one round, and thereby how long it holds the lock.
 	maxRoundReports = 2048
-	// maxUncounted bounds the uncounted reports of this instance. Above it, nothing more is stored until some are counted.
+	// maxUncounted limits the uncounted reports of this instance. Above it, storing waits for
+	// counting.
 	maxUncounted = 1 << 15
-	// roundTimeout bounds one round. After a time-out, the next one counts half as many reports.
+	// roundTimeout limits the duration of one round. After a time-out, the next round counts half as
+	// many reports.
 	roundTimeout = 20 * time.Second
-	// retryInterval is the time between a round that failed and the next one.
+	// retryInterval is the pause after a failed round.
 	retryInterval = time.Second
 	// orphanInterval is how often an instance looks for reports that a dead instance left uncounted.
 	orphanInterval = 5 * time.Second
-	// orphanAge is how long a report stays uncounted before other instances than the one that stored it count it.
+	// orphanAge is how long a report must be uncounted before an instance that did not store it counts
+	// it.
 	orphanAge = 10 * time.Second
-	// closeAttempts is how many rounds may fail while the store closes. The next instance counts what is left.
+	// closeAttempts is how many rounds may fail while the store closes. Another instance then counts
+	// the remaining reports.
 	closeAttempts = 4
-	// maxCountWait bounds how long WaitCounted waits.
+	// maxCountWait limits how long WaitCounted waits.
 	maxCountWait = 20 * time.Second
 )
 
-// work is what one transaction has stored and is to be counted: a row of the table uncounted.
+// work is a row of the table uncounted: the reports that one transaction has stored.
 type work struct {
 	id      [16]byte
 	reports int
-	counted chan struct{} // closed when they are counted
+	counted chan struct{} // closed when the reports are counted
 }
 
-// counter counts what this instance stores, in rounds, and what dead instances left uncounted.
+// counter counts, in rounds, the reports that this instance stores and those that dead instances
+// left uncounted.
 type counter struct {
 	store                   *Store
 	stats                   counterStats
 	failing, orphansFailing failure
 	interval                *rate.Limiter
 	large                   atomic.Bool   // the last round counted more than promptReports
-	wake                    chan struct{} // holds one signal
-	stopping                context.Context
+	wake                    chan struct{} // buffers one signal
 	stop                    context.CancelFunc
 	done                    sync.WaitGroup
 
-	mu        sync.Mutex
-	uncounted []*work
-	reports   int           // in uncounted
-	most      int           // reports above which nothing more is stored
-	timeout   time.Duration // of one round
-	limit     int           // reports that the next round counts at most
-	closing   bool
-	room      sync.Cond // signalled when reports falls
+	mu         sync.Mutex
+	uncounted  []*work
+	reports    int           // number of reports in uncounted
+	maxReports int           // storing waits while reports is above it
+	timeout    time.Duration // of one round
+	limit      int           // maximum number of reports in the next round
+	closing    bool
+	room       sync.Cond // signalled when reports falls
 }
 
 func newCounter(s *Store) *counter {
 	c := &counter{
 		store: s, interval: rate.NewLimiter(rate.Every(roundInterval), promptRounds), wake: make(chan struct{}, 1),
-		most: maxUncounted, timeout: roundTimeout, limit: maxRoundReports,
+		maxReports: maxUncounted, timeout: roundTimeout, limit: maxRoundReports,
 	}
 	c.room.L = &c.mu
 	c.stats = newCounterStats(c)
@@ -81,23 +87,26 @@ func newCounter(s *Store) *counter {
 
 func (c *counter) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	c.stopping, c.stop = context.WithCancel(ctx)
-	c.done.Go(func() { c.run(ctx) })
+	stopping, stop := context.WithCancel(ctx)
+	c.stop = stop
+	c.done.Go(func() { c.run(ctx, stopping) })
 }
 
-// close counts what is left and ends the counting. Nothing may be added any more.
+// close counts the remaining reports and stops. No reports may be added after the call.
 func (c *counter) close() {
 	c.stop()
 	c.done.Wait()
 }
 
-// add has a round count what a transaction stored under id. It returns a channel that is closed when that is done, or nil
-// when that may take a while: under load, while rounds fail, and while the next round waits for its interval.
-func (c *counter) add(id [16]byte, reports int, underWay int64) <-chan struct{} {
+// add queues the reports that a transaction has stored under id for counting. It returns a channel
+// that is closed once they are counted. It returns nil if counting may take long: under load, while
+// rounds fail, or before the next round may start. Argument storing is the number of reports that
+// are being stored.
+func (c *counter) add(id [16]byte, reports int, storing int64) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, failing := c.failing.get()
-	prompt := failing == nil && underWay <= promptReports && c.reports <= promptReports && !c.busy()
+	prompt := failing == nil && storing <= promptReports && c.reports <= promptReports && !c.busy()
 	w := &work{id, reports, make(chan struct{})}
 	c.uncounted = append(c.uncounted, w)
 	c.reports += reports
@@ -108,10 +117,10 @@ func (c *counter) add(id [16]byte, reports int, underWay int64) <-chan struct{} 
 	return w.counted
 }
 
-// busy reports whether rounds wait for their interval: many reports arrive.
+// busy reports whether so many reports arrive that rounds wait for their interval.
 func (c *counter) busy() bool { return c.large.Load() || c.interval.Tokens() < 1 }
 
-// notify wakes the counter now, or as soon as it waits again.
+// notify wakes the counter. If it is running a round, it starts another one afterwards.
 func (c *counter) notify() {
 	select {
 	case c.wake <- struct{}{}:
@@ -119,16 +128,16 @@ func (c *counter) notify() {
 	}
 }
 
-// await blocks a writer while too many reports are uncounted, unless the store is closing.
+// await blocks while too many reports are uncounted, unless the store is closing.
 func (c *counter) await() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.reports > c.most && !c.closing {
+	for c.reports > c.maxReports && !c.closing {
 		c.room.Wait()
 	}
 }
 
-// release ends all calls of await: the store is closing.
+// release ends all calls of await because the store is closing.
 func (c *counter) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,21 +145,21 @@ func (c *counter) release() {
 	c.room.Broadcast()
 }
 
-// waiting returns how many reports of this instance are uncounted.
+// waiting returns the number of uncounted reports of this instance.
 func (c *counter) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reports
 }
 
-// run runs the rounds of this instance until the store closes.
-func (c *counter) run(ctx context.Context) {
-	c.countOrphans(ctx, 0)
+// run counts in rounds until stopping ends. ctx never ends, so that a running round is finished.
+func (c *counter) run(ctx, stopping context.Context) {
+	c.countOrphans(ctx, stopping, 0)
 	orphans := time.NewTicker(orphanInterval)
 	defer orphans.Stop()
 	for {
 		select {
-		case <-c.stopping.Done():
+		case <-stopping.Done():
 			for failed := 0; c.waiting() > 0 && failed < closeAttempts; {
 				if c.countOwn(ctx) != nil {
 					failed++
@@ -158,15 +167,15 @@ func (c *counter) run(ctx context.Context) {
 			}
 			return
 		case <-orphans.C:
-			c.countOrphans(ctx, orphanAge)
+			c.countOrphans(ctx, stopping, orphanAge)
 		case <-c.wake:
-			if c.interval.Wait(c.stopping) != nil {
+			if c.interval.Wait(stopping) != nil {
 				continue
 			}
 			if err := c.countOwn(ctx); err != nil {
-				_ = crash.Sleep(c.stopping, retryInterval)
+				_ = crash.Sleep(stopping, retryInterval)
 			} else if c.large.Load() {
-				_ = crash.Sleep(c.stopping, roundInterval)
+				_ = crash.Sleep(stopping, roundInterval)
 			}
 			if c.waiting() > 0 {
 				c.notify()
@@ -175,7 +184,8 @@ func (c *counter) run(ctx context.Context) {
 	}
 }
 
-// countOwn runs one round on what this instance stored first. What is no longer there was counted by somebody else.
+// countOwn runs one round on the oldest work of this instance. Another instance may have counted
+// some of it; the round skips that.
 func (c *counter) countOwn(ctx context.Context) error {
 	c.mu.Lock()
 	var ids [][16]byte
@@ -201,9 +211,9 @@ func (c *counter) countOwn(ctx context.Context) error {
 	defer c.mu.Unlock()
 	defer c.room.Broadcast()
 	for _, w := range c.uncounted[:len(ids)] {
-		if c.reports -= w.reports; r.rest > 0 { // a part of a single transaction's reports
-			w.reports = r.rest
-			c.reports += r.rest
+		if c.reports -= w.reports; r.remaining > 0 { // the round counted only a part of one row
+			w.reports = r.remaining
+			c.reports += r.remaining
 			return nil
 		}
 		close(w.counted)
@@ -212,24 +222,25 @@ func (c *counter) countOwn(ctx context.Context) error {
 	return nil
 }
 
-// countOrphans counts what has been stored for so long that whoever stored it is dead, or cannot keep up.
-func (c *counter) countOrphans(ctx context.Context, age time.Duration) {
-	for c.stopping.Err() == nil {
+// countOrphans counts reports that have been uncounted for longer than age: the instance that
+// stored them is dead or too slow.
+func (c *counter) countOrphans(ctx, stopping context.Context, age time.Duration) {
+	for stopping.Err() == nil {
 		r, err := c.round(ctx, workOlderThan(age))
 		c.orphansFailing.result(err)
-		if err != nil && !away(err) {
+		if err != nil && !isUnavailable(err) {
 			c.store.Log.ErrorContext(ctx, "reports of another instance not counted yet", "error", err)
 		}
 		if err != nil || r.reports == 0 {
 			return
 		}
-		c.store.Log.InfoContext(ctx, "counted what another instance left", "reports", r.reports)
+		c.store.Log.InfoContext(ctx, "counted reports of another instance", "reports", r.reports)
 	}
 }
 
-// round runs one round with a time-out. After a failure that may be due to its size the limit is half of it, down to one: so
-// a round that takes too long gets through in parts, and a report that cannot be counted stands alone in the end. Each
-// round that succeeds raises the limit by an eighth.
+// round runs one round with a time-out. If it fails, and its size may be the reason, round halves
+// the limit for the next one. So a slow round is repeated in smaller parts, and a report that
+// cannot be counted is isolated in the end. Each success raises the limit by an eighth.
 func (c *counter) round(ctx context.Context, which workChoice) (roundResult, error) {
 	c.mu.Lock()
 	timeout, limit := c.timeout, c.limit
@@ -248,7 +259,7 @@ func (c *counter) round(ctx context.Context, which workChoice) (roundResult, err
 	switch {
 	case err == nil:
 		c.limit = min(c.limit+c.limit/8+1, maxRoundReports)
-	case r.reports > 0 && (timedOut(err) || !away(err)):
+	case r.reports > 0 && (timedOut(err) || !isUnavailable(err)):
 		c.limit = max(1, r.reports/2)
 	}
 	return r, err
@@ -264,8 +275,8 @@ func timedOut(err error) bool {
 
 const sqlAnyUncounted = `select exists (select from uncounted where stored <= clock_timestamp() - @age::interval)`
 
-// WaitCounted returns when everything that any instance stored before the call is counted. It returns Unavailable when
-// that takes too long or the database is unavailable.
+// WaitCounted waits until all reports stored before the call, by any instance, are counted. It
+// returns Unavailable if that takes longer than 20 seconds or the database is unavailable.
 func (s *Store) WaitCounted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxCountWait)
 	defer cancel()

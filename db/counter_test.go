@@ -13,7 +13,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestCountedWhenAnswered checks that a report is counted before its caller gets the answer, while the load is low.
+// TestCountedWhenAnswered checks that under low load a report is counted before its caller gets the
+// answer.
 func TestCountedWhenAnswered(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -27,7 +28,7 @@ func TestCountedWhenAnswered(t *testing.T) {
 	}
 }
 
-// TestWaitCounted checks that nothing is missing after the wait, of many reports that two instances store at once.
+// TestWaitCounted checks that WaitCounted waits for all reports that two instances store at once.
 func TestWaitCounted(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -51,8 +52,8 @@ func TestWaitCounted(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestActiveMachineIsCached checks that cached spans of active machines leave nothing out, in whatever order reports arrive
-// and whichever instance counts them.
+// TestActiveMachineIsCached checks that active days are complete despite cached spans, in whatever
+// order reports arrive and whichever instance counts them.
 func TestActiveMachineIsCached(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -60,14 +61,14 @@ func TestActiveMachineIsCached(t *testing.T) {
 	for i, day := range []int{-40, -40, -30, -41, -130, -129, -131, -220, 0, 0, -300, -40, -219, -390} {
 		for _, machine := range []string{"a", "b"} {
 			rec := record(t, today.AddDate(0, 0, day), machine, crash.Fields{"ProcStatus": fmt.Sprint("Pid:\t", i)})
-			save(t, instances[(i+i/3)%2], rec) // each is counted by a round of its own
+			save(t, instances[(i+i/3)%2], rec) // each report has a round of its own
 		}
 	}
 	checkCounts(t, url)
 }
 
-// TestCountingHeldUp checks that reports are stored while nothing can be counted, and are counted once, by the instance that
-// stored them or by another one.
+// TestCountingHeldUp checks that reports are stored while counting is blocked. Afterwards they are
+// counted once, by the instance that stored them or by another one.
 func TestCountingHeldUp(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -85,9 +86,9 @@ func TestCountingHeldUp(t *testing.T) {
 	}
 }
 
-// TestNothingLeftOver checks that looking for uncounted reports, which each instance does when it starts and then every few
-// seconds, uses up no number of a round when there are none.
-func TestNothingLeftOver(t *testing.T) {
+// TestNoOrphans checks that an instance uses up no round number when it looks for orphans and there
+// are none. Each instance looks when it starts and then every few seconds.
+func TestNoOrphans(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	release := holdCounting(t, url)
@@ -113,18 +114,18 @@ func TestNothingLeftOver(t *testing.T) {
 	}
 }
 
-// TestUncountedIsBounded checks that a bounded number of reports is stored and queued while nothing can be counted, that the
-// others are refused, and that everything that was accepted is counted in the end.
-func TestUncountedIsBounded(t *testing.T) {
+// TestUncountedIsLimited checks that a limited number of reports is stored and queued while
+// counting is blocked. Further reports are refused, and all accepted ones are counted in the end.
+func TestUncountedIsLimited(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	const (
 		reports, most      = 3500, 40
 		queued             = 2048
-		batches, batchSize = 2, 256 // that may be under way when the bound is reached
+		batches, batchSize = 2, 256 // batches that may be running when the limit is reached
 	)
-	s.LetUncounted(most)
+	s.SetMaxUncounted(most)
 	release := holdCounting(t, url)
 	refused, taken := make(chan error, reports), make(chan struct{}, reports)
 	for i := range reports {
@@ -137,7 +138,7 @@ func TestUncountedIsBounded(t *testing.T) {
 			}
 		}()
 	}
-	// the queue, what is stored, what writers hold
+	// These are the queue, the stored reports, and the batches of the writers.
 	atLeast := reports - queued - (most + batches*batchSize) - batches*batchSize
 	for range atLeast {
 		wantOverload(t, <-refused)
@@ -145,7 +146,8 @@ func TestUncountedIsBounded(t *testing.T) {
 	var stored int
 	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil ||
 		stored > most+batches*batchSize {
-		t.Errorf("while nothing is counted: %d reports are stored, %v; want at most %d", stored, err, most+batches*batchSize)
+		t.Errorf("while counting is blocked: %d reports are stored, %v; want at most %d", stored, err,
+			most+batches*batchSize)
 	}
 	release()
 	answered, took := atLeast, 0
@@ -170,9 +172,9 @@ func wantOverload(t *testing.T, err error) {
 	}
 }
 
-// TestRepetitionLeavesNoBucket checks that a crash that is sent again, and would now go to another bucket, does not create
-// that bucket. The next report of that bucket does.
-func TestRepetitionLeavesNoBucket(t *testing.T) {
+// TestRepetitionCreatesNoBucket checks that a repeated report that would now belong to another
+// bucket does not create that bucket. The next new report of the bucket does.
+func TestRepetitionCreatesNoBucket(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
@@ -205,7 +207,7 @@ func TestCountManyAtOnce(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait() // all are stored, and wait behind the lock
+	wg.Wait() // all reports are stored, and wait for the counting lock
 	release()
 	checkCountsOf(t, url, first)
 }

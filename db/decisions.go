@@ -11,12 +11,13 @@ import (
 	"mishap/crash"
 )
 
-// sqlNextRound takes the lock that rounds of counting take, and makes this transaction one of them: what it stamps with
-// the round is seen as changed by everybody who keeps problems in memory.
+// sqlNextRound takes the lock that counting rounds take, and returns a new round number. Rows that
+// the transaction stamps with it are reloaded by every instance that caches problems.
 const sqlNextRound = `update counting set round = round + 1 returning round, ` + serverIDColumns
 
-// deciding is a transaction that changes what is decided about problems. There is one at a time over all units, and none
-// while a round counts: two people can neither merge crosswise nor decide about reports that are just being counted.
+// deciding is a transaction that changes decisions about problems. Only one runs at a time in all
+// instances, and none during a counting round. So two people cannot merge problems into each other,
+// or decide about reports while they are counted.
 type deciding struct {
 	pgx.Tx
 	store  *Store
@@ -24,11 +25,11 @@ type deciding struct {
 	server serverID
 }
 
-// Decisions records what people decide about problems, and regroups reports. It is safe for
+// Decisions stores what people decide about problems, and regroups reports. It is safe for
 // concurrent use.
 type Decisions struct{ *Store }
 
-// NewDecisions returns the decisions in a store.
+// NewDecisions returns the Decisions of a store.
 func NewDecisions(s *Store) *Decisions { return &Decisions{s} }
 
 func (s *Decisions) decide(ctx context.Context, do func(*deciding) error) error {
@@ -37,7 +38,7 @@ func (s *Decisions) decide(ctx context.Context, do func(*deciding) error) error 
 	})
 }
 
-// countAll counts all reports that are stored by now, but not those that keep coming meanwhile.
+// countAll counts all reports stored before the call. It ignores those that arrive meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
 	for began := time.Now(); ; {
 		_, err := d.store.countWork(ctx, d, stamp{d.server, d.round}, workOlderThan(time.Since(began)), maxRoundReports)
@@ -53,13 +54,15 @@ func (d *deciding) countAll(ctx context.Context) error {
 const (
 	decisionColumns = `
 		d.id, d.kind, d.cause, d.bucket_id, d.other_id,
-		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = d.bucket_id), ''),
-		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = d.other_id), ''),
+		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200))
+			from buckets where id = d.bucket_id), ''),
+		coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200))
+			from buckets where id = d.other_id), ''),
 		d.before, d.after, coalesce(d.condition, '{}'), d.person, d.reason, d.at, d.undone_by, d.undone_at,
 		d.looked_at, d.moved, d.finished`
 	sqlDecision = `select ` + decisionColumns + ` from decisions as d where d.id = @id`
-	// A decision about a problem that was merged into this one, or was part of it once, belongs to the history too. What only
-	// follows from undoing another one does not.
+	// sqlDecisions includes decisions about problems that were or are merged into this one. It
+	// excludes decisions that mishap made because another one was undone.
 	sqlDecisions = `
 		with members as (select id from buckets where head = (select head from buckets where id = @bucket))
 		select ` + decisionColumns + ` from decisions as d
@@ -77,8 +80,7 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 	return d, err
 }
 
-// Decisions returns what was decided about a problem and about those that are part of it, the last decision first, at most
-// limit.
+// Decisions returns up to limit decisions about a problem and its merged buckets, latest first.
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
 	rows, err := s.Pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
 	if err != nil {
@@ -96,7 +98,7 @@ var (
 	errUndone          = crash.Errorf(crash.Conflict, "undone_already", "That was undone already.")
 )
 
-// Decision returns one entry of the history, or NotFound.
+// Decision returns one entry of the history. It returns NotFound if there is none.
 func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, error) {
 	rows, err := s.Pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
 	if err != nil {
@@ -118,9 +120,10 @@ func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
 
 const sqlUndone = `update decisions set undone_by = @person, undone_at = @at where id = @id`
 
-// Undo takes back a decision, whoever made it. The history keeps both. Reports that were taken out are brought back in
-// steps: see GoOnSplits. It returns NotFound for an unknown decision, and Conflict when it was undone already or a later
-// decision rests on it.
+// Undo reverses a decision on behalf of person, whoever made it. The history shows both. Undoing a
+// split moves its reports back in steps (see StepSplit). Undo returns NotFound for an
+// unknown decision. It returns Conflict if the decision is undone already, or if a later one
+// depends on it.
 func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.Decision, error) {
 	var decision crash.Decision
 	err := s.decide(ctx, func(d *deciding) error {
@@ -162,7 +165,8 @@ func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.De
 
 const sqlSignature = `select signature, head from buckets where id = @id`
 
-// Signature returns the signature of one bucket, and the head under which it counts. It returns NotFound when there is none.
+// Signature returns the signature of a bucket, and the head of its problem. It returns NotFound if
+// there is no such bucket.
 func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID,
 	err error) {
 	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, ScanTo(head[:]))

@@ -16,8 +16,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// The rules of these tests group by a number in the field Fault: each version of them more coarsely or finely than the one
-// before, so that regrouping merges and splits.
+// fakeRules groups reports by a number in the field Fault. Each version groups more coarsely or
+// more finely than the one before, so that regrouping merges and splits buckets.
 func fakeRules(version int) crash.Rules {
 	return crash.Rules{Version: version, Group: func(f crash.Fields) crash.Grouping { return fakeGroup(version, f) }}
 }
@@ -37,7 +37,7 @@ func fakeGroup(version int, f crash.Fields) crash.Grouping {
 		Rule: crash.RuleStacktrace}
 }
 
-// fleet makes reports, and remembers the rules that group them.
+// fleet makes reports, and stores which rules group them.
 type fleet struct {
 	r     *rand.Rand
 	n     int
@@ -55,7 +55,7 @@ func (f *fleet) record(t *testing.T) crash.Record {
 			"odd_one"}[f.r.IntN(4)],
 		"DistroRelease": []string{"Ubuntu 24.04", "Ubuntu 22.04", "Debian 13"}[f.r.IntN(3)],
 		"Architecture":  []string{"amd64", "arm64"}[f.r.IntN(2)],
-		// not drawn: what else is drawn stays
+		// These do not use f.r, so that the sequence of its random values stays the same.
 		"PackageArchitecture":        []string{"amd64", "all", "i386", "unknown"}[f.n%4],
 		"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%d", fault),
 		"Stacktrace":                 fmt.Sprintf("#0  0x01 in frame_%d () from /lib/a.so\n#1  0x02 in main ()", f.r.IntN(3)),
@@ -70,7 +70,7 @@ func (f *fleet) record(t *testing.T) crash.Record {
 	return rec
 }
 
-// desk is where somebody decides, through one of two stores.
+// desk makes decisions at random, through one of two stores.
 type desk struct {
 	*fleet
 	stores []*db.Store
@@ -79,7 +79,7 @@ type desk struct {
 
 func (d *desk) store() *db.Store { return d.stores[d.r.IntN(len(d.stores))] }
 
-// anyBucket is some bucket, head or not.
+// anyBucket returns a random bucket, which may be a head or not.
 func (d *desk) anyBucket(t *testing.T) crash.BucketID {
 	ids := lines(t, d.url, `select encode(id, 'hex'), '' from buckets`)
 	var all []string
@@ -117,7 +117,7 @@ func (d *desk) condition(t *testing.T) crash.Condition {
 	return c
 }
 
-// standing are the decisions that have not been undone, the last first.
+// standing returns the decisions that are not undone, latest first.
 func (d *desk) standing(t *testing.T) []int64 {
 	var ids []int64
 	for id := range lines(t, d.url, `select id::text, '' from decisions where undone_at is null`) {
@@ -130,12 +130,12 @@ func (d *desk) standing(t *testing.T) []int64 {
 	return ids
 }
 
-// expected are the answers to deciding something that cannot be.
+// expected reports whether an error is a correct answer to an impossible decision.
 func expected(err error) bool {
 	return err == nil || errors.Is(err, crash.Conflict) || errors.Is(err, crash.NotFound)
 }
 
-// step does one thing, and reports what.
+// step makes one random decision, and returns its name.
 func (d *desk) step(t *testing.T) string {
 	t.Helper()
 	ctx, s := t.Context(), d.store()
@@ -167,7 +167,7 @@ func (d *desk) step(t *testing.T) string {
 		var decision crash.Decision
 		if decision, err = db.NewDecisions(s).Split(ctx, d.anyBucket(t), d.condition(t), "ada", ""); err == nil &&
 			d.r.IntN(2) == 0 {
-			err = db.NewDecisions(s).FinishSplit(ctx, decision.ID) // else it is gone on with later
+			err = db.NewDecisions(s).FinishSplit(ctx, decision.ID) // otherwise it continues later
 		}
 	case what < 11:
 		did = "undo"
@@ -184,7 +184,8 @@ func (d *desk) step(t *testing.T) string {
 	return did
 }
 
-// regroup applies the next version of the rules, after a dry run, and does some steps twice, as when a unit dies.
+// regroup applies the next version of the rules after a dry run. It repeats some steps, as after
+// the death of an instance.
 func (d *desk) regroup(t *testing.T) error {
 	t.Helper()
 	ctx := t.Context()
@@ -195,14 +196,14 @@ func (d *desk) regroup(t *testing.T) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range d.stores { // what was saved just now may still be waiting
+		for _, s := range d.stores { // the latest reports may still be queued
 			if err := s.WaitCounted(ctx); err != nil {
 				return err
 			}
 		}
 		before := storedCounts(t, d.url)
 		for run.State == crash.RegroupRunning {
-			if run, err = db.NewDecisions(d.store()).GoOnRegroup(ctx, run.ID, rules); err != nil {
+			if run, err = db.NewDecisions(d.store()).StepRegroup(ctx, run.ID, rules); err != nil {
 				return err
 			}
 		}
@@ -226,11 +227,12 @@ func (d *desk) finish(ctx context.Context, t *testing.T) {
 	}
 }
 
-// checkHeads checks that heads are what the standing merges say, and no circle.
+// checkHeads checks that heads agree with the merges, and that there is no cycle.
 func (d *desk) checkHeads(t *testing.T) {
 	t.Helper()
 	parents := lines(t, d.url,
-		`select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions where kind = 'merged' and undone_at is null`)
+		`select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions
+		where kind = 'merged' and undone_at is null`)
 	for id, head := range lines(t, d.url, `select encode(id, 'hex'), encode(head, 'hex') from buckets`) {
 		root := id
 		for steps := 0; parents[root] != ""; steps++ {
@@ -244,19 +246,20 @@ func (d *desk) checkHeads(t *testing.T) {
 	}
 }
 
-// checkPlaces checks that no report lies where a finished, standing split does not want it.
+// checkPlaces checks that no report is in the wrong bucket after a finished split.
 func (d *desk) checkPlaces(t *testing.T) {
 	t.Helper()
 	for key := range lines(t, d.url, `
 		select r.id || ' ' || d.id, '' from reports as r join split_sources as s on s.bucket_id = r.bucket_id
 			join decisions as d on d.id = s.decision_id
-		where d.undone_at is null and d.finished and d.condition -> 'terms' -> 0 ->> 'field' = 'architecture' and r.architecture = 'arm64'`) {
+		where d.undone_at is null and d.finished and d.condition -> 'terms' -> 0 ->> 'field' = 'architecture'
+			and r.architecture = 'arm64'`) {
 		t.Errorf("report and split %s: it was not taken out", key)
 	}
 }
 
-// TestDecisions does things in random order through two stores at once, checks all counts by counting again, and in the end
-// undoes everything.
+// TestDecisions makes random decisions through two stores at once, checks all counts by counting
+// again, and finally undoes all decisions.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -295,7 +298,8 @@ func (d *desk) check(t *testing.T) {
 	d.checkPlaces(t)
 }
 
-// undoAll undoes what stands until nothing does: then every report is in the bucket of its own signature.
+// undoAll undoes decisions until none is left. Afterwards every report is in the bucket of its own
+// signature.
 func (d *desk) undoAll(t *testing.T) {
 	t.Helper()
 	for round := 0; ; round++ {
@@ -317,7 +321,7 @@ func (d *desk) undoAll(t *testing.T) {
 		}
 	}
 	d.check(t)
-	if err := d.regroup(t); err != nil { // whatever rules the reports came in by, now they are grouped by the same
+	if err := d.regroup(t); err != nil { // now the same rules have grouped all reports
 		t.Fatal(err)
 	}
 	d.check(t)

@@ -22,8 +22,8 @@ var (
 		Message: "There is no space left on the disk of the database; please try again later."}
 )
 
-// Classify gives err the kind Unavailable when it says that the database is away, full, stopping or too slow. Errors that carry
-// a kind already, and internal ones, stay as they are.
+// Classify gives err the kind Unavailable if the database is unreachable, full, shutting down or
+// too slow. It returns other errors unchanged, and those that have a kind already.
 func Classify(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
@@ -31,7 +31,7 @@ func Classify(err error) error {
 	if noSpace(err) {
 		return errNoSpace.Because(err)
 	}
-	if away(err) {
+	if isUnavailable(err) {
 		return errUnavailable.Because(err)
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == queryCanceled {
@@ -40,8 +40,8 @@ func Classify(err error) error {
 	return err
 }
 
-// queryCanceled is PostgreSQL's code for a statement that took longer than statement_timeout, or that an administrator
-// cancelled.
+// queryCanceled is PostgreSQL's code for a statement that exceeded statement_timeout or was
+// cancelled by an administrator.
 const queryCanceled = "57014"
 
 // noSpace reports whether err says that the database's disk is full.
@@ -50,15 +50,17 @@ func noSpace(err error) bool {
 	return ok && pg.Code == "53100"
 }
 
-func away(err error) bool {
+// isUnavailable reports whether err says that the database is unreachable, overloaded, shutting
+// down or read-only.
+func isUnavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pg.Code[:min(2, len(pg.Code))] { // the class of the error
-		case "08", "53": // connection trouble; out of connections, memory or disk
+		switch pg.Code[:min(2, len(pg.Code))] { // class of the error
+		case "08", "53": // connection failure; insufficient resources
 			return true
-		case "57": // stopping or starting; a cancelled statement is neither
+		case "57": // shutting down or starting up, unless a statement was cancelled
 			return pg.Code != queryCanceled
 		}
-		return pg.Code == "25006" // read only: a standby that has not taken over yet
+		return pg.Code == "25006" // read-only: a standby that is not promoted yet
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
@@ -67,9 +69,9 @@ func away(err error) bool {
 		return true
 	}
 	if errors.Is(err, context.Canceled) {
-		return false // the caller has gone
+		return false // the caller has gone away
 	}
-	// A connection that broke before anything was sent, or halfway; no free one in time; the store is closed.
+	// The connection broke before or during a statement, none was free in time, or the pool is closed.
 	return pgconn.SafeToRetry(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, puddle.ErrClosedPool)
 }

@@ -4,21 +4,21 @@ import (
 	"time"
 )
 
-// LetUncounted changes how many reports may be stored and not counted before nothing more is stored.
-func (s *Store) LetUncounted(most int) {
+// SetMaxUncounted sets the number of uncounted reports above which storing waits.
+func (s *Store) SetMaxUncounted(most int) {
 	s.counter.mu.Lock()
 	defer s.counter.mu.Unlock()
-	s.counter.most = most
+	s.counter.maxReports = most
 }
 
-// LetRoundsTake changes how long one round of counting may take.
-func (s *Store) LetRoundsTake(d time.Duration) {
+// SetRoundTimeout sets the time-out of a counting round.
+func (s *Store) SetRoundTimeout(d time.Duration) {
 	s.counter.mu.Lock()
 	defer s.counter.mu.Unlock()
 	s.counter.timeout = d
 }
 
-// What tests of migrations look at.
+// These names are for the tests of migrations.
 const (
 	BaselineVersion     = baselineVersion
 	BaselineFingerprint = baselineFingerprint

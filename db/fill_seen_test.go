@@ -12,17 +12,19 @@ import (
 	"mishap/migrations"
 )
 
-// beforeSeen takes the schema back to what it was before bucket_releases, with the columns as they were then.
+// beforeSeen restores the schema from before bucket_releases, with the columns of that time.
 const beforeSeen = `
 	alter table buckets add column first_seen timestamptz, add column last_seen timestamptz;
 	update buckets as b set first_seen = s.first_seen, last_seen = s.last_seen from (
-		select bucket_id, min((first_seen).seen) as first_seen, max((last_seen).seen) as last_seen from bucket_releases group by bucket_id
+		select bucket_id, min((first_seen).seen) as first_seen, max((last_seen).seen) as last_seen
+		from bucket_releases group by bucket_id
 	) as s where s.bucket_id = b.id;
 	drop table bucket_releases;
 	drop type occurrence, package_version`
 
-// TestFillFirstAndLastSeen upgrades a database full of reports: the migration finds the same facts as counting does. Of
-// reports that retention has dropped it finds the days and the versions.
+// TestFillFirstAndLastSeen upgrades a database full of reports, and checks that the migration
+// computes the same values as counting. For reports that retention has dropped, it computes days
+// and versions.
 func TestFillFirstAndLastSeen(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -48,8 +50,10 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	}
 	days := func() map[string]string {
 		return lines(t, url,
-			`select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|', ((first_seen).seen at time zone 'UTC')::date,
-			((last_seen).seen at time zone 'UTC')::date, (lowest_version).version, (highest_version).version) from bucket_releases`)
+			`select concat_ws('|', encode(bucket_id, 'hex'), release),
+				concat_ws('|', ((first_seen).seen at time zone 'UTC')::date, ((last_seen).seen at time zone 'UTC')::date,
+					(lowest_version).version, (highest_version).version)
+			from bucket_releases`)
 	}
 	before := days()
 	refill(t, url)
@@ -59,14 +63,15 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	wrong := lines(t, url,
 		`select concat_ws('|', encode(bucket_id, 'hex'), release), (first_seen).version from bucket_releases as r
 		where not exists (
-			select from bucket_days as d where d.bucket_id = r.bucket_id and d.release = r.release and d.version = (r.first_seen).version
+			select from bucket_days as d
+			where d.bucket_id = r.bucket_id and d.release = r.release and d.version = (r.first_seen).version
 				and d.day = ((r.first_seen).seen at time zone 'UTC')::date)`)
 	if len(wrong) > 0 {
 		t.Errorf("got versions that were not counted on the day of the oldest report: %v", wrong)
 	}
 }
 
-// refill runs the migration that makes bucket_releases once more.
+// refill repeats the migration that creates bucket_releases.
 func refill(t *testing.T, url string) {
 	t.Helper()
 	names, err := fs.Glob(migrations.Files, "*_first_and_last_seen.sql")

@@ -10,8 +10,9 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestFirstSeenOfOneMoment counts reports of one second in both orders, by two instances: the lowest version is the first,
-// the highest the last, and what dpkg cannot compare comes before both.
+// TestFirstSeenOfOneMoment counts reports of the same second in both orders, in two instances. The
+// lowest version is the first one and the highest is the last one; versions that dpkg rejects come
+// before both.
 func TestFirstSeenOfOneMoment(t *testing.T) {
 	t.Parallel()
 	at := today.AddDate(0, 0, -3)
@@ -38,8 +39,8 @@ func TestFirstSeenOfOneMoment(t *testing.T) {
 	}
 }
 
-// TestFirstSeenOfOddDates: a date that is not believed counts for nothing, the report is dated by its arrival; reports of
-// test machines say nothing.
+// TestFirstSeenOfOddDates checks that a report with an implausible date counts on its arrival, and
+// that reports of test machines have no effect.
 func TestFirstSeenOfOddDates(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

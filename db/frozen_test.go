@@ -10,7 +10,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestFrozenHost opens a database whose first host takes connections and never says a word.
+// TestFrozenHost opens a database whose first host accepts connections but never answers.
 func TestFrozenHost(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

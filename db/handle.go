@@ -13,16 +13,16 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Handle is the part of a [Store] that every area of the database needs. The packages below db
-// embed it in stores of their own.
+// Handle is the part of a [Store] that all packages below db need. They embed it in stores of their
+// own.
 type Handle struct {
 	Pool *pgxpool.Pool
 	Log  *slog.Logger
 	Now  func() time.Time
 
 	instance *instance             // shows other instances that this one is alive
-	password string                // of the database; it seals the secrets of the tracker
-	inserter *river.Client[pgx.Tx] // puts jobs into the queue
+	password string                // of the database; it encrypts the tracker's secrets
+	inserter *river.Client[pgx.Tx] // inserts jobs into the queue
 }
 
 func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, error) {
@@ -45,23 +45,23 @@ func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
 	return Classify(pgx.BeginFunc(ctx, h.Pool, fn))
 }
 
-// InstanceNumber returns the number under which this instance claims work. Others may take the work
-// over once this instance no longer holds the lock on its number.
+// InstanceNumber returns the number under which this instance claims work. Other instances may take
+// over the work once this one no longer holds the lock on the number.
 func (h *Handle) InstanceNumber(ctx context.Context) (int64, error) { return h.instance.number(ctx) }
 
-// AuditEvent records who did what to which thing. Events are stored for ever and hold no secrets.
+// AuditEvent records who did what to what. Events are stored forever and contain no secrets.
 type AuditEvent struct {
-	Person  string         // name of the account; empty: the command line, or mishap itself
-	Action  string         // "user.add", "tracker.connect"
-	Subject string         // what it was done to
-	Detail  map[string]any // small; may be nil
+	Person  string         // name of the account; empty for the command line and for mishap itself
+	Action  string         // for example "user.add" or "tracker.connect"
+	Subject string         // affected object
+	Detail  map[string]any // a few values; may be nil
 }
 
 const sqlInsertAuditEvent = `
 	insert into audit_events (at, person, action, subject, detail)
 	values (@at, @person, @action, @subject, @detail)`
 
-// Audit records an event in the transaction of the change that it is about.
+// Audit records an event in the transaction that makes the change.
 func (s *Handle) Audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
 	detail := []byte("{}")
 	if len(e.Detail) > 0 {

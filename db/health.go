@@ -13,10 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// failure records since when and why something fails, until it succeeds again.
+// failure holds the last error of an operation and the start of the failures, until the operation
+// succeeds.
 type failure struct {
 	mu    sync.Mutex
-	since time.Time // zero: all is well
+	since time.Time // zero while the operation succeeds
 	err   error
 }
 
@@ -32,14 +33,15 @@ func (f *failure) result(err error) {
 	}
 }
 
-// get returns the last error and since when there have been errors; nil if there is none now.
+// get returns the last error and the start of the failures. The error is nil if the last result was
+// a success.
 func (f *failure) get() (since time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.since, f.err
 }
 
-// Health reports whether the database answers, whether it has room, and whether what is stored is counted.
+// Health reports whether the database answers, has disk space, and keeps up with counting.
 func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 	database, storing := crash.HealthCheck{Name: "Database"}, crash.HealthCheck{Name: "Storing"}
 	if err := s.Ping(ctx); err != nil {
@@ -51,7 +53,7 @@ func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 	return []crash.HealthCheck{database, storing, s.counter.health()}
 }
 
-// health reports whether what is stored can be counted.
+// health reports whether stored reports can be counted.
 func (c *counter) health() crash.HealthCheck {
 	h := crash.HealthCheck{Name: "Counting"}
 	c.mu.Lock()
@@ -75,9 +77,9 @@ const undefinedTable = "42P01"
 
 var builtInMigrations = sync.OnceValues(func() ([]appliedMigration, error) { return ownMigrations(migrations.Files) })
 
-// checkSchema returns Unavailable when the schema is not one that this program can work with: the database was replaced,
-// by a backup for example, since this program migrated it. A schema that a later version has migrated further is accepted,
-// so that instances can be upgraded one after the other.
+// checkSchema returns Unavailable if this program cannot work with the schema. This happens if the
+// database was replaced while the program ran, for example by a backup. checkSchema accepts a
+// schema with later migrations, so that instances can be upgraded one after another.
 func (s *Store) checkSchema(ctx context.Context) error {
 	own, err := builtInMigrations()
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	}
 	applied, err := readHistory(ctx, s.Pool)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
-		err = nil // an empty database, or one of before 0.1.0
+		err = nil // an empty database, or one older than 0.1.0
 	}
 	if err != nil {
 		return Classify(err)

@@ -15,31 +15,31 @@ import (
 	"mishap/crash/index"
 )
 
-// IndexDays is how many days back the index has counts of single days: the longest period of lists,
-// and some more.
+// IndexDays is how many days of daily counts the index holds: the longest period that lists offer,
+// and a margin.
 const IndexDays = 400
 
-// indexKeeper has the index of this process. Each lock is a channel that is full while somebody
-// holds the lock.
-type indexKeeper struct {
-	updating   chan struct{} // lock: one caller at a time loads or updates the index
-	judging    chan struct{} // lock: one caller at a time judges problems; the index may be updated meanwhile
+// indexCache holds the index of this process. Each lock is a channel with one slot, which the
+// holder of the lock fills.
+type indexCache struct {
+	updating   chan struct{} // lock of loading and updating the index
+	judging    chan struct{} // lock of judging problems; the index may be updated meanwhile
 	loaded     atomic.Pointer[loadedIndex]
 	states     atomic.Pointer[statuses]
-	background sync.WaitGroup // judging that goes on after its caller has left
+	background sync.WaitGroup // judging that continues without a caller
 }
 
-// loadedIndex is a index and the stamp of the counts that are on it.
+// loadedIndex is an index and the stamp of the counts in it.
 type loadedIndex struct {
 	ix *index.Index
 	at stamp
 }
 
-func newIndexKeeper() *indexKeeper {
-	return &indexKeeper{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1)}
+func newIndexCache() *indexCache {
+	return &indexCache{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1)}
 }
 
-// acquire waits for a lock until ctx ends.
+// acquire waits for a lock. It returns Unavailable if ctx ends first.
 func acquire(ctx context.Context, lock chan struct{}) error {
 	select {
 	case lock <- struct{}{}:
@@ -50,9 +50,10 @@ func acquire(ctx context.Context, lock chan struct{}) error {
 }
 
 const (
-	sqlRound       = `select round, ` + serverIDColumns + ` from counting`
-	sqlIndexLeaves = `
-		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable, package, source_package, reports, systems
+	sqlRound        = `select round, ` + serverIDColumns + ` from counting`
+	sqlIndexBuckets = `
+		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable,
+			package, source_package, reports, systems
 		from buckets where changed > @round`
 	sqlIndexSeen = `
 		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version, (r.first_seen).version_key,
@@ -62,53 +63,57 @@ const (
 		from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
 	sqlIndexShrunk = `select id from buckets where changed > @round and shrunk > @round`
-	sqlIndexCells  = `select bucket_id, day, release, version, architecture, package_architecture, reports from bucket_days where day >= @since`
-	sqlIndexNewer  = `
+	sqlIndexCells  = `
+		select bucket_id, day, release, version, architecture, package_architecture, reports
+		from bucket_days where day >= @since`
+	sqlIndexNewer = `
 		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.package_architecture, d.reports
 		from buckets as b join bucket_days as d on d.bucket_id = b.id
 		where b.changed > @round and d.changed > @round and d.day >= @since`
 	sqlIndexCellsOf = `
-		select bucket_id, day, release, version, architecture, package_architecture, reports from bucket_days where bucket_id = any(@ids) and day >= @since`
+		select bucket_id, day, release, version, architecture, package_architecture, reports
+		from bucket_days where bucket_id = any(@ids) and day >= @since`
 )
 
-// IndexSince returns the first UTC day of which indexes have every report.
+// IndexSince returns the first UTC day for which the index holds all reports.
 func (s *Store) IndexSince() time.Time {
 	return s.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-IndexDays)
 }
 
-// Index returns all problems, up to date: what was counted before the call is in it. The first call
-// loads them, which takes seconds when there are millions of days.
+// Index returns an index of all problems that includes everything counted before the call. The
+// first call loads it, which takes seconds if there are millions of daily counts. It returns
+// Unavailable if ctx ends or the database is unavailable.
 func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	if l := s.keeper.loaded.Load(); l != nil && l.at == at {
+	if l := s.indexCache.loaded.Load(); l != nil && l.at == at {
 		return l.ix, nil
 	}
-	if err := acquire(ctx, s.keeper.updating); err != nil {
+	if err := acquire(ctx, s.indexCache.updating); err != nil {
 		return nil, err
 	}
-	defer func() { <-s.keeper.updating }()
-	b, err := s.keeper.update(ctx, s)
+	defer func() { <-s.indexCache.updating }()
+	b, err := s.indexCache.update(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", Classify(err))
 	}
 	return b, nil
 }
 
-// stamp returns which database answers, and how many rounds of counting it has seen. The number of
-// rounds grows with every change of problems and counts.
+// stamp returns the identity of the database server and the current round number. Every change of
+// problems and counts increases that number.
 func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
 	err = s.Pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
 	return at, Classify(err)
 }
 
-// update applies to the index what has changed since the last update. Rows may be newer than the
-// round that is read first; they come again with the next update and then change nothing. After a
-// restart of the server, or on another one, update loads a new index: the database may be an older
-// copy, which lacks what is on the index.
-func (k *indexKeeper) update(ctx context.Context, s *Store) (*index.Index, error) {
+// update applies all changes since the last update to the index. Some rows may be newer than the
+// round number, which is read first; applying them again next time changes nothing. If the server
+// was restarted or replaced, update loads a new index. The database may then be an older copy,
+// without some of the counts in the index.
+func (k *indexCache) update(ctx context.Context, s *Store) (*index.Index, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (k *indexKeeper) update(ctx context.Context, s *Store) (*index.Index, error
 		k.loaded.Store(&loadedIndex{last.ix, at})
 		return last.ix, nil
 	}
-	b, err := s.loadIndex(context.WithoutCancel(ctx)) // the next caller needs it, too
+	b, err := s.loadIndex(context.WithoutCancel(ctx)) // the next caller needs it too
 	if err != nil {
 		return nil, err
 	}
@@ -133,20 +138,20 @@ func (k *indexKeeper) update(ctx context.Context, s *Store) (*index.Index, error
 	return b, nil
 }
 
-// loadTime is the longest time that loading the index, or judging all problems, may take.
+// loadTime limits how long it may take to load the index or to judge all problems.
 const loadTime = 10 * time.Minute
 
 func (s *Store) loadIndex(ctx context.Context) (*index.Index, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	args := s.indexArgs(-1)
-	leaves, err := s.indexLeaves(ctx, args)
+	buckets, err := s.indexBuckets(ctx, args)
 	if err != nil {
 		return nil, err
 	}
 	b := index.New()
-	b.Update(func(u *index.Updater) { // locks the index for long, but nobody else has it yet
-		applyRows(u, leaves, nil, nil)
+	b.Update(func(u *index.Updater) { // this locks the index for long, but no other goroutine has it yet
+		applyRows(u, buckets, nil, nil)
 		err = s.indexCells(ctx, sqlIndexCells, args, func(c indexCell) { c.apply(u) })
 	})
 	return b, err
@@ -156,10 +161,10 @@ func (s *Store) indexArgs(round int64) pgx.NamedArgs {
 	return pgx.NamedArgs{"round": round, "since": s.Now().UTC().AddDate(0, 0, -IndexDays)}
 }
 
-// applyNewer applies to a index what is newer than its stamp.
+// applyNewer applies all rows to the index that are newer than its stamp.
 func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	args := s.indexArgs(last.at.round)
-	leaves, err := s.indexLeaves(ctx, args)
+	buckets, err := s.indexBuckets(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -178,13 +183,13 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 			return err
 		}
 	}
-	last.ix.Update(func(u *index.Updater) { applyRows(u, leaves, shrunk, cells) })
+	last.ix.Update(func(u *index.Updater) { applyRows(u, buckets, shrunk, cells) })
 	return nil
 }
 
-func applyRows(u *index.Updater, leaves []index.Bucket, shrunk []crash.BucketID, cells []indexCell) {
-	for _, l := range leaves {
-		u.SetBucket(l)
+func applyRows(u *index.Updater, buckets []index.Bucket, shrunk []crash.BucketID, cells []indexCell) {
+	for _, b := range buckets {
+		u.SetBucket(b)
 	}
 	for _, id := range shrunk {
 		u.ClearDays(id)
@@ -194,16 +199,15 @@ func applyRows(u *index.Updater, leaves []index.Bucket, shrunk []crash.BucketID,
 	}
 }
 
-func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bucket, error) {
-	rows, err := s.Pool.Query(ctx, sqlIndexLeaves, args)
+func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]index.Bucket, error) {
+	rows, err := s.Pool.Query(ctx, sqlIndexBuckets, args)
 	if err != nil {
 		return nil, err
 	}
-	leaves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l index.Bucket, err error) {
-		err = row.Scan(ScanTo(l.ID[:]), ScanTo(l.Head[:]), &l.Signature, &l.Rule, &l.Provisional, &l.Type, &l.Title, &l.Name,
-			&l.Executable, &l.Package, &l.Source,
-			&l.Reports, &l.Systems)
-		return l, err
+	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b index.Bucket, err error) {
+		err = row.Scan(ScanTo(b.ID[:]), ScanTo(b.Head[:]), &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
+			&b.Executable, &b.Package, &b.Source, &b.Reports, &b.Systems)
+		return b, err
 	})
 	if err != nil {
 		return nil, err
@@ -212,13 +216,13 @@ func (s *Store) indexLeaves(ctx context.Context, args pgx.NamedArgs) ([]index.Bu
 	if err != nil {
 		return nil, err
 	}
-	for i := range leaves {
-		leaves[i].Releases = seen[leaves[i].ID]
+	for i := range buckets {
+		buckets[i].Releases = seen[buckets[i].ID]
 	}
-	return leaves, nil
+	return buckets, nil
 }
 
-// indexSeen reads when and in which versions buckets were seen, by release.
+// indexSeen reads the occurrences and versions of buckets, by release.
 func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]*index.Facts, error) {
 	rows, err := s.Pool.Query(ctx, sqlIndexSeen, args)
 	if err != nil {
@@ -261,7 +265,7 @@ func (s *Store) indexShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.Bu
 	})
 }
 
-// indexCell is a row of bucket_days. The texts belong to the connection until the next row is read.
+// indexCell is a row of bucket_days. Its byte slices are valid until the next row is read.
 type indexCell struct {
 	id                                crash.BucketID
 	day                               index.Day
@@ -280,7 +284,7 @@ func (c indexCell) copy() indexCell {
 	return c
 }
 
-// indexCells calls each for rows of bucket_days.
+// indexCells calls each for every row of bucket_days that a query returns.
 func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, each func(indexCell)) error {
 	rows, err := s.Pool.Query(ctx, sql, args)
 	if err != nil {

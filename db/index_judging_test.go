@@ -11,8 +11,9 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestListsWhileJudging stops the judging of problems at a table that it reads, and checks that nobody waits who does not
-// need the result: lists show what is counted meanwhile, and on a new day the states of the day before.
+// TestListsWhileJudging blocks the judging of problems with a lock on a table. It checks that only
+// callers who need the result wait. Lists show what is counted meanwhile and, on a new day, the
+// states of the day before.
 func TestListsWhileJudging(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -24,7 +25,7 @@ func TestListsWhileJudging(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	other := dbtest.Open(t, url) // counts
+	other := dbtest.Open(t, url) // counts reports
 	add := func(machine string) {
 		t.Helper()
 		save(t, other, record(t, now.AddDate(0, 0, -6), machine, crash.Fields{"DuplicateSignature": "one",
@@ -105,7 +106,7 @@ func TestListsWhileJudging(t *testing.T) {
 	}
 }
 
-// waitForLock returns when a statement waits for the lock on bucket_bugs.
+// waitForLock waits until a statement waits for a lock on bucket_bugs.
 func waitForLock(t *testing.T, url string) {
 	t.Helper()
 	conn := connect(t, url)

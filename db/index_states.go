@@ -11,28 +11,28 @@ import (
 	"mishap/crash/stats"
 )
 
-// statesMaxAge is how old states may be when only counts have changed since: a new version in use
-// or one more report may change the state of a problem.
+// statesMaxAge is how old the states may be if only counts have changed since. A single report can
+// change the state of a problem, for example if it brings a new version into use.
 const statesMaxAge = 2 * time.Second
 
-// statuses is what the problems of a index were last judged by. It does not change.
+// statuses holds the facts by which the problems of an index were last judged. It is immutable.
 type statuses struct {
 	ix       *index.Index
 	revision revision
 	at       time.Time
 	day      time.Time // UTC; all problems are judged again on a new day
-	changed  uint64    // the change of the index up to which problems were judged
+	changed  uint64    // number of the last change of the index that was judged
 	bugs     map[crash.BucketID]crash.Bug
 	inUse    *versionsInUse
 }
 
-// current reports whether the states of a index are recent enough.
+// current reports whether the states of an index are recent enough.
 func (st *statuses) current(b *index.Index, now revision, at time.Time) bool {
 	return st != nil && st.ix == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
 		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < statesMaxAge)
 }
 
-// judgeChunk is how many states are set at once. The index is locked for about 10 ms meanwhile.
+// judgeChunk is how many states are set at a time. The index is locked for about 10 ms meanwhile.
 const judgeChunk = 5000
 
 func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -42,17 +42,17 @@ const sqlCountingBugs = `
 	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + BugJoins + `
 	order by h.head, ` + BugOrder
 
-// IndexWithStates returns the index with the states of problems: by links and by what the tracker
-// said as they are now, and by counts as they were at most statesMaxAge ago. The first call judges
-// all problems, which takes seconds when there are 100,000; [Store.Index] does not wait for that.
-// On a new day all are judged again in the background, and callers get the states of the day before
-// meanwhile.
+// IndexWithStates returns the index with the states of all problems. The states reflect the present
+// links and tracker data, and counts that are at most statesMaxAge old. The first call judges all
+// problems, which takes seconds for 100,000 of them; [Store.Index] does not wait for that. On a new
+// day all are judged again in the background, and meanwhile callers get the states of the day
+// before. It returns Unavailable if ctx ends or the database is unavailable.
 func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	now, err := s.revision(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
-	k := s.keeper
+	k := s.indexCache
 	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now()) {
 		return l.ix, nil
 	}
@@ -71,16 +71,16 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	return b, s.judge(ctx, b, now)
 }
 
-// judgeInBackground judges the problems of a index while the caller goes on, unless somebody does
-// so already. Close waits for it.
+// judgeInBackground judges the problems of an index in a new goroutine, unless one is already doing
+// so. Close waits for it.
 func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revision) {
 	select {
-	case s.keeper.judging <- struct{}{}:
+	case s.indexCache.judging <- struct{}{}:
 	default:
 		return
 	}
-	s.keeper.background.Go(func() {
-		defer func() { <-s.keeper.judging }()
+	s.indexCache.background.Go(func() {
+		defer func() { <-s.indexCache.judging }()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
 		if err := s.judge(ctx, b, now); err != nil {
@@ -89,9 +89,9 @@ func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revis
 	})
 }
 
-// judge brings the states of a index up to a revision. The caller holds k.judging.
+// judge updates the states of an index to a revision. The caller holds k.judging.
 func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err error) {
-	old := s.keeper.states.Load()
+	old := s.indexCache.states.Load()
 	if old.current(b, now, s.Now()) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err er
 		return err
 	}
 	next.judge(old, s.Now())
-	s.keeper.states.Store(next)
+	s.indexCache.states.Store(next)
 	return nil
 }
 
@@ -130,9 +130,9 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 	return bugs, nil
 }
 
-// judge judges the problems that have changed since old, or all if old is nil, of another index or
-// of another day, and sets their states. It locks the index only for moments: lists can be read,
-// and the index can be updated meanwhile. A problem that changes meanwhile is judged again next
+// judge sets the states of the problems that have changed since old. It judges all problems if old
+// is nil or belongs to another index or day. It locks the index only for moments, so lists can be
+// read and the index updated meanwhile. A problem that changes during the call is judged again next
 // time.
 func (st *statuses) judge(old *statuses, now time.Time) {
 	var since uint64
@@ -161,7 +161,7 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 	}
 }
 
-// of returns the status of a problem of the index.
+// of returns the status of a problem in the index.
 func (st *statuses) of(p *index.Problem, now time.Time) crash.Status {
 	return st.judgeBucket(crash.Bucket{
 		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, FirstSeen: p.First.At, LastSeen: p.Last.At,
@@ -177,8 +177,8 @@ func (st *statuses) judgeBucket(b crash.Bucket, p *index.Problem, now time.Time)
 	return stats.Judge(b, seen, st.inUse.of[b.Package], now)
 }
 
-// Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It does not
-// read their bugs.
+// Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It uses the
+// bugs that the buckets hold and does not read them again.
 func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -199,9 +199,10 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	return nil
 }
 
-// StatusOf returns the status of a problem. The index must come from IndexWithStates.
+// StatusOf returns the status of a problem. p must come from an index that IndexWithStates has
+// returned.
 func (s *Store) StatusOf(p *index.Problem) crash.Status {
-	st := s.keeper.states.Load()
+	st := s.indexCache.states.Load()
 	if st == nil {
 		return crash.Status{}
 	}

@@ -10,8 +10,7 @@ import (
 	"mishap/crash/stats"
 )
 
-// BenchmarkJudgeAll judges 100,000 problems of 30 days each, as the first use and the first use
-// after midnight do.
+// BenchmarkJudgeAll judges 100,000 problems with 30 days each, as at the start and after midnight.
 func BenchmarkJudgeAll(b *testing.B) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	all, versions := manyProblems(100_000, 30, now)
@@ -21,8 +20,8 @@ func BenchmarkJudgeAll(b *testing.B) {
 	}
 }
 
-// manyProblems returns a index of problems that have this many days each, and the versions in use
-// of their packages.
+// manyProblems returns an index of problems with a number of days each, and the versions in use of
+// their packages.
 func manyProblems(problems, cells int, now time.Time) (*index.Index, *versionsInUse) {
 	b, today := index.New(), index.DayOf(now)
 	inUse := &versionsInUse{of: map[string][]stats.VersionKnown{}}

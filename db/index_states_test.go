@@ -13,13 +13,14 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestStatesFollow changes counts, links, bugs and merges at random, and checks that the state of every problem on the index,
-// which is judged piece by piece, is that of its page, and that of a store which judges all of them at once.
+// TestStatesFollow changes counts, links, bugs and merges at random. It checks that the state of
+// every problem in the index, which is updated step by step, equals that on its page, and that of a
+// new store.
 func TestStatesFollow(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	r := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UTC()
 	releases := []string{"Ubuntu 24.04", "Ubuntu 26.04", "Debian sid"}
 	words := map[crash.StateWord]int{}
@@ -27,7 +28,7 @@ func TestStatesFollow(t *testing.T) {
 	for step := range 30 {
 		for range r.IntN(6) {
 			n, age, version := r.IntN(10), r.IntN(40), r.IntN(5)
-			if n%2 == 0 { // not seen this week, nor in the newest version
+			if n%2 == 0 { // neither this week nor in the newest version
 				age, version = 8+r.IntN(30), r.IntN(3)
 			}
 			at := now.AddDate(0, 0, -age)
@@ -37,7 +38,7 @@ func TestStatesFollow(t *testing.T) {
 				"SourcePackage": "tidewatch", "Date": at.Format(time.ANSIC),
 			}))
 		}
-		if r.IntN(4) == 0 { // versions that have been in use for long
+		if r.IntN(4) == 0 { // versions that have long been in use
 			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9`)
 		}
 		number := 1 + r.Int64N(5)
@@ -76,7 +77,7 @@ func TestStatesFollow(t *testing.T) {
 	}
 	for _, p := range all.Select(func(*index.Problem) bool { return true }) {
 		if other, ok := b.Problem(p.ID); !ok || other.State != p.State || other.Bug != p.Bug {
-			t.Errorf("%s: got %s, bug %d, piece by piece; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
+			t.Errorf("%s: got %s, bug %d, step by step; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
 		}
 	}
 	if len(words) < 5 {
@@ -84,7 +85,7 @@ func TestStatesFollow(t *testing.T) {
 	}
 }
 
-// wantJudged checks that the index says of each problem what its page says.
+// wantJudged checks that the index has the same state of each problem as its page.
 func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
 	t.Helper()
 	for _, p := range b.Select(func(*index.Problem) bool { return true }) {

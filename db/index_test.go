@@ -18,7 +18,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// The index says what the tables say, when it is loaded at once and when it follows step by step.
+// The index equals the tables, whether it is loaded at once or updated step by step.
 func TestIndexFollows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -67,7 +67,7 @@ func TestIndexFollows(t *testing.T) {
 	}
 }
 
-// checkIndex compares lists of indexes with each other and with what SQL says.
+// checkIndex compares lists of several indexes with each other and with the results of SQL.
 func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Time, indexes ...*index.Index) {
 	t.Helper()
 	var want []string
@@ -103,7 +103,7 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 	}
 }
 
-// Merging and undoing show on the index.
+// The index follows merges and their undoing.
 func TestIndexMerges(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -154,7 +154,8 @@ func TestIndexMerges(t *testing.T) {
 	want(2, 2, 1)
 }
 
-// A round below the one that was known means that an older copy of the database was put back: all is read anew.
+// A lower round number means that an older copy of the database was restored, so the index is
+// loaded again.
 func TestIndexOfAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

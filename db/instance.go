@@ -11,13 +11,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// instance shows the other instances that this one is alive: a connection of its own holds an
-// advisory lock on a random number for as long as the process and the connection live. The lock
-// needs a lasting session, so the database must be reached directly or through a pooler in session
-// mode.
+// instance shows other instances that this one is alive. Its own connection holds an advisory lock
+// on a random number while the process and the connection live. The lock needs a lasting session:
+// the database must be reached directly or through a pooler in session mode.
 type instance struct {
 	config *pgx.ConnConfig
-	ctx    context.Context // never ends: the lock outlives the request that acquired it
+	ctx    context.Context // never ends, because the lock outlives the request that acquires it
 
 	mu     sync.Mutex
 	conn   *pgx.Conn
@@ -25,7 +24,7 @@ type instance struct {
 	closed bool
 }
 
-// lockTimeout bounds acquiring or checking the lock.
+// lockTimeout limits how long it may take to acquire or check the lock.
 const lockTimeout = 5 * time.Second
 
 const (
@@ -38,10 +37,10 @@ func newInstance(ctx context.Context, config *pgx.ConnConfig) *instance {
 	return &instance{config: config, ctx: context.WithoutCancel(ctx)}
 }
 
-// number returns the number of this instance, whose lock it holds. After a lost connection it is a
-// new one, and work claimed under the old number counts as abandoned.
+// number returns the number of this instance, on which it holds the lock. After a lost connection
+// the instance gets a new number, and work claimed under the old one counts as abandoned.
 func (i *instance) number(ctx context.Context) (int64, error) {
-	// The end of the caller's context must not close the connection.
+	// Do not let the caller's context close the connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockTimeout)
 	defer cancel()
 	i.mu.Lock()
@@ -95,8 +94,8 @@ func (i *instance) close() {
 	}
 }
 
-// Advisory locks on work that one instance does at a time. Any fixed numbers will do; older
-// versions know these, too.
+// These advisory locks ensure that only one instance at a time does a job. The numbers are
+// arbitrary but fixed: older versions use them too.
 const (
 	bugsLock    = int64(0x6d69736861707761) // "mishapwa": reading bugs from the tracker
 	archiveLock = int64(0x6d69736861706172) // "mishapar": reading the tracker's archive
@@ -107,27 +106,28 @@ const (
 	sqlUnlock  = `select pg_advisory_unlock(@lock)`
 )
 
-// LockBugs acquires the lock on reading bugs from the tracker. ok is false while another instance
-// holds it. This instance holds it until it calls unlock or dies. Do not call it again before
-// unlock: the lock counts for the whole instance.
+// LockBugs acquires the lock on reading bugs from the tracker. It returns ok false if another
+// instance holds the lock. This instance holds it until it calls unlock or dies. Do not call
+// LockBugs again before unlock: the lock belongs to the whole instance. It returns Unavailable if
+// the database is unavailable.
 func (s *Handle) LockBugs(ctx context.Context) (unlock func(), ok bool, err error) {
 	return s.lock(ctx, bugsLock)
 }
 
-// LockArchive is LockBugs for reading the tracker's archive.
+// LockArchive acquires the lock on reading the tracker's archive. It works like LockBugs.
 func (s *Handle) LockArchive(ctx context.Context) (unlock func(), ok bool, err error) {
 	return s.lock(ctx, archiveLock)
 }
 
 func (s *Handle) lock(ctx context.Context, lock int64) (unlock func(), ok bool, err error) {
-	if _, err := s.instance.number(ctx); err != nil { // the instance's connection holds the lock
+	if _, err := s.instance.number(ctx); err != nil { // the instance's connection will hold the lock
 		return nil, false, err
 	}
 	if ok, err = s.instance.ask(ctx, sqlTryLock, lock); err != nil || !ok {
 		return nil, false, err
 	}
 	unlock = func() {
-		_, _ = s.instance.ask(context.WithoutCancel(ctx), sqlUnlock, lock) // a lost connection unlocks, too
+		_, _ = s.instance.ask(context.WithoutCancel(ctx), sqlUnlock, lock) // a lost connection also unlocks
 	}
 	return unlock, true, nil
 }

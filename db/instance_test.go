@@ -29,7 +29,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 		t.Fatal(err)
 	}
 	dbtest.Counted(t, s)
-	f, stored, err := filings.New(s).AskFiling(t.Context(), crash.Intent{
+	f, stored, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d",
 		Marker: "m",
 	}, crash.Filing{})
@@ -57,8 +57,8 @@ func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	return f.State
 }
 
-// A claim holds as long as its instance lives, and no longer.
-func TestClaimsOfUnits(t *testing.T) {
+// A claim holds exactly as long as its instance lives.
+func TestClaimsOfInstances(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
@@ -88,8 +88,9 @@ func TestClaimsOfUnits(t *testing.T) {
 	}
 }
 
-// An instance whose connection was cut continues under another number, and what it claimed under the old one is settled.
-func TestUnitIsCutOff(t *testing.T) {
+// After a lost connection, an instance continues under another number, and its old claims are
+// settled.
+func TestInstanceLosesConnection(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
@@ -98,7 +99,8 @@ func TestUnitIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Exec(t, url,
-		`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mishap instance' and datname = current_database()`)
+		`select pg_terminate_backend(pid) from pg_stat_activity
+		where application_name = 'mishap instance' and datname = current_database()`)
 	waitFor(t, "the instance counts as dead", func() bool {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
@@ -113,8 +115,8 @@ func TestUnitIsCutOff(t *testing.T) {
 	}
 }
 
-// The intent and its job are stored together or not at all.
-func TestIntentAndJobAreOne(t *testing.T) {
+// The intent and its job are stored in one transaction.
+func TestIntentAndJobTogether(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
@@ -128,7 +130,7 @@ func TestIntentAndJobAreOne(t *testing.T) {
 	}
 	dbtest.Exec(t, url, `delete from filings`)
 	dbtest.Exec(t, url, `alter table river_job rename to river_job_away`)
-	if _, _, err := filings.New(s).AskFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
+	if _, _, err := filings.New(s).RequestFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
 		t.Error("ask without a queue: got no error, want one")
 	}
 	if n := countRows(t, url, `select count(*) from filings`); n != 0 {
@@ -136,7 +138,7 @@ func TestIntentAndJobAreOne(t *testing.T) {
 	}
 }
 
-// The queue's workers get the filing.
+// A worker of the queue gets the filing.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -160,7 +162,7 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := filings.New(s).ParkFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
+	if err := filings.New(s).PostponeFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}

@@ -10,13 +10,15 @@ import (
 	"mishap/crash"
 )
 
-// A native crash whose frames have no names waits in a provisional bucket, under its address signature. As soon as a report
-// brings names for the same address signature, the bucket counts under the one with names, for good: its head is set, so that
-// counts, first and last, reports, links and its address go over at once, and reports without names that come later are
-// counted there from the start. Of two names for one address signature the first stays: which one is better cannot be told,
-// and nothing moves back and forth. A person may undo it; then it is not done again.
+// A native crash without function names goes to a provisional bucket, which is keyed by the address
+// signature. Once a report has names for the same address signature, the provisional bucket is
+// merged into the bucket of that report. Its counts, links and address then belong to the other
+// problem, and so do later reports without names. If an address signature gets two different names,
+// the first one stays: neither is known to be better, and reports must not move back and forth. A
+// person can undo the merge, and then it is not repeated.
 
-// nameOf is the provisional bucket that a grouped report tells the name of; nil: of none.
+// nameOf returns the provisional bucket for which a grouped report has function names, or nil if
+// there is none.
 func nameOf(counted bool, rule crash.Rule, address string) *crash.BucketID {
 	if !counted || address == "" || rule != crash.RuleStacktrace && rule != crash.RuleStackNames {
 		return nil
@@ -25,18 +27,21 @@ func nameOf(counted bool, rule crash.Rule, address string) *crash.BucketID {
 	return &id
 }
 
-// maxSeenNames bounds what a process remembers of names that are in the database.
-const maxSeenNames = 1 << 16
+// maxCachedNames is the maximum number of provisional buckets whose names a process caches as
+// stored.
+const maxCachedNames = 1 << 16
 
 const sqlInsertNames = `
 	insert into known_names (address_id, bucket_id)
-	select * from unnest(@ids::bytea[], @buckets::bytea[]) as n (address_id, bucket_id) on conflict (address_id) do nothing`
+	select * from unnest(@ids::bytea[], @buckets::bytea[]) as n (address_id, bucket_id)
+	on conflict (address_id) do nothing`
 
-// learnNames notes, within a transaction, under which names address signatures are known. Those that are noted already cost
-// nothing; what it returns is noted once the transaction is committed, and then to be added to s.names.
-func (s *Store) learnNames(
+// insertNames stores, in a transaction, which buckets have names for which provisional buckets. It
+// skips those that are cached as stored. It returns the rest, which the caller adds to s.names
+// after the commit.
+func (s *Store) insertNames(
 	ctx context.Context, tx pgx.Tx, server serverID, names map[crash.BucketID]crash.BucketID,
-) (learnt map[crash.BucketID]bool, err error) {
+) (inserted map[crash.BucketID]bool, err error) {
 	var ids []crash.BucketID
 	for id := range names {
 		if _, ok := s.names.find(server, id); !ok {
@@ -46,21 +51,21 @@ func (s *Store) learnNames(
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	slices.SortFunc(ids, compareIDs) // rows are always taken in this order
+	slices.SortFunc(ids, compareIDs) // a fixed order prevents deadlocks
 	buckets := make([]crash.BucketID, len(ids))
-	learnt = make(map[crash.BucketID]bool, len(ids))
+	inserted = make(map[crash.BucketID]bool, len(ids))
 	for i, id := range ids {
-		buckets[i], learnt[id] = names[id], true
+		buckets[i], inserted[id] = names[id], true
 	}
 	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids),
 		"buckets": IDBytes(buckets)}); err != nil {
-		return nil, fmt.Errorf("learn names: %w", err)
+		return nil, fmt.Errorf("store names: %w", err)
 	}
-	return learnt, nil
+	return inserted, nil
 }
 
 const (
-	// Provisional buckets that this round has touched, and all whose name has just become known.
+	// sqlToAdopt selects provisional buckets that this round has changed, and those with a new name.
 	sqlToAdopt = `
 		select b.id, h.id
 		from (
@@ -73,12 +78,14 @@ const (
 			join buckets as h on h.id = n.bucket_id
 		where b.provisional and b.head = b.id and not n.refused and h.head <> b.id
 		order by b.id`
-	sqlNamesUsed = `update known_names set fresh = false where fresh and exists (select from buckets where id = known_names.bucket_id)`
+	sqlNamesUsed = `
+		update known_names set fresh = false
+		where fresh and exists (select from buckets where id = known_names.bucket_id)`
 )
 
-// adoptProvisional lets provisional buckets whose name is known count under it. Its transaction holds the lock on counting;
-// buckets that the round made are there. In a round with neither provisional buckets nor new names it costs two looks into
-// indexes.
+// adoptProvisional merges provisional buckets into the buckets that have names for them. tx holds
+// the counting lock, and the buckets of the round exist already. A round without provisional
+// buckets or new names costs only two index look-ups.
 func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) error {
 	rows, err := tx.Query(ctx, sqlToAdopt, pgx.NamedArgs{"round": round})
 	if err != nil {
@@ -94,7 +101,8 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 	}
 	d := &deciding{Tx: tx, store: s, round: round}
 	for _, p := range pairs {
-		heads, err := d.heads(ctx, []crash.BucketID{p.from, p.named}) // each merge may change those of the next
+		// Read the heads for each pair, because a merge may change those of the next pair.
+		heads, err := d.heads(ctx, []crash.BucketID{p.from, p.named})
 		if err != nil {
 			return err
 		}

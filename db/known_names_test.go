@@ -9,8 +9,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// crashed saves a native crash of machine m at a place, under names when there are any, and returns the bucket of its own
-// signature.
+// crashed stores a native crash of machine m at some addresses, with function names unless names is
+// empty. It returns the bucket of its own signature.
 func crashed(t *testing.T, s *db.Store, m int, place, names string, changes crash.Fields) crash.BucketID {
 	t.Helper()
 	address := "/usr/bin/tide:11:/usr/bin/tide+" + place
@@ -33,7 +33,7 @@ func TestSymbolised(t *testing.T) {
 	url := dbtest.URL(t)
 	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
 
-	// A name that becomes known later takes the whole provisional problem over.
+	// When a name becomes known, the provisional problem is merged into the one with names.
 	waiting := crashed(t, s, 1, "aa", "", nil)
 	crashed(t, other, 2, "aa", "", nil)
 	if b := bucket(t, s, waiting); b.ID != waiting || !b.Provisional || b.Reports != 2 {
@@ -51,7 +51,7 @@ func TestSymbolised(t *testing.T) {
 		t.Errorf("history: got %+v, want that it was symbolised", history)
 	}
 
-	// A name that is known takes new ones at once; machines of tests teach nothing.
+	// Later crashes without names join it at once. Test machines do not make names known.
 	crashed(t, s, 4, "aa", "", nil)
 	if b := bucket(t, s, named); b.Reports != 4 {
 		t.Errorf("without names later: got %d reports, want 4", b.Reports)
@@ -62,14 +62,14 @@ func TestSymbolised(t *testing.T) {
 		t.Errorf("another place with the same names: got %s with %d members, want %s with 3", b.ID, b.Members, named)
 	}
 
-	// Of two names the first one stays.
+	// Of two names, the first one stays.
 	better := crashed(t, s, 7, "aa", "parse:load:main", nil)
 	if b := bucket(t, s, waiting); b.ID != named || better == named {
 		t.Errorf("two names: got %s, want the first, %s", b.ID, named)
 	}
 	checkCounts(t, url)
 
-	// What a person undoes stays undone.
+	// A merge that a person has undone is not repeated.
 	undo(t, s, history[0])
 	crashed(t, other, 8, "aa", "", nil)
 	crashed(t, dbtest.Open(t, url), 9, "aa", "parse:load", nil)

@@ -10,10 +10,11 @@ import (
 	"mishap/crash"
 )
 
-// Merging never touches counts: each signature keeps its own, for ever, and buckets.head says under which problem they are
-// read. A standing decision "merged" is an edge from a problem to the one that it went into; every bucket has one at most,
-// the edges form trees, and the head of a bucket is the root of its tree. Only roots are merged, and never into their own
-// tree, so that no circle can come about; all this happens under the lock of [deciding].
+// Merging does not change counts: each bucket keeps its own, and buckets.head says to which problem
+// they belong. A "merged" decision that is not undone is an edge from one problem to another. Every
+// bucket has at most one such edge, so the edges form trees, and the head of a bucket is the root
+// of its tree. Only roots are merged, and only into other trees, under the lock of [deciding]; so
+// no cycle can arise.
 const (
 	sqlHeads       = `select id, head from buckets where id = any(@ids::bytea[])`
 	sqlInsertMerge = `
@@ -25,10 +26,10 @@ const (
 
 var errOneAlready = crash.Errorf(crash.Conflict, "one_already", "These are one problem already.")
 
-// Merge makes the reports of some problems those of another, for good, the future ones too, until it is undone. Each may be
-// named by any bucket that is part of it. The head that comes back is the one that they all have now; it has all their
-// bugs. Problems that are one with it already are passed over. It returns NotFound for an unknown bucket, and Conflict when
-// there is nothing left to merge.
+// Merge makes the present and future reports of some problems part of another problem, until the
+// merge is undone. Any bucket of a problem can stand for it. It returns the head of the resulting
+// problem, which has the bugs of all. It ignores problems that are merged already. It returns
+// NotFound for an unknown bucket, and Conflict if nothing is left to merge.
 func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash.BucketID, person,
 	reason string) (head crash.BucketID, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
@@ -57,7 +58,7 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 	return head, nil
 }
 
-// heads finds the heads of all the given buckets.
+// heads returns the heads of buckets. It returns NotFound if one is unknown.
 func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]crash.BucketID, error) {
 	rows, err := d.Query(ctx, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)})
 	if err != nil {
@@ -88,7 +89,7 @@ func IDBytes(ids []crash.BucketID) [][]byte {
 	return out
 }
 
-// merge puts the tree of one head under another.
+// merge makes head the head of all buckets whose head is from.
 func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause crash.DecisionCause, person,
 	reason string) error {
 	args := pgx.NamedArgs{
@@ -107,22 +108,24 @@ func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause c
 }
 
 const (
-	// What was merged into a bucket before goes with it.
+	// sqlUnmerge also moves the buckets that were merged into this one earlier.
 	sqlUnmerge = `
 		with recursive tree (id) as (
 			select @bucket::bytea
 			union
-			select d.bucket_id from decisions as d join tree on d.other_id = tree.id where d.kind = 'merged' and d.undone_at is null
+			select d.bucket_id from decisions as d join tree on d.other_id = tree.id
+			where d.kind = 'merged' and d.undone_at is null
 		)
 		update buckets set head = @bucket, changed = @round where id in (select id from tree)`
 	sqlTouchOld   = `update buckets set changed = @round where head = (select head from buckets where id = @other)`
 	sqlRefuseName = `
 		update known_names set refused = true
-		where address_id = @bucket and (select head from buckets where id = known_names.bucket_id) = (select head from buckets where id = @other)`
+		where address_id = @bucket and (select head from buckets where id = known_names.bucket_id)
+			= (select head from buckets where id = @other)`
 )
 
-// unmerge makes what was merged a problem of its own again, with all that was merged into it. A provisional problem that a
-// person takes out of the one with names is not moved there again by itself.
+// unmerge makes a merged bucket a problem of its own again, with everything that was merged into
+// it. If the bucket is provisional, mishap does not merge it into the one with names again.
 func (d *deciding) unmerge(ctx context.Context, decision crash.Decision) error {
 	args := pgx.NamedArgs{"bucket": decision.Bucket[:], "other": decision.Other[:], "round": d.round}
 	statements := []string{sqlUnmerge, sqlTouchOld}
@@ -138,7 +141,7 @@ func (d *deciding) unmerge(ctx context.Context, decision crash.Decision) error {
 }
 
 const (
-	// Of several buckets that are one problem, the head has the name.
+	// The head of a problem holds its name.
 	sqlHeadName     = `select h.id, h.name from buckets as b join buckets as h on h.id = b.head where b.id = @bucket`
 	sqlSetName      = `update buckets set name = @name, changed = @round where id = @bucket`
 	sqlInsertRename = `
@@ -154,8 +157,9 @@ var (
 		"that first.")
 )
 
-// Rename gives a problem a name, or with an empty one takes it away. Its signature and its addresses stay. It returns
-// Invalid for a name that is none, Conflict when it is the same, and NotFound for an unknown bucket.
+// Rename gives a problem a name, or removes it if name is empty. The signature and the addresses of
+// the problem stay the same. It returns Invalid for an invalid name, Conflict if the name is
+// unchanged, and NotFound for an unknown bucket.
 func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, person, reason string) error {
 	name, ok := crash.CleanLine(name, crash.MaxProblemName)
 	if !ok {
@@ -186,8 +190,7 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 	person, reason string) error {
 	args := pgx.NamedArgs{
 		"bucket": head[:], "name": after, "before": before, "after": after, "cause": string(cause), "person": person,
-		"reason": reason,
-		"at":     d.store.Now(), "round": d.round,
+		"reason": reason, "at": d.store.Now(), "round": d.round,
 	}
 	for _, sql := range []string{sqlSetName, sqlInsertRename} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {
@@ -195,14 +198,14 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 		}
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
-		Person: person, Action: "problem.rename", Subject: head.String(), Detail: map[string]any{"before": before,
-			"after": after},
+		Person: person, Action: "problem.rename", Subject: head.String(),
+		Detail: map[string]any{"before": before, "after": after},
 	})
 }
 
 const sqlName = `select name from buckets where id = @bucket`
 
-// unname gives the name back that was there before, if the one that is taken back is still the one.
+// unname restores the previous name. It returns Conflict if the problem was renamed again since.
 func (d *deciding) unname(ctx context.Context, decision crash.Decision) error {
 	args := pgx.NamedArgs{"bucket": decision.Bucket[:], "name": decision.Before, "round": d.round}
 	var now string

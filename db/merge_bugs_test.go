@@ -12,7 +12,7 @@ import (
 
 func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) crash.Filing {
 	t.Helper()
-	f, _, err := filings.New(s).AskFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu",
+	f, _, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, seen)
 	if err != nil {
 		t.Fatalf("ask: %v", err)
@@ -39,15 +39,16 @@ func finish(t *testing.T, s *db.Store, c crash.FilingClaim, state crash.FilingSt
 	return f
 }
 
-// TestOneBugForTheWhole merges problems while bugs for both stand in line: one is sent, and it is the whole's.
-func TestOneBugForTheWhole(t *testing.T) {
+// TestOneBugForMergedProblems merges problems while filings for both are queued. Only one is sent,
+// and its bug belongs to the merged problem.
+func TestOneBugForMergedProblems(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	p := problems(t, s, 3)
 	first, second := ask(t, s, p[0], crash.Filing{}), ask(t, s, p[1], crash.Filing{})
 	merge(t, s, p[1], p[0])
 
-	// Whoever presses now, on whichever address, gets the filing that there is.
+	// Anyone who clicks now, on the page of either bucket, gets the existing filing.
 	for _, id := range p[:2] {
 		if b := bucket(t, s, id); b.Filing.ID != first.ID && b.Filing.ID != second.ID {
 			t.Errorf("filing of the whole: got %d, want one of the two", b.Filing.ID)
@@ -69,7 +70,7 @@ func TestOneBugForTheWhole(t *testing.T) {
 			t.Errorf("bug of %s: got %d, want that of the whole", id, b.Bug.Number)
 		}
 	}
-	// A third one that joins while it stands in line is not sent either.
+	// A third filing whose problem is merged while it is queued is not sent either.
 	third := ask(t, s, p[2], crash.Filing{})
 	merge(t, s, p[2], p[1])
 	if c := claim(t, s, third); c.Step != crash.StepNone || c.Bug != 2100001 {
@@ -84,9 +85,9 @@ func TestOneBugForTheWhole(t *testing.T) {
 	}
 }
 
-// TestUncertainBugOfTheWhole merges while it is not known whether a bug was filed: nothing is sent for the other before that
-// is known.
-func TestUncertainBugOfTheWhole(t *testing.T) {
+// TestUncertainBugOfMergedProblems merges while the outcome of a filing is unknown. Nothing is sent
+// for the other bucket before it is known.
+func TestUncertainBugOfMergedProblems(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	p := problems(t, s, 2)
@@ -102,13 +103,13 @@ func TestUncertainBugOfTheWhole(t *testing.T) {
 	if b.Filing.ID != first.ID || b.Filing.State != crash.FilingUncertain {
 		t.Errorf("filing of the whole: got %d, %s, want the uncertain one", b.Filing.ID, b.Filing.State)
 	}
-	// Pressing again on the head goes on with that one, and files none of its own.
+	// Another click on the head continues that filing, and starts no other one.
 	if f := ask(t, s, p[1], b.Filing); f.ID != first.ID {
 		t.Errorf("asked again: got filing %d, want %d", f.ID, first.ID)
 	}
 }
 
-// TestBugsOfMembers links, unlinks and relinks through the whole.
+// TestBugsOfMembers links, unlinks and relinks bugs through any bucket of a problem.
 func TestBugsOfMembers(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)

@@ -11,7 +11,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// problems saves one report of each of n problems and returns their ids.
+// problems stores one report of each of n problems and returns their ids.
 func problems(t *testing.T, s *db.Store, n int) []crash.BucketID {
 	t.Helper()
 	ids := make([]crash.BucketID, n)
@@ -21,7 +21,7 @@ func problems(t *testing.T, s *db.Store, n int) []crash.BucketID {
 	return ids
 }
 
-// another saves a report of problem i by machine m, and returns the bucket of its signature.
+// another stores a report of problem i by machine m, and returns the bucket of its signature.
 func another(t *testing.T, s *db.Store, i, m int) crash.BucketID {
 	t.Helper()
 	rec := record(t, today, fmt.Sprint("machine ", m), crash.Fields{
@@ -74,7 +74,8 @@ func TestMerge(t *testing.T) {
 	p := problems(t, s, 4)
 	another(t, s, 1, 7)
 
-	// A chain is flattened, and undoing its middle takes along what was merged before.
+	// A chain of merges is flattened. Undoing the middle one also separates what was merged into it
+	// before.
 	merge(t, s, p[1], p[0])
 	merge(t, s, p[2], p[1])
 	for _, id := range p[:3] {
@@ -97,16 +98,16 @@ func TestMerge(t *testing.T) {
 		t.Fatalf("history: got %+v", history)
 	}
 
-	// New reports of any of them count for the whole.
+	// New reports of any bucket count for the merged problem.
 	another(t, s, 0, 9)
 	if b := bucket(t, s, p[2]); b.Reports != 5 || b.Systems != 3 {
 		t.Errorf("after another report: got %d reports, %d machines, want 5, 3", b.Reports, b.Systems)
 	}
-	merge(t, s, p[3], p[0]) // which is the whole
+	merge(t, s, p[3], p[0]) // any bucket stands for its problem
 	if b := bucket(t, s, p[1]); b.ID != p[3] || b.Members != 4 {
 		t.Errorf("the whole merged: got %s, %d members, want %s, 4", b.ID, b.Members, p[3])
 	}
-	undo(t, s, history[0]) // p[1] into p[2], after that was merged on
+	undo(t, s, history[0]) // the merge of p[1] into p[2], which was merged further since
 	for id, want := range map[crash.BucketID]crash.BucketID{p[0]: p[1], p[1]: p[1], p[2]: p[3], p[3]: p[3]} {
 		if got := bucket(t, s, id).ID; got != want {
 			t.Errorf("undone: head of %s: got %s, want %s", id, got, want)
@@ -175,7 +176,7 @@ func TestRename(t *testing.T) {
 	if got := bucket(t, s, p[0]).Name; got != "The old one" {
 		t.Errorf("undone: got %q, want the name before", got)
 	}
-	merge(t, s, p[1], p[0]) // the whole has the name of its head: none
+	merge(t, s, p[1], p[0]) // the name is that of the head, which has none
 	if err := db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""); err != nil {
 		t.Fatal(err)
 	}

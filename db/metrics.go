@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// saverStats are what operators see of the group commit.
+// saverStats are the metrics of storing reports.
 type saverStats struct {
 	reports prometheus.Histogram // per transaction
-	seconds prometheus.Histogram // per transaction, with repeated attempts
+	seconds prometheus.Histogram // per transaction, including retries
 	waiting prometheus.GaugeFunc
 	noSpace prometheus.GaugeFunc
 }
@@ -43,13 +43,13 @@ func (s *saverStats) batch(reports int, took time.Duration) {
 	s.seconds.Observe(took.Seconds())
 }
 
-// Collectors are the store's metrics, for the program to register.
+// Collectors returns the metrics of the store for registration.
 func (s *Store) Collectors() []prometheus.Collector {
 	st := s.saver.stats
 	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting, st.noSpace)
 }
 
-// counterStats are what operators see of counting.
+// counterStats are the metrics of counting.
 type counterStats struct {
 	reports prometheus.Histogram // per round
 	seconds prometheus.Histogram // per round

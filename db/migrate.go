@@ -19,7 +19,8 @@ import (
 	"mishap/migrations"
 )
 
-// migrateLock is the advisory lock under which one unit migrates while the others wait. Any fixed number will do.
+// migrateLock is the advisory lock that ensures that only one instance migrates at a time. The
+// number is arbitrary.
 const migrateLock = int64(0x6d6973686170) // "mishap"
 
 const (
@@ -27,19 +28,19 @@ const (
 	sqlMigrateLock     = `select pg_advisory_lock(@lock)`
 	sqlMigrateUnlock   = `select pg_advisory_unlock(@lock)`
 	sqlMigrateForever  = `select set_config('lock_timeout', '0', false)`
-	sqlMigrateHurry    = `select set_config('lock_timeout', '10s', false)`
+	sqlMigrateTimeout  = `select set_config('lock_timeout', '10s', false)`
 	sqlHasRiver        = `select to_regclass('river_migration') is not null`
 	sqlRiverAt         = `select coalesce(max(version), 0)::int from river_migration where line = 'main'`
 	versionTable       = "schema_version"
 	lockNotAvailable   = "55P03"
 	minServer          = 15
-	migrateConnections = 2 // one holds the lock and runs our files, the other runs the job queue's
+	migrateConnections = 2 // one holds the lock and runs our migrations, the other runs those of the job queue
 )
 
-// Migrate brings the schema up to date: first our own files, then the job queue's tables. Several units may call it at
-// once: one works, the others wait and then find nothing to do. It returns Conflict when the database is newer than this
-// program or was made by other migrations than its own, Invalid when its server is too old, Unavailable when it cannot be
-// reached or when a table stays locked by others.
+// Migrate updates the schema: first our own tables, then those of the job queue. Several instances
+// may call it at once: one migrates, and the others wait. It returns Conflict if the database is
+// newer than this program or was made by other migrations. It returns Invalid if the server is too
+// old, and Unavailable if it cannot be reached or a table stays locked.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
 	return migrateTo(ctx, url, log, migrations.Files)
 }
@@ -50,8 +51,9 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		return err
 	}
 	pc.MaxConns = migrateConnections
-	// tern resets the session after each file, so what must last is given at connection time. Migrations may take as
-	// long as they need, but must not queue for long behind a busy table while everybody else queues behind them.
+	// tern resets the session after each file, so these settings are parameters of the connection. A
+	// migration may run for long, but must not wait for long for a busy table: every other statement
+	// on that table would wait behind it.
 	pc.ConnConfig.RuntimeParams["application_name"] = "mishap migrate"
 	pc.ConnConfig.RuntimeParams["statement_timeout"] = "0"
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
@@ -76,7 +78,7 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 		return Classify(fmt.Errorf("migrate: %w", err))
 	}
 	defer func() {
-		// The lock also goes with the connection, so a failure here loses nothing.
+		// Closing the connection also releases the lock, so an error does not matter.
 		_, _ = conn.Exec(context.WithoutCancel(ctx), sqlMigrateUnlock, pgx.NamedArgs{"lock": migrateLock})
 	}()
 
@@ -91,7 +93,7 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 	return Classify(err)
 }
 
-// checkServer refuses a PostgreSQL that is older than what mishap is tested with.
+// checkServer returns Invalid if PostgreSQL is older than the oldest version that mishap supports.
 func checkServer(conn *pgx.Conn) error {
 	version := conn.PgConn().ParameterStatus("server_version") // "15.18 (Debian …)", "18beta2"
 	var major int
@@ -102,21 +104,21 @@ func checkServer(conn *pgx.Conn) error {
 	return nil
 }
 
-// lockMigrations waits, for as long as ctx allows, until no other unit migrates.
+// lockMigrations waits until no other instance migrates, or until ctx ends.
 func lockMigrations(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 	args := pgx.NamedArgs{"lock": migrateLock}
 	var free bool
 	if err := conn.QueryRow(ctx, sqlMigrateTryLock, args).Scan(&free); err != nil || free {
 		return err
 	}
-	log.InfoContext(ctx, "waiting for another unit to migrate the database")
+	log.InfoContext(ctx, "waiting for another instance to migrate the database")
 	if _, err := conn.Exec(ctx, sqlMigrateForever); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, sqlMigrateLock, args); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, sqlMigrateHurry)
+	_, err := conn.Exec(ctx, sqlMigrateTimeout)
 	return err
 }
 
@@ -154,7 +156,7 @@ func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.
 	return nil
 }
 
-// migrateQueue makes the tables of the job queue, which brings its own migrations.
+// migrateQueue creates or updates the tables of the job queue, which has its own migrations.
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

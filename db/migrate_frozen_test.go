@@ -13,8 +13,8 @@ import (
 
 const checksumFile = "../migrations/checksums.txt"
 
-// TestMigrationsAreFrozen fails when a migration was edited, renamed or removed after its checksum was committed. With
-// -update it adds the checksums of new files, and never changes one that is there.
+// TestMigrationsAreFrozen fails if a migration was edited, renamed or removed after its checksum
+// was committed. With -update it adds the checksums of new files, but never changes existing ones.
 func TestMigrationsAreFrozen(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile(checksumFile)
@@ -35,7 +35,7 @@ func TestMigrationsAreFrozen(t *testing.T) {
 	}
 	listed := map[string]bool{}
 	for line := range strings.Lines(string(list)) {
-		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ") // as sha256sum writes it
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ") // the format of sha256sum
 		listed[name] = true
 		if sums[name] != sum {
 			t.Errorf("migrations/%s: got checksum %q, want %s: a committed migration must not change, as databases were "+

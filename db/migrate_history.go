@@ -15,12 +15,13 @@ import (
 	"mishap/crash"
 )
 
-// The table applied_migrations holds the checksum of each migration that was applied. A row is written in the same
-// transaction as the migration itself. Migrate refuses a database whose rows differ from the files of this program:
-// such a database may lack tables that this program needs, and would fail much later, or silently.
+// The table applied_migrations holds the checksum of each applied migration. Each migration inserts
+// its row in its own transaction. Migrate refuses a database whose rows differ from the files of
+// this program: the database may lack tables that the program needs, and would fail much later or
+// silently.
 //
-// Databases of before 0.1.0 have no such rows. Their schema is compared with that of the last commit before the table
-// was introduced, which had baselineVersion migrations.
+// Databases older than 0.1.0 have no such rows. Their schema is compared with that of the last
+// commit before the table was introduced, which had baselineVersion migrations.
 const (
 	baselineVersion     = 10
 	baselineFingerprint = "73adcc3994bf7d6b8c42e26499ea606f55baf13a0fb663c4ac520d17c3ddb997"
@@ -40,15 +41,17 @@ const (
 	addHistoryText = "\n;\ninsert into applied_migrations (version, name, checksum) values (%d, '%s', '%s');\n"
 )
 
-// sqlFingerprint describes the schema line by line: columns, constraints, indexes, triggers, functions and types.
-// It leaves out partitions, which are created as reports arrive, and the tables of tern and the job queue.
+// sqlFingerprint describes the schema line by line: columns, constraints, indexes, triggers and
+// functions. It omits partitions, which depend on the reports, and the tables of tern and the job
+// queue.
 const sqlFingerprint = `
 	with tables as (
 		select c.oid, c.relname, c.relkind from pg_class as c
 		where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'c') and not c.relispartition
 			and c.relname not in ('schema_version', 'applied_migrations') and c.relname not like 'river\_%'
 	), parts (line) as (
-		select concat_ws(' ', 'column', t.relkind, t.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+		select concat_ws(' ', 'column', t.relkind, t.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+				a.attnotnull, a.attidentity,
 				(select collname from pg_collation where oid = a.attcollation), pg_get_expr(d.adbin, d.adrelid))
 			from tables as t join pg_attribute as a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
 				left join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
@@ -68,13 +71,13 @@ const sqlFingerprint = `
 	select coalesce(string_agg(line, E'\n' order by line collate "C"), '') from (
 		select replace(line, current_schema() || '.', '') as line from parts) as lines`
 
-// appliedMigration is a row of applied_migrations, or what it should be.
+// appliedMigration is a row of applied_migrations, or the expected content of one.
 type appliedMigration struct {
 	Version        int
 	Name, Checksum string
 }
 
-// ownMigrations returns the migrations of files, in order.
+// ownMigrations returns the migrations in files, in order.
 func ownMigrations(files fs.FS) ([]appliedMigration, error) {
 	names, err := migrate.FindMigrations(files)
 	if err != nil {
@@ -92,8 +95,9 @@ func ownMigrations(files fs.FS) ([]appliedMigration, error) {
 	return own, nil
 }
 
-// verifyHistory returns Conflict when the database was not migrated by the first of the given migrations. It records the
-// migrations of a database of before 0.1.0 whose schema is the expected one. The caller holds the migration lock.
+// verifyHistory returns Conflict unless the first at migrations in own have produced this database.
+// If the database is older than 0.1.0 and has the expected schema, verifyHistory inserts the
+// missing rows. The caller holds the migration lock.
 func verifyHistory(ctx context.Context, conn *pgx.Conn, at int, own []appliedMigration) error {
 	if _, err := conn.Exec(ctx, createHistory); err != nil {
 		return err
@@ -119,19 +123,20 @@ func readHistory(ctx context.Context, conn querier) ([]appliedMigration, error) 
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[appliedMigration])
 }
 
-// querier is what a connection and a pool have in common here.
+// querier is implemented by connections and pools.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// compareHistory returns Conflict when a migration that was applied is not the one of this program.
+// compareHistory returns Conflict if an applied migration differs from the same migration of this
+// program.
 func compareHistory(applied, own []appliedMigration) error {
 	for i, a := range applied {
 		if i < len(own) && (a.Version != own[i].Version || a.Checksum != own[i].Checksum) {
 			return crash.Errorf(crash.Conflict, "database_differs",
 				"The database was migrated by another build of mishap: its migration %d is %s (sha256 %.12s…), that of this "+
-					"program is %s (%.12s…); "+
-					"run the build that made the database, or give this one a new, empty database and import the reports again.",
+					"program is %s (%.12s…); run the build that made the database, or give this one a new, empty database "+
+					"and import the reports again.",
 				a.Version, a.Name, a.Checksum, own[i].Name, own[i].Checksum)
 		}
 	}
@@ -144,7 +149,8 @@ func errHistoryIncomplete(at, rows int) error {
 			"restore a backup, or give mishap a new, empty database and import the reports again.", at, rows)
 }
 
-// adoptBaseline records the migrations of a database that was made before they were recorded.
+// adoptBaseline inserts the rows of applied_migrations for a database that is older than this
+// table. It returns Conflict if the schema is not the expected one.
 func adoptBaseline(ctx context.Context, conn *pgx.Conn, at int, own []appliedMigration) error {
 	found, err := schemaFingerprint(ctx, conn)
 	if err != nil {
@@ -153,8 +159,8 @@ func adoptBaseline(ctx context.Context, conn *pgx.Conn, at int, own []appliedMig
 	if at != baselineVersion || found != baselineFingerprint {
 		return crash.Errorf(crash.Conflict, "database_before_release",
 			"The database was made by a development version of mishap from before 0.1.0 (schema %d) whose tables differ from "+
-				"those of every release, "+
-				"so it cannot be upgraded; give mishap a new, empty database and import the reports again.", at)
+				"those of every release, so it cannot be upgraded; give mishap a new, empty database and import the reports "+
+				"again.", at)
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, m := range own[:at] {
@@ -167,7 +173,8 @@ func adoptBaseline(ctx context.Context, conn *pgx.Conn, at int, own []appliedMig
 	})
 }
 
-// schemaFingerprint returns a hash of the schema, which is the same on all versions of PostgreSQL.
+// schemaFingerprint returns a hash of the schema. It is the same on all supported versions of
+// PostgreSQL.
 func schemaFingerprint(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var text string
 	if err := conn.QueryRow(ctx, sqlFingerprint).Scan(&text); err != nil {
@@ -177,7 +184,7 @@ func schemaFingerprint(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// recordMigrations lets each migration record itself, in the transaction in which it is applied.
+// recordMigrations makes each migration insert its own row into applied_migrations.
 func recordMigrations(all []*migrate.Migration, own []appliedMigration) error {
 	if len(all) != len(own) {
 		return errors.New("migrate: some migrations were not read")

@@ -16,7 +16,7 @@ import (
 	"mishap/migrations"
 )
 
-// baseline returns a database as the program made it before it recorded migrations. edit may change a file.
+// baseline returns a database from before migrations were recorded. edit may change the files.
 func baseline(t *testing.T, version int, edit func(name, sql string) string) (url string) {
 	t.Helper()
 	url = dbtest.Empty(t)
@@ -58,7 +58,8 @@ func TestMigrateBeforeHistory(t *testing.T) {
 	}
 }
 
-// part cuts what begins with a text, up to and with the next semicolon, out of the file of a name.
+// part returns a function that removes a statement from a file: from the text begin to the next
+// semicolon.
 func part(file, begin string) func(name, sql string) string {
 	return func(name, sql string) string {
 		before, after, found := strings.Cut(sql, begin)
@@ -70,7 +71,8 @@ func part(file, begin string) func(name, sql string) string {
 	}
 }
 
-// TestMigrateEditedHistory meets databases of commits before a migration was edited, and others that no release made.
+// TestMigrateEditedHistory migrates databases of commits from before a migration was edited, and
+// others that no release made.
 func TestMigrateEditedHistory(t *testing.T) {
 	t.Parallel()
 	travellers := part("008_api.sql", "create table bucket_travellers")
@@ -101,7 +103,7 @@ func TestMigrateEditedHistory(t *testing.T) {
 				dbtest.Exec(t, url, test.change)
 			}
 			before := tables(t, url)
-			for range 2 { // a refusal is not forgotten
+			for range 2 { // the second attempt is refused as well
 				err := db.Migrate(t.Context(), url, dbtest.Log(t))
 				if crash.KindOf(err) != crash.Conflict || codeOf(err) != test.code {
 					t.Errorf("got %v, want a conflict with code %s", err, test.code)
@@ -143,7 +145,8 @@ func TestMigrateDifferentHistory(t *testing.T) {
 	}
 }
 
-// TestMigrateFails applies a migration that fails in its second half: it leaves neither tables nor a record.
+// TestMigrateFails applies a migration that fails in its second half. It leaves neither tables nor
+// a row in applied_migrations.
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -167,7 +170,7 @@ func TestMigrateFails(t *testing.T) {
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
 	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err != nil {
-		t.Fatalf("mended: %v", err)
+		t.Fatalf("fixed: %v", err)
 	}
 	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
 		next) {
@@ -176,19 +179,20 @@ func TestMigrateFails(t *testing.T) {
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); codeOf(err) != "database_newer" {
 		t.Errorf("without that file: got %v, want that the database is newer", err)
 	}
-	// A rolling upgrade: instances of the version before go on while a new one has migrated.
+	// During a rolling upgrade, instances of the previous version still work after a new one has
+	// migrated.
 	if err := dbtest.Open(t, url).Ping(t.Context()); err != nil {
 		t.Errorf("ping: got %v, want an instance of the version before to stay ready", err)
 	}
 }
 
-// TestPingChecksSchema replaces the database below an instance by one that it cannot work with.
+// TestPingChecksSchema replaces the database of a running instance by one that it cannot work with.
 func TestPingChecksSchema(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	for _, change := range []string{
-		// a backup of before an upgrade
+		// This is a backup from before an upgrade.
 		`delete from applied_migrations where version = (select max(version) from applied_migrations)`,
 		`update applied_migrations set checksum = 'beef' where version = 8`,
 		`drop table applied_migrations`,

@@ -16,7 +16,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// migrateVar makes the test program migrate the database that it names, as a second process.
+// migrateVar makes the test program migrate the database that it names, as another process.
 const migrateVar = "MISHAP_TEST_MIGRATE"
 
 func TestMain(m *testing.M) {
@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// migrateAtOnce is as many units that start at the same moment.
-func migrateAtOnce(ctx context.Context, url string, units int) error {
+// migrateAtOnce runs Migrate several times at once, like instances that start at the same moment.
+func migrateAtOnce(ctx context.Context, url string, instances int) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for range units {
+	for range instances {
 		g.Go(func() error { return db.Migrate(ctx, url, slog.New(slog.DiscardHandler)) })
 	}
 	return g.Wait()
@@ -42,7 +42,7 @@ func migrateAtOnce(ctx context.Context, url string, units int) error {
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Empty(t)
-	// Two more processes beside this one.
+	// Two more processes migrate beside this one.
 	others := make([]*exec.Cmd, 2)
 	for i := range others {
 		others[i] = exec.CommandContext(t.Context(), os.Args[0])
@@ -68,7 +68,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// tables lists the tables of a database with their columns.
+// tables returns the tables of a database with their columns.
 func tables(t *testing.T, url string) string {
 	t.Helper()
 	const sql = `select table_name || '.' || column_name from information_schema.columns
@@ -103,7 +103,7 @@ func TestMigrateAgain(t *testing.T) {
 func TestMigrateRefusals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name, before string // what is done to a migrated database first
+		name, before string // before changes a migrated database
 		kind         crash.Kind
 		says         string
 	}{

@@ -15,72 +15,88 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// What reaches 0 disappears, as if it had never been counted. Taking away comes before adding, and rows are taken in the
-// order of their keys; no round runs meanwhile.
+// These statements delete rows whose count falls to zero. Each group subtracts before it adds, and
+// changes rows in the order of their keys. No counting round runs meanwhile.
 const (
 	sqlSystemsThere = `
 		select distinct s.bucket_id, s.system, s.release, s.version
 		from (select distinct * from unnest(@bucket::bytea[], @system::bigint[]) as k (bucket_id, system)) as k
 			join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system`
 	sqlDropSystems = `
-		delete from bucket_systems as s using unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+		delete from bucket_systems as s
+		using unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 			as c (bucket_id, system, release, version, n)
-		where s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version and s.reports + c.n <= 0`
+		where s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version
+			and s.reports + c.n <= 0`
 	sqlTakeSystems = `
 		update bucket_systems as s set reports = s.reports + c.n
 		from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 			as c (bucket_id, system, release, version, n)
-		where c.n < 0 and s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version`
+		where c.n < 0 and s.bucket_id = c.bucket_id and s.system = c.system
+			and s.release = c.release and s.version = c.version`
 	sqlAddSystems = `
 		insert into bucket_systems as s (bucket_id, system, release, version, reports)
 		select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
 			as c (bucket_id, system, release, version, n) where n > 0
 		on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports`
 	sqlDropTravellers = `
-		delete from bucket_travellers as t using unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as c (bucket_id, system, version)
+		delete from bucket_travellers as t
+		using unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as c (bucket_id, system, version)
 		where t.bucket_id = c.bucket_id and t.version = c.version and t.system = c.system`
 	sqlAddTravellers = `
 		insert into bucket_travellers (bucket_id, version, system, extra)
 		select s.bucket_id, s.version, s.system, count(*) - 1
-		from (select distinct * from unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as k (bucket_id, system, version)) as k
-			join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system and s.version = k.version
+		from (
+			select distinct *
+			from unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as k (bucket_id, system, version)
+		) as k join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system and s.version = k.version
 		group by s.bucket_id, s.version, s.system having count(*) > 1`
 
 	sqlDropVersions = `
-		delete from bucket_versions as v using unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[]) as c (bucket_id, release, version, n)
+		delete from bucket_versions as v
+		using unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, release, version, n)
 		where v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version and v.reports + c.n <= 0`
 	sqlTakeVersions = `
 		update bucket_versions as v set reports = v.reports + c.n, systems = v.systems + c.systems
-		from unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[], @systems::bigint[]) as c (bucket_id, release, version, n, systems)
+		from unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[], @systems::bigint[])
+			as c (bucket_id, release, version, n, systems)
 		where c.n <= 0 and v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version`
 	sqlAddVersions = `
 		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
 		select bucket_id, release, version, version_key, n, systems
 		from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
 			as c (bucket_id, release, version, version_key, n, systems) where n > 0
-		on conflict (bucket_id, release, version) do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
+		on conflict (bucket_id, release, version)
+		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 
 	sqlDropDays = `
-		delete from bucket_days as d using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[])
+		delete from bucket_days as d
+		using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[])
 			as c (bucket_id, day, release, version, architecture, package_architecture, n)
 		where d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
 			and d.architecture = c.architecture and d.package_architecture = c.package_architecture and d.reports + c.n <= 0`
 	sqlTakeDays = `
 		update bucket_days as d set reports = d.reports + c.n, proposed = d.proposed + c.proposed, changed = @round
-		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[])
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[], @proposed::bigint[])
 			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed)
 		where c.n <= 0 and d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
 			and d.architecture = c.architecture and d.package_architecture = c.package_architecture`
 	sqlAddDays = `
-		insert into bucket_days as d (bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
+		insert into bucket_days as d (
+			bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
 		select bucket_id, day, release, version, architecture, package_architecture, n, proposed, @round
-		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[])
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[], @proposed::bigint[])
 			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed) where n > 0
 		on conflict (bucket_id, day, release, version, architecture, package_architecture)
-		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed, changed = excluded.changed`
+		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed,
+			changed = excluded.changed`
 )
 
-// apply writes a change of counts down.
+// apply writes a change of counts to the database.
 func (d *deciding) apply(ctx context.Context, c *countChange) error {
 	machines, cells, err := d.applySystems(ctx, c)
 	if err != nil {
@@ -105,7 +121,8 @@ func (d *deciding) apply(ctx context.Context, c *countChange) error {
 
 func compareIDs(a, b crash.BucketID) int { return slices.Compare(a[:], b[:]) }
 
-// applySystems returns by how much the numbers of distinct machines change, of buckets and of their cells.
+// applySystems updates the counts by machine. It returns by how much the number of distinct
+// machines changes, for each bucket and for each cell.
 func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.BucketID]int64, map[cell]int64, error) {
 	machines, cells := map[crash.BucketID]int64{}, map[cell]int64{}
 	keys := slices.SortedFunc(maps.Keys(c.systems), func(a, b systemCell) int {
@@ -118,7 +135,8 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 		"version": column(keys, func(k systemCell) string { return k.version }),
 		"n":       column(keys, func(k systemCell) int64 { return c.systems[k] }),
 	}
-	// Each cell that a machine is in, before and after; a machine is in a bucket when it is in any cell of it.
+	// Count the cells and buckets of each machine before and after the change. A machine is in a
+	// bucket if it is in any of its cells.
 	for _, sign := range []int64{-1, 1} {
 		rows, err := d.Query(ctx, sqlSystemsThere, args)
 		if err != nil {
@@ -207,33 +225,38 @@ const (
 	sqlCellsOfBucket  = `select release, version, version_key from bucket_versions where bucket_id = @id`
 	sqlCountsOfBucket = `
 		update buckets set reports = reports + @n, systems = systems + @systems,
-			first_version = case when @has_version then row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen end,
-			last_version = case when @has_version then row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen end,
+			first_version = case when @has_version then
+				row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen
+			end,
+			last_version = case when @has_version then
+				row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen
+			end,
 			first_release = case when @has_release then row(@low_key::text, @low_release::text)::release_seen end,
 			last_release = case when @has_release then row(@high_key::text, @high_release::text)::release_seen end,
 			changed = @round, shrunk = case when @shrinks then @round else shrunk end
 		where id = @id`
 )
 
-// applyBucket changes the row of a bucket after the rows of its versions and days were changed.
+// applyBucket updates the row of a bucket. The rows of its versions and days must be up to date.
 func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.BucketID, systems int64) error {
 	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id]}
-	if err := d.endsOf(ctx, args); err != nil {
+	if err := d.addRangeArgs(ctx, args); err != nil {
 		return err
 	}
 	_, err := d.Exec(ctx, sqlCountsOfBucket, args)
 	return err
 }
 
-// endsOf sets the first and the last version and release, as versions say that there are.
-func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
+// addRangeArgs adds the first and the last version and release of the bucket @id to args. It reads
+// them from the rows of its versions.
+func (d *deciding) addRangeArgs(ctx context.Context, args pgx.NamedArgs) error {
 	rows, err := d.Query(ctx, sqlCellsOfBucket, args)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version",
-		"last_version",
-		"first_version_release", "last_version_release", "low_key", "low_release", "high_key", "high_release"} {
+		"last_version", "first_version_release", "last_version_release", "low_key", "low_release", "high_key",
+		"high_release"} {
 		args[name] = nil
 	}
 	type place struct {
@@ -273,7 +296,7 @@ func (d *deciding) endsOf(ctx context.Context, args pgx.NamedArgs) error {
 	return nil
 }
 
-// widen makes low and high the extremes of low, high and at.
+// widen replaces low and high by at if at is lower or higher.
 func widen[T any](low, high **T, at T, compare func(*T) int) {
 	if *low == nil || compare(*low) < 0 {
 		*low = &at

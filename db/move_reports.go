@@ -13,14 +13,14 @@ import (
 	"mishap/crash"
 )
 
-// move is a report and where it belongs.
+// move is a report and the bucket it moves to.
 type move struct {
 	id       crash.OopsID
-	to       *crash.BucketID // nil: in no bucket
-	grouping crash.Grouping  // what the rules say of it; of a report that is only taken out or brought back, as it was
+	to       *crash.BucketID // nil for no bucket
+	grouping crash.Grouping  // new result of the rules; unchanged if a split moves the report
 }
 
-// movedReport is what counts have to know of a report that is moved.
+// movedReport holds the properties of a moved report that counts depend on.
 type movedReport struct {
 	from, to     *crash.BucketID
 	counted      bool
@@ -31,12 +31,12 @@ type movedReport struct {
 	release      string
 	version      string
 	architecture string
-	of           string // the package's architecture
+	of           string // architecture of the package
 	proposed     bool
 	summary      crash.Summary
 }
 
-// seen is when the report counts as a sighting.
+// seen returns the time of the occurrence.
 func (r movedReport) seen() time.Time {
 	if !r.occurred.IsZero() && r.occurred.UTC().Truncate(24*time.Hour).Equal(r.day) {
 		return r.occurred
@@ -46,26 +46,30 @@ func (r movedReport) seen() time.Time {
 
 const (
 	sqlReportsToMove = `
-		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version, r.architecture, r.package_architecture, r.proposed,
+		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version,
+			r.architecture, r.package_architecture, r.proposed,
 			r.problem_type, r.title, r.executable, r.package, r.source_package
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id
 		order by r.received, r.id for update of r`
 	sqlMoveReports = `
-		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed, rules = greatest(r.rules, @rules)
+		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed,
+			rules = greatest(r.rules, @rules)
 		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
 			as m (id, received, bucket_id, rule, unbucketed)
 		where r.received = m.received and r.id = m.id`
 	sqlNewBucket = `
-		insert into buckets (id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
-		values (@id, @id, @signature, @rule, @provisional, @problem_type, @title, @executable, @package, @source_package, @round)
+		insert into buckets (
+			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
+		values (
+			@id, @id, @signature, @rule, @provisional, @problem_type, @title, @executable, @package, @source_package, @round)
 		on conflict (id) do nothing`
 )
 
-// moveReports puts reports that have been counted into other buckets, and moves what was counted from them along: every
-// count is as exact afterwards as if the reports had been there from the start. Buckets that are not there yet are made, with
-// the signature of the grouping. It returns how many reports really changed their bucket; those that are gone, or there
-// already, are passed over.
+// moveReports moves counted reports to other buckets, and their counts with them. Afterwards every
+// count is as exact as if the reports had always been there. It creates missing buckets with the
+// signature of the grouping. It returns how many reports changed buckets: it skips those that no
+// longer exist or are there already.
 func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (moved int, err error) {
 	if len(moves) == 0 {
 		return 0, nil
@@ -113,7 +117,7 @@ func sameBucket(a, b *crash.BucketID) bool {
 	return *a == *b
 }
 
-// reportRows are the arguments of sqlMoveReports.
+// reportRows holds the arguments of sqlMoveReports.
 type reportRows struct {
 	ids              [][16]byte
 	received         []time.Time
@@ -145,10 +149,8 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte,
 		var r movedReport
 		var from []byte
 		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release,
-			&r.version,
-			&r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title, &r.summary.Executable,
-			&r.summary.Package,
-			&r.summary.SourcePackage); err != nil {
+			&r.version, &r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title,
+			&r.summary.Executable, &r.summary.Package, &r.summary.SourcePackage); err != nil {
 			return nil, err
 		}
 		if from != nil {
@@ -160,13 +162,12 @@ func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte,
 	return found, rows.Err()
 }
 
-// ensureBucket makes a bucket that is not there yet.
+// ensureBucket creates a bucket unless it exists.
 func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.Grouping, s crash.Summary) error {
 	_, err := d.Exec(ctx, sqlNewBucket, pgx.NamedArgs{
 		"id": id[:], "signature": g.Signature, "rule": string(g.Rule), "provisional": g.Provisional,
-		"problem_type": s.ProblemType,
-		"title":        s.Title, "executable": s.Executable, "package": s.Package, "source_package": s.SourcePackage,
-		"round": d.round,
+		"problem_type": s.ProblemType, "title": s.Title, "executable": s.Executable, "package": s.Package,
+		"source_package": s.SourcePackage, "round": d.round,
 	})
 	if err != nil {
 		return fmt.Errorf("new bucket %s: %w", id, err)
@@ -174,7 +175,7 @@ func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.
 	return nil
 }
 
-// cell is a place in the counts of a bucket.
+// cell identifies a count of a bucket: that of one version in one release.
 type cell struct {
 	bucket           crash.BucketID
 	release, version string
@@ -189,23 +190,23 @@ type dayCell struct {
 	cell
 	day          time.Time
 	architecture string
-	of           string // the package's architecture
+	of           string // architecture of the package
 }
 
 type dayCount struct{ reports, proposed int64 }
 
-// countChange is what moving reports adds to counts, and takes from them.
+// countChange holds what moving reports adds to counts and subtracts from them.
 type countChange struct {
 	buckets  map[crash.BucketID]int64
 	versions map[cell]int64
 	systems  map[systemCell]int64
 	days     map[dayCell]dayCount
 	seen     map[bucketRelease]*seenChange
-	shrinks  map[crash.BucketID]bool // buckets that counted reports went out of
+	shrinks  map[crash.BucketID]bool // buckets that lose counted reports
 	keys     sortKeys
 }
 
-// seenChange is what the reports that came to a bucket, and those that went out of it, say of one release.
+// seenChange holds the occurrences that a bucket gains and loses in one release.
 type seenChange struct{ came, went crash.SeenSpan }
 
 func (c *countChange) add(r movedReport) {
@@ -241,7 +242,7 @@ func (c *countChange) seenOf(bucket crash.BucketID, release string) *seenChange 
 
 func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
 	if !r.counted {
-		c.buckets[bucket] += 0 // touched all the same: its reports are others now
+		c.buckets[bucket] += 0 // counts stay the same, but the bucket changes
 		return
 	}
 	at := cell{bucket, r.release, r.version}

@@ -26,26 +26,31 @@ const (
 	sqlDropSeen = `
 		delete from bucket_releases as r using unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
 		where r.bucket_id = k.bucket_id and r.release = k.release`
-	// The oldest and the newest of the reports that are still stored.
+	// sqlStoredEnds selects the oldest and the newest of the stored reports.
 	sqlStoredEnds = `
 		with stored as materialized (
-			select release, version, case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
+			select release, version,
+				case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
 			from reports where bucket_id = @id and counted and release = any(@releases)
 		), ends as (
 			select release, min(seen) as first, max(seen) as last from stored group by release
 		)
-		select distinct s.release, s.seen, s.version from stored as s join ends as e on e.release = s.release and s.seen in (e.first, e.last)`
-	// The days reach back further than the stored reports where retention has dropped old ones.
+		select distinct s.release, s.seen, s.version
+		from stored as s join ends as e on e.release = s.release and s.seen in (e.first, e.last)`
+	// sqlDayEnds selects the first and the last day. Where retention has deleted old reports, days
+	// reach back further than reports.
 	sqlDayEnds = `
 		with ends as materialized (
-			select release, min(day) as first, max(day) as last from bucket_days where bucket_id = @id and release = any(@releases) group by release
+			select release, min(day) as first, max(day) as last from bucket_days
+			where bucket_id = @id and release = any(@releases) group by release
 		)
 		select distinct d.release, d.day, d.version
 		from bucket_days as d join ends as e on e.release = d.release and d.day in (e.first, e.last) where d.bucket_id = @id`
 )
 
-// applySeen changes the rows of bucket_releases after reports were moved and the rows of versions and days were changed.
-// The stored reports are read again only where the oldest or the newest one went away.
+// applySeen updates the rows of bucket_releases after reports have moved. The rows of versions and
+// days must be up to date. It reads stored reports only for releases that have lost their oldest or
+// newest report.
 func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	touched := slices.SortedFunc(maps.Keys(c.seen), compareBucketReleases)
 	args := pgx.NamedArgs{
@@ -56,7 +61,7 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	if err != nil {
 		return err
 	}
-	again := map[crash.BucketID][]string{} // releases whose reports are read again
+	again := map[crash.BucketID][]string{} // releases that lost their oldest or newest report
 	for _, key := range touched {
 		change := c.seen[key]
 		row := rows[key]
@@ -71,7 +76,7 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(again), compareIDs) {
-		if err := d.seenAgain(ctx, id, again[id], rows); err != nil {
+		if err := d.recomputeSeen(ctx, id, again[id], rows); err != nil {
 			return err
 		}
 	}
@@ -89,7 +94,7 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	return err
 }
 
-// touches reports whether the oldest or the newest report of a row is among those of s.
+// touches reports whether s contains the oldest or the newest report of a row.
 func touches(s, row *crash.SeenSpan) bool {
 	return !s.Empty() && (s.First.Compare(row.First) <= 0 || s.Last.Compare(row.Last) >= 0)
 }
@@ -113,8 +118,8 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 	return rows, found.Err()
 }
 
-// addVersions sets the lowest and the highest versions of rows from what is counted by version. Rows of which nothing is
-// counted become empty.
+// addVersions sets the lowest and highest versions of rows from the counts by version. It empties
+// rows without counts.
 func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*crash.SeenSpan) error {
 	found, err := d.Query(ctx, sqlVersionsOfSeen, args)
 	if err != nil {
@@ -141,10 +146,10 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 	return found.Err()
 }
 
-// seenAgain replaces the rows of some releases of a bucket by what the stored reports say. Where reports of an older or
-// later day are counted that are no longer stored, it takes the day and the version from the counts, and the time from the
-// row if one there is of the same day.
-func (d *deciding) seenAgain(
+// recomputeSeen sets the rows of some releases of a bucket from the stored reports. If the counts
+// reach back or ahead further than the stored reports, it uses the day and the version of the
+// counts. It then keeps the time of the old row if that is on the same day.
+func (d *deciding) recomputeSeen(
 	ctx context.Context, id crash.BucketID, releases []string, rows map[bucketRelease]*crash.SeenSpan,
 ) error {
 	stored, err := d.endsBy(ctx, sqlStoredEnds, id, releases)
@@ -161,11 +166,11 @@ func (d *deciding) seenAgain(
 		if day, ok := days[release]; ok {
 			if now.Empty() || day.First.At.Before(now.First.At.UTC().Truncate(24*time.Hour)) {
 				now.First = day.First
-				now.First.At = within(day.First.At, old.First.At, old.Last.At)
+				now.First.At = timeOnDay(day.First.At, old.First.At, old.Last.At)
 			}
 			if now.Last.At.IsZero() || day.Last.At.After(now.Last.At) {
 				now.Last = day.Last
-				now.Last.At = within(day.Last.At, old.Last.At, old.First.At)
+				now.Last.At = timeOnDay(day.Last.At, old.Last.At, old.First.At)
 			}
 		} else {
 			now = crash.SeenSpan{}
@@ -175,8 +180,8 @@ func (d *deciding) seenAgain(
 	return nil
 }
 
-// within returns the first of some times that is on the day, or the beginning of the day.
-func within(day time.Time, times ...time.Time) time.Time {
+// timeOnDay returns the first of some times that is on the UTC day, or the start of the day.
+func timeOnDay(day time.Time, times ...time.Time) time.Time {
 	for _, at := range times {
 		if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
 			return at
@@ -185,7 +190,8 @@ func within(day time.Time, times ...time.Time) time.Time {
 	return day
 }
 
-// endsBy reads releases, times and versions, and returns the first and the last occurrence of each release.
+// endsBy runs a query for releases, times and versions. It returns the first and the last
+// occurrence in each release.
 func (d *deciding) endsBy(
 	ctx context.Context, sql string, id crash.BucketID, releases []string,
 ) (map[string]crash.SeenSpan, error) {

@@ -11,8 +11,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestNewBucketsOfMerged: machines that reported several of the problems that were merged, or from several releases, count once;
-// that stays so when reports are moved.
+// TestNewBucketsOfMerged checks that a machine counts once if it reported several merged buckets,
+// or from several releases. It also checks this after reports have moved.
 func TestNewBucketsOfMerged(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -66,7 +66,7 @@ func TestNewBucketsOfMerged(t *testing.T) {
 	undo(t, s, decisions(t, s, ids["one"])[0])
 	expect("undone", list("1-1", "2-1", 2), map[string][2]int64{"one": {6, 3}})
 
-	// The reports of one release leave: nobody there has moved on any more.
+	// When the reports of one release have moved away, no machine of the rest has changed its release.
 	split(t, s, ids["one"], crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 26.04"}}})
 	expect("split", list("1-1", "2-1", 2), map[string][2]int64{"one": {4, 3}})
 	checkCounts(t, url)

@@ -22,7 +22,7 @@ func TestNotes(t *testing.T) {
 	if _, err := accounts.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"); err != nil {
 		t.Fatal(err)
 	}
-	// the same again is nothing
+	// Saving the same text again has no effect.
 	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} {
 		if err := accounts.New(s).ChangeNote(ctx, p[0], first, text, "bob"); err != nil {
 			t.Fatal(err)

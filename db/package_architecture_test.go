@@ -12,9 +12,9 @@ import (
 	"mishap/migrations"
 )
 
-// TestPackageArchitectureMigration takes the days of problems back to how they were before they told packages'
-// architectures apart, with some reports not counted yet, and migrates them: they are as if they had been counted so from
-// the start.
+// TestPackageArchitectureMigration undoes the migration that added the architecture of packages to
+// daily counts, while some reports are uncounted. It checks that migrating again gives the same
+// counts as counting from the start.
 func TestPackageArchitectureMigration(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -34,13 +34,16 @@ func TestPackageArchitectureMigration(t *testing.T) {
 			sum(proposed)::bigint as proposed, max(changed) as changed from bucket_days group by 1, 2, 3, 4, 5`,
 		`truncate bucket_days`,
 		`alter table bucket_days drop constraint bucket_days_pkey, drop column package_architecture`,
-		`alter table bucket_days add constraint bucket_days_pkey primary key (bucket_id, day, release, version, architecture)`,
+		`alter table bucket_days
+			add constraint bucket_days_pkey primary key (bucket_id, day, release, version, architecture)`,
 		`insert into bucket_days select * from days_before`,
 		`drop table days_before`,
-		// A report that waits to be counted is on neither side.
+		// An uncounted report is not part of the counts, before or after.
 		`with waiting as (
-			insert into reports select gen_random_uuid(), r.received, r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id, r.unbucketed,
-				r.rule, r.rules, r.problem_type, r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, 'i386',
+			insert into reports
+			select gen_random_uuid(), r.received, r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id,
+				r.unbucketed, r.rule, r.rules, r.problem_type, r.title, r.executable, r.package, r.version,
+				r.source_package, r.release, r.architecture, 'i386',
 				r.address_signature, r.proposed, r.complete, r.body
 			from reports as r where r.bucket_id is not null and r.counted limit 1 returning id
 		) insert into uncounted (id, reports) select gen_random_uuid(), array_agg(id) from waiting`,

@@ -14,22 +14,25 @@ import (
 
 const (
 	sqlVersionsStamp = `
-		select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint, coalesce(sum(first_day - date '2000-01-01'), 0)
+		select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint,
+			coalesce(sum(first_day - date '2000-01-01'), 0)
 		from package_versions`
-	sqlAllVersionsInUse = `select package, release, version, arrived, first_day from package_versions order by package, release, version`
+	sqlAllVersionsInUse = `
+		select package, release, version, arrived, first_day from package_versions order by package, release, version`
 )
 
-// versionsInUse is every version of a package that a counted report came from. It does not change.
+// versionsInUse holds the versions in use of all packages. It is immutable.
 type versionsInUse struct {
 	at  stamp
 	sum versionsSum
-	of  map[string][]stats.VersionKnown // by binary package; ordered by release and version
+	of  map[string][]stats.VersionKnown // by binary package; sorted by release and version
 }
 
-// versionsSum changes whenever a version comes into use, or turns out to have been in use for longer.
+// versionsSum is a checksum of package_versions. It changes when a version comes into use, or
+// proves to be in use for longer.
 type versionsSum struct{ rows, arrivals, days int64 }
 
-// changedSince returns the packages whose versions in use differ from those of old.
+// changedSince returns the packages whose versions in use differ from those in old.
 func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	changed := map[string]bool{}
 	if v == old {
@@ -48,7 +51,8 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	return changed
 }
 
-// versionsInUse returns the versions in use of all packages. It reads them anew only when there are others.
+// versionsInUse returns the versions in use of all packages. It reads them again only if they have
+// changed.
 func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
 	var err error
@@ -71,8 +75,8 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
-	texts := map[string]string{} // many rows have the same
-	once := func(text string) string {
+	texts := map[string]string{} // rows share their texts, to save memory
+	intern := func(text string) string {
 		if t, ok := texts[text]; ok {
 			return t
 		}
@@ -82,9 +86,9 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	var pkg, release string
 	var k stats.VersionKnown
 	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived, &k.Since}, func() error {
-		k.Release = crash.Release(once(release))
-		k.Version = once(k.Version)
-		next.of[once(pkg)] = append(next.of[once(pkg)], k)
+		k.Release = crash.Release(intern(release))
+		k.Version = intern(k.Version)
+		next.of[intern(pkg)] = append(next.of[intern(pkg)], k)
 		return nil
 	})
 	if err != nil {
@@ -94,8 +98,8 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	return next, nil
 }
 
-// VersionsInUse returns the versions of a binary package that counted reports came from, by release. The caller must not
-// change the result.
+// VersionsInUse returns the versions in use of a binary package, by release. The caller must not
+// modify the result.
 func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {

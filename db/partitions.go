@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// partitions makes the monthly partitions of reports, each a month ahead, and the yearly ones of report_keys: whoever stores
-// the first report of a month makes the next month's. So a partition is there long before it is needed, and no clock has to
-// run for it.
+// partitions creates the monthly partitions of reports and the yearly ones of report_keys. Storing
+// the first report of a month also creates the partition of the next month. So a partition exists
+// long before it is needed, without a timer.
 type partitions struct {
 	mu   sync.Mutex
-	made map[partition]bool // that are known to be there
+	made map[partition]bool // partitions that are known to exist
 }
 
-// partition is a stretch of time that has a table of its own.
+// partition is a period that has a table of its own.
 type partition struct {
-	keys bool      // of report_keys, a year; else of reports, a month
+	keys bool      // true for a year of report_keys, false for a month of reports
 	from time.Time // UTC
 }
 
@@ -30,7 +30,7 @@ func monthOf(at time.Time) partition {
 	return partition{from: time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// yearOf is the partition of a key; its first four bytes are seconds since 1970.
+// yearOf returns the partition of a key, whose first four bytes are seconds since 1970.
 func yearOf(key []byte) partition {
 	at := time.Unix(int64(binary.BigEndian.Uint32(key)), 0).UTC()
 	return partition{keys: true, from: time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -57,14 +57,16 @@ func (p partition) table() string {
 	return "reports_" + p.from.Format("2006_01")
 }
 
-// bounds are the values of "from" and "to". Years end with the last second that four bytes can hold.
+// bounds returns the bounds of the partition in SQL. The last year ends with the last second that
+// fits into four bytes.
 func (p partition) bounds() string {
 	if !p.keys {
 		const form = "2006-01-02 15:04:05Z07:00"
 		return fmt.Sprintf("from ('%s') to ('%s')", p.from.Format(form), p.until().Format(form))
 	}
 	key := func(at time.Time) string {
-		return `'\x` + hex.EncodeToString(binary.BigEndian.AppendUint32(nil, uint32(at.Unix()))) + `'` //nolint:gosec // compared below
+		seconds := uint32(at.Unix()) //nolint:gosec // compared below
+		return `'\x` + hex.EncodeToString(binary.BigEndian.AppendUint32(nil, seconds)) + `'`
 	}
 	to := "maxvalue"
 	if until := p.until(); until.Unix() < 1<<32 {
@@ -73,8 +75,7 @@ func (p partition) bounds() string {
 	return fmt.Sprintf("from (%s) to (%s)", key(p.from), to)
 }
 
-// partitionLock is the advisory lock under which one unit makes or drops a partition while others wait. Any fixed number
-// will do.
+// partitionLock is the advisory lock for creating and dropping partitions. The number is arbitrary.
 const partitionLock = int64(0x6d69735061727473) // "misParts"
 
 const (
@@ -82,7 +83,7 @@ const (
 	sqlPartitionThere = `select to_regclass(@name) is not null`
 )
 
-// ensure makes the partitions that the reports of a batch go to, and those of the months that follow.
+// ensure creates the partitions for a batch of reports, and those of the following months.
 func (p *partitions) ensure(ctx context.Context, s *Store, batch []*pendingReport) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,7 @@ func (p *partitions) ensure(ctx context.Context, s *Store, batch []*pendingRepor
 	return nil
 }
 
-// forget is for when a partition turns out to be missing after all.
+// forget clears the cache of existing partitions. It is called if a partition proves to be missing.
 func (p *partitions) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +136,8 @@ func makePartition(ctx context.Context, tx pgx.Tx, p partition) error {
 	if err := tx.QueryRow(ctx, sqlPartitionThere, pgx.NamedArgs{"name": p.table()}).Scan(&there); err != nil || there {
 		return err
 	}
-	// Made apart and then attached: this waits for no reader and lets no writer wait, as "partition of" would.
+	// Create the table first and attach it afterwards. Unlike "create table … partition of", this does
+	// not block readers or writers.
 	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including storage including constraints)", p.table(),
 		p.parent())); err != nil {
 		return err

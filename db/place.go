@@ -11,10 +11,13 @@ import (
 	"mishap/crash/grouping"
 )
 
-// Where a report belongs is settled in the round that counts it, under the lock that decisions take too: a report is counted
-// either before somebody decides, and then it is moved, or after that, and then it is where it belongs from the start.
+// The round that counts a report decides which bucket it belongs to, under the lock that decisions
+// take too. If the report is counted before someone splits the problem, the split moves it.
+// Otherwise the round puts it into the right bucket.
 const (
-	sqlAnySplit = `select exists (select from split_sources as s join decisions as d on d.id = s.decision_id where d.undone_at is null)`
+	sqlAnySplit = `
+		select exists (
+			select from split_sources as s join decisions as d on d.id = s.decision_id where d.undone_at is null)`
 	sqlSplitsOf = `
 		select s.bucket_id, d.other_id, d.condition from split_sources as s join decisions as d on d.id = s.decision_id
 		where d.undone_at is null and s.bucket_id = any(@buckets::bytea[]) order by d.id`
@@ -30,21 +33,21 @@ const (
 		where r.received = m.received and r.id = m.id`
 )
 
-// maxSplits bounds how often a report is taken out of what it was taken out into.
+// maxSplits limits how many splits in a row can move a report.
 const maxSplits = 16
 
-// splitRule is one standing split of a bucket.
+// splitRule is a split of a bucket that is not undone.
 type splitRule struct {
 	to        crash.BucketID
 	condition crash.Condition
 }
 
-// askedReport is a report that splits are asked about.
+// askedReport is a report in a bucket with splits.
 type askedReport struct {
 	id      crash.OopsID
 	bucket  crash.BucketID
 	summary crash.Summary
-	fields  crash.Fields // nil: not read yet
+	fields  crash.Fields // nil until they are read
 }
 
 func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
@@ -53,18 +56,18 @@ func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
 	return r, err
 }
 
-// placer finds out where reports belong by the standing splits, within one transaction.
+// placer applies splits to reports within one transaction.
 type placer struct {
 	store *Store
 	tx    pgx.Tx
-	rules map[crash.BucketID][]splitRule // of the buckets that were looked up
+	rules map[crash.BucketID][]splitRule // cached, by bucket
 }
 
 func newPlacer(s *Store, tx pgx.Tx) *placer {
 	return &placer{store: s, tx: tx, rules: map[crash.BucketID][]splitRule{}}
 }
 
-// rulesOf returns the standing splits of a bucket, the oldest first.
+// rulesOf returns the splits of a bucket, oldest first.
 func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRule, error) {
 	if rules, ok := p.rules[bucket]; ok {
 		return rules, nil
@@ -82,7 +85,7 @@ func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRul
 	return rules, err
 }
 
-// place is the bucket that a report of the given one belongs to.
+// place returns the bucket that a report belongs to, starting from the given one.
 func (p *placer) place(ctx context.Context, r *askedReport, bucket crash.BucketID) (crash.BucketID, error) {
 	for range maxSplits {
 		rules, err := p.rulesOf(ctx, bucket)
@@ -117,7 +120,7 @@ func (p *placer) holds(ctx context.Context, r *askedReport, c crash.Condition) (
 	return c.Holds(r.id, r.summary, func(function string) bool { return grouping.Calls(r.fields, function) }), nil
 }
 
-// read reads the fields of a report, once.
+// read reads the fields of a report unless they have been read already.
 func (p *placer) read(ctx context.Context, r *askedReport) error {
 	if r.fields != nil {
 		return nil
@@ -125,16 +128,16 @@ func (p *placer) read(ctx context.Context, r *askedReport) error {
 	var body []byte
 	err := p.tx.QueryRow(ctx, sqlBody, ReportArgs(r.id)).Scan(&body)
 	if err == nil {
-		r.fields, err = p.store.bodies.Unpack(body)
+		r.fields, err = p.store.bodies.Decompress(body)
 	}
 	return err
 }
 
-// placeReports puts reports that a round is about to count where the standing splits want them, and returns the new places
-// of those that moved. Without splits it costs one look into two small tables.
+// placeReports applies the splits to the reports of a round, and returns the new buckets of those
+// that it has moved. Without splits it reads only two small tables.
 func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (map[crash.OopsID]crash.BucketID, error) {
-	var any bool
-	if err := tx.QueryRow(ctx, sqlAnySplit).Scan(&any); err != nil || !any {
+	var anySplit bool
+	if err := tx.QueryRow(ctx, sqlAnySplit).Scan(&anySplit); err != nil || !anySplit {
 		return nil, err
 	}
 	received := make([]time.Time, len(ids))

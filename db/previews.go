@@ -11,11 +11,13 @@ import (
 )
 
 const sqlTogether = `
-	with members as (select id, reports from buckets where head in (select head from buckets where id = any(@ids::bytea[])))
+	with members as (
+		select id, reports from buckets where head in (select head from buckets where id = any(@ids::bytea[]))
+	)
 	select coalesce((select sum(reports) from members), 0)::bigint,
 		(select count(distinct system) from bucket_systems where bucket_id in (select id from members))`
 
-// Together counts the reports and the distinct machines of some problems as one.
+// Together returns how many reports and distinct machines some problems have in total.
 func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
 	if err := s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": IDBytes(ids)}).Scan(&reports, &machines); err != nil {
 		return 0, 0, fmt.Errorf("count problems together: %w", Classify(err))
@@ -23,11 +25,12 @@ func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports
 	return reports, machines, nil
 }
 
-// How many of the newest reports a preview looks at; fewer, when the whole of each has to be read.
+// These constants limit how many of the newest reports a preview examines. It examines fewer if it
+// needs all fields of each.
 const (
 	previewReports = 1000
 	previewBodies  = 200
-	previewShown   = 5
+	previewShown   = 5 // examples on each side
 )
 
 const sqlPreviewReports = `
@@ -39,8 +42,8 @@ const sqlPreviewReports = `
 
 const sqlMembers = `select id from buckets where id in ` + Members + ` order by id`
 
-// PreviewSplit looks which of the newest reports of a problem meet a condition. It returns Invalid for a condition that is
-// none.
+// PreviewSplit examines which of the newest reports of a problem meet a condition. It returns
+// Invalid for an invalid condition.
 func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview,
 	err error) {
 	if err := c.Check(); err != nil {
@@ -77,7 +80,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 			p.LookedAt++
 			var fields crash.Fields
 			if body != nil {
-				if fields, err = s.bodies.Unpack(body); err != nil {
+				if fields, err = s.bodies.Decompress(body); err != nil {
 					return err
 				}
 			}

@@ -15,16 +15,16 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// FilingJob does the next step of one filing. It may run too often, too late or not at all without
-// harm: the filing itself says what is to be done.
+// FilingJob does the next step of one filing. It is harmless if the job runs too often, too late or
+// never, because the filing itself records its next step.
 type FilingJob struct {
 	Filing int64 `json:"filing"`
 }
 
-// Kind is the name of the job in the queue.
+// Kind returns the name of the job in the queue.
 func (FilingJob) Kind() string { return "filing" }
 
-// newInserter returns a client that only puts jobs into the queue.
+// newInserter returns a client that can only insert jobs.
 func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -33,8 +33,7 @@ func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 	return client, nil
 }
 
-// AddFilingJob queues a step of a filing, in the transaction that makes the step necessary. It runs
-// in so much time from now.
+// AddFilingJob queues the next step of a filing in tx. The job runs after the delay in.
 func (s *Handle) AddFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in time.Duration) error {
 	opts := &river.InsertOpts{}
 	if in > 0 {
@@ -46,29 +45,28 @@ func (s *Handle) AddFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in t
 	return nil
 }
 
-// LongQueue is the queue of long jobs. Filing has another one, so that it never waits for them.
-// Older versions know it by this name.
+// LongQueue is the queue of long jobs. Filings use another queue, so that they never wait for long
+// jobs. Older versions use the same name.
 const LongQueue = "slow"
 
-// SplitJob moves the stored reports of a split, or moves them back. The decision records its
+// SplitJob moves the stored reports of a split, or moves them back. The decision records the
 // progress.
 type SplitJob struct {
 	Decision int64 `json:"decision"`
 }
 
-// Kind is the name of the job in the queue.
+// Kind returns the name of the job in the queue.
 func (SplitJob) Kind() string { return "split" }
 
-// RegroupJob works on one run of regrouping. The run records its progress.
+// RegroupJob works on one regrouping run. The run records the progress.
 type RegroupJob struct {
 	Run int64 `json:"run"`
 }
 
-// Kind is the name of the job in the queue.
+// Kind returns the name of the job in the queue.
 func (RegroupJob) Kind() string { return "regroup" }
 
-// FinishDecisions continues all splits and regrouping runs that are not finished and that no
-// instance works on.
+// FinishDecisions continues all unfinished splits and regrouping runs that no instance works on.
 func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) error {
 	ids, err := s.UnfinishedSplits(ctx)
 	if err != nil {
@@ -89,8 +87,8 @@ func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) erro
 	return s.ContinueRegroup(ctx, run, rules)
 }
 
-// ContinueRegroup works on a run if it is for these rules: during an update, only instances that
-// know them do.
+// ContinueRegroup works on a run if the run uses these rules. During an update, only instances with
+// the new rules do so.
 func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.Rules) error {
 	if run.Rules != rules.Version {
 		return nil
@@ -113,12 +111,12 @@ func (s *Store) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
 	return nil
 }
 
-// FinishSplit does all steps that a split still needs, with a pause after each. It returns early
-// when ctx ends.
+// FinishSplit runs all remaining steps of a split. It pauses after each for as long as the step
+// took. It returns early if ctx ends.
 func (s *Decisions) FinishSplit(ctx context.Context, id int64) error {
 	for {
 		began := time.Now()
-		finished, err := s.GoOnSplit(ctx, id)
+		finished, err := s.StepSplit(ctx, id)
 		if finished || err != nil {
 			return err
 		}

@@ -22,7 +22,8 @@ import (
 
 var midnight = today.Truncate(24 * time.Hour)
 
-// fill stores reports of three problems: "alpha" in three versions on two releases, "beta" and "gamma" less often.
+// fill stores reports of three problems: "alpha" in three versions on two releases, "beta" and
+// "gamma" less often.
 func fill(t *testing.T, s *db.Store) map[string]crash.BucketID {
 	t.Helper()
 	ids := map[string]crash.BucketID{}
@@ -175,7 +176,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestBucketDescription follows the newest counted report, and no test machine, and nothing empty.
+// TestBucketDescription checks that a bucket is described by its newest counted report, not by test
+// machines or empty values.
 func TestBucketDescription(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -249,7 +251,8 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	}
 }
 
-// TestReportLists walks through the reports of a bucket and of a machine, over the border of a month.
+// TestReportLists walks through the reports of a bucket and of a machine, across the end of a
+// month.
 func TestReportLists(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -357,8 +360,9 @@ func TestRepresentativeReport(t *testing.T) {
 	wantReport("the newest with one", second)
 }
 
-// TestReadsDatabaseAway says of each way to read that the database is away.
-func TestReadsDatabaseAway(t *testing.T) {
+// TestReadsDatabaseUnavailable checks that each read returns Unavailable if the database is
+// unavailable.
+func TestReadsDatabaseUnavailable(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Broken(t)
 	ctx, bucket, id := t.Context(), crash.BucketIDOf("x"), crash.NewOopsID(today)

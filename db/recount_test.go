@@ -20,23 +20,24 @@ import (
 	"mishap/db/dbtest"
 )
 
-// countedTables are the contents of all tables that are counted from reports, one line of text for each row.
+// countedTables holds the contents of all count tables, as a line of text for each row.
 type countedTables struct {
 	Buckets, Seen, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
 }
 
-// checkCounts counts the stored reports again, in another way than the store does, and compares all that it keeps.
+// checkCounts counts the stored reports again in Go, and compares the result with all stored
+// counts.
 func checkCounts(t *testing.T, url string) {
 	t.Helper()
 	checkCountsOf(t, url, dbtest.Open(t, url))
 }
 
-// checkCountsOf is checkCounts through a store that is open.
+// checkCountsOf does the same through an open store.
 func checkCountsOf(t *testing.T, url string, s *db.Store) {
 	t.Helper()
 	dbtest.Counted(t, s)
 	for _, d := range checkStore(t, s, crash.CheckScope{Most: 3}).Differences {
-		t.Errorf("check: %s of %s: kept %q, recounted %q", d.Count, d.Of, d.Kept, d.Recounted)
+		t.Errorf("check: %s of %s: kept %q, recounted %q", d.Count, d.Of, d.Stored, d.Recounted)
 	}
 	if diff := gocmp.Diff(recount(t, url), storedCounts(t, url)); diff != "" {
 		t.Errorf("counts differ from the stored reports (-recounted +kept):\n%s", diff)
@@ -53,7 +54,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// lines reads a query of two texts into a map.
+// lines returns the rows of a query for two texts as a map.
 func lines(t *testing.T, url, sql string) map[string]string {
 	t.Helper()
 	conn := connect(t, url)
@@ -81,7 +82,8 @@ func storedCounts(t *testing.T, url string) countedTables {
 			coalesce((first_release).release, '-'), coalesce((last_release).release, '-')) from buckets
 			where reports <> 0 or systems <> 0 or exists (select from reports where bucket_id = buckets.id)`),
 		Seen: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|',
-			extract(epoch from (first_seen).seen)::bigint, (first_seen).version, extract(epoch from (last_seen).seen)::bigint, (last_seen).version,
+			extract(epoch from (first_seen).seen)::bigint, (first_seen).version,
+			extract(epoch from (last_seen).seen)::bigint, (last_seen).version,
 			coalesce((lowest_version).version, '-'), coalesce((highest_version).version, '-')) from bucket_releases`),
 		Systems: lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
@@ -90,16 +92,21 @@ func storedCounts(t *testing.T, url string) countedTables {
 		Versions: lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
 		Days: lines(t, url,
-			`select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture), reports || '|' || proposed from bucket_days`),
+			`select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture),
+				reports || '|' || proposed
+			from bucket_days`),
 		Reports: lines(t, url,
 			`select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
 		Releases: lines(t, url,
 			`select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
 		Active: lines(t, url, `select concat_ws('|', release, day), active::text from (
-			select release, day, sum(change) over (partition by release order by day) as active, change from release_active) as a where change <> 0`),
+			select release, day, sum(change) over (partition by release order by day) as active, change from release_active
+			) as a where change <> 0`),
 		Packages: lines(t, url,
-			`select concat_ws('|', package, release, version), to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day from package_versions`),
+			`select concat_ws('|', package, release, version),
+				to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day
+			from package_versions`),
 	}
 }
 
@@ -120,7 +127,7 @@ type bucketCount struct {
 	releases []place
 }
 
-// seenCount is when and in which versions a bucket was seen in a release.
+// seenCount holds when, and in which versions, a bucket occurred in a release.
 type seenCount struct {
 	reports  []seenPlace
 	versions []place
@@ -135,20 +142,20 @@ func compareSeen(a, b seenPlace) int {
 	return cmp.Or(a.at.Compare(b.at), comparePlaces(a.place, b.place))
 }
 
-// recounted is what is counted again, one row after the other.
+// recounted sums up reports, one after another.
 type recounted struct {
 	buckets  map[string]*bucketCount
 	seen     map[string]*seenCount // by bucket and release
 	reports  map[string]int
 	releases map[string]int
 	versions map[string]int
-	days     map[string][2]int                        // reports, of these proposed
+	days     map[string][2]int                        // all reports, and those from the proposed pocket
 	machines map[string]int                           // by cell and machine
-	active   map[string]map[string]map[time.Time]bool // by release and machine: the days with a report
+	active   map[string]map[string]map[time.Time]bool // by release and machine: days with a report
 	packages map[string][2]string                     // arrival of the first report, day of the oldest
 }
 
-// storedReport is what counts have to know of a report.
+// storedReport holds the properties of a report that counts depend on.
 type storedReport struct {
 	counted, proposed                                                         bool
 	system, bucket, day, release, pkg, version, architecture, problemType, of string
@@ -167,7 +174,8 @@ func recount(t *testing.T, url string) countedTables {
 	conn := connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows, err := conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
-		day::text, received, occurred, release, package, version, architecture, problem_type, proposed, package_architecture from reports`)
+		day::text, received, occurred, release, package, version, architecture, problem_type, proposed,
+		package_architecture from reports`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +245,7 @@ func (c *recounted) add(r storedReport) {
 	c.seen[r.bucket+"|"+r.release].add(seen, r.version)
 }
 
-// counts writes down what was counted as the tables have it.
+// counts returns the results in the form of the tables.
 func (c *recounted) counts() countedTables {
 	text := func(sums map[string]int) map[string]string {
 		found := map[string]string{}
@@ -288,8 +296,8 @@ func systemKey(system string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// activity is how many machines are active on each day on which that changes: those that sent a report in the 90 days up
-// to it.
+// activity returns the number of active machines for each day on which it changes. A machine is
+// active for 90 days, starting with the day of its report.
 func (c *recounted) activity() map[string]string {
 	found := map[string]string{}
 	for release, machines := range c.active {
@@ -354,7 +362,7 @@ func (b *bucketCount) String() string {
 		lastVersion.version, lastVersion.release, firstRelease.release, lastRelease.release)
 }
 
-// roundSeconds rounds as PostgreSQL does when it makes a whole number of the time.
+// roundSeconds rounds in the same way as PostgreSQL when it converts a time to whole seconds.
 func roundSeconds(t time.Time) int64 { return t.Round(time.Second).Unix() }
 
 func ends(places []place) (first, last place) {

@@ -23,7 +23,9 @@ const (
 	sqlRunningRun = `select ` + runColumns + ` from regroup_runs where state = 'running'`
 	sqlRun        = `select ` + runColumns + ` from regroup_runs where id = @id`
 	sqlRuns       = `select ` + runColumns + ` from regroup_runs order by id desc limit @limit`
-	sqlStopRun    = `update regroup_runs set state = 'stopped', updated = @at where id = @id and state = 'running' returning ` + runColumns
+	sqlStopRun    = `
+		update regroup_runs set state = 'stopped', updated = @at where id = @id and state = 'running'
+		returning ` + runColumns
 )
 
 func scanRun(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
@@ -38,8 +40,9 @@ var (
 	errRunEnded       = crash.Errorf(crash.Conflict, "run_ended", "That run has ended.")
 )
 
-// StartRegroup begins to apply grouping rules to the stored reports, or dry, to find out what they would change. The work is
-// done in steps by [Decisions.GoOnRegroup], in any unit. It returns Conflict while another run is under way.
+// StartRegroup starts a run that applies grouping rules to the stored reports. A dry run only finds
+// out what they would change. Jobs do the work in steps, in any instance (see
+// [Decisions.StepRegroup]). It returns Conflict if another run has not ended.
 func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -53,8 +56,8 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 			return err
 		}
 		if err := s.Audit(ctx, tx, AuditEvent{
-			Person: person, Action: "regroup.start", Subject: "reports", Detail: map[string]any{"run": run.ID, "rules": rules,
-				"dry": dry},
+			Person: person, Action: "regroup.start", Subject: "reports",
+			Detail: map[string]any{"run": run.ID, "rules": rules, "dry": dry},
 		}); err != nil {
 			return err
 		}
@@ -66,7 +69,8 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 	return run, nil
 }
 
-// StopRegroup ends a run before it is through. What it has moved stays moved. It returns Conflict when the run has ended.
+// StopRegroup ends a run early. Reports that it has moved stay moved. It returns Conflict if the
+// run has ended.
 func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -88,12 +92,12 @@ func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (c
 	return run, nil
 }
 
-// RunningRegroup returns the run that is under way. It returns NotFound when none is.
+// RunningRegroup returns the run that has not ended. It returns NotFound if there is none.
 func (s *Decisions) RunningRegroup(ctx context.Context) (crash.RegroupRun, error) {
 	return s.oneRun(ctx, sqlRunningRun, pgx.NamedArgs{})
 }
 
-// Regroup returns one run, or NotFound.
+// Regroup returns a run. It returns NotFound if there is none with this id.
 func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, error) {
 	return s.oneRun(ctx, sqlRun, pgx.NamedArgs{"id": id})
 }
@@ -113,7 +117,7 @@ func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) 
 	return run, nil
 }
 
-// Regroups lists runs, the last first.
+// Regroups returns up to limit runs, latest first.
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
 	rows, err := s.Pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
 	if err != nil {
@@ -133,7 +137,8 @@ const sqlRunMoves = `
 	where m.run_id = @run
 	order by m.reports desc, m.from_id, m.to_id limit @limit`
 
-// RegroupMoves lists how many reports a run has moved, or would move, from where to where, the most first.
+// RegroupMoves returns between which buckets a run has moved reports, or would move them, and how
+// many. The largest numbers come first.
 func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
 	rows, err := s.Pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
 	if err != nil {
@@ -155,15 +160,16 @@ func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]c
 const sqlRunEffect = `
 	with moves as (select * from regroup_moves where run_id = @run),
 	sources as (
-		select m.from_id, count(*) as ways, sum(m.reports) as reports, coalesce(max(b.reports), 0) as had
+		select m.from_id, count(*) as targets, sum(m.reports) as reports, coalesce(max(b.reports), 0) as had
 		from moves as m left join buckets as b on b.id = m.from_id where m.from_id <> '' group by m.from_id
 	), targets as (
-		select to_id, count(*) as ways, bool_and(is_new) as is_new from moves where to_id <> '' group by to_id
+		select to_id, count(*) as sources, bool_and(is_new) as is_new from moves where to_id <> '' group by to_id
 	)
-	select (select count(*) from sources), (select count(*) from sources where ways > 1 or (had > case when @dry then reports else 0 end)),
-		(select count(*) from targets where is_new), (select count(*) from targets where ways > 1 or not is_new)`
+	select (select count(*) from sources),
+		(select count(*) from sources where targets > 1 or (had > case when @dry then reports else 0 end)),
+		(select count(*) from targets where is_new), (select count(*) from targets where sources > 1 or not is_new)`
 
-// RegroupEffect sums up what a run has done, or dry, would do.
+// RegroupEffect returns how many buckets a run has changed, or would change if it is dry.
 func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (crash.RegroupEffect, error) {
 	var e crash.RegroupEffect
 	err := s.Pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split,

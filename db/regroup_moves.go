@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,9 +14,11 @@ import (
 )
 
 const (
-	sqlSplitTargets = `select other_id from decisions where kind = 'split' and undone_at is null and other_id = any(@buckets::bytea[])`
-	sqlBucketThere  = `select exists (select from buckets where id = @id)`
-	sqlCurrentPlace = `
+	sqlSplitTargets = `
+		select other_id from decisions
+		where kind = 'split' and undone_at is null and other_id = any(@buckets::bytea[])`
+	sqlBucketExists   = `select exists (select from buckets where id = @id)`
+	sqlCurrentBuckets = `
 		select r.id, r.bucket_id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id`
 	sqlInheritSplits = `
@@ -23,27 +27,28 @@ const (
 		where s.bucket_id = @from and d.undone_at is null and d.other_id <> @to
 		on conflict do nothing
 		returning decision_id`
-	// What is stored there is looked through too, from the start.
-	sqlLookAgain = `update decisions set received = null, report_id = null, finished = false where id = @id`
+	// sqlRestartSplit makes a split examine the stored reports again, from the start.
+	sqlRestartSplit = `update decisions set received = null, report_id = null, finished = false where id = @id`
 )
 
-// way is from where to where reports move; an empty text: in no bucket.
-type way struct{ from, to string }
+// bucketPair holds the ids of the buckets between which reports move. An empty id stands for no
+// bucket.
+type bucketPair struct{ from, to string }
 
-type wayCount struct {
+type pairCount struct {
 	signature string
 	isNew     bool
 	reports   int64
 }
 
-// regroupReports moves reports that the new rules see otherwise. What people decided stays: a report that was taken out stays
-// where it is.
+// regroupReports moves the reports to which the new rules give another bucket. Decisions of people
+// take precedence: a report in the target of a split stays there.
 func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, reports []groupedReport) error {
 	return s.decide(ctx, func(d *deciding) error {
 		if err := d.countAll(ctx); err != nil {
 			return err
 		}
-		moves, ways, err := d.regroupMoves(ctx, reports)
+		moves, pairs, err := d.regroupMoves(ctx, reports)
 		if err != nil {
 			return err
 		}
@@ -53,7 +58,7 @@ func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, re
 		if err := d.stampRule(ctx, reports, moves); err != nil {
 			return err
 		}
-		if err := d.inheritNew(ctx, ways); err != nil {
+		if err := d.inheritNew(ctx, pairs); err != nil {
 			return err
 		}
 		names := map[crash.BucketID]crash.BucketID{}
@@ -62,70 +67,73 @@ func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, re
 				names[*id] = *r.own()
 			}
 		}
-		if _, err := s.learnNames(ctx, d, d.server, names); err != nil {
+		if _, err := s.insertNames(ctx, d, d.server, names); err != nil {
 			return err
 		}
 		if err := s.adoptProvisional(ctx, d, d.round); err != nil {
 			return err
 		}
-		return d.noteWays(ctx, run, ways)
+		return d.addMoves(ctx, run, pairs)
 	})
 }
 
-// regroupMoves decides where each report goes, as it stands now, and counts that by ways.
-func (d *deciding) regroupMoves(ctx context.Context, reports []groupedReport) ([]move, map[way]wayCount, error) {
+// regroupMoves decides to which bucket each report moves. It also counts the moves for each pair of
+// buckets.
+func (d *deciding) regroupMoves(ctx context.Context, reports []groupedReport) ([]move, map[bucketPair]pairCount,
+	error) {
 	var moves []move
-	ways := map[way]wayCount{}
-	if err := d.refreshPlaces(ctx, reports); err != nil {
+	pairs := map[bucketPair]pairCount{}
+	if err := d.refreshBuckets(ctx, reports); err != nil {
 		return nil, nil, err
 	}
-	kept, err := d.splitTargets(ctx, reports)
+	splitOff, err := d.splitTargets(ctx, reports)
 	if err != nil {
 		return nil, nil, err
 	}
 	p := newPlacer(d.store, d)
-	there := map[crash.BucketID]bool{}
+	exists := map[crash.BucketID]bool{}
 	for i := range reports {
 		r := &reports[i]
-		if r.from != nil && kept[*r.from] {
+		if r.from != nil && splitOff[*r.from] {
 			continue
 		}
 		to := r.own()
-		w := way{to: ""}
-		count := wayCount{}
+		pair := bucketPair{}
+		count := pairCount{}
 		if r.from != nil {
-			w.from = string(r.from[:])
+			pair.from = string(r.from[:])
 		}
 		if to != nil {
 			placed, err := p.place(ctx, &r.askedReport, *to)
 			if err != nil {
 				return nil, nil, err
 			}
-			if count.isNew, err = d.isNew(ctx, there, placed); err != nil {
+			if count.isNew, err = d.isNew(ctx, exists, placed); err != nil {
 				return nil, nil, err
 			}
-			to, w.to, count.signature = &placed, string(placed[:]), crash.Truncate(r.grouping.Signature, labelledUntil)
+			to, pair.to = &placed, string(placed[:])
+			count.signature = crash.Truncate(r.grouping.Signature, maxMoveSignature)
 		}
 		if sameBucket(r.from, to) {
 			continue
 		}
-		if known, ok := ways[w]; ok {
+		if known, ok := pairs[pair]; ok {
 			count = known
 		}
 		count.reports++
-		ways[w] = count
+		pairs[pair] = count
 		moves = append(moves, move{id: r.id, to: to, grouping: r.grouping})
 	}
-	return moves, ways, nil
+	return moves, pairs, nil
 }
 
-// refreshPlaces reads where the reports are by now: they may have been moved since they were read.
-func (d *deciding) refreshPlaces(ctx context.Context, reports []groupedReport) error {
+// refreshBuckets reads the present buckets of reports, which may have moved since they were read.
+func (d *deciding) refreshBuckets(ctx context.Context, reports []groupedReport) error {
 	var at reportRows
 	for _, r := range reports {
 		at.add(r.id, move{})
 	}
-	rows, err := d.Query(ctx, sqlCurrentPlace, pgx.NamedArgs{"ids": at.ids, "received": at.received})
+	rows, err := d.Query(ctx, sqlCurrentBuckets, pgx.NamedArgs{"ids": at.ids, "received": at.received})
 	if err != nil {
 		return err
 	}
@@ -147,7 +155,7 @@ func (d *deciding) refreshPlaces(ctx context.Context, reports []groupedReport) e
 	return nil
 }
 
-// splitTargets are those buckets of the reports that people took reports out into.
+// splitTargets returns those buckets of the reports that are the target of a split.
 func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (map[crash.BucketID]bool, error) {
 	var ids []crash.BucketID
 	for _, r := range reports {
@@ -159,26 +167,27 @@ func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (m
 	if err != nil {
 		return nil, err
 	}
-	kept := map[crash.BucketID]bool{}
+	targets := map[crash.BucketID]bool{}
 	found, err := pgx.CollectRows(rows, scanID)
 	for _, id := range found {
-		kept[id] = true
+		targets[id] = true
 	}
-	return kept, err
+	return targets, err
 }
 
-func (d *deciding) isNew(ctx context.Context, there map[crash.BucketID]bool, id crash.BucketID) (bool, error) {
-	known, ok := there[id]
+// isNew reports whether a bucket does not exist yet. It caches the answers in exists.
+func (d *deciding) isNew(ctx context.Context, exists map[crash.BucketID]bool, id crash.BucketID) (bool, error) {
+	known, ok := exists[id]
 	if !ok {
-		if err := d.QueryRow(ctx, sqlBucketThere, pgx.NamedArgs{"id": id[:]}).Scan(&known); err != nil {
+		if err := d.QueryRow(ctx, sqlBucketExists, pgx.NamedArgs{"id": id[:]}).Scan(&known); err != nil {
 			return false, err
 		}
-		there[id] = known
+		exists[id] = known
 	}
 	return !known, nil
 }
 
-// stampRule notes the new rule of the reports that stay where they are.
+// stampRule stores the new rule of the reports that do not move.
 func (d *deciding) stampRule(ctx context.Context, reports []groupedReport, moves []move) error {
 	moved := map[crash.OopsID]bool{}
 	for _, m := range moves {
@@ -195,14 +204,14 @@ func (d *deciding) stampRule(ctx context.Context, reports []groupedReport, moves
 	return err
 }
 
-// inheritNew gives a bucket that the move has made what people decided about the one that its reports come from: it counts
-// under the same head, and the same splits are asked.
-func (d *deciding) inheritNew(ctx context.Context, ways map[way]wayCount) error {
-	for _, w := range sortedWays(ways) {
-		if !ways[w].isNew || w.from == "" || w.to == "" {
+// inheritNew applies decisions about a bucket to the new bucket that its reports move to. The new
+// one is merged into the same head, and the same splits apply to it.
+func (d *deciding) inheritNew(ctx context.Context, pairs map[bucketPair]pairCount) error {
+	for _, pair := range sortedPairs(pairs) {
+		if !pairs[pair].isNew || pair.from == "" || pair.to == "" {
 			continue
 		}
-		from, to := crash.BucketID([]byte(w.from)), crash.BucketID([]byte(w.to))
+		from, to := crash.BucketID([]byte(pair.from)), crash.BucketID([]byte(pair.to))
 		if err := d.inheritSplits(ctx, from, to); err != nil {
 			return err
 		}
@@ -223,7 +232,8 @@ func (d *deciding) inheritNew(ctx context.Context, ways map[way]wayCount) error 
 	return nil
 }
 
-// inheritSplits has the splits of one bucket asked about the reports of another, those that are stored there as well.
+// inheritSplits applies the splits of the bucket from to the present and future reports of the
+// bucket to.
 func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) error {
 	rows, err := d.Query(ctx, sqlInheritSplits, pgx.NamedArgs{"from": from[:], "to": to[:]})
 	if err != nil {
@@ -234,7 +244,7 @@ func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) e
 		return err
 	}
 	for _, id := range ids {
-		if _, err := d.Exec(ctx, sqlLookAgain, pgx.NamedArgs{"id": id}); err != nil {
+		if _, err := d.Exec(ctx, sqlRestartSplit, pgx.NamedArgs{"id": id}); err != nil {
 			return err
 		}
 		if err := d.store.addSplitJob(ctx, d, id); err != nil {
@@ -244,26 +254,23 @@ func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) e
 	return nil
 }
 
-func sortedWays(ways map[way]wayCount) []way {
-	keys := make([]way, 0, len(ways))
-	for w := range ways {
-		keys = append(keys, w)
-	}
-	slices.SortFunc(keys, func(a, b way) int { return slices.Compare([]byte(a.from+a.to), []byte(b.from+b.to)) })
-	return keys
+func sortedPairs(pairs map[bucketPair]pairCount) []bucketPair {
+	return slices.SortedFunc(maps.Keys(pairs), func(a, b bucketPair) int {
+		return strings.Compare(a.from+a.to, b.from+b.to)
+	})
 }
 
-// noteWays adds to what the run has moved, or would move.
-func (d *deciding) noteWays(ctx context.Context, run crash.RegroupRun, ways map[way]wayCount) error {
+// addMoves adds counts to the moves of a run.
+func (d *deciding) addMoves(ctx context.Context, run crash.RegroupRun, pairs map[bucketPair]pairCount) error {
 	var moved int64
-	for _, w := range sortedWays(ways) {
-		c := ways[w]
+	for _, pair := range sortedPairs(pairs) {
+		c := pairs[pair]
 		moved += c.reports
 		if _, err := d.Exec(ctx, sqlAddMove, pgx.NamedArgs{
-			"run": run.ID, "from": []byte(w.from), "to": []byte(w.to), "signature": c.signature, "is_new": c.isNew,
+			"run": run.ID, "from": []byte(pair.from), "to": []byte(pair.to), "signature": c.signature, "is_new": c.isNew,
 			"reports": c.reports,
 		}); err != nil {
-			return fmt.Errorf("note what moves: %w", err)
+			return fmt.Errorf("record moves: %w", err)
 		}
 	}
 	_, err := d.Exec(ctx, sqlRunMoved, pgx.NamedArgs{"id": run.ID, "moved": moved})

@@ -11,30 +11,36 @@ import (
 )
 
 const (
-	regroupBatch  = 250     // reports in one step
-	labelledUntil = 300     // so much of a signature is kept beside the numbers of a run
-	maxBehind     = 2 * 256 // uncounted batches of reports; more, and regrouping rests
+	regroupBatch     = 250     // reports in one step
+	maxMoveSignature = 300     // bytes of a signature that are stored with a run
+	maxRegroupQueue  = 2 * 256 // uncounted reports above which regrouping pauses
 
 	sqlRunCursor = `select ` + runColumns +
 		`, coalesce(received, '0001-01-01'), coalesce(report_id, '00000000-0000-0000-0000-000000000000')
 		from regroup_runs where id = @id`
-	// Only the bodies of those are read that other rules grouped.
+	// sqlReportsToGroup reads the bodies only of those reports that older rules have grouped.
 	sqlReportsToGroup = `
-		select id, bucket_id, rule, counted, executable, package, version, release, architecture, address_signature, rules < @rules,
-			case when rules < @rules then body end
-		from reports where received >= @received and (received, id) > (@received, @id) order by received, id limit @limit`
-	sqlBehind     = `select coalesce(sum(cardinality(reports)), 0) from (select reports from uncounted limit 1000) as u`
-	sqlRunWaits   = `update regroup_runs set waiting = @waiting, updated = @at where id = @id and state = 'running' and waiting <> @waiting`
+		select id, bucket_id, rule, counted, executable, package, version, release, architecture, address_signature,
+			rules < @rules, case when rules < @rules then body end
+		from reports where received >= @received and (received, id) > (@received, @id)
+		order by received, id limit @limit`
+	sqlUncounted = `
+		select coalesce(sum(cardinality(reports)), 0) from (select reports from uncounted limit 1000) as u`
+	sqlRunWaits = `
+		update regroup_runs set waiting = @waiting, updated = @at
+		where id = @id and state = 'running' and waiting <> @waiting`
 	sqlStampRules = `
 		update reports as r set rules = @rules from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 		where r.received = m.received and r.id = m.id and r.rules < @rules`
 	sqlStampRule = `
-		update reports as r set rule = m.rule, unbucketed = m.unbucketed from unnest(@ids::uuid[], @received::timestamptz[], @rule::text[], @unbucketed::text[])
+		update reports as r set rule = m.rule, unbucketed = m.unbucketed
+		from unnest(@ids::uuid[], @received::timestamptz[], @rule::text[], @unbucketed::text[])
 			as m (id, received, rule, unbucketed)
 		where r.received = m.received and r.id = m.id`
-	// Whoever brings a step to its end first counts it.
+	// sqlRunStep changes nothing if another instance has recorded the same step.
 	sqlRunStep = `
-		update regroup_runs set looked_at = looked_at + @looked_at, received = @received, report_id = @report, updated = @at, waiting = false
+		update regroup_runs set looked_at = looked_at + @looked_at, received = @received, report_id = @report,
+			updated = @at, waiting = false
 		where id = @id and state = 'running' and received is not distinct from nullif(@from::timestamptz, '0001-01-01')
 			and coalesce(report_id, '00000000-0000-0000-0000-000000000000') = @from_id`
 	sqlRunMoved = `update regroup_runs set moved = moved + @moved where id = @id`
@@ -44,18 +50,18 @@ const (
 		on conflict (run_id, from_id, to_id) do update set reports = m.reports + excluded.reports`
 )
 
-// groupedReport is a stored report, and what the new rules say of it.
+// groupedReport is a stored report with its result under the new rules.
 type groupedReport struct {
 	askedReport
 	from     *crash.BucketID
 	rule     crash.Rule
 	counted  bool
 	address  string
-	stale    bool // other rules grouped it
+	stale    bool // grouped by older rules
 	grouping crash.Grouping
 }
 
-// own is the bucket of its signature.
+// own returns the bucket of the report's signature, or nil if it has none.
 func (r groupedReport) own() *crash.BucketID {
 	if r.grouping.Signature == "" {
 		return nil
@@ -64,16 +70,16 @@ func (r groupedReport) own() *crash.BucketID {
 	return &id
 }
 
-// differs reports whether the new rules say something else than what is stored.
+// differs reports whether the new rules give another result than the stored one.
 func (r groupedReport) differs() bool {
 	return r.stale && (!sameBucket(r.from, r.own()) || r.rule != r.grouping.Rule)
 }
 
-// GoOnRegroup does the next step of a run: it groups some reports again, and moves those that belong elsewhere now, with all
-// that was counted from them. Reading and grouping hold up nobody; only moving takes its turn with counting. A step that was
-// lost is done again without harm, also by two units at once. While reports arrive faster than they are counted, it does
-// nothing and says so (Waiting). It returns NotFound for an unknown run.
-func (s *Decisions) GoOnRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
+// StepRegroup does the next step of a run: it groups some reports again, and moves those that now
+// belong to other buckets, with their counts. Only the move holds the counting lock. A lost step
+// can be repeated without harm, even by two instances at once. While too many reports are
+// uncounted, StepRegroup does nothing and sets Waiting. It returns NotFound for an unknown run.
+func (s *Decisions) StepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
 	if err != nil {
 		return run, fmt.Errorf("regroup: %w", Classify(err))
@@ -88,16 +94,16 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 	if err != nil || run.State != crash.RegroupRunning {
 		return run, err
 	}
-	var behind int64
-	if err := s.Pool.QueryRow(ctx, sqlBehind).Scan(&behind); err != nil {
+	var uncounted int64
+	if err := s.Pool.QueryRow(ctx, sqlUncounted).Scan(&uncounted); err != nil {
 		return run, err
 	}
-	run.Waiting = behind > maxBehind
+	run.Waiting = uncounted > maxRegroupQueue
 	if _, err := s.Pool.Exec(ctx, sqlRunWaits, pgx.NamedArgs{"id": id, "waiting": run.Waiting,
 		"at": s.Now()}); err != nil || run.Waiting {
 		return run, err
 	}
-	reports, err := s.groupAgain(ctx, since, from, rules)
+	reports, err := s.readAndGroup(ctx, since, from, rules)
 	if err != nil {
 		return run, err
 	}
@@ -116,7 +122,7 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 	if len(reports) == 0 {
 		return s.endRegroup(ctx, run)
 	}
-	if err := s.noteStep(ctx, run, reports, changed, since, from); err != nil {
+	if err := s.recordStep(ctx, run, reports, changed, since, from); err != nil {
 		return run, err
 	}
 	return s.Regroup(ctx, id)
@@ -130,8 +136,7 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 	}
 	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
 		err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
-			&r.Moved,
-			&r.Waiting, since, (*[16]byte)(from))
+			&r.Moved, &r.Waiting, since, (*[16]byte)(from))
 		return r, err
 	})
 	if err == nil && len(runs) == 0 {
@@ -143,8 +148,8 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 	return runs[0], nil
 }
 
-// groupAgain reads the next reports and groups them by the new rules.
-func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.OopsID,
+// readAndGroup reads the next reports and groups them by the new rules.
+func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from crash.OopsID,
 	rules crash.Rules) ([]groupedReport, error) {
 	rows, err := s.Pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
@@ -155,15 +160,14 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r groupedReport, err error) {
 		var bucket, body []byte
 		err = row.Scan((*[16]byte)(&r.id), &bucket, &r.rule, &r.counted, &r.summary.Executable, &r.summary.Package,
-			&r.summary.Version,
-			&r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
+			&r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
 		if err != nil || !r.stale {
 			return r, err
 		}
 		if bucket != nil {
 			r.from = (*crash.BucketID)(bucket)
 		}
-		fields, err := s.bodies.Unpack(body)
+		fields, err := s.bodies.Decompress(body)
 		if err != nil {
 			return r, err
 		}
@@ -172,8 +176,9 @@ func (s *Decisions) groupAgain(ctx context.Context, since time.Time, from crash.
 	})
 }
 
-// noteStep notes that reports were grouped by the new rules, and where the run goes on; of a dry run, what would move.
-func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport,
+// recordStep records the progress of a run. In a dry run it records what would move; otherwise it
+// marks the reports as grouped by the new rules.
+func (s *Decisions) recordStep(ctx context.Context, run crash.RegroupRun, reports, changed []groupedReport,
 	since time.Time, from crash.OopsID) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		last := reports[len(reports)-1].id
@@ -186,11 +191,11 @@ func (s *Decisions) noteStep(ctx context.Context, run crash.RegroupRun, reports,
 		}
 		if run.Dry {
 			d := &deciding{Tx: tx, store: s.Store}
-			_, ways, err := d.regroupMoves(ctx, changed)
+			_, pairs, err := d.regroupMoves(ctx, changed)
 			if err != nil {
 				return err
 			}
-			return d.noteWays(ctx, run, ways)
+			return d.addMoves(ctx, run, pairs)
 		}
 		var stale reportRows
 		for _, r := range reports {

@@ -10,17 +10,19 @@ import (
 	"mishap/crash"
 )
 
-// regroupLock is the advisory lock of the one who works on the run. Any fixed number will do.
+// regroupLock is the advisory lock of the instance that works on the run. The number is arbitrary.
 const regroupLock = int64(0x6d69736861707267) // "mishaprg"
 
 const (
-	restWhileBehind = 250 * time.Millisecond // before it is looked again whether counting has caught up
-	lookAtOthers    = 500 * time.Millisecond // how often a run that another unit works on is looked at
+	backlogPause  = 250 * time.Millisecond // pause while too many reports are uncounted
+	watchInterval = 500 * time.Millisecond // interval of reading a run that another instance works on
 )
 
-// WorkRegroup does all steps of a run, and rests for as long as each has taken, so that there is room for other work. With
-// progress, which hears of each step, it also watches a run that another unit works on, and goes on with it when that dies;
-// without, it leaves such a run alone. It returns the run as it then stands; when ctx ends, with ctx's error.
+// WorkRegroup does all remaining steps of a run. It pauses after each for as long as the step took,
+// to leave room for other work. It calls progress after each step. If another instance works on the
+// run, WorkRegroup watches it and takes over when that instance dies; if progress is nil, it
+// returns at once instead. It returns the last state of the run. If ctx ends, it also returns ctx's
+// error.
 func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules,
 	progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
 	conn, err := s.Pool.Acquire(ctx)
@@ -41,14 +43,14 @@ func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules
 			return run, err
 		}
 		progress(run)
-		if crash.Sleep(ctx, lookAtOthers) != nil {
+		if crash.Sleep(ctx, watchInterval) != nil {
 			return run, ctx.Err()
 		}
 	}
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), sqlUnlock, pgx.NamedArgs{"lock": regroupLock}) }()
 	for {
 		began := time.Now()
-		run, err := s.GoOnRegroup(ctx, id, rules)
+		run, err := s.StepRegroup(ctx, id, rules)
 		if err != nil {
 			return run, err
 		}
@@ -58,38 +60,39 @@ func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules
 		if run.State != crash.RegroupRunning {
 			return run, nil
 		}
-		rest := time.Since(began)
+		pause := time.Since(began)
 		if run.Waiting {
-			rest = restWhileBehind
+			pause = backlogPause
 		}
-		if crash.Sleep(ctx, rest) != nil {
+		if crash.Sleep(ctx, pause) != nil {
 			return run, ctx.Err()
 		}
 	}
 }
 
 const (
-	// What reports have left, and where most of them went.
-	sqlLeft = `
+	// sqlMoveSources selects buckets that have lost reports, and the bucket to which most of those
+	// went.
+	sqlMoveSources = `
 		select distinct on (from_id) from_id, to_id from regroup_moves
 		where run_id = @run and from_id > @after and from_id <> '' and to_id <> ''
 		order by from_id, reports desc, to_id limit @limit`
-	sqlLeftEmpty = `
+	sqlIsEmptied = `
 		select b.head = b.id and not exists (select from reports where bucket_id = b.id), b.name, h.id, h.name
 		from buckets as b, buckets as t join buckets as h on h.id = t.head where b.id = @from and t.id = @to`
 	sqlEndRun = `update regroup_runs set state = 'done', updated = @at where id = @id and state = 'running'`
 )
 
-// leftBatch is how many buckets are looked after in one transaction.
-const leftBatch = 100
+// emptiedBatch is the number of buckets that one transaction examines at the end of a run.
+const emptiedBatch = 100
 
-// endRegroup looks after the buckets that have nothing left: all that people see of them follows to where most of their
-// reports went. It can be done again: a bucket that has followed is no head any more.
+// endRegroup merges each bucket without reports into the bucket to which most of its reports went.
+// It can be repeated, because a merged bucket is no longer a head.
 func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
 	after := []byte{}
 	for last := run.Dry; !last; {
 		if err := s.decide(ctx, func(d *deciding) error {
-			rows, err := d.Query(ctx, sqlLeft, pgx.NamedArgs{"run": run.ID, "after": after, "limit": leftBatch})
+			rows, err := d.Query(ctx, sqlMoveSources, pgx.NamedArgs{"run": run.ID, "after": after, "limit": emptiedBatch})
 			if err != nil {
 				return err
 			}
@@ -102,12 +105,12 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 				return err
 			}
 			for _, p := range pairs {
-				if err := d.follow(ctx, p.from, p.to, run); err != nil {
+				if err := d.mergeEmptied(ctx, p.from, p.to, run); err != nil {
 					return err
 				}
 				after = p.from[:]
 			}
-			last = len(pairs) < leftBatch
+			last = len(pairs) < emptiedBatch
 			return nil
 		}); err != nil {
 			return run, err
@@ -119,14 +122,14 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 	return s.Regroup(ctx, run.ID)
 }
 
-// follow lets a bucket that has nothing left count under the one that its reports went to: its address, its bugs and its notes
-// are that one's then, and its name too, if that has none. Splits of it are asked there.
-func (d *deciding) follow(ctx context.Context, from, to crash.BucketID, run crash.RegroupRun) error {
+// mergeEmptied merges a bucket into the bucket that its reports went to, if it has no reports left.
+// The latter gets its address, bugs, notes and splits, and its name unless it has one.
+func (d *deciding) mergeEmptied(ctx context.Context, from, to crash.BucketID, run crash.RegroupRun) error {
 	args := pgx.NamedArgs{"from": from[:], "to": to[:]}
 	var empty bool
 	var name, headName string
 	var head crash.BucketID
-	if err := d.QueryRow(ctx, sqlLeftEmpty, args).Scan(&empty, &name, ScanTo(head[:]), &headName); err != nil {
+	if err := d.QueryRow(ctx, sqlIsEmptied, args).Scan(&empty, &name, ScanTo(head[:]), &headName); err != nil {
 		return err
 	}
 	if !empty || head == from {

@@ -15,7 +15,7 @@ import (
 	"mishap/db/filings"
 )
 
-// fillReleased leaves something in almost every table, as people and machines would.
+// fillReleased fills almost every table with data, through the same methods as people and machines.
 func fillReleased(t *testing.T, url string) {
 	t.Helper()
 	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t),
@@ -32,7 +32,7 @@ func fillReleased(t *testing.T, url string) {
 	}
 	ctx := t.Context()
 
-	// Reports: of all kinds that the counts know, repeated ones, nameless and named stacks.
+	// Reports of all kinds that counts distinguish, repeated ones, and stacks with and without names.
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
 		save(t, s, anyRecord(t, r, i))
@@ -79,7 +79,7 @@ func fillReleased(t *testing.T, url string) {
 	must(err)
 	must(people.ChangeNote(ctx, p[1], note, "It needs two full disks.", "bob"))
 
-	// Bugs: filed, refused, waiting, linked, unlinked, duplicates, and what the tracker said of them.
+	// Bugs: filed, refused, waiting, linked, unlinked, duplicates, and their states in the tracker.
 	finish(t, s, claim(t, s, ask(t, s, p[1], crash.Filing{})), crash.FilingFiled, 2100001)
 	finish(t, s, claim(t, s, ask(t, s, p[4], crash.Filing{})), crash.FilingRefused, 0)
 	ask(t, s, p[5], crash.Filing{})
@@ -99,7 +99,7 @@ func fillReleased(t *testing.T, url string) {
 	must(err)
 	must(filings.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 
-	// The archive, the tracker's credentials, regrouping.
+	// Archive facts, credentials for the tracker, and regrouping.
 	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"},
 		{Kind: crash.ArchivePerson, Key: "ada-lovelace"}}
 	_, err = bugs.New(s).ArchiveFacts(ctx, facts)

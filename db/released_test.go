@@ -23,8 +23,8 @@ var release = flag.String("release", "", "store a database of this version in te
 
 const releasedFolder = "testdata/released"
 
-// TestReleasedSchema stores a dump of a small database as this version makes it, when -release says so. A dump that was
-// released is never replaced: databases like it are out there.
+// TestReleasedSchema stores a dump of a small database of this version if -release is set. It never
+// replaces a released dump, because databases like it are in use.
 func TestReleasedSchema(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(releasedFolder, *release+".sql")
@@ -42,8 +42,9 @@ func TestReleasedSchema(t *testing.T) {
 	}
 }
 
-// TestUpgradeReleased upgrades a database of each version that was released: all data stay, the schema becomes that of a
-// new database, counts are right, and reports are taken and counted.
+// TestUpgradeReleased upgrades a database of each released version. It checks that no data is lost,
+// that the schema equals that of a new database, that counts are correct, and that reports can be
+// stored and counted.
 func TestUpgradeReleased(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(releasedFolder + "/*.sql")
@@ -82,7 +83,7 @@ func TestUpgradeReleased(t *testing.T) {
 	}
 }
 
-// rowCounts returns how many rows each table has, partitions under their parents.
+// rowCounts returns the number of rows of each table, with those of partitions under their parents.
 func rowCounts(t *testing.T, url string) map[string]string {
 	t.Helper()
 	conn := connect(t, url)
@@ -120,25 +121,28 @@ func restore(t *testing.T, url, file string) {
 	}
 }
 
-// What a dump of today says that other versions of PostgreSQL do not take, and what depends on the run.
+// unportable matches lines of a dump that other versions of PostgreSQL reject or that differ in
+// each run.
 var unportable = regexp.MustCompile(
-	`(?m)^(--.*|\\.*|SET (transaction_timeout|default_table_access_method|idle_session_timeout|default_with_oids).*;|CREATE SCHEMA public;|COMMENT ON SCHEMA .*;)\n`)
+	`(?m)^(--.*|\\.*|` +
+		`SET (transaction_timeout|default_table_access_method|idle_session_timeout|default_with_oids).*;|` +
+		`CREATE SCHEMA public;|COMMENT ON SCHEMA .*;)\n`)
 
-// releasedDump returns all data of a database as SQL without COPY, which one call can run.
+// releasedDump returns all data of a database as SQL without COPY, so that one call can execute it.
 func releasedDump(t *testing.T, url string) string {
 	t.Helper()
 	sql := pgDump(t, url, "--inserts", "--rows-per-insert=50", "--no-owner", "--no-privileges", "--schema=public")
 	return strings.TrimSpace(gaps.ReplaceAllString(unportable.ReplaceAllString(sql, ""), "\n\n")) + "\n"
 }
 
-// dumpParents returns the schema without partitions, which depend on what was stored.
+// dumpParents returns the schema without partitions, which depend on the stored reports.
 func dumpParents(t *testing.T, url string) string {
 	t.Helper()
 	return pgDump(t, url, "--schema-only", "--no-owner", "--no-privileges", "--schema=public",
 		"--exclude-table=reports_*", "--exclude-table=report_keys_*")
 }
 
-// pgDump runs the newest pg_dump there is: an older one does not read a newer server.
+// pgDump runs the newest installed pg_dump, because an older one cannot read a newer server.
 func pgDump(t *testing.T, url string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("pg_dump")

@@ -12,18 +12,24 @@ import (
 	"mishap/crash"
 )
 
-// ReportColumns make a crash.ReportRow; scanReportAnd reads them.
+// ReportColumns are the columns that ScanReport reads.
 const ReportColumns = `
 	id, problem_type, title, executable, package, version, source_package, release, architecture, package_architecture,
 	address_signature, proposed, complete, system, occurred, bucket_id, unbucketed`
 
-// ScanReport reads ReportColumns.
+// ScanReport scans a row of ReportColumns.
 func ScanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
 	err = scanReportAnd(row, &r)
 	return r, err
 }
 
-// scanReportAnd reads reportColumns into r and the columns that follow them into more.
+// ScanReportBody reads ReportColumns and the body that follows them.
+func ScanReportBody(row pgx.CollectableRow) (r crash.ReportRow, body []byte, err error) {
+	err = scanReportAnd(row, &r, &body)
+	return r, body, err
+}
+
+// scanReportAnd scans a row of ReportColumns into r, and the columns after them into more.
 func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) error {
 	var bucket []byte
 	err := row.Scan(append([]any{
@@ -39,7 +45,7 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 
 const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports where received = @received and id = @id`
 
-// Report returns one report with all its fields. It returns NotFound when there is none with this id.
+// Report returns a report with all its fields. It returns NotFound if there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
 	r, err := s.oneReport(ctx, sqlReport, ReportArgs(id))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -57,13 +63,15 @@ const sqlRepresentativeReport = `
 	select ` + ReportColumns + `, rule, rules, body from reports where (received, id) = (
 		select received, id from (
 			select r.* from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
-				select received, id, complete, rule from reports where bucket_id = m.source order by received desc, id desc limit 20
+				select received, id, complete, rule from reports
+				where bucket_id = m.source order by received desc, id desc limit 20
 			) as r
 		) as newest
 		order by complete desc, rule in ('address', 'stacktrace-partial'), received desc, id desc limit 1)`
 
-// RepresentativeReport returns the newest of the last reports of each of the problem's buckets that has something to read in
-// it, a stack or a traceback, with names of functions; else the newest without names, else the newest. It returns NotFound when no report of the bucket is stored.
+// RepresentativeReport returns the report that a problem's page shows, out of the 20 newest of each
+// bucket. It prefers a complete report with function names, then a complete one without them, and
+// then the newest. It returns NotFound if no report of the problem is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error) {
 	r, err := s.oneReport(ctx, sqlRepresentativeReport, pgx.NamedArgs{"bucket": id[:]})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -91,13 +99,14 @@ func (s *Store) oneReport(ctx context.Context, sql string, args pgx.NamedArgs) (
 	if err := s.reading.Reserve(ctx, body); err != nil {
 		return crash.StoredReport{}, err
 	}
-	r.Fields, err = s.bodies.Unpack(body)
+	r.Fields, err = s.bodies.Decompress(body)
 	return r, err
 }
 
 const sqlReportSystem = `select system from reports where received = @received and id = @id`
 
-// ReportSystem returns the machine that sent a report. It returns NotFound when there is no report with this id.
+// ReportSystem returns the machine that sent a report. It returns NotFound if there is no report
+// with this id.
 func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
 	var system crash.SystemID
 	err := s.Pool.QueryRow(ctx, sqlReportSystem, ReportArgs(id)).Scan(&system)
@@ -110,20 +119,22 @@ func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.System
 	return system, nil
 }
 
-// ReportArgs returns the arguments that find a report by its id, and its partition by the time in it.
+// ReportArgs returns the arguments that find a report. The id contains the time of arrival, which
+// selects the partition.
 func ReportArgs(id crash.OopsID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id), "received": id.Received()}
 }
 
-// CompareReleases orders releases by their keys, then by their names.
+// CompareReleases compares releases by their keys, then by their names.
 func CompareReleases(a, b crash.Release) int {
 	return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a, b))
 }
 
-// EndOfTime is later than anything that is stored.
+// EndOfTime is later than every stored time.
 var EndOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// NewestFirst returns the arguments of a list of reports older than after, which may be zero: all.
+// NewestFirst returns the arguments for a list of reports older than after, or of all reports if
+// after is zero.
 func NewestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	args := ReportArgs(after)
 	if after.IsZero() {
@@ -133,15 +144,15 @@ func NewestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	return args
 }
 
-// ReadBody calls read with the fields of the body of a stored report. It reserves the memory of a
-// large one until read returns, and returns Unavailable if there is none for too long.
+// ReadBody calls read with the fields of a stored report's body. It reserves memory for a large
+// body until read returns. It returns Unavailable if it cannot get the memory in time.
 func (s *Store) ReadBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
 	release, err := s.reading.Borrow(ctx, body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	fields, err := s.bodies.Unpack(body)
+	fields, err := s.bodies.Decompress(body)
 	if err == nil {
 		read(fields)
 	}

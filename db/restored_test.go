@@ -12,7 +12,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// wantSameIndex checks that an instance lists what an instance that has just started lists.
+// wantSameIndex checks that an instance returns the same lists as an instance that has just
+// started.
 func wantSameIndex(t *testing.T, url string, s *db.Store) {
 	t.Helper()
 	followed, err := s.Index(t.Context())
@@ -30,7 +31,7 @@ func wantSameIndex(t *testing.T, url string, s *db.Store) {
 	}
 }
 
-// totals are the problems of a list with how many reports each has, in the period and in all.
+// totals returns, for each problem of a list, the number of reports in the period and in total.
 func totals(p index.Page) map[string][2]int64 {
 	sum := map[string][2]int64{}
 	for _, r := range p.Rows {
@@ -39,8 +40,8 @@ func totals(p index.Page) map[string][2]int64 {
 	return sum
 }
 
-// TestOlderCopyRestored puts an older copy of the database in place below an instance that knows what came after it, and has
-// it count more than was lost before anybody looks.
+// TestOlderCopyRestored replaces the database of a running instance by an older copy. The instance
+// then counts more reports than were lost before anyone looks at lists.
 func TestOlderCopyRestored(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -52,7 +53,7 @@ func TestOlderCopyRestored(t *testing.T) {
 	restore := dbtest.Copy(t, url)
 
 	s := dbtest.Open(t, url)
-	for i := 10; i < 40; i++ { // machines, buckets and names that the copy has not
+	for i := 10; i < 40; i++ { // machines, buckets and names that the copy does not have
 		crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
 	}
 	if _, err := s.IndexWithStates(t.Context()); err != nil {
@@ -79,7 +80,8 @@ func TestOlderCopyRestored(t *testing.T) {
 
 	restore()
 	var id crash.BucketID
-	for i := 10; i < 60; i++ { // as many rounds as were lost and more; among them the reports that were lost, sent again
+	// Count more rounds than were lost. The lost reports are among these, because they are sent again.
+	for i := 10; i < 60; i++ {
 		if i%2 == 0 || i >= 40 {
 			id = crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
 		}

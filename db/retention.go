@@ -11,12 +11,14 @@ import (
 	"mishap/crash"
 )
 
-// Reports are dropped by whole months of arrival, and the keys by which crashes are recognised by whole years, as tables: no
-// row is deleted, nobody waits, and the room is free at once. What was counted of them stays. Only a year of keys that also
-// holds some of reports that arrived recently, because a report has an old date or none, is cleared row by row.
+// Retention drops reports by whole months of arrival, and duplicate keys by whole years. It drops
+// entire partitions, so it blocks nobody and frees the space at once. The counts stay. A year of
+// keys may also contain keys of recent reports, because a report can have an old date or none. Such
+// a year is deleted row by row, except for those keys.
 
 const (
-	// Partitions, attached (with whether a detaching was cut off halfway) or detached already and not yet dropped.
+	// sqlPartitions selects partitions, including detached ones that were not dropped yet. It returns
+	// whether each is attached, and whether an interrupted call has detached it only in part.
 	sqlPartitions = `
 		select c.relname, i.inhrelid is not null, coalesce(i.inhdetachpending, false)
 		from pg_class as c left join pg_inherits as i on i.inhrelid = c.oid
@@ -27,14 +29,14 @@ const (
 		on conflict (month) do update set reports = d.reports + excluded.reports, dropped = excluded.dropped`
 )
 
-// retentionLock is the advisory lock of the instance that drops reports. Any fixed number will do.
+// retentionLock is the advisory lock of the instance that drops reports. The number is arbitrary.
 const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 
-// keysKept is for how long at least a crash is recognised when it is sent again.
-const keysKept = 400 * 24 * time.Hour
+// keyLifetime is the minimum time for which mishap recognises a crash that is sent again.
+const keyLifetime = 400 * 24 * time.Hour
 
-// DropOldReports drops the reports of all months of arrival that ended keepDays days ago; 0: none.
-// Their counts stay.
+// DropOldReports drops the reports of all months of arrival that ended more than keepDays days ago.
+// It drops none if keepDays is 0. The counts stay.
 func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 	if keepDays == 0 {
 		return nil
@@ -46,9 +48,9 @@ func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 	return err
 }
 
-// DropReports drops the reports of all months of arrival that ended before the given time, after they have been counted,
-// and returns the dropped months, "2025-11". It does nothing while another instance drops reports. A call that was interrupted
-// is finished by the next one.
+// DropReports drops the reports of all months of arrival that ended before the given time, once
+// they are counted. It returns these months, in the form "2025-11". It does nothing while another
+// instance drops reports. If a call was interrupted, the next one finishes its work.
 func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
 	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
@@ -68,7 +70,7 @@ func (s *Store) DropReports(ctx context.Context, before time.Time) (months []str
 	if err := d.drop(ctx, before, false); err != nil {
 		return d.months, fmt.Errorf("drop reports: %w", Classify(err))
 	}
-	if oldest := s.Now().Add(-keysKept); before.After(oldest) {
+	if oldest := s.Now().Add(-keyLifetime); before.After(oldest) {
 		before = oldest
 	}
 	if err := d.drop(ctx, before, true); err != nil {
@@ -77,7 +79,7 @@ func (s *Store) DropReports(ctx context.Context, before time.Time) (months []str
 	return d.months, nil
 }
 
-// dropping is under way on one connection, which holds the lock.
+// dropping is a run of retention on one connection, which holds the lock.
 type dropping struct {
 	store  *Store
 	conn   *pgx.Conn
@@ -125,11 +127,11 @@ func (d *dropping) drop(ctx context.Context, before time.Time, keys bool) error 
 	return nil
 }
 
-// clearedAtOnce is how many keys one statement deletes.
-const clearedAtOnce = 50_000
+// clearChunk is the number of keys that one statement deletes.
+const clearChunk = 50_000
 
-// clearKeys reports whether a partition holds keys of reports that arrived at or after the given time. If so, it deletes
-// the others.
+// clearKeys reports whether a partition has keys of reports that arrived at or after the given
+// time. If so, it deletes the other keys.
 func (d *dropping) clearKeys(ctx context.Context, p partition, before time.Time) (recent bool, err error) {
 	oldest := crash.FirstOopsID(before)
 	has := "select exists (select from " + p.table() + " where report_id >= @oldest)"
@@ -139,8 +141,8 @@ func (d *dropping) clearKeys(ctx context.Context, p partition, before time.Time)
 	clearing := "delete from " + p.table() + " where ctid = any(array(select ctid from " + p.table() +
 		" where report_id < @oldest limit @most))"
 	for {
-		tag, err := d.conn.Exec(ctx, clearing, pgx.NamedArgs{"oldest": [16]byte(oldest), "most": clearedAtOnce})
-		if err != nil || tag.RowsAffected() < clearedAtOnce {
+		tag, err := d.conn.Exec(ctx, clearing, pgx.NamedArgs{"oldest": [16]byte(oldest), "most": clearChunk})
+		if err != nil || tag.RowsAffected() < clearChunk {
 			return true, err
 		}
 	}
@@ -152,7 +154,7 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			return err
 		}
 	}
-	// Waits for statements that still read it, and lets nobody wait.
+	// Detaching concurrently waits for statements that read the partition, and blocks no others.
 	detach := "concurrently"
 	if f.pending {
 		detach = "finalize"

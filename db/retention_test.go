@@ -12,8 +12,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestDropReports stores reports of four months, drops two, and looks that counts stay, that what remains is still checked,
-// and that a dropping which was cut off is finished.
+// TestDropReports stores reports of four months and drops two. It checks that counts stay, that the
+// remaining reports are still checked, and that an interrupted call is finished by the next one.
 func TestDropReports(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -62,7 +62,8 @@ func TestDropReports(t *testing.T) {
 	}
 }
 
-// TestDropKeys keeps the keys of reports that arrived recently, whatever their dates, and drops the others.
+// TestDropKeys checks that keys of recent reports stay, whatever the dates in the reports, and that
+// others are dropped.
 func TestDropKeys(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -100,8 +101,8 @@ func TestDropKeys(t *testing.T) {
 	}
 }
 
-// checkAfterDrop looks that what remains is in order, that a count that is too low is seen, and on a day that must be exact
-// also one that is too high.
+// checkAfterDrop checks that the remaining data is correct. It also checks that a count that is too
+// low is found and, on a day that must be exact, also one that is too high.
 func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 	t.Helper()
 	got := checkStore(t, s, crash.CheckScope{Most: 5})
@@ -114,8 +115,8 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 		found  bool
 	}{
 		{"update bucket_days set reports = reports + 1 where day = '2026-11-21'", true},
-		{"update bucket_days set reports = reports - 1 where day = '2026-11-21'", false}, // as it was
-		{"update bucket_days set reports = reports + 1 where day = '2026-08-21'", false}, // cannot be known any more
+		{"update bucket_days set reports = reports - 1 where day = '2026-11-21'", false}, // restores the count
+		{"update bucket_days set reports = reports + 1 where day = '2026-08-21'", false}, // can no longer be verified
 		{"update release_days set reports = 0 where day = '2026-10-21'", true},
 	} {
 		if _, err := conn.Exec(t.Context(), step.change); err != nil {

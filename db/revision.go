@@ -3,18 +3,19 @@ package db
 import (
 	"context"
 	"fmt"
-	"mishap/crash/cache"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"mishap/crash/cache"
 )
 
-// serverID identifies the database that an answer came from: the server, by the time when it was started, and the database on
-// it. Everything that an instance remembers of the database is remembered together with the serverID, and counts for nothing
-// under another one: after a failover or a restored backup the database may lack what an instance has seen in it.
+// serverID identifies a database: by the start time of its server and the oid of the database.
+// Caches are keyed by it. After a failover or a restore, the database may lack rows that an
+// instance has cached, and its serverID differs.
 type serverID struct {
 	started  serverStart
 	database uint32 // the oid
@@ -29,35 +30,35 @@ func (s *serverStart) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// serverIDColumns select a serverID. They cost a few microseconds, beside other columns of a statement.
+// serverIDColumns select a serverID. They add only a few microseconds to a statement.
 const serverIDColumns = `
 	pg_postmaster_start_time(), (select oid from pg_database where datname = current_database())`
 
-// sqlServerID asks for nothing else.
+// sqlServerID selects only a serverID.
 const sqlServerID = `select ` + serverIDColumns
 
 func (id serverID) String() string {
 	return strconv.FormatInt(int64(id.started), 36) + "." + strconv.FormatUint(uint64(id.database), 36)
 }
 
-// stamp says how far the counts of a database have come. Under one serverID, rounds only grow.
+// stamp identifies a state of the counts. For one serverID, round only increases.
 type stamp struct {
 	server serverID
 	round  int64
 }
 
-// seen remembers rows that are in the database, so that they need not be written again. It is safe for concurrent use; its
-// zero value remembers nothing.
-type seen[K comparable, V any] struct {
-	most int // how many are remembered; then it begins anew
+// rowCache caches rows of the database, so that they need not be written again. It is safe for
+// concurrent use, and its zero value is empty.
+type rowCache[K comparable, V any] struct {
+	limit int // number of rows at which the cache is cleared
 
 	mu     sync.Mutex
 	server serverID
 	rows   map[K]V
 }
 
-// find returns what is remembered of a row in a database.
-func (s *seen[K, V]) find(server serverID, key K) (V, bool) {
+// find returns the cached row with a key, if it is from this server.
+func (s *rowCache[K, V]) find(server serverID, key K) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.server != server {
@@ -68,14 +69,14 @@ func (s *seen[K, V]) find(server serverID, key K) (V, bool) {
 	return v, ok
 }
 
-// add remembers rows that are committed in a database, and forgets those of any other.
-func (s *seen[K, V]) add(server serverID, rows map[K]V) {
+// add caches committed rows of a server. It removes the rows of any other server.
+func (s *rowCache[K, V]) add(server serverID, rows map[K]V) {
 	if len(rows) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rows == nil || s.server != server || len(s.rows)+len(rows) > s.most {
+	if s.rows == nil || s.server != server || len(s.rows)+len(rows) > s.limit {
 		s.server, s.rows = server, make(map[K]V, len(rows))
 	}
 	for key, value := range rows {
@@ -87,14 +88,15 @@ const (
 	sqlRevision = `
 		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `
 		from counting as c, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
-	// No transaction takes so long to become visible.
+	// sqlDeleteOldChanges keeps changes for an hour, because no transaction takes longer to become
+	// visible.
 	sqlDeleteOldChanges = `delete from changes where at < now() - interval '1 hour'`
 )
 
-// revision identifies the state of everything that pages show.
+// revision identifies a state of everything that pages show.
 type revision struct {
-	stamp          // of counting
-	changes string // of all else
+	stamp          // state of the counts
+	changes string // state of everything else
 }
 
 func (s *Store) revision(ctx context.Context) (r revision, err error) {
@@ -102,10 +104,10 @@ func (s *Store) revision(ctx context.Context) (r revision, err error) {
 	return r, Classify(err)
 }
 
-// Revision returns a word that changes with everything that lists and pages show to everybody:
-// counts, problems, bugs and their states, filings, notes, decisions and facts of the archive. It
-// also changes with the database server and its start. It does not depend on the order in which
-// transactions commit: see migrations/009_changes.sql.
+// Revision returns a text that changes whenever lists or pages change for everyone: with counts,
+// problems, bugs and their states, filings, notes, decisions and archive facts. It also changes
+// when the database server restarts or is replaced. It does not depend on the order in which
+// transactions commit (see migrations/009_changes.sql).
 func (s *Store) Revision(ctx context.Context) (string, error) {
 	r, err := s.revision(ctx)
 	if err != nil {
@@ -127,10 +129,10 @@ const (
 	cachedCountTime = 30 * time.Second // longest time to read a value for the cache
 )
 
-// CachedCounts returns the counts of type V about a key, which must not be changed, or calls read.
-// Everything that read looks at may change only when reports are counted: the stamp is read first,
-// so the counts are at least as new as it says. read gets a context that is not cancelled when the
-// caller leaves, since others may wait for the result.
+// CachedCounts returns the value of type V that is cached for a key, or calls read to get it. The
+// caller must not modify the result. The value may depend only on data that changes with a counting
+// round. The context of read does not end with the caller's, because other callers may wait for the
+// same result.
 func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(context.Context) (V, error)) (V, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {

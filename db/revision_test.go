@@ -12,8 +12,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// A change is seen once it is visible, in whatever order transactions began, changed something and were committed; what
-// changes nothing is not.
+// The revision changes with every change that is visible, in whatever order transactions begin,
+// write and commit. It does not change without one.
 func TestRevision(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -84,7 +84,7 @@ func commit(t *testing.T, tx pgx.Tx) {
 	}
 }
 
-// TestRevisionOfPolls asks the tracker for what is known already: no page would show anything else.
+// TestRevisionOfPolls checks that the revision does not change if the tracker says nothing new.
 func TestRevisionOfPolls(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -104,7 +104,7 @@ func TestRevisionOfPolls(t *testing.T) {
 	duplicate.DuplicateOf = 8
 	want := crash.ArchiveWant{Kind: crash.ArchiveSource, Key: "tide"}
 	known := crash.ArchiveFact{ArchiveWant: want, Exists: true, Names: []string{"tide"}}
-	// wait makes what is stored look old, so that it is asked for again.
+	// wait makes the stored facts look old, so that they are read again.
 	wait := func() error {
 		_, err := connect(t, url).Exec(ctx,
 			`update bug_states set read = read - interval '1 hour', next_read = now() + interval '1 hour';
@@ -123,8 +123,8 @@ func TestRevisionOfPolls(t *testing.T) {
 		{"the first reading", true, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},
 		{"the same again", false, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},
 		{"time", false, wait},
-		{"somebody looks at it", false, func() error { return bugs.New(s).HurryBugs(ctx, []int64{7}, time.Minute) }},
-		{"somebody has it read", false, func() error { return bugs.New(s).ReadBugsNow(ctx, []int64{7}) }},
+		{"someone looks at it", false, func() error { return bugs.New(s).RefreshBugs(ctx, []int64{7}, time.Minute) }},
+		{"someone has it read", false, func() error { return bugs.New(s).ReadBugsNow(ctx, []int64{7}) }},
 		{"the tracker lists it as changed", false, func() error { return bugs.New(s).SaveChanges(ctx, []int64{7}, today) }},
 		{"the tracker is away", true, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},
 		{"it still is", false, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},

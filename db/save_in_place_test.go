@@ -13,8 +13,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestSaveReportInPlace hands in reports whose texts lie in a buffer, as they come from machines, and writes over the buffer
-// as soon as it is given back: what is stored and counted must hold nothing of it.
+// TestSaveReportInPlace stores reports whose texts lie in a buffer, as they do in requests, and
+// overwrites the buffer as soon as it is released. Stored and counted data must not change.
 func TestSaveReportInPlace(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

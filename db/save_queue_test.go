@@ -16,13 +16,13 @@ import (
 	"mishap/db/dbtest"
 )
 
-// hold keeps everybody from storing reports until release is called.
+// hold blocks the storing of reports until release is called.
 func hold(t *testing.T, url string) (release func()) {
 	t.Helper()
 	return holdBy(t, url, "lock table report_keys in access exclusive mode")
 }
 
-// holdCounting keeps everybody from counting them.
+// holdCounting blocks the counting of reports until release is called.
 func holdCounting(t *testing.T, url string) (release func()) {
 	t.Helper()
 	return holdBy(t, url, "select from counting for update")
@@ -44,8 +44,9 @@ func holdBy(t *testing.T, url, lock string) (release func()) {
 	}
 }
 
-// TestSaveReportFullQueue fills the queue while nothing can be stored: what exceeds the bound is refused at once,
-// what was accepted is stored although its senders have gone, and closing the store waits for that.
+// TestSaveReportFullQueue fills the queue while storing is blocked. Further reports are refused at
+// once. Accepted ones are stored although their senders have gone, and closing the store waits for
+// them.
 func TestSaveReportFullQueue(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -54,7 +55,7 @@ func TestSaveReportFullQueue(t *testing.T) {
 
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	const bound = 2048 + 2*256 // in the queue, and with the two writers
+	const bound = 2048 + 2*256 // in the queue and in the two writers
 	accepted, refused := 0, 0
 	for i := range bound + 100 {
 		_, _, err := s.SaveReport(gone, record(t, today, fmt.Sprint("machine", i), nil))
@@ -83,7 +84,7 @@ func TestSaveReportFullQueue(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestSaveReportSharesTransactions looks at how many transactions a crowd of reports takes.
+// TestSaveReportSharesTransactions checks that many concurrent reports take few transactions.
 func TestSaveReportSharesTransactions(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -99,7 +100,7 @@ func TestSaveReportSharesTransactions(t *testing.T) {
 			gone, leave := context.WithCancel(t.Context())
 			leave()
 			rec := record(t, today, fmt.Sprint("machine", i), nil)
-			_, _, _ = s.SaveReport(gone, rec) // is in the queue when this returns
+			_, _, _ = s.SaveReport(gone, rec) // the report is queued when this returns
 			sent.Done()
 			if _, again, err := s.SaveReport(t.Context(), rec); err != nil || again {
 				t.Errorf("got %v, repetition %v; want the report's own id again", err, again)
@@ -125,8 +126,8 @@ func TestSaveReportSharesTransactions(t *testing.T) {
 	t.Error("no histogram of batches")
 }
 
-// TestSaveReportBesideHeavyOnes: however long heavy reports take to be stored, the others do not wait for them.
-func TestSaveReportBesideHeavyOnes(t *testing.T) {
+// TestSaveReportBesideLargeOnes checks that other reports do not wait while large ones are stored.
+func TestSaveReportBesideLargeOnes(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
@@ -135,13 +136,13 @@ func TestSaveReportBesideHeavyOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noise := make([]byte, 1<<20) // does not pack
+	noise := make([]byte, 1<<20) // cannot be compressed
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	var heavy sync.WaitGroup
 	for i := range 4 {
 		rec := record(t, today, fmt.Sprint("heavy", i),
 			crash.Fields{"JournalErrors": base64.StdEncoding.EncodeToString(noise)})
-		// Somebody else stores the same crash, and takes very long.
+		// Another transaction stores the same crash and stays open.
 		if _, err := tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:],
 			crash.NewOopsID(today)); err != nil {
 			t.Fatal(err)

@@ -10,21 +10,22 @@ import (
 	"mishap/crash"
 )
 
-// SaveReport stores rec, in a transaction that other callers' reports may share, and returns when that is on disk. While
-// the load is low, it also waits until the report is counted. A crash that was stored before (equal DuplicateKey) is not
-// stored or counted again: SaveReport returns the first report's id and true.
+// SaveReport stores rec and returns its id once the transaction is on disk. Reports of concurrent
+// calls may share a transaction. While the load is low, SaveReport also waits until the report is
+// counted. If a report of the same crash (equal DuplicateKey) is stored already, SaveReport returns
+// the id of that report and true.
 //
-// It returns Unavailable when the database is unavailable, the store is closing or the queue is full. ctx bounds only the
-// waiting: an accepted report is stored even after ctx has ended.
+// It returns Unavailable if the database is unavailable, the store is closing or the queue is full.
+// The end of ctx ends only the wait: an accepted report is stored nevertheless.
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
-	s.saver.underWay.Add(1)
-	defer s.saver.underWay.Add(-1)
-	p := newPendingReport(rec, s.bodies.Pack(rec.Fields))
+	s.saver.calls.Add(1)
+	defer s.saver.calls.Add(-1)
+	p := newPendingReport(rec, s.bodies.Compress(rec.Fields))
 	if rec.Done != nil {
 		rec.Done()
 	}
 	if err := s.saver.submit(p); err != nil {
-		s.bodies.Drop(p.body)
+		s.bodies.Release(p.body)
 		return crash.OopsID{}, false, err
 	}
 	select {
@@ -43,7 +44,7 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	}
 }
 
-// maxAnswerDelay bounds how long the answer for a stored report waits until the report is counted.
+// maxAnswerDelay limits how long the answer for a stored report waits until the report is counted.
 const maxAnswerDelay = 250 * time.Millisecond
 
 var (
@@ -53,30 +54,31 @@ var (
 		"again later.")
 )
 
-// pendingReport is a report on its way to the disk, with everything ready that storing it needs. It is made by the caller, so
-// that whatever a strange report does, it does it there and not in a writer. It holds copies of texts, never a report's own.
+// pendingReport is a report in the queue, with all values that the database needs. The caller
+// computes them, so that a malformed report can cause a panic only in its own request. All texts
+// are copies, so that the original report can be freed.
 type pendingReport struct {
 	crash.Record
 	body   []byte
-	answer chan saved // holds one, so that an answer never waits for its reader
+	answer chan saved // has room for one, so that the writer never blocks
 
-	// Empty values are nil, which is null in the database.
+	// Empty values are nil, which the database stores as null.
 	bucket       *crash.BucketID
-	occurred     *time.Time // when the report says it
-	systemKey    *int64     // stands for the machine
+	occurred     *time.Time // according to the report
+	systemKey    *int64     // identifies the machine
 	duplicateKey []byte
-	formerKey    []byte // another one, under which earlier versions may have stored the report
+	formerKey    []byte // key by which earlier versions may have stored the report
 }
 
-// saved is what became of a report.
+// saved is the outcome of storing a report.
 type saved struct {
-	id      crash.OopsID    // the report's own, or that of the first sending
-	counted <-chan struct{} // closed when the report is counted; nil: the answer does not wait for that
+	id      crash.OopsID    // of this report, or of the stored report of the same crash
+	counted <-chan struct{} // closed when the report is counted; nil if the answer does not wait for that
 	err     error
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
-	rec.Fields, rec.Done = nil, nil // they are in the body
+	rec.Fields, rec.Done = nil, nil // the body contains the fields
 	rec.Summary = compact(rec.Summary)
 	rec.Grouping.Signature, rec.Grouping.Reason = strings.Clone(rec.Grouping.Signature), strings.Clone(rec.Grouping.Reason)
 	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: SystemKey(rec.System)}
@@ -103,23 +105,23 @@ func (p *pendingReport) bucketID() []byte {
 	return p.bucket[:]
 }
 
-// SystemKey returns the number that identifies a machine in counts, or nil for a machine without an id.
+// SystemKey returns the number that identifies a machine in counts, or nil for a machine without an
+// id.
 func SystemKey(id crash.SystemID) *int64 {
 	if id == "" {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(id))
-	key := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // all 64 bits, whatever their sign
+	key := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // all 64 bits; the sign does not matter
 	return &key
 }
 
-// compact copies the texts of a summary, so that a report in the queue does not keep the fields that they were cut from. All
-// but the address signature share one copy.
+// compact copies the texts of a summary, so that a queued report does not keep all fields in
+// memory. All but the address signature share one copy.
 func compact(s crash.Summary) crash.Summary {
 	texts := [...]*string{
 		&s.ProblemType, &s.Title, &s.Executable, &s.Package, &s.Version, &s.SourcePackage, (*string)(&s.Release),
-		&s.Architecture,
-		&s.PackageArchitecture,
+		&s.Architecture, &s.PackageArchitecture,
 	}
 	length := 0
 	for _, text := range texts {

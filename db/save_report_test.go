@@ -17,8 +17,8 @@ import (
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// record makes the record of a report that arrived at a time from a machine with these fields added to (or taken from,
-// when empty) those of a Python crash.
+// record returns a report that arrived at a time from a machine. The fields in changes are added to
+// those of a Python crash, or removed if empty.
 func record(t *testing.T, at time.Time, system string, changes crash.Fields) crash.Record {
 	t.Helper()
 	fields := crash.Fields{
@@ -78,7 +78,7 @@ func TestSaveReportRepetition(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestSaveReportFormerKey recognises reports by the keys under which earlier versions stored them.
+// TestSaveReportFormerKey checks that reports are recognised by the keys of earlier versions.
 func TestSaveReportFormerKey(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
@@ -91,7 +91,7 @@ func TestSaveReportFormerKey(t *testing.T) {
 	other := record(t, today, "machine 2", tabs)
 	first := save(t, s, stored)
 	var wg sync.WaitGroup
-	for range 3 { // with another report of a former key in the same batch
+	for range 3 { // another report with a former key is in the same batch
 		wg.Go(func() {
 			resent := again
 			resent.ID = crash.NewOopsID(today)
@@ -110,7 +110,7 @@ func TestSaveReportFormerKey(t *testing.T) {
 	}
 }
 
-// TestSaveReportSameID hands one report in twice that cannot be recognised as a repetition but by its id.
+// TestSaveReportSameID stores a report twice that can be recognised only by its id.
 func TestSaveReportSameID(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -161,8 +161,9 @@ func TestSaveReportSimultaneousRepetitions(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestCountsAfterHostileMixture sends all kinds of reports from two instances at once, many of them several times, while
-// every connection to the database is cut again and again; as a machine does, each sender repeats what was not confirmed.
+// TestCountsAfterHostileMixture sends all kinds of reports to two instances at once, many of them
+// several times. Meanwhile it terminates database connections. Like a machine, each sender repeats
+// unconfirmed reports.
 func TestCountsAfterHostileMixture(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -203,7 +204,8 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 	}
 }
 
-// cutConnections ends a connection of a store, if possible one that is at work, after every twelfth report.
+// cutConnections terminates a connection of a store after every twelfth report, if possible one
+// that runs a statement.
 func cutConnections(t *testing.T, url string, confirmed <-chan struct{}) {
 	conn := connect(t, url)
 	n, cuts := 0, int64(0)
@@ -223,7 +225,8 @@ func cutConnections(t *testing.T, url string, confirmed <-chan struct{}) {
 	}
 }
 
-// anyRecord draws a report of a small world, so that many meet in the same rows.
+// anyRecord returns a random report with few distinct values, so that many reports change the same
+// rows.
 func anyRecord(t *testing.T, r *rand.Rand, i int) crash.Record {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	changes := crash.Fields{
@@ -238,10 +241,10 @@ func anyRecord(t *testing.T, r *rand.Rand, i int) crash.Record {
 		"ProcStatus": fmt.Sprintf("Name:\tharbor-sync\nPid:\t%d", i%40),
 	}
 	switch r.IntN(8) {
-	case 0: // cannot be bucketed
+	case 0: // has no bucket
 		delete(changes, "DuplicateSignature")
 		changes["Traceback"] = "nothing known"
-	case 1: // cannot be recognised
+	case 1: // has no duplicate key
 		changes["Date"] = ""
 	}
 	system := pick("", "deadbeef01", "ant", "bee", "cat", "dog")

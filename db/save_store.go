@@ -11,8 +11,9 @@ import (
 	"mishap/crash/grouping"
 )
 
-// attempt stores the batch in one transaction. Its row of uncounted has a new id, so an attempt whose outcome is lost leaves
-// either nothing, or stored reports that are found as orphans. With again, some of the batch may be stored already.
+// attempt stores a batch in one transaction. Each attempt uses a new id for its row of uncounted.
+// So if its outcome is lost, it has stored either nothing, or reports that are later counted as
+// orphans. Argument again says that some of the batch may be stored already.
 func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
@@ -39,7 +40,8 @@ const (
 	sqlRollback = `rollback`
 )
 
-// transact takes three round trips: which reports are new, the reports, and what follows from them.
+// transact makes three round trips: it finds the new reports, copies them, and stores the rows that
+// depend on them.
 func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) error {
 	fresh, err := freshReports(ctx, c, batch, done, again)
 	if err != nil {
@@ -52,18 +54,18 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 			return err
 		}
 		last.Queue(sqlSaveWork, pgx.NamedArgs{"work": done.work, "ids": column(fresh, reportID)})
-		var unseen []*pendingReport
+		var newBuckets []*pendingReport
 		for _, p := range fresh {
 			done.now[p.ID] = true
 			if p.bucket == nil {
 				continue
 			}
 			if _, ok := v.buckets.find(done.server, *p.bucket); !ok {
-				unseen = append(unseen, p)
+				newBuckets = append(newBuckets, p)
 			}
 		}
-		if len(unseen) > 0 {
-			last.Queue(sqlSaveBuckets, newBucketArgs(unseen))
+		if len(newBuckets) > 0 {
+			last.Queue(sqlSaveBuckets, newBucketArgs(newBuckets))
 		}
 	}
 	last.Queue(sqlCommit)
@@ -72,8 +74,8 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 
 func reportID(p *pendingReport) [16]byte { return p.ID }
 
-// freshReports begins a transaction and returns the reports to store in it: the first of each crash, and those that cannot
-// be recognised. It sets the server of done.
+// freshReports begins a transaction and returns the reports to store in it: the first of each
+// crash, and all reports without a duplicate key. It sets done.server.
 func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored,
 	again bool) (fresh []*pendingReport, err error) {
 	var keys, former [][]byte
@@ -87,7 +89,7 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 			save = sqlSaveNewKeys
 		}
 	}
-	first, there := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
+	first, stored := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
 	collect := func(ids map[crash.OopsID]bool) func(pgx.Rows) error {
 		return func(rows pgx.Rows) error {
 			var id [16]byte
@@ -104,21 +106,21 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
 			"received": column(batch, func(p *pendingReport) time.Time { return p.Received() }), "ids": column(batch, reportID),
-		}).Query(collect(there))
+		}).Query(collect(stored))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
 	}
 	for _, p := range batch {
-		if (p.duplicateKey == nil || first[p.ID]) && !there[p.ID] {
+		if (p.duplicateKey == nil || first[p.ID]) && !stored[p.ID] {
 			fresh = append(fresh, p)
-			there[p.ID] = true
+			stored[p.ID] = true
 		}
 	}
 	return fresh, nil
 }
 
-// firsts returns the ids under which the crashes of a batch are stored, now or earlier.
+// firsts returns, for each report of a batch, the id under which its crash is stored.
 func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID,
 	error) {
 	first := make([]crash.OopsID, len(batch))
@@ -162,14 +164,15 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 }
 
 const (
-	// sqlSaveKeys stores the keys of a batch and returns the reports that are the first of their crash, within the batch and
-	// across all instances. Keys are stored in their order, so that two writers cannot deadlock.
+	// sqlSaveKeys stores the keys of a batch. It returns the reports that are the first of their
+	// crash, in the batch and in the database. It inserts keys in order, so that two writers cannot
+	// deadlock.
 	sqlSaveKeys = `
 		insert into report_keys (key, report_id)
 		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[]) as t (key, id) order by key, id
 		on conflict do nothing
 		returning report_id`
-	// sqlSaveNewKeys is sqlSaveKeys without the reports that are stored under their former keys.
+	// sqlSaveNewKeys does the same, but skips reports that are stored under their former key.
 	sqlSaveNewKeys = `
 		insert into report_keys (key, report_id)
 		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[]) as t (key, id, former)
@@ -177,23 +180,26 @@ const (
 		order by key, id
 		on conflict do nothing
 		returning report_id`
-	// sqlStoredReports finds those of a batch that an earlier attempt, or somebody else, has stored.
+	// sqlStoredReports selects the reports of a batch that are stored already.
 	sqlStoredReports = `
 		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)
 			join reports as r on r.received = t.received and r.id = t.id`
-	// sqlSaveWork lists what is to be counted: exactly what this transaction stores, whatever is sent or tried twice.
+	// sqlSaveWork lists the reports that this transaction stores, to be counted once each.
 	sqlSaveWork = `insert into uncounted (id, reports) values (@work, @ids)`
-	// sqlSaveBuckets stores the buckets that this instance has not cached, so that a report always has its bucket.
+	// sqlSaveBuckets stores all buckets that are not cached as stored, so that every report has its
+	// bucket.
 	sqlSaveBuckets = `
-		insert into buckets (id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
-		select distinct on (id) id, id, signature, rule, provisional, problem_type, title, executable, package, source_package, 0
+		insert into buckets (
+			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
+		select distinct on (id)
+			id, id, signature, rule, provisional, problem_type, title, executable, package, source_package, 0
 		from unnest(
 			@id::bytea[], @report::uuid[], @signature::text[], @rule::text[], @provisional::boolean[],
 			@problem_type::text[], @title::text[], @executable::text[], @package::text[], @source_package::text[]
 		) as n (id, report, signature, rule, provisional, problem_type, title, executable, package, source_package)
 		order by id, report desc
 		on conflict do nothing`
-	// sqlFirstReports finds the reports that were stored for these crashes before.
+	// sqlFirstReports selects the stored reports of crashes.
 	sqlFirstReports = `select key, report_id from report_keys where key = any(@keys::bytea[])`
 )
 
@@ -212,7 +218,8 @@ func newBucketArgs(first []*pendingReport) pgx.NamedArgs {
 	}
 }
 
-// copyRows implements pgx.CopyFromSource. COPY costs PostgreSQL half of what an INSERT of arrays does.
+// copyRows implements pgx.CopyFromSource. COPY takes half of PostgreSQL's time for an INSERT of
+// arrays.
 type copyRows struct {
 	reports []*pendingReport
 	values  []any
@@ -220,8 +227,8 @@ type copyRows struct {
 
 var reportRowColumns = []string{
 	"rules", "id", "received", "occurred", "day", "counted", "system", "system_key", "bucket_id", "unbucketed", "rule",
-	"problem_type",
-	"title", "executable", "package", "version", "source_package", "release", "architecture", "package_architecture",
+	"problem_type", "title", "executable", "package", "version", "source_package", "release", "architecture",
+	"package_architecture",
 	"address_signature", "proposed", "complete", "body",
 }
 
@@ -234,8 +241,8 @@ func (r *copyRows) Next() bool {
 	r.reports = r.reports[1:]
 	r.values = append(r.values[:0],
 		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),
-		p.systemKey, p.bucketID(),
-		&p.Grouping.Reason, (*string)(&p.Grouping.Rule), &p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
+		p.systemKey, p.bucketID(), &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
+		&p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
 		p.Complete, p.body)
 	return true

@@ -14,41 +14,42 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// How many reports may be queued, and how many go into one transaction.
+// These constants limit the queues and the transactions of reports.
 const (
 	maxQueuedReports = 2048 // in each of the two queues
 	maxQueuedBytes   = 64 << 20
 	maxBatchReports  = 256
-	maxBatchBytes    = 2 << 20   // small reports do not wait long behind a batch of larger ones
-	largeBody        = 256 << 10 // bytes from which a report is stored by the writer of large reports
-	usualWriters     = 2         // while one waits for the disk, the other one fills its batch
-	maxCachedBuckets = 1 << 17   // ids of buckets that are in the database
-	// batchInterval is how long a writer lets reports gather under load. Without it, twice as many transactions take a
-	// quarter more processor time per report at half load (devtool bench).
+	maxBatchBytes    = 2 << 20   // limits how long small reports wait for a batch of larger ones
+	largeBody        = 256 << 10 // minimum size in bytes of the reports in the second queue
+	usualWriters     = 2         // one fills its batch while the other waits for the disk
+	maxCachedBuckets = 1 << 17
+	// batchInterval is how long a writer waits for more reports under load. Without the wait there are
+	// twice as many transactions, and each report takes a quarter more processor time (devtool bench,
+	// half load).
 	batchInterval = 2 * time.Millisecond
 )
 
-// saver groups reports into transactions. Large reports, which take long to store, have a queue and a writer of their own,
-// so that the others never wait for them.
+// saver groups reports into transactions. Large reports take long to store, so they have their own
+// queue and writer, and other reports never wait for them.
 type saver struct {
 	store        *Store
 	usual, large chan *pendingReport
-	bytes        atomic.Int64 // of bodies that are queued or being written
-	underWay     atomic.Int64 // calls of SaveReport
+	bytes        atomic.Int64 // size of the bodies that are queued or being written
+	calls        atomic.Int64 // running calls of SaveReport
 	noSpace      atomic.Bool  // the last transaction failed because the database's disk is full
 	partitions   partitions
-	buckets      seen[crash.BucketID, bool] // that are in the database: they are never removed
+	buckets      rowCache[crash.BucketID, bool] // stored buckets, which are never deleted
 	stats        saverStats
 	writers      sync.WaitGroup
 
-	mu     sync.RWMutex // held for reading while a report is put into a queue
+	mu     sync.RWMutex // held for reading while a report is queued
 	closed bool
 }
 
 func startSaver(ctx context.Context, s *Store) *saver {
 	v := &saver{store: s, usual: make(chan *pendingReport, maxQueuedReports),
 		large: make(chan *pendingReport, maxQueuedReports)}
-	v.buckets.most = maxCachedBuckets
+	v.buckets.limit = maxCachedBuckets
 	v.stats = newSaverStats(v)
 	ctx = context.WithoutCancel(ctx)
 	var filling sync.Mutex
@@ -59,7 +60,7 @@ func startSaver(ctx context.Context, s *Store) *saver {
 	return v
 }
 
-// close lets the writers finish what was accepted and waits for them.
+// close waits until the writers have stored all accepted reports.
 func (v *saver) close() {
 	v.mu.Lock()
 	if !v.closed {
@@ -71,7 +72,7 @@ func (v *saver) close() {
 	v.writers.Wait()
 }
 
-// submit queues a report, or returns Unavailable.
+// submit queues a report. It returns Unavailable if the queue is full or closed.
 func (v *saver) submit(p *pendingReport) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -82,7 +83,7 @@ func (v *saver) submit(p *pendingReport) error {
 	if size >= largeBody {
 		queue = v.large
 	}
-	if waiting := v.bytes.Add(size); waiting <= maxQueuedBytes || waiting == size { // a single one always fits
+	if waiting := v.bytes.Add(size); waiting <= maxQueuedBytes || waiting == size { // a single report always fits
 		select {
 		case queue <- p:
 			return nil
@@ -93,11 +94,11 @@ func (v *saver) submit(p *pendingReport) error {
 	return errBusy
 }
 
-// waiting returns how many reports are queued.
+// waiting returns the number of queued reports.
 func (v *saver) waiting() int { return len(v.usual) + len(v.large) }
 
-// write stores batches until the queue is closed and empty. One writer of a queue fills its batch at a time, so that two do
-// not share what could be one batch.
+// write stores batches until the queue is closed and empty. Only one writer of a queue fills a
+// batch at a time, so that two writers do not share what could be one batch.
 func (v *saver) write(ctx context.Context, queue <-chan *pendingReport, filling *sync.Mutex) {
 	for {
 		filling.Lock()
@@ -109,19 +110,20 @@ func (v *saver) write(ctx context.Context, queue <-chan *pendingReport, filling 
 		v.save(ctx, batch)
 		for _, p := range batch {
 			v.bytes.Add(-int64(len(p.body)))
-			v.store.bodies.Drop(p.body)
+			v.store.bodies.Release(p.body)
 		}
 	}
 }
 
-// fill waits for a report and returns it with those that have queued up behind it. A single report is written at once; the
-// more arrive, the more of them share a transaction. It returns nothing when the queue is closed and empty.
+// fill waits for a report, and returns it together with the reports queued behind it. A single
+// report is returned at once; the more arrive, the larger the batch. fill returns nothing if the
+// queue is closed and empty.
 func (v *saver) fill(ctx context.Context, queue <-chan *pendingReport) (batch []*pendingReport) {
 	p, open := <-queue
 	if !open {
 		return nil
 	}
-	if v.underWay.Load() > 1 && v.store.counter.busy() {
+	if v.calls.Load() > 1 && v.store.counter.busy() {
 		_ = crash.Sleep(ctx, batchInterval)
 	}
 	for size := 0; ; {
@@ -141,17 +143,18 @@ func (v *saver) fill(ctx context.Context, queue <-chan *pendingReport) (batch []
 }
 
 const (
-	saveTimeout  = 20 * time.Second // for one transaction
+	saveTimeout  = 20 * time.Second // of one transaction
 	saveAttempts = 4
-	savePause    = 25 * time.Millisecond // before the second attempt; four times as long before each further one
+	savePause    = 25 * time.Millisecond // before the second attempt; quadrupled for each further attempt
 )
 
-// save stores a batch, hands it over to be counted and answers its callers. When the database rejects the contents of a
-// batch, its halves are tried one by one, and so on, so that in the end an invalid report fails alone.
+// save stores a batch, queues it for counting and answers its callers. If the database rejects the
+// contents, save tries each half of the batch on its own, and so on. In the end only the invalid
+// report fails.
 func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	v.store.counter.await()
 	began := time.Now()
-	done, err := v.attempts(ctx, batch)
+	done, err := v.saveWithRetries(ctx, batch)
 	if faulty(err) && len(batch) > 1 {
 		v.save(ctx, batch[:len(batch)/2])
 		v.save(ctx, batch[len(batch)/2:])
@@ -163,7 +166,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		err = fmt.Errorf("save %d reports: %w", len(batch), err)
 		if noSpace(err) {
 			err = errNoSpace.Because(err)
-		} else if !faulty(err) { // the report is not at fault, and may be sent again
+		} else if !faulty(err) { // the report itself is fine and can be sent again
 			err = errUnavailable.Because(err)
 		}
 		v.store.Log.ErrorContext(ctx, "reports not stored", "reports", len(batch), "first", batch[0].ID.String(), "error",
@@ -175,29 +178,30 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	}
 	var counted <-chan struct{}
 	if len(done.now) > 0 {
-		counted = v.store.counter.add(done.work, len(done.now), v.underWay.Load())
+		counted = v.store.counter.add(done.work, len(done.now), v.calls.Load())
 	}
 	buckets := map[crash.BucketID]bool{}
 	for i, p := range batch {
 		p.answer <- saved{id: done.first[i], counted: counted}
-		if p.bucket != nil && done.now[p.ID] { // a report that is not stored may have left no bucket
+		if p.bucket != nil && done.now[p.ID] { // the bucket of a duplicate may not be stored
 			buckets[*p.bucket] = true
 		}
 	}
 	v.buckets.add(done.server, buckets)
 }
 
-// stored is what a transaction has done.
+// stored is the result of a transaction.
 type stored struct {
 	first  []crash.OopsID        // for each report of the batch, the id under which its crash is stored
-	now    map[crash.OopsID]bool // the reports that were stored by it
-	work   [16]byte              // the row of uncounted that lists them
-	server serverID              // where they are stored
+	now    map[crash.OopsID]bool // reports stored by this transaction
+	work   [16]byte              // id of its row of uncounted
+	server serverID              // database in which they are stored
 }
 
-// attempts tries again after transient errors: a deadlock, a lost connection, a missing partition. That is safe even when
-// the lost attempt was committed: a report is never stored or counted twice.
-func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stored, err error) {
+// saveWithRetries repeats an attempt after a transient error: a deadlock, a lost connection, or a
+// missing partition. This is safe even if the failed attempt was committed: no report is stored or
+// counted twice.
+func (v *saver) saveWithRetries(ctx context.Context, batch []*pendingReport) (done stored, err error) {
 	pause := savePause
 	for n := range saveAttempts {
 		if n > 0 {
@@ -214,24 +218,26 @@ func (v *saver) attempts(ctx context.Context, batch []*pendingReport) (done stor
 	return done, err
 }
 
-// transient reports whether the next attempt may succeed after err. A time-out of a whole attempt is not transient.
+// transient reports whether another attempt may succeed after err. After a time-out it may not.
 func transient(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "40001", "40P01", "55P03": // serialisation, deadlock, lock not available
+		case "40001", "40P01", "55P03": // serialisation failure, deadlock, lock not available
 			return true
 		}
 	}
-	return missingPartition(err) || alreadyThere(err) || away(err) && !errors.Is(err, context.DeadlineExceeded)
+	return missingPartition(err) || alreadyStored(err) ||
+		isUnavailable(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// alreadyThere reports whether err says that a report with this id is stored: somebody sent the same one again.
-func alreadyThere(err error) bool {
+// alreadyStored reports whether err says that a report with this id is stored already.
+func alreadyStored(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23505" && strings.HasPrefix(pg.TableName, "reports_2")
 }
 
-// faulty reports whether err is about the contents: an invalid value, a violated constraint, too large a row.
+// faulty reports whether err is due to the contents: an invalid value, a violated constraint or too
+// large a row.
 func faulty(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -244,7 +250,8 @@ func faulty(err error) bool {
 	return false
 }
 
-// missingPartition reports whether err says that there is no partition for a row. Unlike a violated constraint, it has no name.
+// missingPartition reports whether err says that there is no partition for a row. Such an error has
+// no constraint name, unlike one of a violated constraint.
 func missingPartition(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23514" && pg.ConstraintName == ""

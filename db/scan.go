@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// OrZero scans a time that may be null, as the zero time.
+// OrZero returns a scan target that sets *t to a time, or to the zero time for null.
 func OrZero(t *time.Time) *nullTime { return (*nullTime)(t) }
 
 type nullTime time.Time
@@ -21,7 +21,7 @@ func (t *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// ScanTo scans a bytea that must fill dst exactly.
+// ScanTo returns a scan target that copies a bytea to dst. The scan fails if their lengths differ.
 func ScanTo(dst []byte) *fixedBytes { return (*fixedBytes)(&dst) }
 
 type fixedBytes []byte
@@ -35,7 +35,7 @@ func (b *fixedBytes) ScanBytes(v []byte) error {
 	return nil
 }
 
-// OrNull writes a zero time as null.
+// OrNull returns a pointer to t, or nil if t is zero.
 func OrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// sqlWithoutComment lists our tables, types and their columns that have no comment. Partitions, the version table of tern
-// and the tables of the job queue are left out.
+// sqlWithoutComment selects tables, types and columns of ours that have no comment. It omits
+// partitions, the version table of tern and the tables of the job queue.
 const sqlWithoutComment = `
 	select t.relname || coalesce('.' || a.attname, '')
 	from pg_class as t
@@ -26,7 +26,8 @@ const sqlWithoutComment = `
 			else col_description(t.oid, a.attnum) end, '') = ''
 	order by t.relname, a.attnum`
 
-// TestSchemaComments finds tables, types and columns without a comment. A migration that adds one adds its comment, too.
+// TestSchemaComments checks that all tables, types and columns have a comment. A migration that
+// adds one must also add its comment.
 func TestSchemaComments(t *testing.T) {
 	t.Parallel()
 	rows, err := connect(t, dbtest.URL(t)).Query(t.Context(), sqlWithoutComment)

@@ -16,12 +16,13 @@ var update = flag.Bool("update", false, "rewrite docs/schema.sql")
 
 const schemaFile = "../docs/schema.sql"
 
-const schemaHead = `-- The schema of the database, for reading. "make schema" generates it from the migrations; do not edit it.
+const schemaHead = `-- The schema of the database, for reading. "make schema" generates it from the migrations; ` +
+	`do not edit it.
 -- It omits tern's table schema_version and the job queue's river_* tables.
 
 `
 
-// TestSchemaIsCurrent compares docs/schema.sql with the schema of a migrated database.
+// TestSchemaIsCurrent checks that docs/schema.sql equals the schema of a migrated database.
 func TestSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	got := schemaHead + readable(dump(t, dbtest.URL(t)))
@@ -55,8 +56,8 @@ var (
 	gaps       = regexp.MustCompile(`\n{3,}`)
 )
 
-// readable leaves out what differs between versions of pg_dump and what readers do not need. It puts comments directly
-// below what they describe.
+// readable removes what differs between versions of pg_dump, and what readers do not need. It puts
+// comments directly below what they describe.
 func readable(sql string) string {
 	sql = noise.ReplaceAllString(sql, "")
 	sql = gaps.ReplaceAllString(sql, "\n\n")

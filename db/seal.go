@@ -13,14 +13,14 @@ import (
 	"mishap/crash"
 )
 
-// sealer keeps the tracker's secret from being read off a copy of the database. The key is derived from the password with
-// which the database is reached: all units have it, and a dump does not. Without a password (a private server on a local
-// socket, a trusted network) there is nothing that all units share and a dump lacks: then the key comes from what is
-// stored beside it, and whoever can read the database can read the secret. After a change of the password the tracker has
-// to be connected again.
+// sealer encrypts the tracker's secrets, so that a copy of the database does not reveal them. It
+// derives the key from the database password, which all instances have and a dump lacks. Without a
+// password, the key depends only on data in the same row, so anyone who can read the database can
+// read the secret. After a change of the password, an administrator must connect the tracker again.
 type sealer struct{ password string }
 
-// A sealed secret is one byte for the form, the salt, the nonce, and what AES-GCM makes of the secret.
+// A sealed secret consists of one byte for the format, the salt, the nonce, and the output of
+// AES-GCM.
 const (
 	sealForm  = 1
 	saltSize  = 16
@@ -28,9 +28,10 @@ const (
 	sealInfo  = "mishap: access token of the tracker"
 )
 
-var errSeal = errors.New("the saved access token cannot be unsealed: the database password has changed, or it was " +
-	"sealed by a unit with another one")
+var errSeal = errors.New("the saved access token cannot be decrypted: the database password has changed, or an " +
+	"instance with another password has encrypted the token")
 
+// Seal encrypts a secret. Open needs the same context.
 func (s sealer) Seal(secret crash.Secret, context string) ([]byte, error) {
 	head := make([]byte, 1+saltSize+nonceSize)
 	head[0] = sealForm
@@ -42,26 +43,27 @@ func (s sealer) Seal(secret crash.Secret, context string) ([]byte, error) {
 	return gcm.Seal(head, head[1+saltSize:], []byte(secret), []byte(context)), nil
 }
 
-// open also takes what a unit sealed that needs no password.
+// Open decrypts a secret. It also accepts one that was encrypted without a password.
 func (s sealer) Open(sealed []byte, context string) (crash.Secret, error) {
 	if len(sealed) < 1+saltSize+nonceSize || sealed[0] != sealForm {
 		return "", errSeal
 	}
-	salt, nonce, rest := sealed[1:1+saltSize], sealed[1+saltSize:1+saltSize+nonceSize], sealed[1+saltSize+nonceSize:]
+	salt, nonce := sealed[1:1+saltSize], sealed[1+saltSize:1+saltSize+nonceSize]
+	ciphertext := sealed[1+saltSize+nonceSize:]
 	for _, password := range []string{s.password, ""} {
 		gcm, err := aead(password, salt)
 		if err != nil {
 			return "", err
 		}
-		if secret, err := gcm.Open(nil, nonce, rest, []byte(context)); err == nil {
+		if secret, err := gcm.Open(nil, nonce, ciphertext, []byte(context)); err == nil {
 			return crash.Secret(secret), nil
 		}
 	}
 	return "", errSeal
 }
 
-// SealSecret returns a secret as text that may be stored: who reads it off a copy of the database cannot open it without the
-// database's password (see sealer). context says what it is for; [Handle.OpenSecret] needs the same.
+// SealSecret encrypts a secret for the database, with a key derived from the database password (see
+// sealer). [Handle.OpenSecret] needs the same context, which names the purpose of the secret.
 func (s *Handle) SealSecret(secret crash.Secret, context string) (string, error) {
 	sealed, err := s.Sealer().Seal(secret, context)
 	if err != nil {
@@ -70,7 +72,8 @@ func (s *Handle) SealSecret(secret crash.Secret, context string) (string, error)
 	return base64.StdEncoding.EncodeToString(sealed), nil
 }
 
-// OpenSecret returns what SealSecret was given. It fails when the database's password or the context is another one.
+// OpenSecret decrypts a text that SealSecret has returned. It fails if the database password or the
+// context has changed.
 func (s *Handle) OpenSecret(sealed, context string) (crash.Secret, error) {
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
@@ -91,5 +94,5 @@ func aead(password string, salt []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Sealer returns the sealer with the password of the database.
+// Sealer returns the sealer that uses the database password.
 func (s *Handle) Sealer() sealer { return sealer{password: s.password} }

@@ -13,12 +13,15 @@ import (
 
 const (
 	sqlDecisionForUpdate = sqlDecision + ` for update`
-	sqlSplitCursor       = `select coalesce(received, '0001-01-01'), coalesce(report_id, '00000000-0000-0000-0000-000000000000') from decisions where id = @id`
-	sqlSourcesOf         = `select bucket_id from split_sources where decision_id = @id order by bucket_id`
-	splitColumns         = `r.id, r.bucket_id, r.executable, r.package, r.version, r.release, r.architecture, r.rule`
-	sqlReportsToSplit    = `
+	sqlSplitCursor       = `
+		select coalesce(received, '0001-01-01'), coalesce(report_id, '00000000-0000-0000-0000-000000000000')
+		from decisions where id = @id`
+	sqlSourcesOf      = `select bucket_id from split_sources where decision_id = @id order by bucket_id`
+	splitColumns      = `r.id, r.bucket_id, r.executable, r.package, r.version, r.release, r.architecture, r.rule`
+	sqlReportsToSplit = `
 		select ` + splitColumns + ` from unnest(@buckets::bytea[]) as s (bucket_id) cross join lateral (
-			select * from reports as r where r.bucket_id = s.bucket_id and r.received >= @received and (r.received, r.id) > (@received, @id)
+			select * from reports as r
+			where r.bucket_id = s.bucket_id and r.received >= @received and (r.received, r.id) > (@received, @id)
 			order by r.received, r.id limit @limit
 		) as r
 		order by r.received, r.id limit @limit`
@@ -36,7 +39,8 @@ const (
 		from buckets as b, buckets as h where b.id = @other and h.id = @bucket`
 )
 
-// So many reports are looked through in one step; fewer, when the whole of each has to be read.
+// These constants are the numbers of reports in one step. The step is smaller if it needs all
+// fields of each.
 const (
 	splitBatch  = 1000
 	splitBodies = 200
@@ -53,9 +57,10 @@ func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
 	return r, err
 }
 
-// GoOnSplit does the next step of taking out the reports that a split means, or of bringing them back when it was undone. It
-// is safe to be called by several at once, and again after a step was lost. It returns NotFound for an unknown decision.
-func (s *Decisions) GoOnSplit(ctx context.Context, id int64) (finished bool, err error) {
+// StepSplit does the next step of moving the reports of a split, or of moving them back after it
+// was undone. Concurrent calls are safe, and so is repeating a lost step. It returns NotFound for
+// an unknown decision.
+func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
 		rows, err := d.Query(ctx, sqlDecisionForUpdate, pgx.NamedArgs{"id": id})
 		if err != nil {
@@ -72,7 +77,7 @@ func (s *Decisions) GoOnSplit(ctx context.Context, id int64) (finished bool, err
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("go on with split %d: %w", id, err)
+		return false, fmt.Errorf("continue split %d: %w", id, err)
 	}
 	return finished, nil
 }
@@ -90,7 +95,7 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 	if err != nil {
 		return false, err
 	}
-	// What is to be moved has been counted by then: it was seen above, and this counts all that can be seen.
+	// The reports to move were read above, so this counts all of them.
 	if err := d.countAll(ctx); err != nil {
 		return false, err
 	}
@@ -163,7 +168,7 @@ func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision,
 	return reports, len(reports) < limit, err
 }
 
-// splitTo is where a report belongs after a split, or after it was undone.
+// splitTo returns the bucket that a report belongs to under a split, or after it was undone.
 func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decision, sources []crash.BucketID,
 	r *splitReport) (crash.BucketID, error) {
 	if decision.Stands() {
@@ -171,7 +176,7 @@ func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decisi
 		if err != nil || !holds {
 			return r.bucket, err
 		}
-		return p.place(ctx, &r.askedReport, decision.Other) // from which it may have been taken out in turn
+		return p.place(ctx, &r.askedReport, decision.Other) // the target may have been split in turn
 	}
 	from := sources[0]
 	if len(sources) > 1 {
@@ -188,7 +193,7 @@ func (d *deciding) splitTo(ctx context.Context, p *placer, decision crash.Decisi
 	return p.place(ctx, &r.askedReport, from)
 }
 
-// endUnsplit is the last of undoing: the problem that is empty now leads to the one that its reports came from.
+// endUnsplit finishes undoing a split: it merges the new problem, now empty, into the original one.
 func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) error {
 	if _, err := d.Exec(ctx, sqlDropSources, pgx.NamedArgs{"id": decision.ID}); err != nil {
 		return err
@@ -207,7 +212,8 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 
 const sqlUnfinished = `select id from decisions where not finished order by id limit 100`
 
-// UnfinishedSplits lists the splits, and undone splits, whose stored reports have not all been looked through yet.
+// UnfinishedSplits returns up to 100 splits, and undone splits, whose stored reports have not all
+// been examined.
 func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
 	rows, err := s.Pool.Query(ctx, sqlUnfinished)
 	if err != nil {

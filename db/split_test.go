@@ -66,7 +66,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("the same again: got %v, want a conflict", err)
 	}
 
-	// Out of what was taken out; then the first cannot be undone before the second.
+	// Split the new problem in turn. The first split then cannot be undone before the second.
 	further := split(t, s, d.Other,
 		crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}})
 	if _, err := db.NewDecisions(s).Undo(t.Context(), d.ID, "bob"); !errors.Is(err, crash.Conflict) {
@@ -80,14 +80,14 @@ func TestSplit(t *testing.T) {
 		undo(t, s, d)
 		finished(t, s, d.ID)
 	}
-	for _, at := range []crash.BucketID{id, d.Other, further.Other} { // the addresses lead back
+	for _, at := range []crash.BucketID{id, d.Other, further.Other} { // old addresses lead to the problem
 		if b := bucket(t, s, at); b.ID != id || b.Reports != 12 {
 			t.Errorf("undone: got %s with %d reports at %s, want %s with 12", b.ID, b.Reports, at, id)
 		}
 	}
 	checkCounts(t, url)
 
-	// And once more, the same.
+	// Make the same split again.
 	again := split(t, s, id, arm)
 	if b := bucket(t, s, again.Other); again.Other != d.Other || b.ID != again.Other || b.Reports != 6 {
 		t.Errorf("again: got %s with %d, want %s with 6", b.ID, b.Reports, d.Other)
@@ -126,7 +126,7 @@ func TestSplitChosen(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestSplitByFrame reads the reports themselves, of those that were stored and of new ones.
+// TestSplitByFrame splits by the fields of reports, both stored and new ones.
 func TestSplitByFrame(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -146,8 +146,8 @@ func TestSplitByFrame(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestSplitOfDroppedReports moves what is still stored of a problem whose oldest reports were dropped: what was counted of
-// those stays, and so does when it was first seen.
+// TestSplitOfDroppedReports splits a problem whose oldest reports were dropped. Their counts and
+// the first occurrence stay.
 func TestSplitOfDroppedReports(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

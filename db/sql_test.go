@@ -14,15 +14,15 @@ import (
 	"mishap/db/dbtest"
 )
 
-// The numbers of statements that a reader can still keep apart: see docs/adr/0002-sql-by-hand.md.
+// These limits keep the number of statements of an area small enough for a reader (see
+// docs/adr/0002-sql-by-hand.md).
 const (
-	maxStatements       = 60  // of one area
-	maxStatementsOfCore = 180 // of package db itself, which stores, counts and decides
+	maxStatements       = 60  // in a package below db
+	maxStatementsOfCore = 180 // in package db, which stores, counts and decides
 )
 
-// TestSQL lets PostgreSQL parse every statement of package db and the packages below it, so that a
-// misspelt column fails here and not in front of a person. A statement is a constant whose name
-// begins with sql.
+// TestSQL makes PostgreSQL prepare every statement of package db and the packages below it, so that
+// a misspelt column fails here. A statement is a constant whose name begins with sql.
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	all := readPackages(t)
@@ -60,16 +60,17 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-// core is the name of package db among its packages.
+// core is the name of package db among these packages.
 const core = "db"
 
-// packages are package db and those below it, without dbtest, by the names of their folders.
+// packages maps the folder names of package db and those below it, except dbtest, to their
+// contents.
 type packages map[string]*parsed
 
-// parsed is what this test reads from a package without its tests.
+// parsed holds what this test reads from a package, without its tests.
 type parsed struct {
 	texts map[string]ast.Expr // constants and variables by name
-	calls []string            // places where a literal is sent to the database
+	calls []string            // positions of calls that send a literal to the database
 }
 
 func readPackages(t *testing.T) packages {
@@ -126,7 +127,7 @@ func sendsLiteral(call *ast.CallExpr) bool {
 	if !ok || len(call.Args) == 0 {
 		return false
 	}
-	sql := call.Args[0] // as in batch.Queue(sql, args)
+	sql := call.Args[0] // for example batch.Queue(sql, args)
 	switch method.Sel.Name {
 	case "Exec", "Query", "QueryRow":
 		if len(call.Args) < 2 {

@@ -1,11 +1,11 @@
-// Package db stores everything in PostgreSQL: it stores reports, counts them in rounds, loads the
+// Package db stores all data in PostgreSQL. It stores reports, counts them in rounds, loads the
 // index of problems, and records decisions about problems. The packages below it hold the SQL of
-// other areas; they embed [Handle], or [Store] where they also need its reads. An exported method
-// does one job, in at most one transaction. The package knows nothing of HTTP, pages or the
-// tracker, and calls nothing outside while a transaction is open.
+// other areas; they embed [Handle], or [Store] if they also need its reads. An exported method does
+// one job, in at most one transaction. Package db knows nothing about HTTP, pages or the tracker,
+// and makes no external calls while a transaction is open.
 //
-// Besides the kinds that a method names in its comment, each may return [crash.Unavailable] when
-// the database cannot be reached; any other error is internal.
+// Methods return the kinds of error that their comments name. Each may also return
+// [crash.Unavailable] if the database is unavailable; any other error is internal.
 package db
 
 import (
@@ -25,31 +25,31 @@ import (
 	"mishap/db/connect"
 )
 
-// Config says which database to use and how.
+// Config selects the database and configures the store.
 type Config struct {
-	URL      string // postgres://…, or key=value words
-	MaxConns int32  // most connections at once; 0: pgx's default, four or the number of cores
+	URL      string // URL or key=value form
+	MaxConns int32  // maximum number of connections; 0 means pgx's default, four or the number of cores
 	Log      *slog.Logger
-	Now      func() time.Time // the clock; nil: time.Now
+	Now      func() time.Time // returns the current time; nil means time.Now
 }
 
-// Store is the database. It is safe for concurrent use.
+// Store gives access to the database. It is safe for concurrent use.
 type Store struct {
 	*Handle
-	bodies  *body.Codec
-	reading *body.Budget
-	saver   *saver
-	counter *counter
-	keeper  *indexKeeper
+	bodies     *body.Codec
+	reading    *body.Budget
+	saver      *saver
+	counter    *counter
+	indexCache *indexCache
 
-	counts   *cache.Cache[stamp] // see cachedCounts
+	counts   *cache.Cache[stamp] // see CachedCounts
 	allInUse atomic.Pointer[versionsInUse]
-	names    seen[crash.BucketID, bool] // of address signatures, that are in the database
-	spans    cachedSpans                // in which machines are active
+	names    rowCache[crash.BucketID, bool] // provisional buckets whose names are stored
+	spans    cachedSpans                    // periods in which machines are active
 }
 
-// Session settings; what the URL itself sets wins. No statement of a web request may run for ever, and dates in SQL are
-// UTC dates.
+// sessionSettings are PostgreSQL settings of each connection, unless the URL sets them. They
+// prevent endless statements, and make dates in SQL UTC dates.
 var sessionSettings = map[string]string{
 	"application_name":                    "mishap",
 	"timezone":                            "UTC",
@@ -57,8 +57,9 @@ var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "60s",
 }
 
-// Open connects to the database, checks that it answers, and starts the background writers. It does not migrate.
-// It returns Invalid for a URL that cannot be read and Unavailable when nothing answers.
+// Open connects to the database, checks that it answers, and starts the background writers. It does
+// not migrate. It returns Invalid for an invalid URL, and Unavailable if the database does not
+// answer or has another schema.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	pc, err := connect.ParseURL(c.URL)
 	if err != nil {
@@ -85,10 +86,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), keeper: newIndexKeeper(),
+		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes),
 	}
-	s.names.most, s.spans.most = maxSeenNames, maxCachedSpans
+	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -99,18 +100,19 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Close finishes what was accepted, then closes the connections. Calls that are still under way get Unavailable. It may be
-// called more than once.
+// Close stores and counts all accepted reports, then closes the connections. Calls that are still
+// running return Unavailable. Close may be called more than once.
 func (s *Store) Close() {
 	s.counter.release()
 	s.saver.close()
 	s.counter.close()
-	s.keeper.background.Wait()
+	s.indexCache.background.Wait()
 	s.instance.close()
 	s.Pool.Close()
 }
 
-// Ping returns nil when the database answers and has a schema that this program can work with, else Unavailable.
+// Ping returns Unavailable if the database does not answer, or has a schema that this program
+// cannot work with.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.Pool.Ping(ctx); err != nil {
 		return errUnavailable.Because(err)
@@ -118,7 +120,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.checkSchema(ctx)
 }
 
-// timesInUTC makes every timestamp that is read a time in UTC.
+// timesInUTC makes pgx return all timestamps in UTC.
 func timesInUTC(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

@@ -10,8 +10,8 @@ import (
 	"mishap/migrations"
 )
 
-// TestVersionFirstDayMigration takes the first days of versions away, and migrates: they are as if they had been counted from
-// the start.
+// TestVersionFirstDayMigration removes the first days of versions and migrates again. It checks
+// that the result equals counting from the start.
 func TestVersionFirstDayMigration(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)

@@ -65,7 +65,7 @@ func TestConnectTracker(t *testing.T) {
 	page = c.Get(trackerPath).Want(http.StatusOK).WantText("#flash", "Connected to the practice tracker as "+
 		"practice-person")
 	page.WantText(".facts", "practice-person").WantText(".facts", "ada-admin").WantText(".facts",
-		"not limited to one project").
+		"no particular project").
 		WantText(".facts", "the database").WantNone("#authorize").WantNone("#config-lines")
 
 	if len(site.Written) != 1 || site.Written[0].Secret == "" {
@@ -85,11 +85,11 @@ func TestConnectTracker(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Begin again")
+	c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem", "Start over")
 	c.Post(trackerPath+"/show-token", nil).Want(http.StatusConflict).WantNone("#config-lines")
 	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 	c.Post(trackerPath+"/forget", nil).WantRedirect(http.StatusSeeOther, trackerPath)
-	c.Get(trackerPath).WantText("main", "Not connected").WantText("#flash", "forgotten")
+	c.Get(trackerPath).WantText("main", "Not connected").WantText("#flash", "Disconnected")
 	c.Get("/admin").Want(http.StatusOK)
 }
 
@@ -217,10 +217,13 @@ func TestTrackerFromConfiguration(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
 	c.Get(trackerPath).WantText("main", "Connected").WantText(".facts", "the configuration file "+
-		"of this unit").WantText(".facts", "by the configuration")
+		"of this instance").WantText(".facts", "by the configuration")
 	c.Post(trackerPath+"/check", nil).WantRedirect(http.StatusSeeOther, trackerPath)
 	c.Get(trackerPath).WantText(".facts", "practice-person")
 	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
+	c.Post(trackerPath+"/forget", nil).WantRedirect(http.StatusSeeOther, trackerPath)
+	c.Get(trackerPath).WantText("#flash", "This instance stays connected").WantText("main", "Connected").
+		WantText("#forget ~ form button", "Remove token from the database")
 	c.Post(trackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem",
 		"Expired token").WantText("main", "No longer accepted")
 }

@@ -166,19 +166,20 @@ func TestExportByToken(t *testing.T) {
 	auth := func(token string) handlertest.Header {
 		return handlertest.Header{Name: "Authorization", Value: "Bearer " + token}
 	}
-	any := handlertest.Header{Name: "Accept", Value: "*/*"}
+	accept := handlertest.Header{Name: "Accept", Value: "*/*"}
 	for _, path := range []string{b.ID.Path() + ".csv", "/user/machine-1.json", b.ID.Path() + ".atom"} {
-		c.Get(path, any).Want(http.StatusUnauthorized)
-		c.Get(path, any, auth(read)).Want(http.StatusOK)
-		c.Get(path, any, auth(file)).Want(http.StatusForbidden)
-		c.Get(path, any, auth("mishap_wrong")).Want(http.StatusUnauthorized)
-		person.Get(path, any, auth("mishap_wrong")).Want(http.StatusUnauthorized)
+		c.Get(path, accept).Want(http.StatusUnauthorized)
+		c.Get(path, accept, auth(read)).Want(http.StatusOK)
+		c.Get(path, accept, auth(file)).Want(http.StatusForbidden)
+		c.Get(path, accept, auth("mishap_wrong")).Want(http.StatusUnauthorized)
+		person.Get(path, accept, auth("mishap_wrong")).Want(http.StatusUnauthorized)
 	}
-	if got := c.Get(b.ID.Path()+".csv", any, auth(read)).Header.Get("Cache-Control"); !strings.Contains(got, "private") {
+	csv := c.Get(b.ID.Path()+".csv", accept, auth(read))
+	if got := csv.Header.Get("Cache-Control"); !strings.Contains(got, "private") {
 		t.Errorf("got Cache-Control %q, want private", got)
 	}
 	c.Get(b.ID.Path(), handlertest.Header{Name: "Accept", Value: "application/json"}, auth(read)).Want(http.StatusOK)
 	c.Get("/user/machine-1", auth(read)).Want(http.StatusSeeOther) // a page
-	c.Get(filingsPath+".csv", any, auth(read)).Want(http.StatusForbidden)
+	c.Get(filingsPath+".csv", accept, auth(read)).Want(http.StatusForbidden)
 	c.Get("/user/machine-1.csv").Want(http.StatusSeeOther) // a browser is sent to the sign-in page
 }

@@ -130,5 +130,5 @@ func TestInventedReleases(t *testing.T) {
 		"value"); selected != "Plum 000" {
 		t.Errorf("got %q selected, want the requested release", selected)
 	}
-	c.Get("/?release=nothing").Want(http.StatusBadRequest)
+	c.Get("/?release=nothing").Want(http.StatusOK).WantText("main .notice", "ignored: release")
 }

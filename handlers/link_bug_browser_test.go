@@ -28,14 +28,14 @@ func TestLinkBugInBrowser(t *testing.T) {
 		browsertest.WaitVisible(".account-name"),
 		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#bugs .bug-actions a"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-actions a"), browsertest.WaitVisible("#link-bug #bug"),
-		browsertest.Type("#link-bug #bug", "seven\r"), browsertest.WaitVisible("#link-bug .error"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#link-bug .error").innerText`); !strings.Contains(
+	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-actions a"), browsertest.WaitVisible("#dialog #bug"),
+		browsertest.Type("#dialog #bug", "seven\r"), browsertest.WaitVisible("#dialog .error"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
 		got, "neither the number") {
 		t.Errorf("not a number: got %q", got)
 	}
-	browsertest.Eval[bool](ctx, t, `document.querySelector("#link-bug #bug").value = ""; true`)
-	browsertest.Do(ctx, t, browsertest.Type("#link-bug #bug", number+"\r"), browsertest.WaitVisible(".found-bug button"))
+	browsertest.Eval[bool](ctx, t, `document.querySelector("#dialog #bug").value = ""; true`)
+	browsertest.Do(ctx, t, browsertest.Type("#dialog #bug", number+"\r"), browsertest.WaitVisible(".found-bug button"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got,
 		"The very <bug>") {
 		t.Errorf("found: got %q, want its title", got)

@@ -24,7 +24,7 @@ func TestLinkBug(t *testing.T) {
 		Importance: "High"})
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(b.ID.Path()).Want(http.StatusOK)
-	if got := page.Attr(`#bugs .bug-actions a`, "href"); got != b.ID.Path()+"/link" {
+	if got := page.Attr(`#bugs .link-bug-link`, "href"); got != b.ID.Path()+"/link" {
 		t.Errorf("link to the page that links bugs: got %q", got)
 	}
 
@@ -43,18 +43,18 @@ func TestLinkBug(t *testing.T) {
 
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page = c.Get(b.ID.Path())
-	page.WantText(".flash-done", fmt.Sprintf("Bug %d is linked.", number)).WantText("#bugs .bug-link", fmt.Sprint(number)).
+	page.WantText(".flash-done", fmt.Sprintf("Bug %d linked.", number)).WantText("#bugs .bug-link", fmt.Sprint(number)).
 		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list",
 		"linked by ada-triager")
 	site.Visitor(t).Get("/?period=year").WantText("tbody .bug", fmt.Sprint(number)).WantText("tbody .status-mark", "open")
-	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".bug-actions, .bug-list form")
+	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".link-bug-link, .bug-list form")
 	if text := site.Visitor(t).Get(b.ID.Path()).Text(".bug-list"); strings.Contains(text, "ada") {
 		t.Errorf("visitors: got %q, want no name of an account", text)
 	}
 	c.Get(b.ID.Path()+"/link?bug="+fmt.Sprint(number)).WantText(".found-bug",
-		"has that bug already").WantNone(".found-bug form")
+		"already has that bug").WantNone(".found-bug form")
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
-	c.Get(b.ID.Path()).WantText(".flash-done", "was linked already")
+	c.Get(b.ID.Path()).WantText(".flash-done", "was already linked")
 
 	// Create returns the linked bug without filing anything.
 	var created struct{ Report, State string }
@@ -76,7 +76,7 @@ func TestLinkBugRefusals(t *testing.T) {
 		c.Post(b.ID.Path()+"/link", bugForm(text)).Want(http.StatusUnprocessableEntity).WantText("main", want)
 	}
 	c.Get(b.ID.Path()+"/link?bug=77").Want(http.StatusOK).WantText(".found-bug",
-		"shows us no bug 77").WantText(".found-bug button", "Link bug 77 all the same")
+		"shows no bug 77").WantText(".found-bug button", "Link bug 77 anyway")
 	c.Post(b.ID.Path()+"/unlink", bugForm(77)).Want(http.StatusNotFound)
 	c.Post(b.ID.Path()+"/relink", bugForm(77)).Want(http.StatusNotFound)
 	unknown := crash.BucketIDOf("no such").Path()
@@ -85,7 +85,7 @@ func TestLinkBugRefusals(t *testing.T) {
 
 	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.DropBefore, Times: 10})
 	c.Get(b.ID.Path()+"/link?bug=78").Want(http.StatusOK).WantText(".found-bug",
-		"cannot be asked").WantText(".found-bug button", "all the same")
+		"cannot be reached").WantText(".found-bug button", "anyway")
 	c.Post(b.ID.Path()+"/link", bugForm(78)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "has not told anything about it yet").WantText(".bug-list", "not read yet")
 }
@@ -101,7 +101,7 @@ func TestUnlinkBugAndUndo(t *testing.T) {
 
 	c.Post(b.ID.Path()+"/unlink", bugForm(created.Report)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page := c.Get(b.ID.Path())
-	page.WantText(".flash-done", "no longer linked").WantNone(".bug-link")
+	page.WantText(".flash-done", "unlinked").WantNone(".bug-link")
 	if got := site.Bucket(t, b.ID); got.Bug.Number != 0 || got.Filing.State != crash.FilingAbandoned ||
 		!strings.Contains(got.Filing.Reason, "ada-triager") {
 		t.Errorf("unlinked: got bug %d, filing %+v", got.Bug.Number, got.Filing)
@@ -119,7 +119,7 @@ func TestUnlinkBugAndUndo(t *testing.T) {
 
 	// Unlinking in place returns the current bugs and a button to undo.
 	part := c.Post(b.ID.Path()+"/unlink", bugForm(created.Report), handlertest.AsPart...).Want(http.StatusOK)
-	part.WantNone("main").WantNone("#bugs .bug-link").WantText("#flash .flash-done", "no longer linked")
+	part.WantNone("main").WantNone("#bugs .bug-link").WantText("#flash .flash-done", "unlinked")
 	if part.Attr("#flash input[name=csrf_token]", "value") == "" {
 		t.Error("undo in place: got no token in the form, want one")
 	}

@@ -51,14 +51,14 @@ func TestLinkChosen(t *testing.T) {
 	look := c.Get(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK)
 	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
 		fmt.Sprintf("Link bug %d to 2 problems", number))
-	look.WantText("tbody tr:first-child .bug", "has it already")
+	look.WantText("tbody tr:first-child .bug", "already linked")
 	if part := c.Part(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK); part.HTML().Find("nav").Length() != 0 {
 		t.Error("part: got a whole page")
 	}
 
 	done := c.Post("/problems/link", fieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther).Header.Get("Location")
 	page := c.Get(done).Want(http.StatusOK)
-	page.WantText("#flash", fmt.Sprintf("Bug %d is linked to 2 problems. 1 had it already.", number))
+	page.WantText("#flash", fmt.Sprintf("Bug %d linked to 2 problems. 1 already had it.", number))
 	for _, b := range chosen {
 		page.WantText("#bug-"+b.ID.String(), fmt.Sprint(number))
 		if got := site.Bucket(t, b.ID); got.Bug.Number != number || got.Bug.State.Read.IsZero() {
@@ -70,14 +70,14 @@ func TestLinkChosen(t *testing.T) {
 	// Undo removes the bug from problems that had none before.
 	undo := url.Values{"bug": {fmt.Sprint(number)}}
 	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
-	c.Get(done).WantText("#flash", "no longer linked to 2 problems")
+	c.Get(done).WantText("#flash", "unlinked from 2 problems")
 	for i, b := range chosen {
 		if got := site.Bucket(t, b.ID).Bug.Number; (got == number) != (i == 0) {
 			t.Errorf("row %d after undoing: got bug %d", i, got)
 		}
 	}
 	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
-	c.Get(done).WantText("#flash", "no longer linked to 0 problems")
+	c.Get(done).WantText("#flash", "unlinked from 0 problems")
 
 	c.Post("/problems/link", url.Values{"problems": {chosen[0].ID.String()}, "bug": {"x"}}).Want(
 		http.StatusUnprocessableEntity)
@@ -95,8 +95,8 @@ func TestLinkChosenTrackerUnavailable(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Lost502, Times: 100})
 	place := "/problems/link?problems=" + b.ID.String() + "&bug=77"
-	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be asked").WantText(".found-bug button",
-		"all the same")
+	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be reached").WantText(".found-bug button",
+		"anyway")
 	c.Post("/problems/link", fieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther)
 	if got := site.Bucket(t, b.ID).Bug.Number; got != 77 {
 		t.Errorf("got bug %d, want 77", got)

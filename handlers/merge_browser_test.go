@@ -53,7 +53,7 @@ func TestDecideInBrowser(t *testing.T) {
 		t.Errorf("preview: got %q", got)
 	}
 	browsertest.Do(ctx, t, browsertest.Click(".split-preview button"), browsertest.WaitVisible(".flash-done form button"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".numbers").innerText`); got == "" ||
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".figures").innerText`); got == "" ||
 		site.Bucket(t, often.ID).Reports != 4 {
 		t.Errorf("split: got %q here and %d in the other problem, want 1 and 4", got, site.Bucket(t, often.ID).Reports)
 	}

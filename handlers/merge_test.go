@@ -54,7 +54,7 @@ func TestMergeOnPages(t *testing.T) {
 	c.Post(views.PathMerge, form).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	page = c.Get(often.ID.Path())
 	page.WantText(".flash-done", "The problems are one now.").WantText(".flash-done form button", "Undo").
-		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".numbers", "4").
+		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".figures", "4").
 		WantText("#decisions", "2 signatures")
 
 	// The address of the other problem redirects here with an explanation, for visitors too.
@@ -153,7 +153,7 @@ func TestSplitOnPages(t *testing.T) {
 	c.Post(path, query).WantRedirect(http.StatusSeeOther, other.Path())
 	page = c.Get(other.Path()).WantText(".flash-done", "2 reports were taken out").WantText(".decision-list",
 		"architecture arm64")
-	c.Get(b.ID.Path()).WantText(".numbers", "3 reports").WantText(".decision-list", "2 reports taken out")
+	c.Get(b.ID.Path()).WantText(".figures", "reports 3").WantText(".decision-list", "2 reports taken out")
 	if again := site.Save(t, crashtest.Native(crashtest.Process(77),
 		crashtest.Set("Architecture", "arm64"))); again.ID != other {
 		t.Errorf("a new report: got bucket %s, want %s", again.ID, other)
@@ -171,5 +171,5 @@ func TestSplitOnPages(t *testing.T) {
 	}
 	one, _ := boxes.First().Attr("value")
 	a := c.Post(path, url.Values{"report": {one}, "reason": {"odd"}}).Want(http.StatusSeeOther)
-	c.Get(a.Header.Get("Location")).WantText(".numbers", "1 report").WantText(".decision-list", "one chosen report")
+	c.Get(a.Header.Get("Location")).WantText(".figures", "report 1").WantText(".decision-list", "one chosen report")
 }

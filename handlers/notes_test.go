@@ -52,9 +52,9 @@ func TestProblemParts(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
-	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .note",
+	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .mark",
 		"probable fix").
-		WantText("#versions tbody tr:nth-child(2) .note", "last").WantText(".breakdown", "arm64").WantText(".alike",
+		WantText("#versions tbody tr:nth-child(2) .mark", "last").WantText(".breakdown", "arm64").WantText(".alike",
 		"tide_reload")
 	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got,
 		once.ID.String()) && !strings.Contains(got, "problems=") {
@@ -71,8 +71,8 @@ func TestProblemParts(t *testing.T) {
 			t.Errorf("reports%s: got %d, want %d", query, got, want)
 		}
 	}
-	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "that is still stored "+
-		"is like that").WantText(".report-filter", "all reports")
+	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "No stored report matches.").
+		WantText(".report-filter", "All reports")
 	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
 }
@@ -89,10 +89,10 @@ func TestTraitsOfProblem(t *testing.T) {
 	}
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
-	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits tbody",
-		"libtide1 1.2-1<x>").WantText("#traits tbody", "100 %").WantText("#traits caption", "6 reports")
+	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
+		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports, compared with 6 others")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
-	if strings.Contains(part.Text("tbody"), "libc6") {
-		t.Errorf("got %q, want no common traits", part.Text("tbody"))
+	if strings.Contains(part.Text("#traits"), "libc6") {
+		t.Errorf("got %q, want no common traits", part.Text("#traits"))
 	}
 }

@@ -44,6 +44,7 @@ func privateReports() map[string]crashtest.Report {
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
 		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
+		"GET /theme /theme?theme=dark",
 		"GET /search /search?q=tide",
 		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend",
 		"GET /search /search?q=file:wendeline",

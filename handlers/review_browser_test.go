@@ -34,7 +34,7 @@ func TestReviewInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click(".row-menu"), browsertest.Click("#row-menu .review-link"),
 		browsertest.WaitVisible("#review-found .review-bug-title"))
 	if got := browsertest.Eval[string](ctx, t, `document.activeElement.id`); got != "review-heading" {
-		t.Errorf("opened: got the focus on %q, want it on the heading of the panel", got)
+		t.Errorf("opened: got the focus on %q, want it on the heading", got)
 	}
 	set := func(id, value string) {
 		t.Helper()
@@ -50,29 +50,29 @@ func TestReviewInBrowser(t *testing.T) {
 	// Opening it again discards nothing.
 	browsertest.Eval[bool](ctx, t, `document.querySelector(".row-menu").click(); document.querySelector("#row-menu .review-link").click(); true`)
 	set("review-tags", "Not a tag")
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`),
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`),
 		browsertest.WaitVisible("#review-problem-tags"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.activeElement.id + " " + document.getElementById("review-title").value`); got != "review-tags Żółw 🐢" {
 		t.Errorf("refused: got %q, want the focus on the tags, and the typed title", got)
 	}
 	set("review-tags", "noble mine")
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=preview]`), browsertest.WaitVisible("#review-preview"))
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=preview]`), browsertest.WaitVisible("#review-preview"))
 	if got := browsertest.Eval[string](ctx, t,
 		`document.querySelector("#review-preview h4").textContent`); got != "Żółw 🐢" {
 		t.Errorf("preview: got %q, want the typed title", got)
 	}
 	browsertest.Eval[bool](ctx, t,
-		`const button = document.querySelector("#review button[value=file]"); button.click(); button.click(); true`)
-	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#review h2"))
+		`const button = document.querySelector("#dialog button[value=file]"); button.click(); button.click(); true`)
+	browsertest.Do(ctx, t, browsertest.WaitVisible(cell+" a.bug-link"), browsertest.WaitVisible("#dialog h2"))
 	bugs := site.Tracker.Bugs()
 	if len(bugs) != 2 || bugs[1].Title != "Żółw 🐢" {
 		t.Errorf("got bugs %+v, want one with the typed text", bugs)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(".review-close"))
+	browsertest.Do(ctx, t, browsertest.Click(".dialog-close"), browsertest.WaitAbsent("#dialog > *"))
 	if got := browsertest.Eval[bool](ctx, t,
-		`window.stays && refused.length === 0 && document.getElementById("review").childElementCount === 0`); !got {
-		t.Errorf("got a reloaded page, a policy violation (%v), or an open panel",
+		`window.stays && refused.length === 0 && !document.getElementById("dialog").open`); !got {
+		t.Errorf("got a reloaded page, a policy violation (%v), or an open dialog",
 			browsertest.Eval[string](ctx, t, `String(window.refused)`))
 	}
 }

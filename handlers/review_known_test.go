@@ -36,11 +36,11 @@ func TestReviewKnown(t *testing.T) {
 	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
 		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
 	}
-	page.WantText(".advice", "A problem like this one has bug")
-	c.Get(b.ID.Path()).WantText(".advice", "A problem like this one has bug")
+	page.WantText(".advice", "Check first: a similar problem has bug")
+	c.Get(b.ID.Path()).WantText(".advice", "Check first: a similar problem has bug")
 	if got := page.Attr(".review-known li form input[name=bug]", "value"); page.Attr(".review-known li form",
 		"action") != b.ID.Path()+"/link" || !strings.HasSuffix(filed.URL, "/"+got) {
-		t.Errorf("link this instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"),
+		t.Errorf("Link this bug instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"),
 			filed.Number)
 	}
 	if got := page.Attr("#review-found", "hx-get"); got != path+"/bugs" {
@@ -49,9 +49,9 @@ func TestReviewKnown(t *testing.T) {
 
 	// The tracker has bugs by people, including closed and duplicate ones. Only those of this package
 	// are listed.
-	mended := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
-	mended.Janitor("1.5.1-3", "noble")
-	closed := site.Tracker.Add(mended)
+	fixed := trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row"}
+	fixed.Janitor("1.5.1-3", "noble")
+	closed := site.Tracker.Add(fixed)
 	repeated := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: `says "tide_parse_row" <b>`,
 		DuplicateOf: closed})
 	marked := site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "Something else", Description: "see " +
@@ -65,7 +65,7 @@ func TestReviewKnown(t *testing.T) {
 		found.Want(http.StatusOK)
 		text := found.Text("#review-found")
 		for _, want := range []string{"“tide_parse_row”", "segfault in tide_parse_row", "Fix Released",
-			"fixed in 1.5.1-3 (noble)", `says "tide_parse_row" <b>`, "Something else", "link this instead"} {
+			"fixed in 1.5.1-3 (noble)", `says "tide_parse_row" <b>`, "Something else", "Link this bug instead"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: got %q, want %q in it", name, text, want)
 			}
@@ -107,7 +107,7 @@ func TestReviewSearchFailureDoesNotBlock(t *testing.T) {
 					Delay: 2 * time.Second})
 			}
 			c.Part(path+"/bugs").Want(http.StatusOK).WantText("#review-found", tt.says).WantText("#review-found",
-				"can be filed all the same")
+				"can file the bug anyway")
 			page := c.Get(path + "?search=1").Want(http.StatusOK)
 			page.WantText("#review-found", tt.says)
 			if !tt.options.Disconnected {

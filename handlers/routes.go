@@ -53,8 +53,9 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Post("/logout", s.Do(s.account.SignOut))
 		public.Get("/", s.Do(s.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		public.Get("/api", s.Do(s.showAPI))
+		public.Get(views.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
-		public.Get("/package/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowPackage)))
+		public.Get("/package/{name}", s.Do(s.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", s.Do(s.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
 		public.Get("/problem/{id}/bug", s.Do(s.bugs.ShowBug))
@@ -70,6 +71,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.Need(crash.RoleViewer))
 		viewer.Get("/problem/{id}/traits", s.Do(s.problems.ShowTraits))
+		viewer.Get("/problem/{id}/compare", s.Do(s.problems.ShowCompare))
 		viewer.Post("/problem/{id}/notes", s.Do(s.problems.AddNote))
 		viewer.Post("/problem/{id}/notes/{note}", s.Do(s.problems.ChangeNote))
 		viewer.Get("/oops/{id}", s.Do(s.problems.ShowReport))

@@ -46,6 +46,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /search.{format}", "/search.csv?q=tidewatch", [4]int{200, 200, 200, 200}},
 		{"GET /search/complete", "/search/complete?q=pa", [4]int{200, 200, 200, 200}},
 		{"GET /keys", "/keys", [4]int{200, 200, 200, 200}},
+		{"GET /theme", "/theme?theme=dark", [4]int{303, 303, 303, 303}},
 		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},
 		{"GET /bucket/", "/bucket/?id=x", [4]int{404, 404, 404, 404}},
 		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -41,13 +42,21 @@ func TestPackagePage(t *testing.T) {
 	}
 	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
 	dbtest.Counted(t, site.Store)
-	newer := c.Get("/package/tidewatch").HTML().Find("#package-versions ~ .scroll tbody tr").First()
-	if got := newer.Find("td:nth-child(7) li").First().Text(); !strings.HasPrefix(got, "a <b>second</b> problem") {
-		t.Errorf("new in 1.10-1: got %q, want the second problem", got)
+	compared := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.10-1"}, "b": {"Ubuntu 24.04/1.9-1"}}.Encode())
+	compared.WantText("#compare", "New in 1.10-1 since 1.9-1 a <b>second</b> problem").
+		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now").WantText("tr.chosen-version .letter", "A").
+		WantText(".compared", "more A has").WantNone("#compare .notice")
+	if got := compared.Attr(`select[name=b] option[selected]`, "value"); got != "Ubuntu 24.04/1.9-1" {
+		t.Errorf("compared: got B %q, want what was chosen", got)
 	}
-	if got := newer.Find("td:nth-child(8)").Text(); !strings.Contains(got, "gone by now") ||
-		strings.Contains(got, "second") {
-		t.Errorf("gone in 1.10-1: got %q, want the problem of 1.9-1", got)
+	// The other way round, the rate is smaller, and what is new and gone stays.
+	reverse := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.9-1"}, "b": {"Ubuntu 24.04/1.10-1"}}.Encode())
+	reverse.WantText(".compared", "fewer A has").WantText("#compare", "New in 1.10-1 since 1.9-1")
+	c.Get("/package/tidewatch?a=nosuch&b=x").Want(http.StatusOK).WantText("#compare .notice", "newest one")
+	same := url.Values{"a": {"Ubuntu 24.04/1.9-1"}, "b": {"Ubuntu 24.04/1.9-1"}}.Encode()
+	c.Get("/package/tidewatch?"+same).WantText("#compare .notice", "same version").WantNone(".comparison")
+	if got := compared.HTML().Find("svg.interval").First().AttrOr("aria-label", ""); !strings.Contains(got, "95 % interval") {
+		t.Errorf("interval bar: got %q, want its figures", got)
 	}
 	if strings.Contains(page.Body, "<b>second</b>") {
 		t.Error("a signature became markup")

@@ -25,15 +25,15 @@ func TestShowProblem(t *testing.T) {
 		a.WantText("title", "tidewatch crashed with SIGSEGV in tide_parse_row()")
 		a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()")
 		a.WantText(".signature", "tidewatch SIGSEGV tide_parse_row → tide_load → on_open_clicked")
-		a.WantText(".numbers", "5 reports 5 machines")
-		a.WantText(".panel", "tidewatch").WantText(".panel", "/usr/bin/tidewatch")
+		a.WantText(".figures", "reports 5 machines 5")
+		a.WantText(".problem-facts", "tidewatch").WantText(".problem-facts", "/usr/bin/tidewatch")
 		a.WantText(".grouping", "same functions on top of the stack")
 		a.WantText(".grouping pre", grouping.SignatureOf(crashtest.Native().Fields()).Signature)
 		a.WantText(".address", p.URL+id.Path())
-		a.WantText(".versions thead", "Version 22.04 24.04 All")
-		a.WantText(".versions tbody tr:nth-child(1)", "1.4.10-1 2 · 2")
-		a.WantText(".versions tbody tr:nth-child(2)", "1.4.9-2 · 3 3")
-		a.WantText(".versions tfoot", "all versions 2 3 5")
+		a.WantText(".versions thead", "Version Last seen 24.04 22.04 All")
+		a.WantText(".versions tbody tr:nth-child(2)", "1.4.10-1 10 Apr · 2 2")
+		a.WantText(".versions tbody tr:nth-child(1)", "1.4.9-2 18 May 3 · 3")
+		a.WantText(".versions tfoot", "all versions 3 2 5")
 		a.WantText(".chart-table tbody tr:nth-child(1)", "2026-05-18 3 · 3")
 		a.WantText(".chart-table tbody tr:nth-child(2)", "2026-04-10 · 2 2")
 		if got := a.HTML().Find(".chart-plot .day").Length(); got != 2 {
@@ -112,12 +112,12 @@ func TestShowProblemManyVersions(t *testing.T) {
 	}
 	id := bucketOf(t, crashtest.Native())
 	a := p.Visitor(t).Get(id.Path()).Want(http.StatusOK)
-	a.WantText(".versions tbody tr:first-child", "1.19-1 newest").WantText(".versions .paging", "5 older versions")
+	a.WantText(".versions tbody tr:first-child", "1.19-1 highest").WantText(".versions .paging", "5 older versions")
 	if got := a.HTML().Find(".versions tbody tr").Length(); got != 15 {
 		t.Errorf("versions: got %d rows, want 15", got)
 	}
 	a = p.Visitor(t).Get(id.Path() + "?versions=all").Want(http.StatusOK)
-	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantNone(".versions .paging")
+	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantText(".versions .paging", "Fewer versions")
 }
 
 func TestShowProblemHostile(t *testing.T) {
@@ -145,7 +145,7 @@ func TestShowProblemNotCounted(t *testing.T) {
 	p := newPages(t)
 	p.accept("deadbeef-1", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
-	a.WantText(".numbers", "0 reports").WantText(".panel", "First seen – never").WantText(".chart", "No counted reports")
+	a.WantText(".figures", "reports 0").WantText(".problem-facts", "First seen never").WantText(".chart", "No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
 		t.Errorf("reports: got %d rows, want the report of the test machine", got)
 	}
@@ -176,10 +176,10 @@ func TestShowProblemVersions(t *testing.T) {
 	p.several(3, crashtest.Native)
 	b := p.Save(t, crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports "+
-		"this week).").WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
-	a.WantText(".numbers", "4 reports 4 machines").WantText(".numbers", "of active machines").WantText(".numbers",
-		"per 1,000 machine-days")
+	a.WantText(".status-text", "new Open in 24.04").WantText(".verdict", "First seen in the past week. No bug filed. 24.04").
+		WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
+	a.WantText(".figures", "reports 4 machines 4").WantText(".figures", "of active machines").
+		WantText(".figures", "per 1,000 machine-days")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
 	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
 		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
@@ -189,13 +189,15 @@ func TestShowProblemVersions(t *testing.T) {
 		"https://archive.example/tidewatch/1.4.9-2/src/parse.c#88"; got != want {
 		t.Errorf("link of the first frame: got %q, want %q", got, want)
 	}
-	a.WantText(".stack .hint", "the newest that is complete and symbolised (1.4.9-2 on Ubuntu 24.04)")
+	a.WantText(".stack .section-head", "the newest complete one (1.4.9-2 on Ubuntu 24.04)")
 
 	p.several(1, crashtest.Python, crashtest.Set("Package", "tidewatch 1.5.0-1"),
 		crashtest.Set("SourcePackage", "tidewatch"))
 	a = p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".status-text", "new First seen in the past week. Open in 24.04 (4 reports "+
-		"this week).").WantText(".status-releases", "24.04 seen up to 1.4.9-2, not in 1.5.0-1; 4 reports this week")
-	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0").WantText(".matrix tbody tr:nth-child(2)",
-		"1.4.9-2 last")
+	a.WantText(".status-text", "new Open in 24.04").
+		WantText(".status-releases", "24.04 seen up to 1.4.9-2, not in 1.5.0-1; 4 reports this week")
+	a.WantText(".verdict", "No bug filed. The newest versions in use have not shown it.")
+	a.WantText(".matrix tbody tr:nth-child(1)", "1.4.9-2 last").WantText(".versions .paging", "2 versions without reports")
+	a = p.As(t, crash.RoleViewer).Get(b.ID.Path() + "?versions=all").Want(http.StatusOK)
+	a.WantText(".matrix tbody tr:nth-child(1)", "1.5.0-1 not seen yet 0 0")
 }

@@ -61,10 +61,10 @@ func TestSignInRenewsTheSession(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	viewer, admin := site.AddUser(t, crash.RoleViewer), site.AddUser(t, crash.RoleAdmin)
 	c := site.Visitor(t)
-	c.SetCookie("sessionid", "made-up-by-somebody-else")
+	c.SetCookie("sessionid", "made-up-by-someone-else")
 	c.SignIn(viewer.Name, handlertest.Password).Want(http.StatusSeeOther)
 	first := c.Cookie("sessionid")
-	if first == "made-up-by-somebody-else" {
+	if first == "made-up-by-someone-else" {
 		t.Fatal("got the session id of the visitor, want a new one")
 	}
 	c.SignIn(admin.Name, handlertest.Password).Want(http.StatusSeeOther)

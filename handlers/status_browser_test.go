@@ -63,7 +63,7 @@ func TestStatusInBrowser(t *testing.T) {
 			t.Errorf("%s: got %d elements with the status, want one, without a reload", step, n)
 		}
 	}
-	before, after := []string{"First seen in the past week", "Will it help?", "Create"},
+	before, after := []string{"First seen in the past week", "Worth filing?", "Create"},
 		[]string{"unread", "has not been asked about this bug yet"}
 
 	created := problem(1, "created")
@@ -84,7 +84,7 @@ func TestStatusInBrowser(t *testing.T) {
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("c: got %d bugs, want no new one", n)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(`#review button[value=file]`), browsertest.WaitVisible("#status a.bug-link"))
+	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`), browsertest.WaitVisible("#status a.bug-link"))
 	wantStatus("filed", after, before)
 
 	pressed := problem(3, "pressed")

@@ -54,22 +54,27 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		bucket crash.Bucket
 		word   crash.StateWord
 		text   string
+		page   string // in short, as its page begins
 	}{
 		"fixed in one release": {seen("fixed in one release", "Ubuntu 24.04", "1.5.4-1", 1), crash.StateUnfiled,
-			"Probably fixed in sid; still open in 24.04 (1 report this week)."},
+			"Probably fixed in sid; still open in 24.04 (1 report this week).",
+			"Probably fixed in sid; still open in 24.04"},
 		"in the newest version of sid": {seen("in the newest version of sid", "Debian sid", "1.9.4-2", 2), crash.StateNew,
-			"First seen in the past week. Open in sid (2 reports this week)."},
-		"gone": {seen("gone", "Ubuntu 24.04", "1.2-1", 40), crash.StateGone, "Probably fixed in 24.04."},
+			"First seen in the past week. Open in sid (2 reports this week).", "new Open in sid"},
+		"gone": {seen("gone", "Ubuntu 24.04", "1.2-1", 40), crash.StateGone, "Probably fixed in 24.04.",
+			"gone Probably fixed in 24.04"},
 		"disappeared": {seen("disappeared", "Ubuntu 24.04", "1.2-1", 40), crash.StateDisappeared, "The bug is open. " +
-			"Probably fixed in 24.04."},
-		"open":  {seen("open", "Ubuntu 24.04", "1.2-1", 1), crash.StateOpen, "Open in 24.04 (1 report this week)."},
-		"fixed": {seen("fixed", "Ubuntu 24.04", "1.2-1", 40), crash.StateFixed, "Fixed in 24.04."},
+			"Probably fixed in 24.04.", "disappeared Probably fixed in 24.04"},
+		"open": {seen("open", "Ubuntu 24.04", "1.2-1", 1), crash.StateOpen, "Open in 24.04 (1 report this week).",
+			"open Open in 24.04"},
+		"fixed": {seen("fixed", "Ubuntu 24.04", "1.2-1", 40), crash.StateFixed, "Fixed in 24.04.",
+			"fixed Fixed in 24.04"},
 		"regression": {seen("regression", "Ubuntu 24.04", "1.5-1", 1), crash.StateRegression, "Seen again after the fix in " +
-			"24.04 (1 report this week)."},
+			"24.04 (1 report this week).", "regression Seen again after the fix in 24.04"},
 		"not in 24.04": {seen("not in 24.04", "Ubuntu 24.04", "1.4-1", 1), crash.StateOpen,
-			"Fixed in 26.04; still open in 24.04 (1 report this week)."},
+			"Fixed in 26.04; still open in 24.04 (1 report this week).", "open Fixed in 26.04; still open in 24.04"},
 		"closed": {seen("closed", "Ubuntu 24.04", "1.4-1", 1), crash.StateClosed, "Closed as Won't Fix for 24.04 (1 report " +
-			"this week)."},
+			"this week).", "closed Closed as Won't Fix for 24.04"},
 	}
 	bug(problems["disappeared"].bucket, 1, "New", "", "")
 	bug(problems["open"].bucket, 2, "New", "", "")
@@ -89,9 +94,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 				c = site.As(t, role)
 			}
 			page := c.Get(p.bucket.ID.Path()).Want(http.StatusOK)
-			if got, want := page.Text(".status-text"), string(p.word)+" "+p.text; !strings.HasPrefix(got, want) {
-				t.Errorf("%s: the page says %q, want %q", name, got, want)
-			}
+			page.WantText(".status-text", p.page)
 		}
 		if !strings.Contains(feed, p.text) || !strings.Contains(table, ","+string(p.word)+","+quoted(p.text)+",") {
 			t.Errorf("%s: the feed or the table does not say %s: %q", name, p.word, p.text)
@@ -107,7 +110,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 				t.Errorf("%s: got status %[3]s in %[2]s, want %[4]s", name, list, got, p.word)
 			}
 			if list == "/search?q=is:unfiled" {
-				continue // all problems without a bug
+				continue // this search returns all problems without a bug
 			}
 			rows.Find(".bug-now").Each(func(_ int, s *goquery.Selection) {
 				if got := s.AttrOr("data-status", ""); got != string(p.word) {

@@ -1,7 +1,7 @@
-// Package migrations contains the database schema as numbered SQL files, which are applied in order.
-// Never edit a committed file: databases store the checksum of each file that was applied, and a test
-// compares the files with checksums.txt. tern parses each file as a text/template, so "{{" must not
-// occur. There are no down migrations.
+// Package migrations contains the database schema as numbered SQL files, which are applied in
+// order. Never edit a committed file: databases store the checksum of each file that was applied,
+// and a test compares the files with checksums.txt. tern parses each file as a text/template, so
+// "{{" must not occur. There are no down migrations.
 package migrations
 
 import "embed"

@@ -140,7 +140,7 @@ func entries[T any](ctx context.Context, c *Client, operation, address string, e
 		}
 		if !found {
 			return &CallError{
-				Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Words: "there is no such thing",
+				Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Text: "there is no such thing",
 			}
 		}
 		for _, e := range p.Entries {
@@ -167,7 +167,7 @@ func (c *Client) getOpen(ctx context.Context, operation, address string, v any) 
 	}
 	if !c.cfg.sameOrigin(req.URL) {
 		return false, &CallError{
-			Operation: operation, Outcome: OutcomeRefused, Words: "the tracker named an address that is not its own",
+			Operation: operation, Outcome: OutcomeRefused, Text: "the tracker named an address that is not its own",
 		}
 	}
 	req.Header.Set("Accept", "application/json")

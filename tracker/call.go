@@ -34,7 +34,7 @@ type CallError struct {
 	Operation  string
 	Outcome    Outcome
 	Status     int           // HTTP status; 0: no answer
-	Words      string        // the text of the tracker or of the network error, cleaned
+	Text       string        // the message of the tracker or of the network error, cleaned
 	RequestID  string        // the tracker's id of the error
 	RetryAfter time.Duration // as the tracker asks; 0: not given
 	Err        error
@@ -45,8 +45,8 @@ func (e *CallError) Error() string {
 	if e.Status != 0 {
 		s += ", status " + strconv.Itoa(e.Status)
 	}
-	if e.Words != "" {
-		s += ": " + e.Words
+	if e.Text != "" {
+		s += ": " + e.Text
 	}
 	return s
 }
@@ -58,7 +58,7 @@ func callError(operation string, err error) *CallError {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return e
 	}
-	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: Clean(err.Error(), maxWords), Err: err}
+	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: Clean(err.Error(), maxWords), Err: err}
 }
 
 // maxAnswer bounds every answer, in bytes.
@@ -157,7 +157,7 @@ func (c *Client) exchange(hc *http.Client, operation string, req *http.Request, 
 		if !connected.Load() {
 			outcome = OutcomeNotSent
 		}
-		return answer{}, &CallError{Operation: operation, Outcome: outcome, Words: networkWords(ctx, err), Err: err}
+		return answer{}, &CallError{Operation: operation, Outcome: outcome, Text: networkWords(ctx, err), Err: err}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a := answer{status: resp.StatusCode, header: resp.Header}
@@ -196,13 +196,13 @@ func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 		Operation:  operation,
 		Outcome:    classify(a),
 		Status:     a.status,
-		Words:      wordsOf(a.header.Get("Content-Type"), a.body, secrets...),
+		Text:       wordsOf(a.header.Get("Content-Type"), a.body, secrets...),
 		RequestID:  Clean(scrub(a.header.Get("X-Lazr-OopsId"), secrets...), 100),
 		RetryAfter: retryAfter(a.header),
 		Err:        a.broken,
 	}
-	if e.Words == "" {
-		e.Words = Clean(http.StatusText(a.status), maxWords)
+	if e.Text == "" {
+		e.Text = Clean(http.StatusText(a.status), maxWords)
 	}
 	return e
 }
@@ -273,7 +273,7 @@ func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Dur
 	if a.status != http.StatusCreated {
 		e := failure(operation, a, c.creds.secrets()...)
 		if a.status < 300 {
-			e.Outcome, e.Words = OutcomeUnknown, "the answer does not say whether a bug was filed"
+			e.Outcome, e.Text = OutcomeUnknown, "the answer does not say whether a bug was filed"
 		}
 		return 0, c.record(ctx, e)
 	}

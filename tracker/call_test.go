@@ -36,7 +36,7 @@ func TestNothingLeavesTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.exchange(newWriter(-time.Second), "create", req, -time.Second)
-	if e := callError("create", err); e.Words != errSlowSending.Error() || e.Outcome == OutcomeDone {
+	if e := callError("create", err); e.Text != errSlowSending.Error() || e.Outcome == OutcomeDone {
 		t.Errorf("got %v, want it cancelled", err)
 	}
 	select {

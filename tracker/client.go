@@ -82,7 +82,7 @@ func (c *Client) signed(hc *http.Client, operation string, req *http.Request, se
 	}
 	if !c.cfg.sameOrigin(req.URL) {
 		return answer{}, &CallError{
-			Operation: operation, Outcome: OutcomeNotSent, Words: "the tracker named an address that is not its own",
+			Operation: operation, Outcome: OutcomeNotSent, Text: "the tracker named an address that is not its own",
 		}
 	}
 	req.Header.Set("Accept", "application/json")
@@ -113,7 +113,7 @@ func (c *Client) record(ctx context.Context, e *CallError) *CallError {
 
 // unusable records and returns the error for an answer that is well-formed but makes no sense.
 func (c *Client) unusable(ctx context.Context, operation, words string) *CallError {
-	return c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Words: words})
+	return c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: words})
 }
 
 // done records a successful call.
@@ -123,7 +123,7 @@ func (c *Client) done(ctx context.Context, operation string) {
 }
 
 func malformed(operation string, a answer, words string) *CallError {
-	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: words, Err: a.broken}
+	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Text: words, Err: a.broken}
 }
 
 // Me returns the name of the account that the access token acts for. The error is a *CallError, or
@@ -170,17 +170,17 @@ func sentence(e *CallError) *crash.Error {
 	var out *crash.Error
 	switch e.Outcome {
 	case OutcomeCredentials:
-		out = errCredentials("The tracker no longer accepts mishap's access token (" + e.Words + ").")
+		out = errCredentials("The tracker no longer accepts mishap's access token (" + e.Text + ").")
 	case OutcomeNotSent:
-		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "The tracker cannot be reached (%s).", e.Words)
+		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "The tracker cannot be reached (%s).", e.Text)
 		out.RetryAfter = defaultRetryAfter
 	case OutcomeRefused:
-		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Words)
+		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Text)
 	case OutcomeBusy:
-		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker asks to be called later (%s).", e.Words)
+		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker asks to be called later (%s).", e.Text)
 		out.RetryAfter = max(e.RetryAfter, defaultRetryAfter)
 	default:
-		out = crash.Errorf(crash.Unavailable, "tracker_failed", "The tracker gave no usable answer (%s).", e.Words)
+		out = crash.Errorf(crash.Unavailable, "tracker_failed", "The tracker gave no usable answer (%s).", e.Text)
 		out.RetryAfter = defaultRetryAfter
 	}
 	return out.Because(e)

@@ -59,7 +59,7 @@ func TestOutcomesOfCreate(t *testing.T) {
 			if expected == "" {
 				expected = tracker.OutcomeUnknown
 			}
-			if e == nil || e.Outcome != expected || e.Words == "" {
+			if e == nil || e.Outcome != expected || e.Text == "" {
 				t.Errorf("got %v, want outcome %s and a text", err, expected)
 			}
 			if got := len(lp.Requests(trackertest.OpCreate)); got != 1 {
@@ -91,7 +91,7 @@ func TestNotSent(t *testing.T) {
 			t.Parallel()
 			c, _ := authorised(t, func(cfg *tracker.Config) { cfg.APIURL = address + "/devel" })
 			_, err := c.CreateBug(t.Context(), anIntent)
-			if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeNotSent || e.Words == "" {
+			if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeNotSent || e.Text == "" {
 				t.Errorf("got %v, want not sent, with a text", err)
 			}
 		})
@@ -133,7 +133,7 @@ func TestHostileWords(t *testing.T) {
 				_, _ = io.WriteString(w, tt.body)
 			})
 			_, err := c.CreateBug(t.Context(), anIntent)
-			if e := asCall(err); e == nil || e.Words != tt.want {
+			if e := asCall(err); e == nil || e.Text != tt.want {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
 		})

@@ -58,8 +58,8 @@ func (h *fixture) save(system string, at time.Time, r crashtest.Report) string {
 	return rec.Grouping.Signature
 }
 
-// TestBugTexts compares the texts of bugs with golden files. Update them with: go test ./tracker
-// -run TestBugTexts -update
+// TestBugTexts compares the texts of bugs with golden files. "go test ./tracker -run TestBugTexts
+// -update" updates them.
 func TestBugTexts(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 9, 0, 0, 0, time.UTC) }

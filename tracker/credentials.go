@@ -46,7 +46,7 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	c.offered = c.offered || offer
 	c.mu.Unlock()
 	if offer {
-		if err := c.store.KeepConfiguredToken(ctx, c.cfg.key(), token); err != nil {
+		if err := c.store.SaveConfiguredToken(ctx, c.cfg.key(), token); err != nil {
 			c.log.WarnContext(ctx, "cannot save the configured access token for other instances", "error", err)
 		}
 	}
@@ -83,9 +83,9 @@ func (c *Credentials) use(token crash.AccessToken) {
 	c.current = token
 }
 
-// Remember saves a new access token. From now on this instance uses it, and so do all instances
+// SaveToken saves a new access token. From now on this instance uses it, and so do all instances
 // without a configured token.
-func (c *Credentials) Remember(ctx context.Context, token crash.AccessToken, person string) error {
+func (c *Credentials) SaveToken(ctx context.Context, token crash.AccessToken, person string) error {
 	if err := c.store.SaveToken(ctx, c.cfg.key(), token, person); err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (c *Credentials) Remember(ctx context.Context, token crash.AccessToken, per
 	return nil
 }
 
-// Forget deletes the saved token. A token in a configuration file stays in use until it is removed
-// from the file.
-func (c *Credentials) Forget(ctx context.Context, person string) error {
+// DeleteToken deletes the saved token. A token in a configuration file stays in use until it is
+// removed from the file.
+func (c *Credentials) DeleteToken(ctx context.Context, person string) error {
 	return c.store.ForgetToken(ctx, c.cfg.key(), person)
 }
 

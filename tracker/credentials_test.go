@@ -51,7 +51,7 @@ func TestWhichToken(t *testing.T) {
 	}
 
 	connected := h.lp.Token(consumer)
-	if err := bare.creds.Remember(ctx, connected, "ines"); err != nil {
+	if err := bare.creds.SaveToken(ctx, connected, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := bare.creds.Current(ctx); err != nil || got.Token != connected.Token {
@@ -63,14 +63,14 @@ func TestWhichToken(t *testing.T) {
 	if got, err := configured.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token {
 		t.Errorf("a configured instance after another has connected: got %v, %v, want its own token", got, err)
 	}
-	if err := configured.creds.Remember(ctx, connected, "theo"); err != nil {
+	if err := configured.creds.SaveToken(ctx, connected, "theo"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := configured.creds.Current(ctx); err != nil || got.Token != connected.Token {
 		t.Errorf("a configured instance that has just connected: got %v, %v, want the new token", got, err)
 	}
 
-	if err := bare.creds.Forget(ctx, "ines"); err != nil {
+	if err := bare.creds.DeleteToken(ctx, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := bare.creds.Current(ctx); codeOf(err) != "tracker_credentials" {
@@ -87,7 +87,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := h.instance(withoutToken)
-	if err := bare.creds.Forget(t.Context(), "ines"); err != nil {
+	if err := bare.creds.DeleteToken(t.Context(), "ines"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.instance().lp.Check(t.Context()); err != nil {
@@ -116,7 +116,7 @@ func TestNoCredentials(t *testing.T) {
 		f.Reason == "" {
 		t.Errorf("got %+v, want it queued with the reason", f)
 	}
-	if err := u.creds.Remember(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
+	if err := u.creds.SaveToken(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
 		t.Fatal(err)
 	}
 	h.until("the bug is filed", []*instance{u}, func() bool {
@@ -132,7 +132,7 @@ func TestDeadCredentials(t *testing.T) {
 	h := newFixture(t)
 	u := h.instance(withoutToken)
 	token := h.lp.Token(consumer)
-	if err := u.creds.Remember(t.Context(), token, "theo"); err != nil {
+	if err := u.creds.SaveToken(t.Context(), token, "theo"); err != nil {
 		t.Fatal(err)
 	}
 	h.lp.Revoke(token.Token)
@@ -151,7 +151,7 @@ func TestDeadCredentials(t *testing.T) {
 	if s := h.status(u); !s.Dead || !strings.Contains(s.LastError, "Expired token") || s.LastErrorAt.IsZero() {
 		t.Errorf("got %+v, want a dead token and the reason", s)
 	}
-	if err := u.creds.Remember(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
+	if err := u.creds.SaveToken(t.Context(), h.lp.Token(consumer), "theo"); err != nil {
 		t.Fatal(err)
 	}
 	if s := h.status(u); s.Dead {
@@ -231,7 +231,7 @@ func TestHealthIsSavedRarely(t *testing.T) {
 func TestCredentialsAreOfOneConsumer(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	if err := h.instance().creds.Remember(t.Context(), h.cfg.Token, "ines"); err != nil {
+	if err := h.instance().creds.SaveToken(t.Context(), h.cfg.Token, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := httptest.NewServer(http.NotFoundHandler())

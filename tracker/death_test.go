@@ -95,7 +95,7 @@ var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
 func (h *fixture) claimed(signature string) crash.FilingClaim {
 	h.t.Helper()
 	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
-	f, _, err := filings.New(h.db).AskFiling(h.t.Context(), in, crash.Filing{})
+	f, _, err := filings.New(h.db).RequestFiling(h.t.Context(), in, crash.Filing{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

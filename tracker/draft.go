@@ -17,7 +17,7 @@ type Proposal struct {
 	crash.Draft
 	Marker string             // the permanent address of the problem, which stays in the description
 	Report crash.StoredReport // the report that the text describes; zero: none
-	Kept   bool               // the text is a person's, from an earlier attempt
+	Edited bool               // the text is a person's, from an earlier attempt
 
 	title, text string // as composed, before any editing
 	redact      redact.Redactor
@@ -42,7 +42,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	p.title, p.text = p.Title, p.Description
 	earlier, err := f.earlierIntent(ctx, b)
 	if err == nil && earlier.Edited {
-		p.Draft, p.Kept = f.draftOf(earlier), true
+		p.Draft, p.Edited = f.draftOf(earlier), true
 	}
 	return p, err
 }

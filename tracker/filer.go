@@ -97,7 +97,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 		if err != nil {
 			return Result{}, err
 		}
-		if filing, isNew, err = f.store.AskFiling(ctx, intent, bucket.Filing); err != nil {
+		if filing, isNew, err = f.store.RequestFiling(ctx, intent, bucket.Filing); err != nil {
 			return Result{}, err
 		}
 	}

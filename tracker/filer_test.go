@@ -183,7 +183,7 @@ func TestConcurrentRetriesRenewOnce(t *testing.T) {
 	intent := crash.Intent{Bucket: b.ID, Target: "/ubuntu/+source/harbor", Title: "t", Description: "d", Marker: "m"}
 	stored := 0
 	for range 5 {
-		f, ok, err := filings.New(h.db).AskFiling(t.Context(), intent, seen)
+		f, ok, err := filings.New(h.db).RequestFiling(t.Context(), intent, seen)
 		if err != nil || f.State != crash.FilingQueued {
 			t.Fatalf("got %+v, %v, want it queued", f, err)
 		}

@@ -84,7 +84,7 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 // the tracker.
 func gone(err error, former, onTarget bool) bool {
 	e, ok := errors.AsType[*CallError](err)
-	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Words, "bug_reporter:") ||
+	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Text, "bug_reporter:") ||
 		onTarget && e.Status == http.StatusNotFound)
 }
 

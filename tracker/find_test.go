@@ -52,7 +52,7 @@ func TestFindBug(t *testing.T) {
 		{"title changed", func(b *trackertest.Bug) { b.Title = "something else" }, true},
 		{"an hour before, by a clock that is wrong", func(b *trackertest.Bug) { b.Created = now.Add(-time.Hour) }, true},
 		{"long before", func(b *trackertest.Bug) { b.Created = now.Add(-48 * time.Hour) }, false},
-		{"of somebody else", func(b *trackertest.Bug) { b.Reporter = "mallory" }, false},
+		{"by another person", func(b *trackertest.Bug) { b.Reporter = "mallory" }, false},
 		{"moved to another package", func(b *trackertest.Bug) { b.Package = "harbor" }, true},
 		{"moved to another project", func(b *trackertest.Bug) { b.Package, b.Distribution = "", "tidewatch" }, true},
 		{"another problem", func(b *trackertest.Bug) { b.Description = "https://mishap.example/problem/2" }, false},

@@ -44,7 +44,7 @@ func (m *memory) SaveToken(_ context.Context, _ crash.TrackerKey, token crash.Ac
 	return nil
 }
 
-func (m *memory) KeepConfiguredToken(context.Context, crash.TrackerKey, crash.AccessToken) error {
+func (m *memory) SaveConfiguredToken(context.Context, crash.TrackerKey, crash.AccessToken) error {
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (m *machine) step() {
 		}
 	default:
 		what = "park"
-		m.check(filings.New(m.h.db).ParkFilings(ctx, "tracker_unreachable", "r", -time.Second))
+		m.check(filings.New(m.h.db).PostponeFilings(ctx, "tracker_unreachable", "r", -time.Second))
 	}
 	m.did[what]++
 	for id, bugs := range m.bugs {
@@ -147,7 +147,7 @@ func (m *machine) ask(ctx context.Context, id crash.BucketID) {
 	if b.Bug.Number != 0 {
 		return // like CreateBug
 	}
-	_, _, err = filings.New(m.h.db).AskFiling(ctx, in, b.Filing)
+	_, _, err = filings.New(m.h.db).RequestFiling(ctx, in, b.Filing)
 	m.check(err)
 }
 

@@ -107,12 +107,12 @@ func (c *Client) tokenCall(
 	c.metrics.took(operation, c.cfg.Now().Sub(started))
 	if err == nil && a.broken != nil {
 		err = &CallError{
-			Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Words: "the answer ended too early", Err: a.broken,
+			Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Text: "the answer ended too early", Err: a.broken,
 		}
 	}
 	if err != nil {
 		e := callError(operation, err)
-		e.Words = scrub(e.Words, secrets...)
+		e.Text = scrub(e.Text, secrets...)
 		c.metrics.called(operation, e.Outcome)
 		return a, sentence(e)
 	}
@@ -163,7 +163,7 @@ func (c *Client) tokenFailure(operation string, a answer, secrets ...crash.Secre
 	case a.status == http.StatusForbidden:
 		return crash.Errorf(crash.Refused, "tracker_forbidden",
 			"The tracker's front end turned the request away (%s); "+
-				"check tracker_url, or ask its administrators.", e.Words).Because(e)
+				"check tracker_url, or ask its administrators.", e.Text).Because(e)
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed, a.status >= 300 && a.status < 400:
 		return errWrongAddress.Because(e)
 	}

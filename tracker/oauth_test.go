@@ -55,7 +55,7 @@ func TestOAuth(t *testing.T) {
 	if _, err := c.Check(ctx); codeOf(err) != "tracker_credentials" {
 		t.Errorf("check before the token is saved: got %v, want tracker_credentials", err)
 	}
-	if err := c.Credentials().Remember(ctx, token, "ines"); err != nil {
+	if err := c.Credentials().SaveToken(ctx, token, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	if name, err := c.Check(ctx); err != nil || name != "practice-person" {

@@ -18,7 +18,7 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	token := h.cfg.Token
 	h.cfg.Token = crash.AccessToken{} // the database has it, for all instances
 	instances := []*instance{h.instance(), h.instance()}
-	if err := instances[0].creds.Remember(t.Context(), token, "ada"); err != nil {
+	if err := instances[0].creds.SaveToken(t.Context(), token, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	h.lp.Revoke(token.Token)
@@ -42,7 +42,7 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
 		t.Errorf("got %d requests to create, want 1", got)
 	}
-	if err := instances[1].creds.Remember(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
+	if err := instances[1].creds.SaveToken(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	h.until("the queue is released", instances, func() bool { return h.totals()[crash.FilingFiled] == clicks })

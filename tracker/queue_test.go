@@ -120,7 +120,7 @@ func TestPause(t *testing.T) {
 		t.Helper()
 		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d",
 			Marker: "m"}
-		f, _, err := filings.New(h.db).AskFiling(ctx, in, crash.Filing{})
+		f, _, err := filings.New(h.db).RequestFiling(ctx, in, crash.Filing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestPause(t *testing.T) {
 	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
 		t.Errorf("while one is being sent: got %+v, %v, want no next filing", next, err)
 	}
-	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Rest: time.Hour}
+	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Pause: time.Hour}
 	if _, err := filings.New(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
 		t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	if a.status != http.StatusCreated {
 		e := failure(operation, a, c.creds.secrets()...)
 		if a.status < 300 {
-			e.Outcome, e.Words = OutcomeUnknown, "the answer does not say whether the message was added"
+			e.Outcome, e.Text = OutcomeUnknown, "the answer does not say whether the message was added"
 		}
 		return c.record(ctx, e)
 	}

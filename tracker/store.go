@@ -31,10 +31,10 @@ type Problems interface {
 
 // Ledger stores filings. Its times are the database's, one clock for all instances.
 type Ledger interface {
-	// AskFiling stores the intent and the job that files it in one transaction. A bucket has only one
-	// filing. If one exists, AskFiling returns it, and stored is false. It renews a filing that was
+	// RequestFiling stores the intent and the job that files it in one transaction. A bucket has only one
+	// filing. If one exists, RequestFiling returns it, and stored is false. It renews a filing that was
 	// refused or waits for a retry with this intent, if it still equals seen. Then stored is true.
-	AskFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
+	RequestFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
 	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone if nothing is
@@ -49,8 +49,8 @@ type Ledger interface {
 	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
 	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	// ParkFilings postpones all due filings for a reason that applies to all of them.
-	ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error
+	// PostponeFilings postpones all due filings for a reason that applies to all of them.
+	PostponeFilings(ctx context.Context, problem, reason string, delay time.Duration) error
 	// NextFiling returns which filing is sent next, and in how long.
 	NextFiling(ctx context.Context) (crash.NextFiling, error)
 	// DueFilings lists filings with a due step: those to search for, and the next one to send. First
@@ -73,9 +73,9 @@ type CredentialStore interface {
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
 	// SaveToken saves a token and makes filings that wait for one due.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
-	// KeepConfiguredToken stores the token of an instance's configuration, for instances without one.
+	// SaveConfiguredToken stores the token of an instance's configuration, for instances without one.
 	// It does not replace a token that a person connected, and does not restore a deleted one.
-	KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
+	SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
 	// ForgetToken deletes the saved token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
 	// TokenHealth returns the health of a token, or zero if nothing is known.

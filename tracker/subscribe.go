@@ -15,10 +15,10 @@ func (f *Filer) subscribe(ctx context.Context) error {
 		if err != nil || sub.Filing == 0 {
 			return err
 		}
-		answer := crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 200, Words: sub.Account}
+		answer := crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 200, Message: sub.Account}
 		err = f.client.Subscribe(ctx, sub.Bug, sub.Account)
 		if err != nil {
-			answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Words: err.Error()}
+			answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Message: err.Error()}
 			if e, ok := errors.AsType[*CallError](err); ok {
 				answer = ledgerAnswer(e)
 			}

@@ -58,7 +58,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	first := create(1, "ines")
 	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(first, "subscribe").Outcome != "" })
-	if got := h.lineOf(first, "subscribe"); got.Outcome != "done" || got.Words != "ines-lp" {
+	if got := h.lineOf(first, "subscribe"); got.Outcome != "done" || got.Text != "ines-lp" {
 		t.Errorf("ledger: got %+v, want it done", got)
 	}
 	if bugs := h.lp.Bugs(); !slices.Contains(bugs[0].Subscribers, "ines-lp") {
@@ -68,7 +68,7 @@ func TestSubscribe(t *testing.T) {
 	h.lp.Fail(trackertest.OpSubscribe, trackertest.Permission)
 	failed := create(2, "ines")
 	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(failed, "subscribe").Outcome != "" })
-	if got := h.lineOf(failed, "subscribe"); got.Status != 401 || got.Words == "" {
+	if got := h.lineOf(failed, "subscribe"); got.Status != 401 || got.Text == "" {
 		t.Errorf("ledger: got %+v, want the tracker's text", got)
 	}
 	h.wantOneBug(failed)
@@ -88,7 +88,7 @@ func TestSubscribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.until("the outcome is recorded", []*instance{u}, func() bool { return h.lineOf(next, "subscribe").Outcome != "" })
-	if got := h.lineOf(next, "subscribe"); got.Outcome != "done" || got.Words != "theo-lp" {
+	if got := h.lineOf(next, "subscribe"); got.Outcome != "done" || got.Text != "theo-lp" {
 		t.Errorf("ledger: got %+v, want it done", got)
 	}
 	if err := accounts.SetTrackerName(t.Context(), "", "theo", ""); err != nil {

@@ -160,8 +160,8 @@ func TestWire(t *testing.T) {
 	_, err = c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: strings.Repeat("x", 201),
 		Description: "d", Tags: []string{"Bad Tag"}})
 	want := `title: ('` + strings.Repeat("x", 201)
-	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Words,
-		want) || !strings.HasSuffix(e.Words, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {
+	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Text,
+		want) || !strings.HasSuffix(e.Text, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {
 		t.Errorf("create refused: got %v, want a refusal with the tracker's text", err)
 	}
 

@@ -36,7 +36,7 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 	case crash.StepCreate:
 		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
 		result = f.created(claim, number, err)
-		result.Rest = f.pauseAfter(time.Since(started), err)
+		result.Pause = f.pauseAfter(time.Since(started), err)
 	case crash.StepSearch:
 		number, err := f.search(ctx, claim)
 		result = f.searched(claim, number, err)
@@ -108,7 +108,7 @@ func (f *Filer) park(ctx context.Context, why error) error {
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.ParkFilings(ctx, e.Code, e.Message, Jitter(parkTime))
+	return f.store.PostponeFilings(ctx, e.Code, e.Message, Jitter(parkTime))
 }
 
 // created returns the result of sending a bug.
@@ -123,7 +123,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	if !ok { // no call was made: no token or no database
 		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
 		result.Problem, result.Reason = problemOf(err)
-		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Words: result.Reason}
+		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Message: result.Reason}
 		return result
 	}
 	result.Answer = ledgerAnswer(e)
@@ -139,7 +139,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 		result.State, result.Delay = crash.FilingQueued, Jitter(parkTime)
 	default:
 		result.State = crash.FilingUncertain
-		result.Reason = "It is not known whether the tracker filed the bug (" + e.Words +
+		result.Reason = "It is not known whether the tracker filed the bug (" + e.Text +
 			"). It is searched for before anything is sent again."
 	}
 	return result
@@ -157,7 +157,7 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 			result.Problem, result.Reason = problemOf(sentence(e))
 		}
 		if result.Answer.Outcome == "" {
-			result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeUnknown), Words: result.Reason}
+			result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeUnknown), Message: result.Reason}
 		}
 	case number != 0:
 		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
@@ -190,7 +190,7 @@ func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
 }
 
 func ledgerAnswer(e *CallError) crash.TrackerAnswer {
-	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Words: e.Words}
+	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Message: e.Text}
 }
 
 // problemOf returns the code and the sentence of an error that a filing stores.
@@ -245,7 +245,7 @@ func (f *Filer) logOutcome(ctx context.Context, filing crash.Filing, result cras
 		log.InfoContext(ctx, "bug filed", "bug", filing.Bug)
 	case result.Problem != "":
 		log.WarnContext(ctx, "bug not filed yet",
-			"status", result.Answer.Status, "words", result.Answer.Words, "request", result.Answer.RequestID)
+			"status", result.Answer.Status, "words", result.Answer.Message, "request", result.Answer.RequestID)
 	default:
 		log.InfoContext(ctx, "the tracker does not have the bug; it is sent again")
 	}

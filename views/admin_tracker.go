@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // TrackerPage holds the page on which an admin connects mishap to the tracker.
 type TrackerPage struct {
 	Shell      Shell
-	Tracker    string // its name, "launchpad.net"
+	Tracker    string // its name, "Launchpad"
 	Connection crash.Connection
 	Comments   CommentsView
 
@@ -40,9 +41,9 @@ func (p TrackerPage) form(action string) PostFormArgs {
 func (p TrackerPage) limit() string {
 	switch p.Connection.Context {
 	case "":
-		return "not known"
+		return text.TrackerLimitUnknown
 	case "None":
-		return "not limited to one project"
+		return text.TrackerNoLimit
 	}
 	return p.Connection.Context
 }
@@ -52,14 +53,48 @@ func (p TrackerPage) failedAt(buttons ...string) bool {
 	return p.Problem != "" && slices.Contains(buttons, p.Pressed)
 }
 
-func (p TrackerPage) origin() string {
+// emptyLines stands for the lines before they are shown.
+const emptyLines = "tracker_oauth_token = \"…\"\ntracker_oauth_secret = \"…\""
+
+// trackerStepCount is the number of steps of connecting.
+const trackerStepCount = 3
+
+// allDone reports whether mishap is connected and no new request is pending.
+func (p TrackerPage) allDone() bool {
+	return p.connected() && p.AuthorizeURL == "" && !p.Connection.Dead
+}
+
+// step returns the number of the next step; 0: none.
+func (p TrackerPage) step() int {
+	switch {
+	case p.allDone():
+		return 0
+	case p.AuthorizeURL != "":
+		return 2
+	}
+	return 1
+}
+
+// stepState returns the state of a step: done, next or later.
+func (p TrackerPage) stepState(number int) string {
+	switch next := p.step(); {
+	case next == 0 || number < next:
+		return text.StepDone
+	case number == next:
+		return text.StepNext
+	}
+	return text.StepLater
+}
+
+// Origin returns where the access token is stored.
+func (p TrackerPage) Origin() string {
 	switch {
 	case p.Connection.Source == crash.FromDatabase:
-		return "the database, for all units without a token of their own"
+		return text.TrackerFromDatabase
 	case p.FromEnvironment:
-		return "the environment of this unit"
+		return text.TrackerFromEnvironment
 	}
-	return "the configuration file of this unit, " + p.ConfigFile
+	return text.TrackerFromFile(p.ConfigFile)
 }
 
 // linesText returns the lines as they appear in the file. Tokens contain no quotes.

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // BugState selects what the bug cell of a bucket shows.
@@ -42,6 +43,8 @@ type BugPart struct {
 	Copy      string // distinguishes several cells of one bucket on a page, in lower case
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
 	InList    bool   // the cell is in a list, see ListBug
+	Tracker   string // name of the tracker
+	Link      string // page that links a bug; empty: the cell does not offer that
 }
 
 // cellID returns the id of the element that holds the cell.
@@ -81,6 +84,14 @@ func (p BugPart) nowID() string {
 		return p.cellID() + rowSuffix
 	}
 	return p.cellID() + "-now"
+}
+
+// createLabel returns the label of the button that creates the bug.
+func (p BugPart) createLabel() string {
+	if p.Whole && p.Tracker != "" {
+		return text.CreateBugIn(p.Tracker)
+	}
+	return text.CreateBug
 }
 
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // BugsView holds the bugs of a problem, for its page.
@@ -14,12 +15,11 @@ type BugsView struct {
 	Cell      BugPart     // the bug that counts, or the ways to get one
 	Bugs      []crash.Bug // all bugs, that one first
 	MayLink   bool
-	SignedIn  bool // signed-in people see who linked them
+	SignedIn  bool   // signed-in people see who linked them
+	Tracker   string // name of the tracker
 	CSRFToken string
 	Now       time.Time
 }
-
-func (p BugsView) linkPath() string { return p.Bucket.Path() + "/link" }
 
 func (p BugsView) form(action string, bug int64) PostFormArgs {
 	return PostFormArgs{
@@ -37,11 +37,11 @@ func (p BugsView) details(b crash.Bug) string {
 	}
 	switch {
 	case known.Read.IsZero():
-		words = append(words, "not read yet")
+		words = append(words, text.BugNotRead)
 	case known.Hidden || b.State.Hidden:
-		words = append(words, "private, or gone")
+		words = append(words, text.BugPrivateOrGone)
 	case known.Private || b.State.Private:
-		words = append(words, "private")
+		words = append(words, text.BugPrivate)
 	default:
 		for _, t := range known.Tasks {
 			words = append(words, taskText(t))
@@ -81,18 +81,25 @@ type LinkPage struct {
 	Found   crash.BugReading
 	Warning string // why the tracker did not describe the bug; empty: it did
 	Linked  bool   // the problem already has the bug
+
+	InDialog bool // part of a dialog
+	InList   bool // the dialog is on a page other than that of the problem
 }
 
 func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
 
 func (p LinkPage) confirm() PostFormArgs {
-	return PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Part: true,
-		Target: statusTarget, Swap: morph}
+	form := PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Class: "closes-dialog",
+		Part: true, Target: statusTarget, Swap: morph}
+	if p.InList {
+		form.Target, form.Swap = "#dialog", "none"
+	}
+	return form
 }
 
 func (p LinkPage) foundTitle() string {
 	if p.Found.Private {
-		return "(a private bug)"
+		return text.PrivateBug
 	}
 	return p.Found.Title
 }
@@ -103,7 +110,7 @@ func (p LinkPage) foundState() string {
 		words = append(words, taskText(t))
 	}
 	if p.Found.DuplicateOf != 0 {
-		words = append(words, "repeats bug "+strconv.FormatInt(p.Found.DuplicateOf, 10))
+		words = append(words, text.DuplicateOf+" bug "+strconv.FormatInt(p.Found.DuplicateOf, 10))
 	}
 	return strings.Join(words, "; ")
 }

@@ -130,6 +130,12 @@ func (c Chart) fullest() ChartDay {
 	return fullest
 }
 
+// label describes the chart for screen readers.
+func (c Chart) label(now time.Time) string {
+	return fmt.Sprintf("Reports per day from %s to %s, at most %s on %s. The table below has the same numbers.",
+		Date(c.Since, now), Date(c.Until, now), Count(c.Most), Date(c.fullest().Day, now))
+}
+
 // rows returns the days with reports, newest first, for the table below the chart.
 func (c Chart) rows() []ChartDay {
 	var rows []ChartDay

@@ -1,6 +1,7 @@
 package views_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +71,19 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
 	}
 	filter := views.ReportFilterForm{
-		Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Versions: []string{text, "1"},
+		Choice:   views.ReportChoice{Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Facet: "cpu", Value: text},
+		Versions: []string{text, "1"},
 		Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
+	}
+	choice := filter.Choice
+	choice.ByValue = true
+	facet := stats.NewFacet(stats.FacetField(text), slices.Repeat([]string{text, "", "b"}, n), []string{text})
+	facets := views.FacetsView{Choice: choice, Package: text, Facet: &facet, Names: []string{text}}
+	frames := []grouping.Frame{{Function: text, Module: text, File: text, Line: 7}, {Function: "??"}, {Function: text + "x"}}
+	compared := views.ComparePage{
+		Shell: shell, Bucket: bucket, First: row, Second: row, Representative: n > 0,
+		Frames: grouping.CompareFrames(frames[:n], []grouping.Frame{{Function: text, File: "b.c", Line: 1}}),
+		Facts:  []views.DifferentFact{{Field: stats.FacetKernel, First: text}},
 	}
 	parts := []views.Breakdown{
 		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}},
@@ -81,6 +93,8 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		"notes":      views.Notes(notes),
 		"traits":     views.Traits(traits),
 		"filter":     views.ReportFilter(filter),
+		"facets":     views.FacetsPart(facets),
+		"compare":    views.Compare(compared),
 		"breakdowns": views.Breakdowns("/x", parts[:min(n, 2)]),
 		"alike": views.AlikeProblems(bucket, []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}},
 			n > 0),

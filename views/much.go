@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -16,6 +17,8 @@ type Much struct {
 	Rate             stats.MachineRate
 	Days             int // days of the rate, up to today
 	First, Last      time.Time
+
+	Week, WeekBefore int64 // reports in the seven whole days before today, and in the seven before those
 }
 
 // share returns the problem's share of the active machines, such as "0.8 %"; empty: unknown.
@@ -23,29 +26,53 @@ func (m Much) share() string {
 	if m.Active == 0 || m.Systems == 0 {
 		return ""
 	}
-	share := min(100*float64(m.Systems)/float64(m.Active), 100)
-	words := figure(share) + " %"
+	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + " %"
+}
+
+func (m Much) shareLabel() string {
 	if m.AtMost {
-		return "at most " + words
+		return "of active machines, at most"
 	}
-	return words
+	return "of active machines"
+}
+
+// trend returns the change of the number of reports from the previous week to the past one, such as
+// "+40 %"; empty: there were none in the previous week.
+func (m Much) trend() string {
+	if m.WeekBefore == 0 {
+		return ""
+	}
+	percent := math.Round(100 * float64(m.Week-m.WeekBefore) / float64(m.WeekBefore))
+	switch {
+	case percent > 0:
+		return "+" + Count(int64(percent)) + " %"
+	case percent < 0:
+		return Count(int64(percent)) + " %"
+	}
+	return "±0 %"
+}
+
+// trendMeans explains the trend.
+func (m Much) trendMeans() string {
+	return fmt.Sprintf("%s in the seven days before today, %s in the seven before those",
+		Counted(m.Week, "report", "reports"), Count(m.WeekBefore))
 }
 
 // rateMeans explains the rate.
 func (m Much) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases that it was seen in; "+
-		"with 95 %% confidence between %s and %s",
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; "+
+		"95 %% confidence interval: %s to %s",
 		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"),
 		Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
 // shareMeans explains the share.
 func (m Much) shareMeans() string {
-	means := fmt.Sprintf("%s have reported it; %s are active in the releases that it was seen in: "+
-		"they reported anything in the past 90 days",
+	means := fmt.Sprintf("%s reported it; %s are active in the releases in which it was seen: "+
+		"they sent any report in the past 90 days",
 		Counted(m.Systems, "machine", "machines"), Count(m.Active))
 	if m.AtMost {
-		return means + ". Some that have it may be active no longer"
+		return means + ". Some of those with the problem may no longer be active"
 	}
 	return means
 }

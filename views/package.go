@@ -12,6 +12,12 @@ import (
 // PackagePath returns the address of the page of a package.
 func PackagePath(name string) string { return "/package/" + url.PathEscape(name) }
 
+// CompareURL returns the address of the comparison of two versions of a package, which are given
+// as release and version, with a slash between.
+func CompareURL(name, a, b string) string {
+	return PackagePath(name) + "?" + url.Values{"a": {a}, "b": {b}}.Encode() + "#compare"
+}
+
 // PackagePage holds the page of one package, by the name of a binary or a source package.
 type PackagePage struct {
 	Shell    Shell
@@ -22,7 +28,9 @@ type PackagePage struct {
 	Problems []PackageProblem // in decreasing order of reports
 	More     int64            // number of problems that are not shown
 	Versions []PackageVersion
-	Days     int // length of the period, in days
+
+	Comparison Comparison // of two of the versions
+	Days       int        // length of the period, in days
 }
 
 // PackageVersion is one version of a package, with the problems that are new in it, or gone.
@@ -59,10 +67,6 @@ func rateText(r stats.MachineRate) string {
 		return "—"
 	}
 	return fmt.Sprintf("%s (%s–%s)", digits(r.Per1000), digits(r.Low), digits(r.High))
-}
-
-func ratioText(r stats.RateRatio) string {
-	return fmt.Sprintf("%s times (%s–%s)", digits(r.Ratio), digits(r.Low), digits(r.High))
 }
 
 // digits formats a number with two or three significant digits.

@@ -78,7 +78,8 @@ func components(text string, n int) map[string]templ.Component {
 		fields["Stacktrace"], fields["Traceback"] = text, text
 	}
 	machine := reports
-	machine.WithBucket = true
+	reports.Choice = &views.ReportChoice{Path: "/x", Facet: "kernel", Value: text}
+
 	since, until := views.ChartSpan(bucket.FirstSeen, now)
 	report := crash.StoredReport{
 		ReportRow: crash.ReportRow{ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now,

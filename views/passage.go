@@ -42,10 +42,13 @@ func NewPassages(f crash.Fields) []Passage {
 	return all
 }
 
+// id returns the id of the element with the text.
+func (p Passage) id() string { return "passage-" + strings.ToLower(p.Field) }
+
 // hint explains the marks.
 func (p Passage) hint() string {
 	if p.Own {
-		return "The marked lines say what went wrong. The report brings its own signature."
+		return "The marked lines explain the crash. The report has its own signature."
 	}
 	return "The problem is grouped by the marked lines."
 }

@@ -31,6 +31,7 @@ type ProblemPage struct {
 	Notes      NotesView
 	Alike      []grouping.SimilarProblem
 	Breakdowns []Breakdown
+	Facets     FacetsView
 	Filter     ReportFilterForm
 	Reports    *ReportList // nil for visitors
 	Filing     *FilingPart // its filing; nil: there is none, or the person may not see it
@@ -54,9 +55,6 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 	_, err := io.WriteString(w, string(d))
 	return err
 }
-
-// beside reports whether there is anything to show beside the stack.
-func (p ProblemPage) beside() bool { return p.Shell.SignedIn() || len(p.Alike) > 0 }
 
 func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
 

@@ -9,19 +9,17 @@ import (
 
 // ReportFilterForm holds the filter of the reports of a problem.
 type ReportFilterForm struct {
-	Path          string // address of the page
-	Via           string // the list from which the visitor came
-	Filter        index.Filter
+	Choice        ReportChoice
 	Versions      []string
 	Releases      []crash.Release
 	Architectures []string
 }
 
 // Any reports whether any filter is set.
-func (f ReportFilterForm) Any() bool { return f.Filter != index.Filter{} }
+func (f ReportFilterForm) Any() bool { return f.Choice.Filter != index.Filter{} || f.Choice.ByValue }
 
 // all returns the address of all reports.
-func (f ReportFilterForm) all() string { return WithVia(f.Path, f.Via) + "#reports" }
+func (f ReportFilterForm) all() string { return f.Choice.all().url() + "#reports-title" }
 
 // FilterQuery returns a filter as the query of an address.
 func FilterQuery(f index.Filter) url.Values {
@@ -56,5 +54,5 @@ func (b Breakdown) total() int64 {
 
 // path returns the address of the reports of one part.
 func (b Breakdown) path(page, name string) string {
-	return page + "?" + url.Values{b.Field: {name}}.Encode() + "#reports"
+	return page + "?" + url.Values{b.Field: {name}}.Encode() + "#reports-title"
 }

@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // ReportList is a list of reports of a problem or a machine, with paging.
 type ReportList struct {
-	ID         string // id of the element, "reports"
-	Rows       []crash.ReportRow
-	Now        time.Time
-	Next       string                     // address of the next page; empty: there is none
-	First      string                     // address of the first page; empty: this is it
-	Bugs       map[crash.BucketID]BugPart // with WithBucket: the bug cells of these buckets
-	WithBucket bool                       // the reports are in different buckets, which the list shows
-	Empty      string                     // text of an empty list
+	ID    string // id of the element, "reports"
+	Rows  []crash.ReportRow
+	Now   time.Time
+	Next  string                     // address of the next page; empty: there is none
+	First string                     // address of the first page; empty: this is it
+	Bugs  map[crash.BucketID]BugPart // without Choice: the bug cells of these buckets
+	Empty string                     // text of an empty list
 	// Via is the list through which the reports are reached, unless it is all reports of a problem.
 	Via string
 
@@ -25,6 +25,16 @@ type ReportList struct {
 	// all were examined, or the list is full.
 	Further  string
 	LookedTo time.Time // when the last examined report arrived
+
+	// Of the list of a problem: the choice of reports, and the page that compares stacks.
+	Choice      *ReportChoice // nil: the list is not that of a problem
+	ComparePath string
+	Sample      int // number of reports among which those with a value of a field were selected
+}
+
+// SampleText says how many reports have the chosen value of a field.
+func (l ReportList) SampleText() string {
+	return text.ReportsWithValue(len(l.Rows), facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), l.Sample)
 }
 
 // Keep adds a query to the addresses of the list's pages.

@@ -21,6 +21,7 @@ type Shell struct {
 	Search    string      // text of the search box
 	FilingOn  bool        // whether filing is switched on
 	Now       time.Time   // for "3 min ago"
+	Theme     Theme
 }
 
 // SignedIn reports whether the visitor is signed in.

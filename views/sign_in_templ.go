@@ -12,10 +12,10 @@ import "net/url"
 
 // SignInForm holds the values of the sign-in form.
 type SignInForm struct {
-	Name    string // as typed
-	Next    string // local path to continue at
-	Problem string // why signing in failed; empty: not tried yet
-	Kept    string // contents of another form, encoded; restored there after signing in
+	Name      string // as typed
+	Next      string // local path to continue at
+	Problem   string // why signing in failed; empty: not tried yet
+	SavedForm string // contents of another form, encoded; restored there after signing in
 }
 
 func signInURL(next string) string { return "/login?next=" + url.QueryEscape(next) }
@@ -87,15 +87,15 @@ func SignInPage(s Shell, f SignInForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if f.Kept != "" {
+				if f.SavedForm != "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<input type=\"hidden\" name=\"kept\" value=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var5 string
-					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(f.Kept)
+					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(f.SavedForm)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/sign_in.templ`, Line: 23, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/sign_in.templ`, Line: 23, Col: 57}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {

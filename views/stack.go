@@ -1,6 +1,7 @@
 package views
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/stats"
 )
 
 // Stack holds the evidence of the representative report of a problem.
@@ -21,6 +23,8 @@ type Stack struct {
 	Tracebacks []grouping.Traceback
 	Passages   []Passage // passages that the grouping rule read
 	Text       string    // unchanged, for copying
+	FacetNames []string  // names of fields by which reports like this one can be compared
+	blamed     string    // the function by which the problem is grouped; empty: none
 }
 
 // NewStack returns the evidence in a report.
@@ -35,10 +39,25 @@ func NewStack(report crash.StoredReport) *Stack {
 			s.Threads = append(s.Threads, thread)
 		}
 	}
+	for _, use := range grouping.Explain(f).Frames {
+		if use.Used {
+			s.blamed = use.As
+			break
+		}
+	}
 	s.Passages = NewPassages(f)
 	s.Text = traceText(f, s.Passages)
+	s.FacetNames = slices.Sorted(maps.Keys(f))
+	for _, trait := range stats.Traits(f) {
+		if field, _ := trait.Facet(); field.Package() != "" && len(s.FacetNames) < maxFacetNames {
+			s.FacetNames = append(s.FacetNames, string(field))
+		}
+	}
 	return s
 }
+
+// maxFacetNames is the largest number of fields that a page suggests.
+const maxFacetNames = 300
 
 // traceText returns the text for copying: the fields that only a rule of ours reads, else the stack
 // or traceback.
@@ -78,6 +97,27 @@ const (
 func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), shownFrames)] }
 
 func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
+
+// blames reports whether the problem is grouped by a frame: whether it is the first one with the
+// function that begins the signature.
+func (s *Stack) blames(f grouping.Frame) bool {
+	first := slices.IndexFunc(s.Frames, func(f grouping.Frame) bool { return f.Function == s.blamed })
+	return s.blamed != "" && first >= 0 && s.Frames[first] == f
+}
+
+// texts returns the passages that are no stack, stacks the others.
+func (s *Stack) texts() []Passage  { return s.passages(false) }
+func (s *Stack) stacks() []Passage { return s.passages(true) }
+
+func (s *Stack) passages(stack bool) []Passage {
+	var some []Passage
+	for _, p := range s.Passages {
+		if p.Stack == stack {
+			some = append(some, p)
+		}
+	}
+	return some
+}
 
 // threads returns the other threads, truncated.
 func (s *Stack) threads() []grouping.Thread { return s.Threads[:min(len(s.Threads), shownThreads)] }
@@ -172,9 +212,9 @@ func (s *Stack) missing() string {
 	case n == 0 || s.hasText():
 		return ""
 	case modules == "":
-		return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing."
+		return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing."
 	}
-	return Counted(int64(n), "frame has", "frames have") + " no name: debug symbols are missing for " + modules + "."
+	return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing for " + modules + "."
 }
 
 // chosen explains why the stack is from this report.
@@ -182,13 +222,13 @@ func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
 	case !s.Complete:
-		return "the newest: none of the last ones has a stack, a traceback or another text to read"
+		return "the newest; none of the latest has a stack, a traceback or another readable text"
 	case n > 0 && !s.hasText():
-		return "the newest with a stack, of which not all is symbolised"
+		return "the newest with a stack"
 	case len(s.Tracebacks) > 0:
 		return "the newest with a traceback"
 	case len(s.Frames) == 0:
 		return "the newest with such a text"
 	}
-	return "the newest that is complete and symbolised"
+	return "the newest complete one"
 }

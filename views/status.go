@@ -39,12 +39,18 @@ var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.St
 // marked reports whether lists mark a problem with this status.
 func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 
-// maxReleases is the number of releases that the status describes in full.
-const maxReleases = 6
+// named reports whether the page of a problem shows the word of its status. The word adds nothing
+// for most problems.
+func named(w crash.StateWord) bool { return w != crash.StateNone && w != crash.StateUnfiled }
 
-// releases returns the releases that the status describes.
-func (v StatusView) releases() []crash.ReleaseStatus {
-	return v.Status.Releases[:min(len(v.Status.Releases), maxReleases)]
+// visibleReleases is the number of releases that the status describes without unfolding.
+const visibleReleases = 3
+
+// firstReleases returns the releases that the status describes at once, otherReleases the others.
+func (v StatusView) firstReleases() []crash.ReleaseStatus {
+	return v.Status.Releases[:min(len(v.Status.Releases), visibleReleases)]
 }
 
-func (v StatusView) more() int { return len(v.Status.Releases) - len(v.releases()) }
+func (v StatusView) otherReleases() []crash.ReleaseStatus {
+	return v.Status.Releases[len(v.firstReleases()):]
+}

@@ -14,10 +14,10 @@ import (
 
 // VersionTable is the table of a problem's reports by version and release.
 type VersionTable struct {
-	// Releases has known releases first, oldest first. The last column adds up those without a column
-	// of their own.
+	// Releases has Ubuntu first, then Debian, then others, the newest of each first. The last column
+	// adds up those without a column of their own.
 	Releases []crash.Release
-	Rows     []VersionRow // newest version first
+	Rows     []VersionRow // in the order of the first release that has them, newest version first
 	Totals   []int64      // by release
 	Total    int64
 	Whole    bool  // show all rows
@@ -31,11 +31,14 @@ type VersionRow struct {
 	Version string
 	Counts  []int64 // by the releases of the table; [inUse]: the version is in use there, without this problem
 	Total   int64
-	Mark    string    // "newest", "first", "probable fix"; empty: none of these
+	Mark    string    // "highest", "first in 24.04, last in 22.04", "probable fix"; empty: none of these
+	Kind    string    // of the first mark: "first", "last", "highest", "fix", "none"
 	Fix     bool      // the mark says that the problem is fixed there, or may be
 	Why     string    // explanation of the mark
 	Last    time.Time // last day on which it was seen there; zero: unknown or never
 	Link    string    // address of the version in its archive
+
+	column int // number of the first release with the version
 }
 
 // inUse replaces a count of 0 where a version is in use.
@@ -60,7 +63,7 @@ func NewVersionTable(counts []crash.VersionCount) VersionTable {
 	return VersionFacts{Story: stats.VersionStory{Counts: counts}}.Table()
 }
 
-// Table returns the table, newest version first.
+// Table returns the table.
 func (f VersionFacts) Table() VersionTable {
 	t := VersionTable{now: f.Now}
 	reports := map[crash.Release]int64{}
@@ -71,16 +74,18 @@ func (f VersionFacts) Table() VersionTable {
 		f.Releases = crash.BuiltInReleases()
 	}
 	list := f.Releases.List(reports)
-	t.Releases = list.Ascending()
+	t.Releases = list.Descending()
+	slices.SortStableFunc(t.Releases, func(a, b crash.Release) int { return groupOf(a) - groupOf(b) })
 	t.Totals = make([]int64, len(t.Releases))
 	for _, c := range f.Story.Counts {
 		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
 			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)),
-				Last: f.Last[c.Version]})
+				Last: f.Last[c.Version], column: len(t.Releases)})
 		}
 		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, list.Of(c.Release))
 		row.Counts[i] += c.Reports
 		row.Total += c.Reports
+		row.column = min(row.column, i)
 		t.Totals[i] += c.Reports
 		t.Total += c.Reports
 		t.most = max(t.most, row.Counts[i])
@@ -98,11 +103,12 @@ func (f VersionFacts) Table() VersionTable {
 	t.mark()
 	f.mark(&t, rows)
 	t.link(f)
+	slices.SortStableFunc(t.Rows, func(a, b VersionRow) int { return a.column - b.column })
 	return t
 }
 
-// mark marks, in each release, the newest and the oldest version with the problem, if there is more
-// than one.
+// mark marks, in each release, the highest and the lowest version with the problem, if there is
+// more than one. If a higher version is in use without it, the highest is marked as the last one.
 func (t *VersionTable) mark() {
 	marks := map[*VersionRow][]string{}
 	for i, release := range t.Releases {
@@ -117,7 +123,10 @@ func (t *VersionTable) mark() {
 			}
 		}
 		add := func(row *VersionRow, word string) {
-			if len(t.Releases) > 1 {
+			if row.Kind == "" {
+				row.Kind = word
+			}
+			if row.inReleases() > 1 {
 				word += " in " + releaseName(release)
 			}
 			marks[row] = append(marks[row], word)
@@ -127,7 +136,7 @@ func (t *VersionTable) mark() {
 			add(seen[0], "last")
 			seen[0].Why = "Not seen in a newer version in " + releaseName(release)
 		case len(seen) > 1:
-			add(seen[0], "newest")
+			add(seen[0], "highest")
 		}
 		if len(seen) > 1 {
 			add(seen[len(seen)-1], "first")
@@ -136,9 +145,19 @@ func (t *VersionTable) mark() {
 	for i := range t.Rows {
 		row := &t.Rows[i]
 		if row.Mark = strings.Join(marks[row], ", "); row.Total == 0 {
-			row.Mark = "not seen"
+			row.Mark, row.Kind = "not seen", "none"
 		}
 	}
+}
+
+// inReleases returns the number of releases in which the problem was seen in this version.
+func (row *VersionRow) inReleases() (n int) {
+	for _, count := range row.Counts {
+		if count > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // mark marks the versions with a fix: those of the status, else perhaps the version after the last
@@ -146,7 +165,7 @@ func (t *VersionTable) mark() {
 func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 	for _, k := range f.Story.Before {
 		if row := rows[k.Version]; row != nil && row.Total == 0 {
-			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+", and the problem was never seen there"
+			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+", where the problem was never seen in it"
 		}
 	}
 	for _, k := range f.Story.After {
@@ -157,8 +176,8 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+
 			Date(k.Since, f.Now)+", without this problem"
 		if f.fixed(k.Release) {
-			row.Mark, row.Fix = "probable fix", true
-			row.Why += "; it is the first version after the last in which it was seen"
+			row.Mark, row.Kind, row.Fix = "probable fix", "fix", true
+			row.Why += "; it is the first version after the last one with the problem"
 		}
 	}
 	for _, r := range f.Status.Releases {
@@ -166,9 +185,10 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if r.Fix == "" || row == nil || i < 0 {
 			continue
 		}
-		row.Mark, row.Why, row.Fix = "fix", "Bug "+strconv.FormatInt(f.Bug, 10)+" says that it is fixed in this version", true
+		row.Mark, row.Kind, row.Fix = "fixed", "fix", true
+		row.Why = "Bug " + strconv.FormatInt(f.Bug, 10) + " says that it is fixed in this version"
 		if row.Counts[i] > 0 {
-			row.Mark, row.Fix = "fix, seen again", false
+			row.Mark, row.Kind, row.Fix = "fixed, seen again", "again", false
 		}
 	}
 }
@@ -187,7 +207,7 @@ func (t *VersionTable) link(f VersionFacts) {
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		for j, release := range slices.Backward(t.Releases) {
+		for j, release := range t.Releases {
 			if row.Counts[j] != 0 && row.Version != "" && release != crash.OtherReleases {
 				row.Link = f.Link(row.Version, release)
 				break
@@ -199,19 +219,76 @@ func (t *VersionTable) link(f VersionFacts) {
 // shownVersions is the number of rows that are visible before a person unfolds the rest.
 const shownVersions = 15
 
-// shown returns the visible rows.
+// shown returns the visible rows: those with a fix, and the newest of each release with reports.
 func (t VersionTable) shown() []VersionRow {
-	if t.Whole || len(t.Rows) <= shownVersions {
+	if t.Whole {
 		return t.Rows
 	}
-	return t.Rows[:shownVersions]
+	place := make([]int, len(t.Rows)) // of each row among those of its release
+	next := map[int]int{}
+	var places []int
+	for i, row := range t.Rows {
+		place[i] = -1
+		if row.Total > 0 {
+			place[i] = next[row.column]
+			next[row.column]++
+			places = append(places, place[i])
+		}
+	}
+	slices.Sort(places)
+	last, room := -1, shownVersions // rows at an earlier place than last are visible, and some at last
+	if len(places) > 0 {
+		last = places[min(len(places), shownVersions)-1]
+	}
+	for _, p := range places {
+		if p < last {
+			room--
+		}
+	}
+	var rows []VersionRow
+	for i, row := range t.Rows {
+		atLast := place[i] == last && room > 0
+		if atLast {
+			room--
+		}
+		if row.Fix || atLast || place[i] >= 0 && place[i] < last {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // sums reports whether a row of sums adds anything.
 func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
-// left returns the number of older versions that are not visible.
-func (t VersionTable) left() int { return len(t.Rows) - len(t.shown()) }
+// left names the rows that are not visible; empty: all are.
+func (t VersionTable) left() string {
+	var older, without int64
+	shown := t.shown()
+	for _, row := range t.Rows {
+		switch {
+		case slices.ContainsFunc(shown, func(s VersionRow) bool { return s.Version == row.Version }):
+		case row.Total > 0:
+			older++
+		default:
+			without++
+		}
+	}
+	var parts []string
+	if older > 0 {
+		parts = append(parts, Counted(older, "older version", "older versions"))
+	}
+	if without > 0 {
+		parts = append(parts, Counted(without, "version without reports", "versions without reports"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// folds reports whether the table hides rows unless a person asks for all.
+func (t VersionTable) folds() bool {
+	t.Whole = false
+	return len(t.shown()) < len(t.Rows)
+}
 
 // heat returns the class of a cell by its share of the largest: heat-0 to heat-4.
 func (t VersionTable) heat(n int64) string {
@@ -219,4 +296,83 @@ func (t VersionTable) heat(n int64) string {
 		return "heat-0"
 	}
 	return fmt.Sprintf("heat-%d", min(1+4*n/max(t.most, 1), 4))
+}
+
+// maxOrder is the number of columns that narrow screens order by their number of reports.
+const maxOrder = 12
+
+// order returns the class of a column that gives its place on narrow screens, by reports.
+func (t VersionTable) order(i int) string {
+	place := 0
+	for j, n := range t.Totals {
+		if n > t.Totals[i] || n == t.Totals[i] && j < i {
+			place++
+		}
+	}
+	return fmt.Sprintf("order-%d", min(place, maxOrder))
+}
+
+// releaseGroup is the columns of one distribution, or of all others.
+type releaseGroup struct {
+	name     string
+	first    int // number of its first column
+	releases []crash.Release
+}
+
+// The groups of releases, in the order of the columns.
+var groupNames = []string{"Ubuntu", "Debian", "Others"}
+
+// groupOf returns the number of the group of a release.
+func groupOf(r crash.Release) int {
+	switch r.Distribution() {
+	case "ubuntu":
+		return 0
+	case "debian":
+		return 1
+	}
+	return 2
+}
+
+// groups returns the columns by distribution.
+func (t VersionTable) groups() []releaseGroup {
+	var groups []releaseGroup
+	for i, r := range t.Releases {
+		name := groupNames[groupOf(r)]
+		if n := len(groups); n == 0 || groups[n-1].name != name {
+			groups = append(groups, releaseGroup{name: name, first: i})
+		}
+		g := &groups[len(groups)-1]
+		g.releases = append(g.releases, r)
+	}
+	return groups
+}
+
+func (g releaseGroup) columns() string { return strconv.Itoa(len(g.releases)) }
+
+// short returns the name of a release below the name of its group.
+func (g releaseGroup) short(r crash.Release) string {
+	if short, ok := strings.CutPrefix(string(r), g.name+" "); ok {
+		return short
+	}
+	return releaseName(r)
+}
+
+// headRows returns the number of rows of the table's head.
+func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups), 2)) }
+
+// Versions up to wholeRunes are not shortened. Of others, the last endRunes are always visible.
+const (
+	wholeRunes = 16
+	endRunes   = 9
+)
+
+// versionStart returns the part of a version that narrow columns shorten, versionEnd the rest.
+func versionStart(v string) string { return strings.TrimSuffix(v, versionEnd(v)) }
+
+func versionEnd(v string) string {
+	runes := []rune(v)
+	if len(runes) <= wholeRunes {
+		return v
+	}
+	return string(runes[max(len(runes)-endRunes, len(runes)/2):])
 }

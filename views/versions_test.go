@@ -1,6 +1,7 @@
 package views_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +24,17 @@ func TestVersionTable(t *testing.T) {
 	})
 	doc := parse(t, render(t, views.VersionsPart(table)))
 	want := []string{
-		"Version unknown release 9.10 24.04 All",
-		"2.0-1 · 3 1,200 1,203",
-		"1.0-1 40 · · 40",
-		"unknown · · 7 7",
-		"all versions 40 3 1,207 1,250",
+		"Version Ubuntu Others All",
+		"24.04 9.10 unknown release",
+		"2.0-1 1,200 3 · 1,203",
+		"unknown 7 · · 7",
+		"1.0-1 · · 40 40",
+		"all versions 1,207 3 40 1,250",
 	}
 	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	for class, want := range map[string]string{".heat-4": "1,200", ".heat-1": "3407"} {
+	for class, want := range map[string]string{".heat-4": "1,200", ".heat-1": "3740"} {
 		if got := doc.Find(class).Text(); got != want {
 			t.Errorf("cells of %s: got %q, want %q", class, got, want)
 		}
@@ -55,12 +57,49 @@ func TestVersionTableMarks(t *testing.T) {
 	facts := views.VersionFacts{Story: stats.NewVersionStory(seen, inUse), Known: inUse, Status: status, Now: now}
 	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
 	want := []string{
-		"Version Debian sid 24.04 All", "1.9-3 probable fix 0 · 0", "1.9-2 last in Debian sid 9 · 9",
-		"1.9-1 first in Debian sid 9 · 9",
-		"1.5-4 newest in 24.04 · 11 11", "1.5-3 first in 24.04 · 2 2", "all versions 18 13 31",
+		"Version Ubuntu Debian All", "24.04 sid",
+		"1.5-4 highest 11 · 11", "1.5-3 first 2 · 2",
+		"1.9-3 probable fix · 0 0", "1.9-2 last · 9 9", "1.9-1 first · 9 9", "all versions 13 18 31",
 	}
 	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestVersionTableFolds checks which versions a long table shows: the newest of each release with
+// reports, and fixes.
+func TestVersionTableFolds(t *testing.T) {
+	t.Parallel()
+	var seen []crash.VersionCount
+	for i := range 20 {
+		seen = append(seen, crash.VersionCount{Version: fmt.Sprintf("2.%d-1", 30-i), Release: "Ubuntu 26.04", Reports: 2})
+	}
+	seen = append(seen, crash.VersionCount{Version: "1.9-1", Release: "Ubuntu 24.04"}, // in use there
+		crash.VersionCount{Version: "1.8-1", Release: "Debian 13", Reports: 1},
+		crash.VersionCount{Version: "1.5-1", Release: "Ubuntu 24.04", Reports: 5},
+		crash.VersionCount{Version: "1.4-1", Release: "Ubuntu 26.04", Reports: 1},
+		crash.VersionCount{Version: "1.4-1", Release: "Ubuntu 24.04", Reports: 1})
+	table := views.NewVersionTable(seen)
+	doc := parse(t, render(t, views.VersionsPart(table)))
+	shown := rows(doc, "tbody tr")
+	if len(shown) != 15 || shown[0] != "2.30-1 highest 2 · · 2" || shown[12] != "2.18-1 2 · · 2" ||
+		shown[13] != "1.5-1 highest · 5 · 5" || shown[14] != "1.8-1 · · 1 1" {
+		t.Errorf("got %d rows, want the newest 13 of 26.04, one of 24.04 and one of Debian 13:\n%s", len(shown),
+			strings.Join(shown, "\n"))
+	}
+	if got, want := doc.Find(".paging").Text(), "8 older versions and 1 version without reports"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// Narrow screens show the release with the most reports first.
+	for selector, want := range map[string]string{".order-0": "26.04", ".order-1": "24.04", ".order-2": "13"} {
+		if got := doc.Find("thead " + selector).Text(); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	table.Whole = true
+	doc = parse(t, render(t, views.VersionsPart(table)))
+	if got := rows(doc, "tbody tr"); len(got) != 24 || got[20] != "1.4-1 first in 26.04, first in 24.04 1 1 · 2" {
+		t.Errorf("got %d rows, want 24, among them one with marks of two releases:\n%s", len(got), strings.Join(got, "\n"))
 	}
 }
 

@@ -12,16 +12,15 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// Measurements of a running server: "make bench", "make bench-growth", "make bench-pages", "make
-// bench-api", and for two built programs
+// bench holds the options of all measurements. Each command has flags for the options that it uses.
 //
-//	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap \
-//		[--reports 10000] [--rounds 7] [--for 2s] [--only ingest]
+// The measurements are "make bench", "make bench-growth", "make bench-pages" and "make bench-api".
+// Two built programs are compared by:
 //
-// docs/performance.md explains what they print. BenchmarkReports in handlers/ingest compares the
-// handler with less.
-
-// bench holds the options of all measurements. A command has flags for those that it uses.
+//	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap [--only ingest]
+//
+// docs/performance.md explains the output. BenchmarkReports in handlers/ingest measures the handler
+// alone.
 type bench struct {
 	program, against, database, dataDir, only string
 	reports, rate, pageRate, clients, rounds  int
@@ -31,28 +30,29 @@ type bench struct {
 
 func benchCommands() []*cobra.Command {
 	b := &bench{}
-	ingest := b.command(b.ingest, "bench", "Measures how reports are taken, on an empty database if none is named")
-	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one of few reports")
+	ingest := b.command(b.ingest, "bench", "Measures storing reports, on an empty database by default")
+	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one with few reports")
 	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and "+
 		"marks slow ones")
 	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases")
 	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
-		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL is used")
+		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "`folder`: the data_dir whose private PostgreSQL to use")
 	}
 	for _, cmd := range []*cobra.Command{ingest, pages} {
 		cmd.Flags().StringVar(&b.database, "database", "", "the `url` of a database on this machine")
 		cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
 	}
 	for _, cmd := range []*cobra.Command{growth, programs} {
-		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "how many reports a new database gets first")
-		cmd.Flags().IntVar(&b.rate, "rate", 200, "how many reports are sent per second")
-		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "how many pages and resources are asked for per second")
+		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
+		cmd.Flags().IntVar(&b.rate, "rate", 200, "`number` of reports sent per second")
+		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "`number` of pages and resources requested per second")
 	}
 	for _, cmd := range []*cobra.Command{growth, pages, programs} {
-		cmd.Flags().StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
+		cmd.Flags().StringVar(&b.only, "only", "", "run only measurements whose name contains this `text`")
 	}
-	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` that --program is compared with")
-	pages.Flags().IntVar(&b.clients, "connections", 8, "how many ask at once, each again as soon as it has its answer")
+	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` to compare --program with")
+	pages.Flags().IntVar(&b.clients, "connections", 8,
+		"`number` of concurrent clients; each sends its next request after an answer")
 	pages.MarkFlagsOneRequired("database", "data-dir")
 	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
 	return []*cobra.Command{ingest, growth, pages, programs}
@@ -62,16 +62,15 @@ func (b *bench) command(run func(context.Context) error, use, short string) *cob
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		Long: short + `.
-docs/performance.md explains the table. Reports that are sent stay in the database. No other server may
-run on it.`,
+docs/performance.md explains the table. The reports stay in the database. No other server may use it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
-	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "how often each server gets each kind of traffic")
-	cmd.Flags().DurationVar(&b.length, "for", 2*time.Second, "how long a round takes")
+	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "`number` of rounds for each kind of traffic")
+	cmd.Flags().DurationVar(&b.length, "for", 2*time.Second, "`duration` of a round")
 	return cmd
 }
 
@@ -133,8 +132,8 @@ func (b *bench) programs(ctx context.Context) error {
 	return b.pair(ctx, first, second)
 }
 
-// startFilled starts a program on a new database and posts reports to it as machines do, which any
-// version understands.
+// startFilled starts a program on a new database and posts reports to it like machines do, which
+// works with any version.
 func (b *bench) startFilled(ctx context.Context, name, program string) (*subject, error) {
 	s, err := startSubject(ctx, name, program, "", "")
 	if err != nil {
@@ -143,7 +142,7 @@ func (b *bench) startFilled(ctx context.Context, name, program string) (*subject
 	volume := crashtest.Volume{Reports: b.reports, Padding: 1000, Now: time.Now()}
 	bar := progress(b.err, b.reports, "posting reports to "+program)
 	err = postReports(ctx, "http://"+s.ingest, volume.All(), func() { _ = bar.Add(1) })
-	_ = bar.Finish() // only drawn
+	_ = bar.Finish() // only affects the display
 	if err != nil {
 		s.stop()
 	}

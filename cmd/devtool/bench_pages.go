@@ -22,13 +22,13 @@ import (
 //go:embed bench_pages.txt
 var benchPages string
 
-// The times within which 99 of 100 answers have to come.
+// Time limits for the 99th percentile of answers.
 const (
 	usualBound    = 30 * time.Millisecond
 	filteredBound = 150 * time.Millisecond
 )
 
-// pageKinds returns requests for pages and resources: all, or a brief choice of them.
+// pageKinds returns requests for all pages and resources, or for a few if brief is true.
 func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []kind, err error) {
 	names, err := newNames(ctx, s)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 	return kinds, nil
 }
 
-// newNames finds names to request, over the API.
+// newNames finds names to request, using the API.
 func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	type answer struct {
 		Objects []struct {
@@ -80,7 +80,7 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 			err = json.Unmarshal(body, &a)
 		}
 		if err == nil && len(a.Objects) < least {
-			err = errors.New("too little is stored; fill the database first")
+			err = errors.New("the database has too few reports; fill it first")
 		}
 		return a, err
 	}
@@ -110,7 +110,7 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 		"{from}", now.AddDate(0, 0, -80).Format(time.DateOnly), "{to}", now.AddDate(0, 0, -40).Format(time.DateOnly),
 	}
 	for i := 1; i < len(pairs); i += 2 {
-		pairs[i] = strings.ReplaceAll(url.PathEscape(pairs[i]), "+", "%2B") // for paths and queries alike
+		pairs[i] = strings.ReplaceAll(url.PathEscape(pairs[i]), "+", "%2B") // valid in paths and in queries
 	}
 	return strings.NewReplacer(pairs...), nil
 }

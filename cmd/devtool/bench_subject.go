@@ -17,7 +17,7 @@ import (
 	"mishap/db/embedded"
 )
 
-// subject is a server under measurement, a process of its own.
+// subject is a server under measurement, which runs in its own process.
 type subject struct {
 	*visitor
 
@@ -28,8 +28,8 @@ type subject struct {
 	stops           []func() error
 }
 
-// startSubject starts a program, connected to a practice tracker, with an account that has signed
-// in. It runs on a database, or else on the private PostgreSQL of a data_dir, or else on a new one.
+// startSubject starts a program with a practice tracker and a signed-in account. It uses a
+// database, else the private PostgreSQL of a data_dir, else a new one.
 func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
 	s := &subject{name: name}
 	defer func() {
@@ -42,7 +42,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 		return nil, err
 	}
 	s.stops = append(s.stops, func() error { return os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil { // the database's user passes through
+	if err := os.Chmod(folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return nil, err
 	}
 	if database == "" {
@@ -114,8 +114,8 @@ func (s *subject) stop() {
 	}
 }
 
-// measure adds one round of traffic to a result. Its processor time includes what the server does
-// afterwards.
+// measure adds one round of traffic to a result. The processor time includes later background work
+// of the server.
 func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
 	before, began := s.processes.Used(), time.Now()
 	m, err := t.send(ctx)
@@ -131,7 +131,7 @@ func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
 }
 
 // settle waits until the server and PostgreSQL have been nearly idle for half a second, at most
-// five seconds. It asks nothing of the server, so that it works with any version.
+// five seconds. It sends no requests to the server, so it works with any version.
 func (s *subject) settle(ctx context.Context) dbtest.Used {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

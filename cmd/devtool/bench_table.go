@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// kind is one kind of traffic, the same for all subjects.
+// kind is one kind of traffic. All subjects get the same.
 type kind struct {
 	name  string
-	bound time.Duration // within which 99 of 100 answers have to come; 0: none
+	bound time.Duration // limit of the 99th percentile; 0: none
 	traffic
 }
 
-// result is what a subject did with one kind of traffic.
+// result holds the measurements of a subject with one kind of traffic.
 type result struct {
 	requests, seconds, server, postgres, memory, bytes float64
 	p50, p99                                           []float64 // ms, of each round
@@ -26,13 +26,13 @@ func (r result) perSecond() float64  { return r.requests / r.seconds }
 func (r result) serverMS() float64   { return r.server * 1000 / r.requests }
 func (r result) postgresMS() float64 { return r.postgres * 1000 / r.requests }
 
-// table sends each kind of traffic to all subjects in turns, so that whatever else the machine does
-// falls on all alike. It prints a line for each kind and subject, with ratios of the first subject
-// to the others, and returns the first subject's last result.
+// table sends each kind of traffic to all subjects alternately, so that other load on the machine
+// affects all equally. It prints a line for each kind and subject, with ratios of the first subject
+// to the others. It returns the first subject's last result.
 func (b *bench) table(
 	ctx context.Context, subjects []*subject, kindsOf func(*subject) ([]kind, error),
 ) (first result, err error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.NumCPU()/2, 1))) // leaves processors to the servers
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.NumCPU()/2, 1))) // leaves processors for the servers
 	kinds := make([][]kind, len(subjects))
 	for i, s := range subjects {
 		if kinds[i], err = kindsOf(s); err != nil {
@@ -77,7 +77,7 @@ func (b *bench) table(
 	return first, nil
 }
 
-// paired returns the median of the ratios of two lists, which were measured in turns.
+// paired returns the median of the pairwise ratios of two lists, measured alternately.
 func paired(a, against []float64) float64 {
 	ratios := slices.Clone(a)
 	for i := range ratios {

@@ -13,11 +13,11 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// traffic is what clients send for a while.
+// traffic describes the requests of clients during a measurement.
 type traffic struct {
-	next        vegeta.Targeter // makes the next request
-	connections int             // each sends again as soon as it has its answer, unless there is a rate
-	perSecond   int             // fixed rate, whatever the time of the answers; 0: none
+	next        vegeta.Targeter // returns the next request
+	connections int             // each sends the next request after an answer, unless there is a rate
+	perSecond   int             // fixed rate, independent of the answers; 0: none
 	length      time.Duration
 }
 
@@ -41,8 +41,8 @@ func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
 	return m, ctx.Err()
 }
 
-// get asks for an address, compressed as browsers do. With uncached the address is too long for the
-// server to cache its page; the page itself is the same.
+// get requests an address, compressed as browsers do. If uncached is true, it makes the address too
+// long for the page cache; the page is the same.
 func get(address string, header http.Header, uncached bool) vegeta.Targeter {
 	headers := http.Header{"Accept-Encoding": {"gzip"}}
 	maps.Copy(headers, header)
@@ -56,7 +56,7 @@ func get(address string, header http.Header, uncached bool) vegeta.Targeter {
 	return vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: address, Header: headers})
 }
 
-// reportsTo posts reports to the address that takes them.
+// reportsTo posts reports to the given address.
 func reportsTo(address string, load *crashtest.Load) vegeta.Targeter {
 	return func(t *vegeta.Target) error {
 		path, body := load.Next()

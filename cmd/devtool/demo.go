@@ -14,15 +14,15 @@ import (
 	"mishap/crash"
 )
 
-// demoCommand returns the command of `make run`.
+// demoCommand returns the command that `make run` runs.
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Runs mishap with sample reports and a practice bug tracker",
-		Long: `Runs mishap with everything that is needed to try it: a private PostgreSQL, a practice bug tracker
-that is not connected yet, an account, and sample reports and bugs, which the first run loads. All
-data is in one folder; remove it to start again. The server gets MISHAP_… variables.`,
+		Long: `Runs mishap with everything needed to try it: a private PostgreSQL, a practice bug tracker that is not
+connected yet, an account, and sample reports and bugs, which the first run loads. All data is in one
+folder; remove it to start again. MISHAP_… variables are passed to the server.`,
 		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ data is in one folder; remove it to start again. The server gets MISHAP_… vari
 	return cmd
 }
 
-// besideMe returns the path of a program in the folder of this one.
+// besideMe returns the path of a program in the same folder as this one.
 func besideMe(name string) string {
 	me, err := os.Executable()
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // remember creates the folder and reads the state of earlier runs.
 func (d *demo) remember() (err error) {
-	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user passes through
+	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return err
 	}
 	d.memory, err = readMemory(d.path("demo.json"))
@@ -128,18 +128,18 @@ mishap is running, with sample reports and a practice bug tracker.
   database          %s
   log               %s
 
-To create bugs, connect mishap to the practice tracker, once:
+To create bugs, first connect mishap to the practice tracker:
 
-  1. Sign in, open  %s/admin/tracker  and press "Ask for a request token".
+  1. Sign in, open  %s/admin/tracker  and press "Connect to Practice Launchpad".
   2. Follow the link to the practice tracker and press "Change Non-Private Data".
-  3. Come back and press "I have allowed it: finish". Now Create works.
+  3. Come back and press "I've authorised it – finish". Now Create works.
 
 Post a report as a machine would, then reload the page:
 
   curl --data-binary @%s %s/machine-1
 
-(The same report from the same machine counts once; machine-2 is another one.)
-Ctrl-C stops everything; the data stay in %s.`,
+(The same report from the same machine counts only once; use machine-2 for a second one.)
+Ctrl-C stops everything; the data stays in %s.`,
 		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base, sample,
 		at.ingest, d.folder)
 }

@@ -19,12 +19,12 @@ import (
 	"mishap/tracker"
 )
 
-// seedConsumer is the consumer key for reading sample bugs, so that mishap itself is not connected
-// yet.
+// seedConsumer is the consumer key that reads sample bugs. It differs from mishap's, so that mishap
+// is not connected yet.
 const seedConsumer = "mishap sample bugs"
 
-// seedBugs creates the bugs of the stories, on the first run: in the practice tracker, and in the
-// database with their states. It continues an interrupted run.
+// seedBugs creates the bugs of the stories on the first run: in the practice tracker, and with
+// their states in the database. It continues an interrupted run.
 func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	if d.memory.BugsSeeded {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// memory is the state of the demonstration after earlier runs.
+// memory is the stored state of the demonstration.
 type memory struct {
 	Password string    // of the demo account; empty: not created yet
-	SeedTime time.Time // the day that the sample reports were made for
+	SeedTime time.Time // the day on which the sample reports are based
 	Seeded   bool      // all sample reports are stored
 
 	BugsSeeded bool // the sample bugs are filed and linked

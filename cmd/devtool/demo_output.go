@@ -42,14 +42,14 @@ func (b *banner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLines returns the error messages at the end of a program's output: lines that begin with its
-// name, and mistakes in the configuration. It leaves out log records.
+// lastLines collects the error messages at the end of a program's output: lines that begin with its
+// name, and mistakes in the configuration. It omits log records.
 type lastLines struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// keptOutput is how many bytes of the end of the output are stored.
+// keptOutput is the number of bytes stored from the end of the output.
 const keptOutput = 8 << 10
 
 func (l *lastLines) Write(p []byte) (int, error) {

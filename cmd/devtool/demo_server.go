@@ -43,7 +43,7 @@ func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
 	started := make(chan error, 1)
 	go func() {
 		defer close(s.ended)
-		runtime.LockOSThread() // the kernel treats the end of this thread as the end of the parent
+		runtime.LockOSThread() // the kernel stops the child when this thread ends
 		defer runtime.UnlockOSThread()
 		err := s.command.Start()
 		started <- err
@@ -72,7 +72,7 @@ func (s *server) awaitReady(ctx context.Context) (addresses, error) {
 	}
 }
 
-// failure returns why the server ended, in its own words.
+// failure returns the reason why the server ended, from its output.
 func (s *server) failure() error {
 	<-s.ended
 	if words := s.last.said(); words != "" {
@@ -84,7 +84,7 @@ func (s *server) failure() error {
 	return fmt.Errorf("mishap ended: %w; its log is %s", s.err, s.log.Name())
 }
 
-// stop stops the server and waits for its end.
+// stop stops the server and waits until it has ended.
 func (s *server) stop() error {
 	_ = s.command.Process.Signal(syscall.SIGTERM) // it may have ended already
 	<-s.ended

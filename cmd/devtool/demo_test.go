@@ -23,7 +23,7 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// screen is a terminal that tests can read while it is written to.
+// screen records output, which tests can read while it is written.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -41,7 +41,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// testDemo is a demonstration in a folder of its own, on free ports.
+// testDemo returns a demonstration in its own folder, on free ports.
 func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 	t.Helper()
 	shown := &screen{}
@@ -60,7 +60,7 @@ func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 	return d, shown
 }
 
-// runDemo runs a demonstration until it has greeted, calls then, and stops it.
+// runDemo runs a demonstration, calls then after the greeting, and stops it.
 func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -69,22 +69,22 @@ func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
 	go func() { ended <- d.run(ctx) }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !strings.Contains(shown.String(), "the data stay in") {
+	for !strings.Contains(shown.String(), "the data stays in") {
 		select {
 		case err := <-ended:
-			t.Fatalf("demo ended with %v; it showed\n%s", err, shown)
+			t.Fatalf("demo ended with %v and printed\n%s", err, shown)
 		case <-tick.C:
 		}
 	}
 	then(shown.String())
 	stop()
 	if err := <-ended; err != nil {
-		t.Errorf("demo: got %v, want a good end; it showed\n%s", err, shown)
+		t.Errorf("demo: got %v, want no error; it printed\n%s", err, shown)
 	}
 }
 
-// The first run loads everything and tells the newcomer all there is to know; the second one finds
-// it all again.
+// TestDemo runs the demonstration twice. The first run loads everything and prints what a newcomer
+// needs; the second run finds it all again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	sizetest.Needs(t, "PostgreSQL")
@@ -115,12 +115,12 @@ func TestDemo(t *testing.T) {
 		first := freshReport(d.reports, d.memory.SeedTime, d.memory.SeedTime)
 		waiting := pageOf(t, s, crash.BucketIDOf(grouping.SignatureOf(first.Fields()).Signature).Path())
 		if !strings.Contains(waiting, `<a class="bug-connect" href="/admin/tracker">`) {
-			t.Errorf("the page of a problem whose bug waits: got no link to connect the tracker in\n%s", waiting)
+			t.Errorf("page of a problem whose bug is waiting: got no link to connect the tracker in\n%s", waiting)
 		}
 		connect(t, s)
-		status := createFirst(t, s) // it was asked for before, so it may be under way
+		status := createFirst(t, s) // it was requested before, so it may be in progress
 		if status != http.StatusCreated && status != http.StatusOK && status != http.StatusAccepted {
-			t.Errorf("Create after that: got %d, want 200, 201 or 202", status)
+			t.Errorf("Create after connecting: got %d, want 200, 201 or 202", status)
 		}
 		wantStories(t, s)
 	})
@@ -157,11 +157,11 @@ func TestDemo(t *testing.T) {
 	d.environ = append(d.environ, "MISHAP_LISTEN=nowhere")
 	if err := d.run(t.Context()); err == nil ||
 		err.Error() != `MISHAP_LISTEN: expected an address such as 127.0.0.1:8080, got "nowhere"` {
-		t.Errorf("demo with a mistake in a variable: got %v, want the server's words", err)
+		t.Errorf("demo with an invalid variable: got %v, want the server's message", err)
 	}
 }
 
-// demoVisitor is a person who has signed in to a demonstration.
+// demoVisitor is a person who is signed in to a demonstration.
 type demoVisitor struct {
 	*visitor
 
@@ -178,7 +178,7 @@ func signedIn(t *testing.T, d *demo) *demoVisitor {
 	return &demoVisitor{v, d}
 }
 
-// wantStories checks that there is a bug for each way in which a problem stands to its bug.
+// wantStories checks that there is a bug for each status that a problem with a bug can have.
 func wantStories(t *testing.T, s *demoVisitor) {
 	t.Helper()
 	words := map[crash.StateWord]bool{}
@@ -202,7 +202,7 @@ func wantStories(t *testing.T, s *demoVisitor) {
 		crash.StatePrivate,
 	} {
 		if !words[word] {
-			t.Errorf("no story ends %q", word)
+			t.Errorf("no story has the status %q", word)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func pageOf(t *testing.T, s *demoVisitor, path string) string {
 	return string(page)
 }
 
-// connect does what the greeting says.
+// connect follows the steps of the greeting.
 func connect(t *testing.T, s *demoVisitor) {
 	t.Helper()
 	press(t, s, s.url+"/admin/tracker/request-token",
@@ -224,7 +224,7 @@ func connect(t *testing.T, s *demoVisitor) {
 	steps := pageOf(t, s, "/admin/tracker")
 	link := regexp.MustCompile(`id="authorize" href="([^"]*)"`).FindStringSubmatch(steps)
 	if link == nil {
-		t.Fatalf("no link to the tracker's page in\n%s", steps)
+		t.Fatalf("got no link to the tracker's page in\n%s", steps)
 	}
 	authorise, err := url.Parse(html.UnescapeString(link[1]))
 	if err != nil {
@@ -238,7 +238,7 @@ func connect(t *testing.T, s *demoVisitor) {
 	}
 }
 
-// press sends a form; the answer leads on, or is a page.
+// press submits a form. The answer must be a redirect or a page.
 func press(t *testing.T, s *demoVisitor, address string, form url.Values) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
@@ -266,7 +266,7 @@ func send(t *testing.T, s *demoVisitor, req *http.Request) (status int, body str
 	return resp.StatusCode, string(answer)
 }
 
-// createFirst presses Create for the problem of the sample report and returns the status.
+// createFirst clicks Create for the problem of the sample report and returns the status.
 func createFirst(t *testing.T, s *demoVisitor) int {
 	t.Helper()
 	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
@@ -291,8 +291,8 @@ func createFirst(t *testing.T, s *demoVisitor) int {
 	return status
 }
 
-// The configuration of the demonstration names its practice tracker for commands in a terminal, on
-// whatever port it is now.
+// TestDemoConfigFollowsTheTracker checks that the configuration file has the present port of the
+// practice tracker, for commands in a terminal.
 func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	t.Parallel()
 	d := &demo{folder: t.TempDir()}

@@ -57,8 +57,8 @@ func (p *practice) close() {
 	<-p.done
 }
 
-// configure writes the configuration file of the demonstration, once. With a token, mishap is
-// connected to the practice tracker from the start; without, a person connects it.
+// configure writes the configuration file of the demonstration if it is missing. With a token,
+// mishap is connected to the practice tracker from the start; otherwise a person connects it.
 func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	file := d.configFile()
 	old, err := os.ReadFile(file)
@@ -68,7 +68,7 @@ func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	if err != nil {
 		return err
 	}
-	// The practice tracker may have another port now; commands in a terminal must find it, too.
+	// The practice tracker may have a new port, which commands in a terminal need, too.
 	if now := practiceAddress.ReplaceAll(old, []byte("${1}"+p.url+"${2}")); !bytes.Equal(now, old) {
 		return os.WriteFile(file, now, 0o600)
 	}
@@ -96,7 +96,7 @@ tracker_settle_seconds = 5
 }
 
 // childEnvironment returns the environment of the server: the addresses of the practice tracker,
-// and the present environment, which overrides them.
+// overridden by the present environment.
 func (d *demo) childEnvironment(p *practice) []string {
 	environ := append([]string{}, d.environ...)
 	variables := map[string]string{"MISHAP_TRACKER_URL": p.url, "MISHAP_TRACKER_API_URL": p.url + "/devel"}

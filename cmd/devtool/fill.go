@@ -17,17 +17,18 @@ import (
 	"mishap/db/embedded"
 )
 
-// fillWorkers is the number of concurrent reports, so that each transaction stores many.
+// fillWorkers is the number of concurrent reports. It is large, so that each transaction stores
+// many.
 const fillWorkers = 256
 
-// filling names the database to fill and the reports.
+// filling describes a database to fill and its reports.
 type filling struct {
 	databaseURL string
-	dataDir     string // whose private PostgreSQL is filled; with databaseURL empty
+	dataDir     string // its private PostgreSQL is filled if databaseURL is empty
 	volume      crashtest.Volume
 }
 
-// run stores the volume in the database, like reports that machines post, and returns when
+// run stores the volume in the database, like reports that machines post. It returns when
 // everything is counted.
 func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
 	url := f.databaseURL
@@ -94,7 +95,7 @@ func (f filling) post(ctx context.Context, store *db.Store, errOut io.Writer) er
 	return err
 }
 
-// accept stores a report. It retries while too many are under way, as a machine does.
+// accept stores a report. It retries while too many are in progress, as a machine would.
 func accept(ctx context.Context, in *intake.Intake, r crash.Report) error {
 	for {
 		_, err := in.Accept(ctx, r)

@@ -19,8 +19,8 @@ func galleryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gallery",
 		Short: "Shows pages and parts in every state, with invented data",
-		Long: `Shows pages and parts in every state: empty, partial, refused, without permission, too much. It needs no
-database and no account; nothing in it has an effect. The test of accessibility looks at the same pages.`,
+		Long: `Shows pages and parts in every state: empty, partial, refused, without permission, overlong. It needs no
+database and no account, and its buttons have no effect. The accessibility test checks the same pages.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var lc net.ListenConfig
@@ -47,7 +47,7 @@ database and no account; nothing in it has an effect. The test of accessibility 
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8086", "`address` to listen on")
-	cmd.Flags().StringVar(&assetsDir, "assets", "", "`folder` of style sheets to read anew each time (assets/static); "+
-		"empty: those built in")
+	cmd.Flags().StringVar(&assetsDir, "assets", "", "`folder` of assets to read on each request (assets/static); "+
+		"empty: the built-in ones")
 	return cmd
 }

@@ -20,8 +20,8 @@ func seedCommand() *cobra.Command {
 		Use:   "seed",
 		Short: "Posts sample reports to a running server",
 		Long: `Posts the sample reports of the demonstration, as machines do, to a running server:
-those of a fleet of machines over the eight weeks until today, and one of each kind that pages must
-bear. On one day the same reports are posted each time; those that can be recognised count once.`,
+eight weeks of reports from a fleet of machines, and one extreme report of each kind. On the same day,
+each run posts the same reports. The server recognises most of them as duplicates and counts them once.`,
 		Example: "  devtool seed --to http://127.0.0.1:8081 --reports 20000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,11 +33,11 @@ bear. On one day the same reports are posted each time; those that can be recogn
 		},
 	}
 	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
-	cmd.Flags().IntVar(&reports, "reports", 1500, "how many reports the fleet has")
+	cmd.Flags().IntVar(&reports, "reports", 1500, "`number` of reports from the fleet")
 	return cmd
 }
 
-// loadCommand returns the command that measures a running server on any machine.
+// loadCommand returns the command that measures a running server, or fills a database.
 func loadCommand() *cobra.Command {
 	var ingest string
 	var connections int
@@ -45,14 +45,14 @@ func loadCommand() *cobra.Command {
 	var fill filling
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Posts reports as fast as a server takes them, or fills a database with millions of them",
-		Long: `Posts reports of about 20 kB over a number of connections, each waiting for its answer, to a
-server that runs already, and prints how many it accepted per second and how long they took. Its
-limits per machine and per address should be off (0). The reports stay: use a database for trials.
+		Short: "Posts reports as fast as a server accepts them, or fills a database with millions of reports",
+		Long: `Posts reports of about 20 kB to a running server, and prints how many it accepted per second and how
+long they took. Each connection waits for an answer before it sends the next report. Set the server's
+limits per machine and per address to 0. The reports stay in the database, so use a test database.
 
-With --fill it puts so many reports into a database itself, of 400 days and some thousand packages,
-through the same rules and statements as those that machines post; it may be cut off, and go on with
---from. No server may run on the data_dir meanwhile.`,
+With --fill it stores reports directly in a database, with the same rules and statements as for reports
+from machines. They cover 400 days and about a thousand packages. After an interruption, continue with
+--from. No server may use the data_dir at the same time.`,
 		Example: `  devtool load --to http://127.0.0.1:8081 --connections 32 --for 10s
   devtool load --fill 1000000 --data-dir /var/tmp/million`,
 		Args: cobra.NoArgs,
@@ -76,14 +76,14 @@ through the same rules and statements as those that machines post; it may be cut
 		},
 	}
 	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
-	cmd.Flags().IntVar(&connections, "connections", 32, "how many reports are under way at once")
-	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "how long")
-	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with so many reports instead")
-	cmd.Flags().IntVar(&fill.volume.From, "from", 0, "the number of the report to go on with")
-	cmd.Flags().IntVar(&fill.volume.Problems, "problems", 0, "how many problems they have, about (default: one for "+
-		"each hundred)")
-	cmd.Flags().IntVar(&fill.volume.Padding, "padding", 1000, "how many bytes each has besides what it is grouped by")
-	cmd.Flags().StringVar(&fill.databaseURL, "database", "", "the `url` of the database to fill")
+	cmd.Flags().IntVar(&connections, "connections", 32, "`number` of concurrent connections")
+	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "`duration` of the measurement")
+	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with this `number` of reports instead")
+	cmd.Flags().IntVar(&fill.volume.From, "from", 0, "`number` of the report to continue with")
+	cmd.Flags().IntVar(&fill.volume.Problems, "problems", 0,
+		"approximate `number` of problems (default: one per 100 reports)")
+	cmd.Flags().IntVar(&fill.volume.Padding, "padding", 1000, "`bytes` in each report in addition to what grouping uses")
+	cmd.Flags().StringVar(&fill.databaseURL, "database", "", "`url` of the database to fill")
 	cmd.Flags().StringVar(&fill.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL to fill")
 	cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
 	cmd.MarkFlagsMutuallyExclusive("fill", "to")

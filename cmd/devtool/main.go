@@ -1,5 +1,5 @@
-// Command devtool helps people who develop mishap or try it: a complete demonstration, sample
-// reports, a practice bug tracker and measurements. Running mishap does not need it.
+// Command devtool helps people who develop or try mishap. It provides a complete demonstration,
+// sample reports, a practice bug tracker and measurements. mishap does not need it to run.
 package main
 
 import (

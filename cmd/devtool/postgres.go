@@ -12,8 +12,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// postgresCommand returns the command that runs another one with a throw-away PostgreSQL, which the
-// tests of all packages share.
+// postgresCommand returns the command that runs another command with a throw-away PostgreSQL, which
+// the tests of all packages share.
 func postgresCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "postgres -- COMMAND [ARGUMENT…]",

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	fleetSeed = 1  // any number: the same one gives the same reports
+	fleetSeed = 1  // any number; the same seed gives the same reports
 	senders   = 16 // machines that post concurrently
 )
 
-// sampleReports returns the reports of the demonstration: eight weeks of a fleet, those of the
-// stories, and extreme ones of each kind.
+// sampleReports returns the reports of the demonstration: eight weeks of a fleet, the stories, and
+// extreme reports of each kind.
 func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 	return func(yield func(crash.Report) bool) {
 		for r := range crashtest.Fleet(fleetSeed, n, now) {
@@ -103,13 +103,13 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("a sample report was answered %s: %s", resp.Status, words)
+		return fmt.Errorf("post a sample report: got %s: %s", resp.Status, words)
 	}
 	return nil
 }
 
-// seed posts the sample reports, on the first run. After an interruption it posts all again; the
-// server recognises those that it has.
+// seed posts the sample reports on the first run. After an interruption it posts all again, and the
+// server recognises duplicates.
 func (d *demo) seed(ctx context.Context, ingest string) error {
 	m := d.memory
 	if m.Seeded {

@@ -13,19 +13,19 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// story is a problem of the demonstration with its bugs. There is one story for each status of a
-// problem with a bug.
+// story is a problem of the demonstration with its bugs. There is one story for each status that a
+// problem with a bug can have.
 type story struct {
 	word     crash.StateWord // state that pages show
-	name     string          // of the program and its package
+	name     string          // name of the program and its package
 	function string          // the function that crashes
-	seen     []occurrences   // of the problem
-	since    []occurrences   // of another problem of the package, which brings newer versions into use
+	seen     []occurrences   // reports of the problem
+	since    []occurrences   // reports of another problem, which bring newer versions into use
 	bugs     []trackertest.Bug
-	daily    int // reports of the problem on each day that it is seen; 0: 1
+	daily    int // reports of the problem on each of its days; 0: 1
 }
 
-// occurrences is a version and the days before today on which it was seen.
+// occurrences names a version and the days before today on which it was seen.
 type occurrences struct {
 	version  string
 	from, to int
@@ -62,8 +62,7 @@ func stories(now time.Time) []story {
 		{word: crash.StatePrivate, name: "capstan", function: "weigh",
 			bugs: []trackertest.Bug{{Status: "New", InformationType: "Private Security", Created: ago(12)}},
 			seen: []occurrences{{"1.12-3", 14, 1}}},
-		// Two bugs: one that was closed for want of information, and the one that was filed
-		// instead.
+		// There are two bugs: one was closed for lack of information, and the other replaces it.
 		{word: crash.StateOpen, name: "fairlead", function: "chafe",
 			bugs: []trackertest.Bug{{Status: "Expired", Created: ago(50), Closed: ago(22)},
 				{Status: "In Progress", Importance: "High", Created: ago(10)}},

@@ -90,15 +90,15 @@ type testEvent struct {
 	Elapsed                                   float64
 }
 
-// testReport turns the events of go test -json into progress and into what go test prints without
+// testReport converts the events of go test -json to progress and to the output of go test without
 // -json.
 type testReport struct {
 	out, progress io.Writer
 	began         time.Time
 	total         int                       // packages; 0: unknown
-	printed       map[string][]*testOutput  // by package: of tests that have not passed, in order of their start
-	results       map[string]string         // by package: its last lines
-	leftOut       map[string]map[string]int // by need: by package: tests
+	printed       map[string][]*testOutput  // by package: output of tests that have not passed, in order of their start
+	results       map[string]string         // last lines, by package
+	leftOut       map[string]map[string]int // number of tests, by need and package
 	finished      int
 }
 
@@ -115,7 +115,7 @@ func newTestReport(out, progress io.Writer, total int) *testReport {
 	}
 }
 
-// read handles events until their end. A line that is no event is printed as it is.
+// read handles events until the end. It prints lines that are not events unchanged.
 func (r *testReport) read(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
@@ -161,10 +161,11 @@ func (r *testReport) output(pkg, test string) *testOutput {
 	return o
 }
 
-// drop forgets the output of a test that passed or was skipped, and counts one that a short run
-// leaves out.
+// drop discards the output of a test that passed or was skipped. It counts tests that a short run
+// omits.
 func (r *testReport) drop(e testEvent) {
-	if _, need, ok := strings.Cut(r.output(e.Package, e.Test).text.String(), sizetest.LeftOut); ok && e.Action == "skip" {
+	output := r.output(e.Package, e.Test).text.String()
+	if _, need, ok := strings.Cut(output, sizetest.SkipPrefix); ok && e.Action == "skip" {
 		need, _, _ = strings.Cut(need, "\n")
 		if r.leftOut[need] == nil {
 			r.leftOut[need] = map[string]int{}
@@ -174,8 +175,8 @@ func (r *testReport) drop(e testEvent) {
 	r.printed[e.Package] = slices.DeleteFunc(r.printed[e.Package], func(o *testOutput) bool { return o.name == e.Test })
 }
 
-// finishPackage prints what failed in a package, with the tests that were under way when it ended,
-// and the progress.
+// finishPackage prints the failures in a package, the tests that were running when it ended, and
+// the progress.
 func (r *testReport) finishPackage(e testEvent) {
 	r.finished++
 	last := r.output(e.Package, "")
@@ -197,14 +198,14 @@ func (r *testReport) finishPackage(e testEvent) {
 		e.Elapsed, remain)
 }
 
-// resultLine returns the last line that go test prints of a package: "ok          mishap/db
-// 12.3s", for example.
+// resultLine returns the last line that go test prints for a package, such as "ok
+// mishap/db 12.3s".
 func resultLine(text string) string {
 	text = strings.TrimRight(text, "\n")
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// finish prints how many tests were left out, and the result of each package, failures last.
+// finish prints the number of omitted tests, and the result of each package, failures last.
 func (r *testReport) finish() {
 	for need, packages := range r.leftOut {
 		n := 0

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestRunTests runs go test on a small module in which tests pass, fail, print, are left out, panic
-// and do not compile.
+// TestRunTests runs go test on a small module with tests that pass, fail, print, are omitted, panic
+// or do not compile.
 func TestRunTests(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
@@ -49,12 +49,12 @@ func TestRunTests(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "quiet") {
-		t.Error("a test that passed is in the output")
+		t.Error("got the output of a test that passed, want none")
 	}
 	last := regexp.MustCompile(
 		`ok  \tmishap/a\t[0-9.]+s\nFAIL\tmishap/b\t[0-9.]+s\nFAIL\tmishap/c\t[0-9.]+s\nFAIL\tmishap/d \[build failed\]\n$`)
 	if !last.MatchString(out.String()) {
-		t.Errorf("the lines of go test do not come last:\n%s", &out)
+		t.Errorf("got other output after the lines of go test:\n%s", &out)
 	}
 	for _, want := range []string{"mishap/b", "3 remain\n", " 0 remain\n", "left out, as they need a moon: 1 test in " +
 		"1 package\n"} {

@@ -20,11 +20,11 @@ func trackerCommand() *cobra.Command {
 	var o trackertest.Options
 	cmd := &cobra.Command{
 		Use:   "tracker",
-		Short: "Serves a practice tracker to connect to and file bugs in",
-		Long: `Serves a practice tracker that speaks Launchpad's protocol, with pages to authorise on and to read bugs.
+		Short: "Serves a practice tracker, in which mishap can file bugs",
+		Long: `Serves a practice tracker that speaks Launchpad's protocol, with pages to authorise mishap and to read bugs.
 
 Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".
-With --control it can be told to fail:
+With --control it fails on request:
 
   curl -d '{"operation": "create", "fault": "drop-after", "times": 2}' http://ADDRESS/+practice/faults
   curl -X DELETE http://ADDRESS/+practice/faults`,
@@ -36,10 +36,11 @@ With --control it can be told to fail:
 			})
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "address to listen on")
-	cmd.Flags().StringVar(&o.StateFile, "state", "", "file in which bugs and tokens last; empty: they go with the process")
-	cmd.Flags().BoolVar(&o.Control, "control", false, "let anybody who reaches it make it fail, at /+practice/faults")
-	cmd.Flags().StringVar(&o.Person, "person", "", "name of the person who uses it (default practice-person)")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address` to listen on")
+	cmd.Flags().StringVar(&o.StateFile, "state", "", "`file` that stores bugs and tokens; empty: only in memory")
+	cmd.Flags().BoolVar(&o.Control, "control", false,
+		"allow anyone who can reach it to cause faults, at /+practice/faults")
+	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of its only person (default practice-person)")
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func newVisitor(address string) *visitor {
 	return &visitor{address, &http.Client{Jar: jar, CheckRedirect: stay}}
 }
 
-// fetch requests a path, or posts a form when there is one, and returns the body of the answer.
+// fetch requests a path, or posts a form if there is one, and returns the body of the answer.
 func (v *visitor) fetch(ctx context.Context, path string, header http.Header, form url.Values) ([]byte, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if form != nil {
@@ -59,7 +59,7 @@ func (v *visitor) signIn(ctx context.Context, password string) error {
 	}
 	field := csrfField.FindSubmatch(page)
 	if field == nil {
-		return errors.New("the sign-in form holds no token")
+		return errors.New("the sign-in form contains no token")
 	}
 	form := url.Values{"csrf_token": {string(field[1])}, "username": {demoAccount}, "password": {password}}
 	_, err = v.fetch(ctx, "/login", nil, form)

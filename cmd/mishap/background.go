@@ -18,8 +18,8 @@ import (
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
-// jobs that a click queues (db.FilingJob, db.SplitJob, db.RegroupJob). db.Store stores and counts
-// reports itself: the answer to a machine waits for that, and a queue would add up to a second.
+// jobs that a click queues (db.FilingJob, db.SplitJob, db.RegroupJob). db.Store itself stores and
+// counts reports: the answer to a machine waits for that, and a queue would add up to a second.
 
 // task is work that runs when an instance starts, and then at an interval.
 type task struct {
@@ -60,15 +60,15 @@ func (i *instance) sharedTasks() []task {
 func (i *instance) ownTasks() []task {
 	var tasks []task
 	if i.filer != nil {
-		// It is no job, since it must find filings of a dead instance while River has no leader,
-		// for up to 15 s.
+		// This is not a job: it must find filings of a dead instance while River has no leader, for up to
+		// 15 s.
 		tasks = append(tasks, task{
 			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
 			2 * time.Second, i.filer.StartDue,
 		})
 	}
 	if i.ingest != nil {
-		// It is no job, since the files are in the data_dir of this instance.
+		// This is not a job: the files are in the data_dir of this instance.
 		tasks = append(tasks, task{
 			"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, i.removeCores,
 		})
@@ -118,7 +118,7 @@ func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background 
 }
 
 // observed returns a function that runs a task once. It logs, counts and returns failures and
-// panics, but ignores errors after the end of ctx.
+// panics. It ignores errors after the end of ctx.
 func (b *background) observed(t task) func(context.Context) error {
 	b.interval.WithLabelValues(t.name, t.purpose).Set(t.every.Seconds())
 	lastRun, failures := b.lastRun.WithLabelValues(t.name), b.failures.WithLabelValues(t.name)

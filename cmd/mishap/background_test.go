@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A loop goes on after an error and after a panic; both are logged and counted.
+// TestBackgroundLoop checks that a loop continues after an error and after a panic, and that both
+// are logged and counted.
 func TestBackgroundLoop(t *testing.T) {
 	t.Parallel()
 	said := &quietBuffer{}
@@ -42,7 +43,7 @@ func TestBackgroundLoop(t *testing.T) {
 		}
 	}
 	if strings.Contains(said.String(), "in the middle") {
-		t.Error("log: got the error of a run that the stop ended")
+		t.Error("log: got the error of a run that was cancelled by stopping")
 	}
 	answer := httptest.NewRecorder()
 	opsHandler(metrics, startingHealth).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,

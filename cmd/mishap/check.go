@@ -14,7 +14,7 @@ import (
 	"mishap/db/check"
 )
 
-// checkExamples bounds the printed differences of one kind.
+// checkExamples is the maximum number of printed differences of one kind.
 const checkExamples = 10
 
 func (p *program) checkCommand() *cobra.Command {
@@ -79,7 +79,7 @@ func (p *program) printCheck(r crash.CheckResult) error {
 		_, _ = fmt.Fprintln(w, "COUNT\tOF\tSTORED\tRECOUNTED") // Flush returns the error
 	}
 	for _, d := range r.Differences {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Count, d.Of, orDash(d.Kept), orDash(d.Recounted))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Count, d.Of, orDash(d.Stored), orDash(d.Recounted))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// runIn executes one command line in this process, with this standard input and these variables.
+// runIn executes one command line in this process, with the given standard input and environment.
 func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := &program{in: stdin, out: &out, err: &errs, environ: environ, listen: listenOn}
@@ -20,12 +20,12 @@ func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...strin
 	return status, out.String(), errs.String()
 }
 
-// noConfig is a --config argument with an empty file, so that no file of the folder is read by
+// noConfig returns a --config argument with an empty file, so that no local_config.toml is read by
 // accident.
 func noConfig(t *testing.T) string { return "--config=" + configFile(t, "") }
 
-// dataDir is a data_dir that another user may enter, as the private PostgreSQL needs when the tests
-// run as root.
+// dataDir returns a data_dir that other users may enter, as the private PostgreSQL requires if the
+// tests run as root.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mishap-test-")
@@ -69,13 +69,13 @@ func TestUsage(t *testing.T) {
 				t.Errorf("status: got %d, want %d", status, exitUsage)
 			}
 			if !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, `--help" shows the usage.`) {
-				t.Errorf("standard error: got %q, want %q and where help is", stderr, tt.want)
+				t.Errorf("standard error: got %q, want %q and a reference to the help", stderr, tt.want)
 			}
 		})
 	}
 }
 
-// Every command explains itself, with an example, and knows --config.
+// TestHelp checks that every command has a help text with an example, and accepts --config.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	root := (&program{}).rootCommand()
@@ -88,7 +88,7 @@ func TestHelp(t *testing.T) {
 			args := append(strings.Fields(c.CommandPath())[1:], "--help")
 			status, stdout, stderr := runIn(t.Context(), nil, nil, args...)
 			if status != exitOK || stderr != "" {
-				t.Errorf("%s --help: got status %d and %q, want 0 and nothing", c.CommandPath(), status, stderr)
+				t.Errorf("%s --help: got status %d and %q, want 0 and no errors", c.CommandPath(), status, stderr)
 			}
 			wants := []string{"--config file", c.Long}
 			if !c.HasSubCommands() {
@@ -166,7 +166,8 @@ func TestUserCommands(t *testing.T) {
 	}
 }
 
-// Without database_url a command starts the private PostgreSQL for the time being.
+// TestPrivateDatabase checks that a command without database_url starts the private PostgreSQL
+// temporarily.
 func TestPrivateDatabase(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATA_DIR=" + dataDir(t)}
@@ -178,11 +179,11 @@ func TestPrivateDatabase(t *testing.T) {
 	}
 	status, stdout, stderr := runIn(t.Context(), nil, environ, "user", "list", config)
 	if status != exitOK || !strings.Contains(stdout, "ada") {
-		t.Errorf("user list: got status %d, %q and %q, want the account made before", status, stdout, stderr)
+		t.Errorf("user list: got status %d, %q and %q, want the account of the previous command", status, stdout, stderr)
 	}
 }
 
-// configFile writes a configuration file into a folder of its own.
+// configFile writes a configuration file into its own folder.
 func configFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "local_config.toml")

@@ -24,7 +24,7 @@ type database struct {
 }
 
 // openDatabase returns the database of database_url, or else the private one of data_dir, which it
-// starts unless it runs already. If serving is set, it refuses a data_dir that another server uses.
+// starts if necessary. If serving is set, it refuses a data_dir that another server uses.
 func openDatabase(ctx context.Context, c config.Config, serving bool, log *slog.Logger) (*database, error) {
 	if c.DatabaseURL != "" {
 		return &database{url: string(c.DatabaseURL)}, nil
@@ -45,8 +45,8 @@ func (d *database) notice() string {
 	return d.server.Notice()
 }
 
-// watch returns a watch of the disks of data_dir and of the private PostgreSQL. Another PostgreSQL
-// reports a full disk itself.
+// watch returns a watch of the disks of data_dir and of the private PostgreSQL. An external
+// PostgreSQL reports a full disk itself.
 func (d *database) watch(dataDir string) *disk.Watch {
 	w := disk.NewWatch()
 	w.Add("data_dir", dataDir, false)

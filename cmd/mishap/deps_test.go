@@ -12,19 +12,20 @@ import (
 	"testing"
 )
 
-// rule says what one package may import besides the standard library, and what of the standard
-// library it may not.
+// rule says what a package may import in addition to the standard library, and which packages of
+// the standard library it may not use.
 type rule struct {
-	ours   string // our packages; a trailing /* stands for all below
-	others string // other people's packages, with all below
-	never  string // packages of the standard library, with all below ("=net": without), not even through others
-	itself string // the same, but others may bring them along
+	ours   string // our packages; a trailing /* includes all packages below
+	others string // third-party packages, with all packages below
+	never  string // packages of the standard library, with all below ("=net": without), not even indirectly
+	itself string // the same, but indirect imports are allowed
 }
 
 // areaLibraries are the libraries that the areas of the web side may import.
 const areaLibraries = "github.com/a-h/templ github.com/go-chi/chi/v5 github.com/justinas/nosurf"
 
-// rules is who may import whom. A package without a row is an error: think about where it belongs.
+// rules lists what each package may import. A package without a row is an error, so that a new one
+// gets a place on purpose.
 var rules = map[string]rule{
 	"migrations": {},
 	"assets":     {},
@@ -108,7 +109,7 @@ var rules = map[string]rule{
 		never: "testing net/http/httptest",
 	},
 
-	// What serves tests, demonstrations and development.
+	// These packages are for tests, demonstrations and development.
 	"crash/crashtest":  {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
 	"crash/sizetest":   {},
 	"db/disk/disktest": {},
@@ -129,7 +130,7 @@ var rules = map[string]rule{
 	},
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath string
 	Imports    []string
@@ -138,7 +139,7 @@ type listed struct {
 
 const module = "mishap/"
 
-func TestWhoImportsWhom(t *testing.T) {
+func TestImports(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, p := range goList(t, "mishap/...") {
@@ -156,10 +157,10 @@ func TestWhoImportsWhom(t *testing.T) {
 		}
 		for _, dep := range p.Deps {
 			if strings.HasSuffix(dep, "test") && strings.HasPrefix(dep, module) && !forTests(name) {
-				t.Errorf("%s depends on %s, which is for tests", name, dep)
+				t.Errorf("%s depends on %s, which is only for tests", name, dep)
 			}
 			if isBelow(dep, r.never) {
-				t.Errorf("%s depends on %s, which it must not", name, dep)
+				t.Errorf("%s depends on %s, which the table of this test forbids", name, dep)
 			}
 		}
 	}
@@ -185,12 +186,12 @@ func (r rule) permits(imported string) bool {
 	return standard || isBelow(imported, r.others)
 }
 
-// isBelow reports whether a package is, or lies below, one of those in a list.
+// isBelow reports whether a package is one of those in a list, or below one.
 func isBelow(name, list string) bool {
 	return slices.ContainsFunc(strings.Fields(list), func(above string) bool { return within(name, above) })
 }
 
-// within reports whether a package is the given one or lies below it.
+// within reports whether a package is the given one or below it.
 func within(name, above string) bool {
 	if exact, ok := strings.CutPrefix(above, "="); ok {
 		return name == exact
@@ -198,7 +199,7 @@ func within(name, above string) bool {
 	return name == above || strings.HasPrefix(name, above+"/")
 }
 
-// forTests are the packages that may use what is for tests.
+// forTests reports whether a package may use packages for tests.
 func forTests(name string) bool { return strings.HasSuffix(name, "test") || name == "cmd/devtool" }
 
 func TestFolders(t *testing.T) {
@@ -208,11 +209,11 @@ func TestFolders(t *testing.T) {
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
 		if !slices.Contains(top, folders[0]) {
-			t.Errorf("%s: %s is no folder of the top level; the README tells what lives where", p.ImportPath, folders[0])
+			t.Errorf("%s: %s is not a folder of the top level; the README describes them", p.ImportPath, folders[0])
 		}
 		for _, f := range folders {
 			if slices.Contains(vague, f) {
-				t.Errorf("%s: %q says nothing about what is in it", p.ImportPath, path.Base(f))
+				t.Errorf("%s: the name %q does not describe the contents", p.ImportPath, path.Base(f))
 			}
 		}
 	}

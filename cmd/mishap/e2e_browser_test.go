@@ -14,7 +14,7 @@ import (
 	"mishap/handlers/browsertest"
 )
 
-// browser is a headless Chromium with a profile of its own, looking at an installation.
+// browser is a headless Chromium with its own profile that visits an installation.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -22,8 +22,8 @@ type browser struct {
 
 	watching sync.WaitGroup
 	mu       sync.Mutex
-	console  []string // what pages wrote to the console, and what the browser complained of
-	requests []string // addresses that were asked for
+	console  []string // console messages of pages and of the browser
+	requests []string // requested addresses
 }
 
 func (in *installation) browser() *browser {
@@ -36,7 +36,7 @@ func (in *installation) browser() *browser {
 	return b
 }
 
-// watch notes what the browser complains of and asks for.
+// watch records console messages and requests.
 func (b *browser) watch() {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
@@ -67,18 +67,18 @@ func (b *browser) watch() {
 	})
 }
 
-// do takes steps.
+// do runs steps.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	browsertest.Do(b.ctx, b.t, steps...)
 }
 
-// ask takes one step and returns what it finds.
+// ask runs one step and returns its result.
 func ask[T any](b *browser, step chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := browsertest.Run(b.ctx, step)
 	if err != nil {
-		b.t.Fatalf("asking the browser: %v", err)
+		b.t.Fatalf("browser step: %v", err)
 	}
 	return v
 }
@@ -93,7 +93,7 @@ func (b *browser) location() string {
 	return strings.TrimPrefix(ask(b, chromedp.Location()), b.in.url)
 }
 
-// text is the visible text of the first element that fits, without waiting for one.
+// text returns the visible text of the first matching element, without waiting for one.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return ask(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
@@ -107,7 +107,7 @@ func (b *browser) until(condition string) {
 	}
 }
 
-// signIn fills in the form, as a person does, and ends at path.
+// signIn signs in with the form and must end at path.
 func (b *browser) signIn(name, path string) {
 	b.t.Helper()
 	b.open("/login?next=" + path)
@@ -122,20 +122,20 @@ func (b *browser) signIn(name, path string) {
 	}
 }
 
-// complaints are what pages and browser wrote to the console.
+// complaints returns the console messages of pages and of the browser.
 func (b *browser) complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.console...)
 }
 
-// outside lists requests to other places than the installation.
+// outside returns requests to other hosts.
 func (b *browser) outside() []string {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.requests) == 0 {
-		b.t.Error("requests of the browser: got none, want them noted")
+		b.t.Error("requests of the browser: got none, want them recorded")
 	}
 	var list []string
 	for _, url := range b.requests {

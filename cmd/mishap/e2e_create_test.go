@@ -11,8 +11,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// A person signs in, browses to a problem and presses Create; the number appears in place, in the
-// same document.
+// TestBrowserCreateInPlace signs in, opens a problem and clicks Create. The bug number appears
+// without a reload.
 func TestBrowserCreateInPlace(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -26,7 +26,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	b.do(browsertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
-		t.Error("after Create: got another document, want the same")
+		t.Error("after Create: got a reloaded page, want the same one")
 	}
 	bugs := in.tracker.Bugs()
 	if len(bugs) != 1 {
@@ -46,7 +46,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	b.do(browsertest.WaitVisible(".problems .bug-link"))
 }
 
-// Three clicks while the tracker is slow are one request to it.
+// TestBrowserTripleClick checks that three clicks on Create send one request to a slow tracker.
 func TestBrowserTripleClick(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -71,8 +71,8 @@ func TestBrowserTripleClick(t *testing.T) {
 	}
 }
 
-// The tracker answers after the page has stopped waiting: Creating stands there until the number
-// comes by itself.
+// TestBrowserCreatingBecomesNumber checks that the page shows Creating until the tracker answers,
+// and then the number without any click.
 func TestBrowserCreatingBecomesNumber(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -88,8 +88,8 @@ func TestBrowserCreatingBecomesNumber(t *testing.T) {
 	}
 }
 
-// The session has ended while the page was open: the person is asked to sign in, and nothing is
-// filed.
+// TestBrowserExpiredSession checks that the page asks the person to sign in if the session has
+// ended, and files nothing.
 func TestBrowserExpiredSession(t *testing.T) {
 	t.Parallel()
 	in := install(t)

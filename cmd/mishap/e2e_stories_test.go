@@ -18,7 +18,8 @@ import (
 	"mishap/handlers/browsertest"
 )
 
-// Without scripts the same form files the bug, and the browser lands on the problem with a message.
+// TestBrowserCreateWithoutScripts checks that the form files the bug without scripts. The browser
+// then shows the problem with a message.
 func TestBrowserCreateWithoutScripts(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -36,15 +37,15 @@ func TestBrowserCreateWithoutScripts(t *testing.T) {
 		t.Errorf("after Create: got %s, want %s", got, id.Path())
 	}
 	if got := b.text("#flash"); !strings.Contains(got, "Bug 2100001 was created.") {
-		t.Errorf("message: got %q, want that the bug was created", got)
+		t.Errorf("message: got %q, want one that the bug was created", got)
 	}
 	if got := len(in.tracker.Bugs()); got != 1 {
 		t.Errorf("bugs in the tracker: got %d, want 1", got)
 	}
 }
 
-// An admin connects the tracker: a request, the practice tracker's page, the way back; the tokens
-// are in the file.
+// TestBrowserConnectTracker connects the tracker as an admin: request, decision on the practice
+// tracker's page, and return. The file then contains the tokens.
 func TestBrowserConnectTracker(t *testing.T) {
 	t.Parallel()
 	in := install(t, "# mine", "data_dir = \"/nowhere\" # the environment wins", "tracker_oauth_token = \"\"")
@@ -55,12 +56,12 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b.do(
 		browsertest.Click(`form[action$="/request-token"] button`),
 		browsertest.WaitVisible("#authorize"),
-		browsertest.Click(`form[action$="/access-token"] button`), // too early
+		browsertest.Click(`form[action$="/access-token"] button`), // before the decision
 		browsertest.WaitVisible("#tracker-problem"),
 	)
 	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the "+
 		"tracker's page yet") {
-		t.Errorf("pressed too early: got %q, want that nobody has authorised yet", got)
+		t.Errorf("before the decision: got %q, want a message that nobody has authorised it yet", got)
 	}
 	page := ask(b, browsertest.Attribute("#authorize", "href"))
 	if !strings.HasPrefix(page, in.tracker.URL+"/+authorize-token?oauth_token=") {
@@ -94,14 +95,14 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b.until(`document.querySelector(".bug-link") !== null`)
 }
 
-// Back and Forward as the page itself asks for them: what it has just put into its history is there
-// then.
+// These call Back and Forward in the page, where new history entries are available at once.
 var (
 	goBack    = chromedp.Evaluate[chromedp.Void]("void history.back()")
 	goForward = chromedp.Evaluate[chromedp.Void]("void history.forward()")
 )
 
-// Filters and pages are addresses: Back and Forward lead through them.
+// TestBrowserBackAndForward checks that filters and pages have their own addresses, through which
+// Back and Forward lead.
 func TestBrowserBackAndForward(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -144,8 +145,8 @@ func TestBrowserBackAndForward(t *testing.T) {
 	}
 }
 
-// No page, with whatever reports hold, breaks the content policy, writes to the console or asks
-// another machine.
+// TestBrowserPolicySweep checks that no page violates the content policy, writes to the console or
+// contacts another host, whatever reports contain.
 func TestBrowserPolicySweep(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -183,9 +184,9 @@ func TestBrowserPolicySweep(t *testing.T) {
 		t.Errorf("console: got %q, want nothing", got)
 	}
 	if got := b.outside(); len(got) > 0 {
-		t.Errorf("requests to other places: got %q, want none", got)
+		t.Errorf("requests to other hosts: got %q, want none", got)
 	}
-	b.open("/no/such/page") // the browser itself notes the status
+	b.open("/no/such/page") // the browser itself logs the status
 	if got := b.text("main"); got == "" {
 		t.Error("/no/such/page: got an empty page")
 	}

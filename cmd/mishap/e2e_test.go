@@ -24,22 +24,22 @@ import (
 
 const testPassword = "correct horse battery staple"
 
-// installation is a running mishap: the real serve command in this process, on a database of its
-// own, beside a practice tracker.
+// installation is a running mishap: the real serve command in this process, with its own database
+// and a practice tracker.
 type installation struct {
 	t       *testing.T
-	url     string // of the pages
+	url     string // address of the pages
 	ingest  string
 	ops     string
 	config  string // file
 	environ []string
-	store   *db.Store // a connection of our own, to see what came of things
+	store   *db.Store // a separate connection to check results
 	tracker *trackertest.Tracker
 	said    *quietBuffer // all output
 }
 
-// install starts one. Lines are put into its configuration file; without any it is connected to the
-// tracker.
+// install starts an installation. lines are added to its configuration file; without any it is
+// connected to the tracker.
 func install(t *testing.T, lines ...string) *installation {
 	t.Helper()
 	tr := trackertest.New(t)
@@ -74,7 +74,7 @@ func install(t *testing.T, lines ...string) *installation {
 	t.Cleanup(func() {
 		stop()
 		if status := <-ended; status != exitOK {
-			t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, in.said)
+			t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, in.said)
 		}
 		checkHidden(t, in.said.String(), append(secretOf(t, in.config), in.environ...))
 	})
@@ -82,7 +82,7 @@ func install(t *testing.T, lines ...string) *installation {
 	return in
 }
 
-// quietBuffer collects output of several goroutines.
+// quietBuffer collects the output of several goroutines.
 type quietBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -100,7 +100,7 @@ func (b *quietBuffer) String() string {
 	return b.text.String()
 }
 
-// get asks for an address and returns the answer's body.
+// get requests an address and returns the body of the answer.
 func (in *installation) get(url string, want int) string {
 	in.t.Helper()
 	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodGet, url, nil)
@@ -114,7 +114,7 @@ func (in *installation) do(req *http.Request, want int) string {
 	in.t.Helper()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		in.t.Fatalf("%s %s: %v; the server said\n%s", req.Method, req.URL, err, in.said)
+		in.t.Fatalf("%s %s: %v; the server printed\n%s", req.Method, req.URL, err, in.said)
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end below
 	body, err := io.ReadAll(resp.Body)
@@ -124,7 +124,7 @@ func (in *installation) do(req *http.Request, want int) string {
 	return string(body)
 }
 
-// report posts a report as a machine does, and returns its bucket.
+// report posts a report as a machine would, and returns its bucket.
 func (in *installation) report(system string, r crashtest.Report) crash.BucketID {
 	in.t.Helper()
 	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system,
@@ -138,7 +138,7 @@ func (in *installation) report(system string, r crashtest.Report) crash.BucketID
 	return crash.BucketIDOf(grouping.SignatureOf(r.Fields()).Signature)
 }
 
-// account makes an account with testPassword.
+// account creates an account with testPassword.
 func (in *installation) account(name string, role crash.Role) {
 	in.t.Helper()
 	status, _, stderr := runIn(in.t.Context(), strings.NewReader(testPassword), in.environ,
@@ -148,7 +148,7 @@ func (in *installation) account(name string, role crash.Role) {
 	}
 }
 
-// bucket reads a bucket back.
+// bucket reads a bucket.
 func (in *installation) bucket(id crash.BucketID) crash.Bucket {
 	in.t.Helper()
 	b, err := in.store.Bucket(in.t.Context(), id)
@@ -158,7 +158,7 @@ func (in *installation) bucket(id crash.BucketID) crash.Bucket {
 	return b
 }
 
-// endSessions signs everybody out, as expiry does.
+// endSessions ends all sessions, as expiry would.
 func (in *installation) endSessions() {
 	in.t.Helper()
 	conn, err := pgx.Connect(in.t.Context(), variableOf(in.environ, "MISHAP_DATABASE_URL"))
@@ -173,8 +173,7 @@ func (in *installation) endSessions() {
 	}
 }
 
-// secretOf returns the access token's secret in a configuration file, in the form of an
-// environment.
+// secretOf returns the access token's secret in a configuration file, as an environment.
 func secretOf(t *testing.T, file string) []string {
 	t.Helper()
 	c, err := config.Load(file, true, nil)

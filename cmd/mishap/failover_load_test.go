@@ -17,19 +17,19 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// fleet posts reports to several instances in turn. Each sender repeats a report until it is
-// acknowledged, as whoopsie does, and notes the id of the answer.
+// fleet posts reports to several instances in turn. Like whoopsie, each sender repeats a report
+// until it is acknowledged, and records the id in the answer.
 type fleet struct {
 	t       *testing.T
 	ingest  []string // addresses
 	stopped atomic.Bool
-	posting sync.RWMutex // held for reading while a report is on its way; see pause
+	posting sync.RWMutex // held for reading while a report is being sent; see pause
 	sending sync.WaitGroup
 	client  http.Client
 
 	mu      sync.Mutex
 	acks    []ack
-	refused int // answers that say no for good
+	refused int // permanent refusals
 }
 
 type ack struct {
@@ -43,7 +43,7 @@ func (f *fleet) start(senders int) {
 		f.sending.Go(func() {
 			for i := 0; !f.stopped.Load(); i++ {
 				report := crashtest.Native(crashtest.Process(1+machine*1_000_000+i), crashtest.At(time.Now().UTC()),
-					crashtest.Set("DuplicateSignature", fmt.Sprint("fault ", machine, " ", i/40))) // new problems keep coming
+					crashtest.Set("DuplicateSignature", fmt.Sprint("fault ", machine, " ", i/40))) // regularly adds new problems
 				again := time.NewTicker(20 * time.Millisecond)
 				f.posting.RLock()
 				for try := i; !f.done(try, machine, report) && f.t.Context().Err() == nil; try++ {
@@ -56,7 +56,7 @@ func (f *fleet) start(senders int) {
 	}
 }
 
-// done posts a report once and says whether it is acknowledged.
+// done posts a report once and reports whether it was acknowledged.
 func (f *fleet) done(try, machine int, report crashtest.Report) bool {
 	address := f.ingest[try%len(f.ingest)]
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, fmt.Sprint("http://", address, "/machine",
@@ -87,8 +87,7 @@ func (f *fleet) done(try, machine int, report crashtest.Report) bool {
 	return false
 }
 
-// pause waits until every report that is on its way is acknowledged, and has no further one sent
-// until resume.
+// pause waits until every report in transit is acknowledged, and stops sending until resume.
 func (f *fleet) pause()  { f.posting.Lock() }
 func (f *fleet) resume() { f.posting.Unlock() }
 
@@ -98,14 +97,14 @@ func (f *fleet) acknowledged() []ack {
 	return f.acks[:len(f.acks):len(f.acks)]
 }
 
-// more waits until as many reports are acknowledged from now on.
+// more waits until n more reports are acknowledged.
 func (f *fleet) more(n int) {
 	f.t.Helper()
 	want := len(f.acknowledged()) + n
 	eventually(f.t, fmt.Sprint(n, " more reports are acknowledged"), func() bool { return len(f.acknowledged()) >= want })
 }
 
-// gap is the longest time without an acknowledgement since a moment.
+// gap returns the longest time without an acknowledgement since a given time.
 func (f *fleet) gap(since time.Time) (longest time.Duration) {
 	last := since
 	for _, a := range f.acknowledged() {
@@ -117,8 +116,8 @@ func (f *fleet) gap(since time.Time) (longest time.Duration) {
 	return longest
 }
 
-// visitor asks one instance for pages, again and again. Whatever happens to the database, each
-// answer is a whole page, or says that there is none and when to try again.
+// visitor requests pages from one instance repeatedly. Whatever happens to the database, each
+// answer must be a complete page, or say that none is available and when to try again.
 type visitor struct {
 	t       *testing.T
 	url     string
@@ -184,7 +183,7 @@ func (v *visitor) visit(ctx context.Context, client *http.Client, path string) {
 	}
 }
 
-// gap is the longest time without a whole page since a moment.
+// gap returns the longest time without a complete page since a given time.
 func (v *visitor) gap(since time.Time) (longest time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -217,6 +216,6 @@ func (v *visitor) more() {
 		defer v.mu.Unlock()
 		return len(v.good)
 	}
-	want := count() + 2 // the first may have been asked for before
+	want := count() + 2 // the first request may have begun before
 	eventually(v.t, "pages are there again", func() bool { return count() >= want })
 }

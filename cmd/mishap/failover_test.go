@@ -20,7 +20,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// failover is two servers of PostgreSQL, two instances of mishap on them, machines and visitors.
+// failover has two PostgreSQL servers, two instances of mishap, machines and visitors.
 type failover struct {
 	t        *testing.T
 	pair     *dbtest.Pair
@@ -30,11 +30,12 @@ type failover struct {
 	mayLack  map[string]bool
 }
 
-// TestFailover kills, freezes, stops and promotes real PostgreSQL servers, and puts an older copy
-// of one in place, while reports come in and pages are read. In the end every acknowledged report
-// is stored once, apart from those that the older copy lacks; every count is what counting again
-// gives; and the lists of every instance are those of the database. make hard does all of it
-// several times; otherwise each test run does what takes least time.
+// TestFailover kills, freezes, stops and promotes real PostgreSQL servers, and restores an older
+// copy, while machines post reports and visitors read pages.
+//
+// At the end every acknowledged report is stored once, except those that the older copy lacks.
+// Every count equals a recount, and the lists of every instance match the database. "make hard"
+// repeats everything several times; other runs do only the fastest part.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	f := startFailover(t)
@@ -59,7 +60,7 @@ func TestFailover(t *testing.T) {
 	f.finish()
 }
 
-// failoverRounds is how often everything happens; make hard asks for more than one small round.
+// failoverRounds returns the number of repetitions. "make hard" sets more than one small round.
 func failoverRounds(t *testing.T) (rounds int, hard bool) {
 	t.Helper()
 	text := os.Getenv("MISHAP_TEST_KILLS")
@@ -105,7 +106,7 @@ func startFailover(t *testing.T) *failover {
 	return f
 }
 
-// event has something happen and waits until reports and pages go on as before.
+// event calls happen and waits until reports and pages work again.
 func (f *failover) event(name string, happen func()) {
 	f.t.Helper()
 	began := time.Now()
@@ -118,12 +119,12 @@ func (f *failover) event(name string, happen func()) {
 	for _, v := range f.visitors {
 		pages = max(pages, v.gap(began))
 	}
-	f.t.Logf("%s: no report was taken for %.1f s, no page was there for %.1f s", name, f.fleet.gap(began).Seconds(),
+	f.t.Logf("%s: no report accepted for %.1f s, no page for %.1f s", name, f.fleet.gap(began).Seconds(),
 		pages.Seconds())
 }
 
-// restoreOlderCopy puts a copy of the primary in place that was taken before the last reports. It
-// is the end of the standby.
+// restoreOlderCopy replaces the primary by a copy from before the last reports. The standby stops
+// for good.
 func (f *failover) restoreOlderCopy() {
 	f.t.Helper()
 	f.pair.DropStandby()
@@ -131,7 +132,7 @@ func (f *failover) restoreOlderCopy() {
 	restore := f.pair.Backup()
 	f.fleet.more(150)
 	for _, v := range f.visitors {
-		v.more() // the instances know what is about to be lost
+		v.more() // makes the instances cache what will be lost
 	}
 	restore()
 	for _, a := range f.fleet.acknowledged()[before:] {
@@ -163,7 +164,7 @@ func (f *failover) read(sql string) map[string]int64 {
 	return all
 }
 
-// list returns what an instance lists: how many reports there are of each problem.
+// list returns the number of reports of each problem, as an instance lists them.
 func (f *failover) list(url string) map[string]int64 {
 	f.t.Helper()
 	status, body, _ := statusAt(f.t, url+"/problems.json?period=month")
@@ -183,7 +184,7 @@ func (f *failover) list(url string) map[string]int64 {
 	return counts
 }
 
-// compareLists pauses the machines, and compares the lists of every instance with the stored
+// compareLists pauses the machines and compares the lists of every instance with the stored
 // reports.
 func (f *failover) compareLists() {
 	f.t.Helper()
@@ -194,7 +195,7 @@ func (f *failover) compareLists() {
 	want := f.read(`select encode(bucket_id, 'hex'), count(*) from reports where counted group by 1`)
 	for _, url := range f.urls {
 		if got := f.list(url); !maps.Equal(got, want) {
-			f.t.Errorf("%s lists %d reports of %d problems, the database has %d of %d", url, sum(got), len(got), sum(want),
+			f.t.Errorf("%s lists %d reports of %d problems, want %d of %d (database)", url, sum(got), len(got), sum(want),
 				len(want))
 		}
 	}
@@ -207,14 +208,14 @@ func sum(counts map[string]int64) (all int64) {
 	return all
 }
 
-// finish ends the load and compares everything.
+// finish ends the load and checks everything.
 func (f *failover) finish() {
 	f.t.Helper()
 	f.fleet.stopped.Store(true)
 	f.fleet.sending.Wait()
 	f.compareLists()
 	if f.fleet.refused > 0 {
-		f.t.Errorf("got %d answers that say no for good, want none", f.fleet.refused)
+		f.t.Errorf("got %d permanent refusals, want none", f.fleet.refused)
 	}
 	stored := f.read(`select id::text, 1::int8 from reports`)
 	lost, known := 0, map[string]bool{}
@@ -228,17 +229,17 @@ func (f *failover) finish() {
 		}
 	}
 	if lost > 0 {
-		f.t.Errorf("%d of %d acknowledged reports are not stored", lost, len(known))
+		f.t.Errorf("lost %d of %d acknowledged reports", lost, len(known))
 	}
 	for id := range stored {
 		if !known[id] {
-			f.t.Errorf("report %s is stored and was never acknowledged", id)
+			f.t.Errorf("report %s is stored but was never acknowledged", id)
 		}
 	}
 	for _, v := range f.visitors {
 		v.report()
 	}
-	f.t.Logf("%d reports acknowledged, %d stored, %d of which the older copy lacks some", len(known), len(stored),
+	f.t.Logf("%d reports acknowledged, %d stored; the older copy may lack %d", len(known), len(stored),
 		len(f.mayLack))
 	environ := []string{"MISHAP_DATABASE_URL=" + f.pair.URL(), "MISHAP_DATA_DIR=" + f.t.TempDir()}
 	status, stdout, stderr := runIn(context.WithoutCancel(f.t.Context()), nil, environ, "check", "--all", noConfig(f.t))

@@ -12,8 +12,7 @@ import (
 	"mishap/db/dbtest"
 )
 
-// sample is one line of testdata/crashes/manifest.json: what apport itself makes of a sample
-// report.
+// sample is one entry of testdata/crashes/manifest.json: apport's results for a sample report.
 type sample struct {
 	File               string
 	Signature          *string `json:"crash_signature"`
@@ -41,8 +40,8 @@ func samples(t *testing.T) []sample {
 	return list
 }
 
-// want is what inspect must say of a sample: its own signature first, then apport's, then the
-// provisional one.
+// want returns the expected output of inspect. The report's own signature takes precedence, then
+// apport's, then the provisional one.
 func (s sample) want() map[string]any {
 	file := "testdata/crashes/" + s.File
 	if s.LoadError != "" {
@@ -72,7 +71,7 @@ func (s sample) want() map[string]any {
 	}
 }
 
-// ownSignatures are those of samples to which apport gives none.
+// ownSignatures are the signatures of samples to which apport gives none.
 var ownSignatures = map[string]string{
 	"linux-image-6.8.0-41-generic.3f1b77aa.crash": "kernel:NULL pointer dereference:brig_tx_done [brigwifi]:brig_irq " +
 		"[brigwifi]:__handle_irq_event_percpu:handle_irq_event",
@@ -116,7 +115,7 @@ func TestInspectForPeople(t *testing.T) {
 	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", noConfig(t),
 		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/brigwifi-dkms.0.crash", "testdata/none.crash")
 	if status != exitFailed {
-		t.Errorf("status: got %d, want %d for a file that is not there", status, exitFailed)
+		t.Errorf("status: got %d, want %d for a missing file", status, exitFailed)
 	}
 	for _, want := range []string{
 		"testdata/crashes/_usr_bin_tidewatch.1000.crash\n  problem type       Crash\n",
@@ -178,7 +177,7 @@ func TestImportSamples(t *testing.T) {
 	}
 	if status, stdout, _ = runIn(t.Context(), nil, environ, args...); stdout != "0 stored, 13 known already, 2 "+
 		"refused.\n" || status != exitFailed {
-		t.Errorf("import again: got status %d and %q, want all known already", status, stdout)
+		t.Errorf("import again: got status %d and %q, want only known reports", status, stdout)
 	}
 	for _, c := range []struct{ system, want string }{
 		{"0a1b2c", "13 stored, 0 known already, 2 refused.\n"}, // another machine
@@ -191,7 +190,7 @@ func TestImportSamples(t *testing.T) {
 	for _, name := range []string{"", " ", "a b", "a/b", "\xff", "a\n", strings.Repeat("0", 257)} {
 		status, stdout, stderr := runIn(t.Context(), nil, environ, append(args, "--system", name)...)
 		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "--system: expected the hash") {
-			t.Errorf("system %q: got status %d, %q and %q; want %d and what is expected", name, status, stdout, stderr,
+			t.Errorf("system %q: got status %d, %q and %q; want %d and a message", name, status, stdout, stderr,
 				exitUsage)
 		}
 	}

@@ -92,8 +92,8 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 	return failed
 }
 
-// reconcileOne links a bug to its problem if apply is set. It returns what it did or would do, and
-// whether the problem is in the database.
+// reconcileOne links a bug to its problem if apply is set. It returns a description of the action,
+// and whether the problem is in the database.
 func reconcileOne(
 	ctx context.Context, store *db.Store, stray tracker.Stray, apply bool,
 ) (what string, known bool, err error) {

@@ -11,14 +11,14 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// After a database was restored from an old backup, the bugs that it has forgotten are found and
-// linked; again and again changes nothing.
+// TestReconcile checks that bugs missing from a restored database are found and linked. Repeating
+// it changes nothing.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	const me = "practice-person"
 	marked := func(id crash.BucketID) string { return "It crashed.\n\nhttp://localhost:8080" + id.Path() + "\n" }
-	for i := range 301 { // more than the tracker gives at once
+	for i := range 301 { // more than one page of the tracker
 		p.tracker.Add(trackertest.Bug{Title: fmt.Sprintf("by hand %d", i), Description: "nothing of ours", Reporter: me,
 			Package: "tidewatch"})
 	}
@@ -26,9 +26,9 @@ func TestReconcile(t *testing.T) {
 		Package: "tidewatch", Status: "Invalid", DuplicateOf: 2100001})
 	foreign := p.tracker.Add(trackertest.Bug{Title: "elsewhere", Description: marked(crash.BucketIDOf("not here")),
 		Reporter: me})
-	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "somebody-else"})
+	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "someone-else"})
 	// The intent is known, but not what became of it.
-	filing, _, err := filings.New(p.store).AskFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+	filing, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +51,10 @@ func TestReconcile(t *testing.T) {
 		}
 		return ""
 	}
-	for range 2 { // looking changes nothing
+	for range 2 { // listing changes nothing
 		out := reconcile()
 		if l := line(out, lost); !strings.Contains(l, "can be linked") || !strings.Contains(l, p.bucket.String()) {
-			t.Errorf("the lost bug: got %q, want that it can be linked", l)
+			t.Errorf("the lost bug: got %q, want an offer to link it", l)
 		}
 		if l := line(out, foreign); !strings.Contains(l, "not in the database") {
 			t.Errorf("a bug of another problem: got %q", l)
@@ -70,14 +70,14 @@ func TestReconcile(t *testing.T) {
 	b, err := p.store.Bucket(t.Context(), p.bucket)
 	if err != nil || b.Bug.Number != lost || b.Bug.How != crash.Filed || b.Filing.State != crash.FilingFiled ||
 		b.Filing.ID != filing.ID {
-		t.Errorf("got %+v, %+v, %v, want the filing done with bug %d", b.Bug, b.Filing, err, lost)
+		t.Errorf("got %+v, %+v, %v, want bug %d as outcome of the filing", b.Bug, b.Filing, err, lost)
 	}
 	if out := reconcile("--apply"); line(out, lost) != "" || strings.Contains(out, "linked") {
 		t.Errorf("again: got %s, want nothing to link", out)
 	}
 	entries, err := filings.New(p.store).Ledger(t.Context(), crash.LedgerFilter{Bucket: p.bucket, Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Lines[len(entries[0].Lines)-1].Action != "bug.reconciled" {
-		t.Errorf("ledger: got %+v, %v, want that it was reconciled", entries, err)
+		t.Errorf("ledger: got %+v, %v, want a line about the reconciliation", entries, err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestReconcileCannot(t *testing.T) {
 	p.tracker.Fail(trackertest.OpSearch, trackertest.Offline503)
 	status, _, stderr := runIn(t.Context(), nil, p.environ, "filings", "reconcile", noConfig(t))
 	if status != exitFailed || !strings.Contains(stderr, "no usable answer") && !strings.Contains(stderr, "called later") {
-		t.Errorf("got status %d and %q, want a sentence", status, stderr)
+		t.Errorf("got status %d and %q, want a message", status, stderr)
 	}
 	if status, _, _ := runIn(t.Context(), nil, p.environ, "filings", noConfig(t)); status != exitUsage {
 		t.Errorf("filings alone: got status %d, want %d", status, exitUsage)
@@ -118,13 +118,13 @@ func TestTrackerName(t *testing.T) {
 		t.Errorf("got %q, saved %q, want tess-lp", out, name())
 	}
 	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "cannot be a name") || name() != "tess-lp" {
-		t.Errorf("got %q, saved %q, want it refused", out, name())
+		t.Errorf("got %q, saved %q, want a refusal", out, name())
 	}
 	if out := run(exitFailed, "nobody", "tess-lp"); !strings.Contains(out, "nobody") {
 		t.Errorf("unknown account: got %q", out)
 	}
 	if run(exitOK, "tess"); name() != "" {
-		t.Errorf("forgotten: got %q, want nothing", name())
+		t.Errorf("after removing: got %q, want none", name())
 	}
 	run(exitUsage)
 }

@@ -132,7 +132,7 @@ func newInspection(file string, rec crash.Record) inspection {
 	}
 }
 
-// describe prints what would be stored of a file, or the reason for a refusal.
+// describe prints what mishap would store of a file, or the reason for a refusal.
 func (p *program) describe(file string, rec crash.Record, refusal error) error {
 	p.printf("%s", onOneLine(file))
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
@@ -163,7 +163,7 @@ func (p *program) describe(file string, rec crash.Record, refusal error) error {
 	return w.Flush()
 }
 
-// reason returns in one sentence why a file is not stored.
+// reason returns a sentence that says why a file is not stored.
 func reason(err error) string {
 	if known, ok := errors.AsType[*crash.Error](err); ok {
 		return known.Message

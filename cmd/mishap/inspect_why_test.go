@@ -44,6 +44,6 @@ func TestInspectWhyAsJSON(t *testing.T) {
 	}
 	_, stdout, _ = runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), modernOops)
 	if strings.Contains(stdout, `"why"`) {
-		t.Errorf("got %s, want no reasons that nobody asked for", stdout)
+		t.Errorf("got %s, want no reasons without --why", stdout)
 	}
 }

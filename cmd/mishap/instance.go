@@ -34,12 +34,13 @@ import (
 
 // Time-outs of the steps of a graceful stop.
 const (
-	requestsTimeout = 30 * time.Second // for requests under way
+	requestsTimeout = 30 * time.Second // for requests in progress
 	trackerTimeout  = 20 * time.Second // for calls to the tracker, whose outcome a later search settles
 	jobsTimeout     = 10 * time.Second
 )
 
-// instance is all that runs in one process: the servers behind the listeners, and background work.
+// instance holds everything that runs in one process: the servers behind the listeners, and
+// background work.
 type instance struct {
 	config    config.Config
 	listeners *listeners
@@ -49,11 +50,11 @@ type instance struct {
 	disk      *disk.Watch
 	now       func() time.Time
 
-	web, ingest, ops       *http.Server // nil: not this kind of instance
+	web, ingest, ops       *http.Server // nil: not served by this kind of instance
 	onWeb, onIngest, onOps *replaceable // handlers of these servers
 	listening              sync.Once
 	serving                sync.WaitGroup // for the servers that listen
-	failed                 chan error     // of a server
+	failed                 chan error     // the error of a server
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
@@ -78,8 +79,8 @@ func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
 	return i
 }
 
-// build makes the parts that this kind of instance needs, and replaces the handlers of its servers.
-// It does not start background work.
+// build creates the parts that this kind of instance needs, and replaces the handlers of its
+// servers. It does not start background work.
 func (i *instance) build() error {
 	if i.listeners.web != nil {
 		if err := i.buildWeb(); err != nil {
@@ -113,7 +114,7 @@ func (i *instance) build() error {
 	return nil
 }
 
-// health checks what must work for this instance to do its job.
+// health runs the health checks for this kind of instance.
 func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 	return append(i.store.Health(ctx), i.disk.Health()...)
 }
@@ -137,7 +138,7 @@ func (i *instance) buildWeb() error {
 	i.jobs = jobs
 	releases, err := knownReleases(ubuntuReleases, debianReleases)
 	if err != nil {
-		i.log.Warn("release data of this machine ignored; that of this program is used", "error", err)
+		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
 	server, err := handlers.New(web.Deps{
 		Releases:    releases,
@@ -188,7 +189,7 @@ func linkTemplates(text string) grouping.LinkTemplates {
 }
 
 // ingestURL returns the address for reports that pages show: this process's listener, or the
-// configured one of another process.
+// configured address of another process.
 func (i *instance) ingestURL() string {
 	if i.listeners.ingest != nil {
 		return httpAddress(i.listeners.ingest.Addr().String())
@@ -196,8 +197,8 @@ func (i *instance) ingestURL() string {
 	return httpAddress(i.config.IngestListen)
 }
 
-// run serves until ctx ends or a server fails. Then it stops the listeners, and after them the work
-// that is under way.
+// run serves until ctx ends or a server fails. Then it closes the listeners and finishes work in
+// progress.
 func (i *instance) run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -214,7 +215,7 @@ func (i *instance) run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-i.failed:
 	}
-	i.log.InfoContext(ctx, "stopping: finishing what was accepted; another signal stops at once")
+	i.log.InfoContext(ctx, "stopping: finishing work in progress; another signal stops at once")
 	i.drain(background)
 	stopBackground()
 	i.background.wait()
@@ -236,10 +237,10 @@ func (i *instance) listen() {
 	})
 }
 
-// stopServers ends the servers at once, if they run, and waits for their end. It may be called more
-// than once.
+// stopServers closes the servers at once, if they run, and waits until they have ended. It may be
+// called more than once.
 func (i *instance) stopServers() {
-	i.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // it has stopped in any case
+	i.each(func(s *http.Server, _ net.Listener) { _ = s.Close() }) // the server stops in any case
 	i.serving.Wait()
 }
 
@@ -248,7 +249,7 @@ func (i *instance) loadProblems(ctx context.Context) {
 	began := time.Now()
 	b, err := i.store.IndexWithStates(ctx)
 	if err != nil {
-		i.log.WarnContext(ctx, "cannot load the problems; the first list will try again", "error", err)
+		i.log.WarnContext(ctx, "cannot load the problems; the first list will retry", "error", err)
 		return
 	}
 	i.log.InfoContext(ctx, "loaded the problems", "problems", b.Len(), "seconds", time.Since(began).Seconds())
@@ -277,7 +278,7 @@ func (i *instance) drain(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, requestsTimeout)
 			defer cancel()
 			if err := s.Shutdown(ctx); err != nil {
-				i.log.WarnContext(ctx, "requests were cut off", "address", l.Addr().String(), "error", err)
+				i.log.WarnContext(ctx, "requests did not finish in time", "address", l.Addr().String(), "error", err)
 				_ = s.Close()
 			}
 		})
@@ -292,6 +293,6 @@ func (i *instance) drain(ctx context.Context) {
 	ctx2, cancel := context.WithTimeout(ctx, jobsTimeout)
 	defer cancel()
 	if err := i.jobs.Stop(ctx2); err != nil {
-		i.log.WarnContext(ctx, "jobs were cut off", "error", err)
+		i.log.WarnContext(ctx, "jobs did not finish in time", "error", err)
 	}
 }

@@ -25,8 +25,8 @@ func intakeConfig(c config.Config) intake.Config {
 	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases}
 }
 
-// knownReleases returns the built-in releases, updated from newer files of the machine. It ignores
-// missing and older files. It returns a table even with an error, which names unreadable files.
+// knownReleases returns the built-in releases, updated from newer files on the machine. It ignores
+// missing and older files. It always returns a table; the error names unreadable files.
 func knownReleases(ubuntu, debian string) (*crash.ReleaseTable, error) {
 	table := crash.BuiltInReleases()
 	err1 := readReleaseFile(ubuntu, func(r io.Reader) (err error) {
@@ -62,7 +62,7 @@ func readReleaseFile(file string, read func(io.Reader) error) error {
 }
 
 // readCrashFile reads the fields of an apport report file. It skips core dumps, and texts beyond
-// maxText bytes in all; 0 stands for the limit of package apport.
+// maxText bytes in total; 0 means the limit of package apport.
 func readCrashFile(file string, maxText int64) (crash.Fields, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestReleaseFiles checks that the machine's release data is used when it is newer, and never
+// TestReleaseFiles checks that newer release data of the machine is used, and that bad data never
 // prevents the start.
 func TestReleaseFiles(t *testing.T) {
 	t.Parallel()
@@ -31,8 +31,8 @@ func TestReleaseFiles(t *testing.T) {
 	none := filepath.Join(dir, "none.csv")
 	for _, c := range []struct {
 		name, ubuntu, debian string
-		zealous              bool   // the newer file counts
-		names                string // what the error names; empty: no error
+		zealous              bool   // whether the newer file is used
+		names                string // part of the error; empty: no error
 	}{
 		{"none", none, none, false, ""},
 		{"newer", newer, none, true, ""},
@@ -48,7 +48,7 @@ func TestReleaseFiles(t *testing.T) {
 			t.Errorf("%s: got the newer file %v, want %v", c.name, got, c.zealous)
 		}
 		if table.EndOfLife("Ubuntu 24.04", time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)) {
-			t.Errorf("%s: Ubuntu 24.04 is at the end of its life", c.name)
+			t.Errorf("%s: support of Ubuntu 24.04 has ended, want it supported", c.name)
 		}
 		if (err == nil) != (c.names == "") || err != nil && !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: got error %v, want one that names %q", c.name, err, c.names)

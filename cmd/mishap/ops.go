@@ -57,5 +57,5 @@ func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // an error means that the caller has gone
+	_, _ = w.Write([]byte(text)) // an error means that the caller disconnected
 }

@@ -22,7 +22,7 @@ func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error
 	if fromStdin {
 		line, err := readLine(bufio.NewReader(io.LimitReader(p.in, longestLine)))
 		if errors.Is(err, io.EOF) {
-			return "", errors.New("--password-stdin: the standard input holds no password")
+			return "", errors.New("--password-stdin: the standard input contains no password")
 		}
 		return line, err
 	}

@@ -17,7 +17,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// script is a signed-in program that uses the JSON API, as the old site's scripts do.
+// script is a signed-in program that uses the JSON API, like scripts of the old site.
 type script struct {
 	t    *testing.T
 	base *url.URL
@@ -57,7 +57,7 @@ func (s *script) token() string {
 	return ""
 }
 
-// send returns status 0 when there is no answer.
+// send sends a request. It returns status 0 if there is no answer.
 func (s *script) send(method, path, media, body string) (int, string) {
 	req, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), method, s.base.String()+path,
 		strings.NewReader(body))
@@ -89,10 +89,10 @@ func (s *script) create(signature string) (int, string) {
 	return s.send(http.MethodPost, "/api/1.0/create-bug-report/?format=json", "application/json", string(body))
 }
 
-// prepared is a database with one problem and a triager, and the environment of units that work on
+// prepared is a database with one problem and a triager, and the environment of instances that use
 // it.
 type prepared struct {
-	url       string // of the database
+	url       string // address of the database
 	tracker   *trackertest.Tracker
 	store     *db.Store
 	environ   []string
@@ -123,7 +123,7 @@ func prepare(t *testing.T, more ...string) *prepared {
 	return p
 }
 
-// linked waits until the bucket has its bug, and checks that it is the only one.
+// linked waits until the bucket has a bug, and checks that it is the only one.
 func (p *prepared) linked(t *testing.T) {
 	t.Helper()
 	var got crash.Bucket
@@ -140,8 +140,8 @@ func (p *prepared) linked(t *testing.T) {
 	}
 }
 
-// The server is killed while the tracker has done the work and not answered, or before it has done
-// any; the next server finds out, and there is one bug.
+// TestKillDuringCreate kills the server while it waits for the tracker, which has or has not filed
+// the bug. The next server finds out, and there is one bug.
 func TestKillDuringCreate(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []trackertest.Fault{trackertest.HangAfter, trackertest.HangBefore} {
@@ -164,24 +164,24 @@ func TestKillDuringCreate(t *testing.T) {
 				t.Errorf("Create afterwards: got %d and %q, want 200 and the bug", status, body)
 			}
 			if status := server.terminate(); status != exitOK {
-				t.Errorf("serve: got status %d; it said\n%s", status, server.said)
+				t.Errorf("serve: got status %d; it printed\n%s", status, server.said)
 			}
 			checkHidden(t, server.said.String(), p.environ)
 		})
 	}
 }
 
-// Fifty people press at once, at two units on one database: one bug, and one of them is told that
-// they filed it.
-func TestManyClicksAtTwoUnits(t *testing.T) {
+// TestManyClicksAtTwoInstances has fifty people click at once, at two instances on one database.
+// One bug is filed, and one person's answer says so.
+func TestManyClicksAtTwoInstances(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	p.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 3e8})
 	var scripts []*script
-	var units []*process
+	var instances []*process
 	for range 2 {
-		unit, addresses := serveProcess(t, append(p.environ, "MISHAP_DATA_DIR="+t.TempDir()), "--only=web")
-		units = append(units, unit)
+		instance, addresses := serveProcess(t, append(p.environ, "MISHAP_DATA_DIR="+t.TempDir()), "--only=web")
+		instances = append(instances, instance)
 		scripts = append(scripts, newScript(t, "http://"+addresses["listen"], "tess"))
 	}
 	answers := make([]int, 50)
@@ -196,22 +196,23 @@ func TestManyClicksAtTwoUnits(t *testing.T) {
 	}
 	if counts[http.StatusCreated]+counts[http.StatusAccepted]+counts[http.StatusOK] != len(answers) ||
 		counts[http.StatusCreated] > 1 {
-		t.Errorf("answers: got %v, want 201 at most once, and 200 or 202 else", counts)
+		t.Errorf("answers: got %v, want 201 at most once, otherwise 200 or 202", counts)
 	}
 	p.linked(t)
 	for i, s := range scripts {
 		if status, body := s.create(p.signature); status != http.StatusOK {
-			t.Errorf("unit %d afterwards: got %d and %q, want 200", i+1, status, body)
+			t.Errorf("instance %d afterwards: got %d and %q, want 200", i+1, status, body)
 		}
-		if status := units[i].terminate(); status != exitOK {
-			t.Errorf("unit %d: got status %d; it said\n%s", i+1, status, units[i].said)
+		if status := instances[i].terminate(); status != exitOK {
+			t.Errorf("instance %d: got status %d; it printed\n%s", i+1, status, instances[i].said)
 		}
-		checkHidden(t, units[i].said.String(), p.environ)
+		checkHidden(t, instances[i].said.String(), p.environ)
 	}
 }
 
-// A unit without an access token works with the one that another unit of the same database has.
-func TestTokenReachesOtherUnits(t *testing.T) {
+// TestTokenReachesOtherInstances checks that an instance without an access token uses the token of
+// another instance on the same database.
+func TestTokenReachesOtherInstances(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	first, addresses := serveProcess(t, p.environ, "--only=web")
@@ -222,7 +223,7 @@ func TestTokenReachesOtherUnits(t *testing.T) {
 	}
 	if status, body := newScript(t, "http://"+addresses["listen"],
 		"tess").create(p.signature); status != http.StatusCreated {
-		t.Fatalf("Create at the unit with a token: got %d and %q, want 201", status, body)
+		t.Fatalf("Create at the instance with a token: got %d and %q, want 201", status, body)
 	}
 	first.terminate()
 
@@ -236,12 +237,12 @@ func TestTokenReachesOtherUnits(t *testing.T) {
 	s := newScript(t, "http://"+addresses["listen"], "tess")
 	if status,
 		body := s.create("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"); status != http.StatusCreated {
-		t.Errorf("Create at the unit without a token: got %d and %q, want 201", status, body)
+		t.Errorf("Create at the instance without a token: got %d and %q, want 201", status, body)
 	}
 	second.terminate()
 }
 
-// checkHidden fails when a secret of the environment, or a password, was said.
+// checkHidden fails the test if the output contains a password or a secret of the environment.
 func checkHidden(t *testing.T, said string, environ []string) {
 	t.Helper()
 	for _, secret := range []string{variableOf(environ, "MISHAP_TRACKER_OAUTH_SECRET"), testPassword} {

@@ -18,18 +18,18 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// machines post reports of their own until they are told to stop. Like whoopsie, each sends a
-// report again until it is answered 200, wherever the server has come up meanwhile.
+// machines post distinct reports until they are stopped. Like whoopsie, each repeats a report until
+// it gets 200, even if the server moves to another address.
 type machines struct {
 	address      atomic.Pointer[string]
 	stopped      atomic.Bool
 	acknowledged atomic.Int64 // reports
-	refused      atomic.Int64 // answers that say no for good
+	refused      atomic.Int64 // permanent refusals
 	sending      sync.WaitGroup
 }
 
-// start lets n of them send. Each stops after a report that is acknowledged, so that what is stored
-// can be told exactly.
+// start starts n machines. Each stops only after an acknowledged report, so the stored reports are
+// known exactly.
 func (m *machines) start(t *testing.T, n int) {
 	for machine := range n {
 		m.sending.Go(func() {
@@ -38,7 +38,7 @@ func (m *machines) start(t *testing.T, n int) {
 					fmt.Sprint("fault ", i%7)))
 				again := time.NewTicker(10 * time.Millisecond)
 				for !m.done(t, machine, report) && t.Context().Err() == nil {
-					<-again.C // the server may be away for a while
+					<-again.C // the server may be unavailable for a while
 				}
 				again.Stop()
 			}
@@ -46,7 +46,7 @@ func (m *machines) start(t *testing.T, n int) {
 	}
 }
 
-// done posts a report once and says whether it is acknowledged.
+// done posts a report once and reports whether it was acknowledged.
 func (m *machines) done(t *testing.T, machine int, report crashtest.Report) bool {
 	switch postTo(t, *m.address.Load(), fmt.Sprint("machine", machine), report) {
 	case http.StatusOK:
@@ -58,7 +58,8 @@ func (m *machines) done(t *testing.T, machine int, report crashtest.Report) bool
 	return false
 }
 
-// killRounds is how often the server and its PostgreSQL are killed; make hard asks for more.
+// killRounds returns how often to kill the server and its PostgreSQL. "make hard" sets a higher
+// number.
 func killRounds(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv("MISHAP_TEST_KILLS"); text != "" {
@@ -71,9 +72,8 @@ func killRounds(t *testing.T) int {
 	return 4
 }
 
-// TestKillUnderLoad kills the server, its PostgreSQL or both with SIGKILL while reports come in,
-// again and again; at the end every report is stored once and every count is what counting again
-// gives.
+// TestKillUnderLoad repeatedly kills the server, its PostgreSQL or both with SIGKILL while reports
+// arrive. At the end every report is stored once, and every count equals a recount.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -89,7 +89,7 @@ func TestKillUnderLoad(t *testing.T) {
 		if round%2 == 0 {
 			killPostgreSQL(t, dir)
 		}
-		if round%4 != 2 { // in the third round the server lives on and starts PostgreSQL again
+		if round%4 != 2 { // in the third round the server survives and restarts PostgreSQL
 			p.kill()
 			p, addresses = serveProcess(t, environ, "--only", "ingest")
 			at(addresses["ingest_listen"])
@@ -100,10 +100,10 @@ func TestKillUnderLoad(t *testing.T) {
 	m.stopped.Store(true)
 	m.sending.Wait()
 	if n := m.refused.Load(); n > 0 {
-		t.Errorf("got %d answers that say no for good, want none", n)
+		t.Errorf("got %d permanent refusals, want none", n)
 	}
 	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d; it said\n%s", status, p.said)
+		t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
 	}
 	status, stdout, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "check", "--all", noConfig(t))
 	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", m.acknowledged.Load())) ||
@@ -113,7 +113,7 @@ func TestKillUnderLoad(t *testing.T) {
 	}
 }
 
-// killPostgreSQL kills the private PostgreSQL, all its processes at once.
+// killPostgreSQL kills all processes of the private PostgreSQL at once.
 func killPostgreSQL(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "postgres", "*", "postmaster.pid"))
@@ -121,7 +121,7 @@ func killPostgreSQL(t *testing.T, dir string) {
 		files = append(files, more...)
 	}
 	if err != nil || len(files) != 1 {
-		t.Fatalf("got the files %v, %v; want the one of PostgreSQL", files, err)
+		t.Fatalf("got the files %v, %v; want PostgreSQL's postmaster.pid", files, err)
 	}
 	text, err := os.ReadFile(files[0])
 	if err != nil {

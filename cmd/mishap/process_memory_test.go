@@ -20,17 +20,16 @@ import (
 	"mishap/db/dbtest"
 )
 
-// memoryLimit is the most that the ingest server may need for what the hostile machines send: some
-// 800 MB in 48 bodies, and bombs that unpack to many times as much. The settings allow bodies of 16
-// MiB.
+// memoryLimit limits the memory of the ingest server under hostile load: about 800 MB in 48 bodies,
+// and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
 const memoryLimit = 512 << 20
 
-// TestHostileLoadNeedsLittleMemory posts bodies that are as bad as the settings allow, many at
-// once, to a server of its own.
+// TestHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to
+// a separate server.
 func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip("this system does not tell how much memory a process needs at most")
+		t.Skip("this system does not report the peak memory of a process")
 	}
 	p, addresses := serveProcess(t, []string{
 		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
@@ -79,16 +78,16 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 		}
 	}
 	if status := postTo(t, addresses["ingest_listen"], "honest", crashtest.Native()); status != http.StatusOK {
-		t.Errorf("an honest report afterwards: got status %d, want %d", status, http.StatusOK)
+		t.Errorf("a normal report afterwards: got status %d, want %d", status, http.StatusOK)
 	}
 	need := mostMemory(t, p.cmd.Process.Pid)
-	t.Logf("the server needed %d MB at most; answers by status: %v", need>>20, answers)
+	t.Logf("peak memory of the server: %d MB; answers by status: %v", need>>20, answers)
 	if need > memoryLimit {
-		t.Errorf("the server needed %d MB at most, want less than %d MB", need>>20, memoryLimit>>20)
+		t.Errorf("peak memory of the server: got %d MB, want less than %d MB", need>>20, memoryLimit>>20)
 	}
 }
 
-// bsonOf makes a document of elements until it has the size.
+// bsonOf returns a document of the given size, made of elements.
 func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -102,7 +101,7 @@ func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
 	return b.Bytes()
 }
 
-// bomb is a field as whoopsie sends one that apport has compressed, of so many equal bytes.
+// bomb returns a compressed field, in whoopsie's format, of size equal bytes.
 func bomb(t *testing.T, size int64) string {
 	t.Helper()
 	var packed bytes.Buffer
@@ -119,8 +118,8 @@ func bomb(t *testing.T, size int64) string {
 	return base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
-// TestBombsNeedLittleMemory posts 300 bodies at once whose fields unpack to very much, some to more
-// and some to a little less than is allowed, while honest machines send their reports.
+// TestBombsNeedLittleMemory posts 300 bodies at once. Their fields decompress to just above or just
+// below the limit. Normal machines send reports at the same time.
 func TestBombsNeedLittleMemory(t *testing.T) {
 	t.Parallel()
 	p, addresses := serveProcess(t, []string{
@@ -151,17 +150,17 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 	honest.Wait()
 	for status := range hostile.counts {
 		if status != http.StatusOK && status != http.StatusServiceUnavailable {
-			t.Errorf("a bomb: got status %d, want one that a machine understands", status)
+			t.Errorf("a bomb: got status %d, want one that machines understand", status)
 		}
 	}
 	if len(answers.counts) != 1 || answers.counts[http.StatusOK] == 0 {
-		t.Errorf("honest machines: got answers %v, want every report taken", answers.counts)
+		t.Errorf("normal machines: got answers %v, want every report accepted", answers.counts)
 	}
 	need := mostMemory(t, p.cmd.Process.Pid)
-	t.Logf("the server needed %d MB at most; bombs by status: %v; honest reports: %v", need>>20, hostile.counts,
+	t.Logf("peak memory of the server: %d MB; bombs by status: %v; normal reports: %v", need>>20, hostile.counts,
 		answers.counts)
 	if need > memoryLimit {
-		t.Errorf("the server needed %d MB at most, want less than %d MB", need>>20, memoryLimit>>20)
+		t.Errorf("peak memory of the server: got %d MB, want less than %d MB", need>>20, memoryLimit>>20)
 	}
 }
 
@@ -199,7 +198,7 @@ func postBody(t *testing.T, address, system string, body []byte) int {
 
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// mostMemory is the most resident memory that a process ever had, in bytes.
+// mostMemory returns the peak resident memory of a process, in bytes.
 func mostMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -18,7 +18,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// postTo posts a report and returns the status of the answer, 0 for none.
+// postTo posts a report and returns the status, or 0 if there is no answer.
 func postTo(t *testing.T, address, system string, r crashtest.Report) int {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system,
 		bytes.NewReader(r.BSON()))
@@ -29,12 +29,13 @@ func postTo(t *testing.T, address, system string, r crashtest.Report) int {
 	if err != nil {
 		return 0
 	}
-	_ = resp.Body.Close() // the status is what counts
+	_ = resp.Body.Close() // only the status matters
 	return resp.StatusCode
 }
 
-// Every report that was acknowledged before a stop is there afterwards, and nothing else is.
-func TestTermFinishesWhatWasAccepted(t *testing.T) {
+// TestTermFinishesAcceptedReports checks that exactly the reports that were acknowledged before a
+// stop are stored.
+func TestTermFinishesAcceptedReports(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
 	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()},
@@ -55,7 +56,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 	}
 	eventually(t, "200 reports are acknowledged", func() bool { return acknowledged.Load() >= 200 })
 	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
+		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
 	}
 	machines.Wait()
 	rows, err := reports.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
@@ -67,7 +68,7 @@ func TestTermFinishesWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// An instance of one kind opens only its own listeners.
+// TestServeOnly checks that an instance of one kind opens only its own listeners.
 func TestServeOnly(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
@@ -84,7 +85,7 @@ func TestServeOnly(t *testing.T) {
 			}
 			resp, err := http.DefaultClient.Do(req)
 			if err == nil {
-				_ = resp.Body.Close() // only whether somebody answers counts
+				_ = resp.Body.Close() // only whether there is an answer matters
 			}
 			if open := err == nil; open != want {
 				t.Errorf("--only %s: %s: got open %t, want %t", tt.only, key, open, want)
@@ -97,12 +98,13 @@ func TestServeOnly(t *testing.T) {
 	p := start(t, nil, "serve", "--only", "both")
 	if status := p.status(); status != exitUsage || !strings.Contains(p.said.String(),
 		`--only: expected web or ingest, got "both"`) {
-		t.Errorf("--only both: got status %d and %q, want %d and what is expected", status, p.said, exitUsage)
+		t.Errorf("--only both: got status %d and %q, want %d and the valid values", status, p.said, exitUsage)
 	}
 }
 
-// Commands use the private PostgreSQL of a server that runs; a second server is refused; a server
-// that was killed leaves nothing behind that hinders the next, nor takes away what it acknowledged.
+// TestPrivateDatabaseIsShared checks that commands use the private PostgreSQL of a running server,
+// and that a second server is refused. After SIGKILL the next start works, and acknowledged reports
+// are still there.
 func TestPrivateDatabaseIsShared(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
@@ -122,10 +124,10 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 			t.Errorf("%s while serve runs: got status %d and %q", args, status, stderr)
 		}
 	}
-	// said before the address that is in use
+	// This error comes before the one about the address in use.
 	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config)
 	if status := second.status(); status != exitFailed || !strings.Contains(second.said.String(), "uses the database in") {
-		t.Errorf("second server: got status %d and %q, want %d and who is there", status, second.said, exitFailed)
+		t.Errorf("second server: got status %d and %q, want %d and the other server", status, second.said, exitFailed)
 	}
 	p.kill()
 	if status, stdout, _ := runIn(t.Context(), nil, environ, "user", "list", config); status != exitOK ||
@@ -137,10 +139,10 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 		t.Errorf("report after kill -9: got status %d", status)
 	}
 	if page := getText(t, "http://"+addresses["listen"]+"/?period=year"); !strings.Contains(page, "<b>2</b> reports") {
-		t.Errorf("front page: got %q, want the 2 reports that were acknowledged, the repeated one once", page)
+		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
 	}
 	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
+		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
 	}
 }
 
@@ -166,7 +168,8 @@ func getText(t *testing.T, url string) string {
 	return in.get(url, http.StatusOK)
 }
 
-// However a command fails, the secrets of its configuration do not come out.
+// TestSecretsNeverComeOut checks that failing commands do not print the secrets of their
+// configuration.
 func TestSecretsNeverComeOut(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
@@ -174,7 +177,7 @@ func TestSecretsNeverComeOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// serve waits for others
+	// serve would wait for other errors.
 	database.User, database.Path = url.UserPassword(database.User.Username(), "hush-one"), "/no_such_database"
 	file := configFile(t, fmt.Sprintf("database_url = %q\n", database)+
 		"tracker_oauth_token = \"hush-two\"\ntracker_oauth_secret = \"hush-three\"\n")
@@ -188,10 +191,10 @@ func TestSecretsNeverComeOut(t *testing.T) {
 			t.Errorf("%s: got status %d, want %d", args, status, exitFailed)
 		}
 		if got := stdout + stderr; got == "" || strings.Contains(got, "hush") {
-			t.Errorf("%s: got %q, want words without secrets", args, got)
+			t.Errorf("%s: got %q, want a message without secrets", args, got)
 		}
 	}
 	if doc, err := os.ReadFile(file); err != nil || !strings.Contains(string(doc), "hush-three") {
-		t.Errorf("file: got %q, %v, want it as it was", doc, err)
+		t.Errorf("file: got %q, %v, want it unchanged", doc, err)
 	}
 }

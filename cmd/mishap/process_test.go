@@ -56,7 +56,7 @@ func built(t *testing.T) string {
 	return binary.path
 }
 
-// process is a running program of its own.
+// process is a running copy of the program.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -76,17 +76,17 @@ func start(t *testing.T, environ []string, args ...string) *process {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // the status is read from ProcessState
+		_ = p.cmd.Wait() // ProcessState has the status
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // it has mostly ended
+		_ = p.cmd.Process.Kill() // usually it has ended already
 		<-p.ended
 	})
 	return p
 }
 
-// serveProcess starts a server on free ports and waits until it runs. It returns the ports'
-// addresses by key.
+// serveProcess starts a server on free ports and waits until it is ready. It returns the addresses
+// by key.
 func serveProcess(t *testing.T, environ []string, args ...string) (*process, map[string]string) {
 	t.Helper()
 	addresses := map[string]string{}
@@ -100,16 +100,16 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 	return p, addresses
 }
 
-// lastPort is the port that freeAddress returned last. It starts below the range from which systems
-// choose ports for listeners on port 0 and for outgoing connections, so that nothing takes a port
-// before the program listens on it.
+// lastPort is the port that freeAddress returned last. It starts below the range that systems use
+// for port 0 and outgoing connections, so that nothing else takes a port before the program listens
+// on it.
 var lastPort = func() *atomic.Int32 {
 	var port atomic.Int32
 	port.Store(20_000 + rand.Int32N(10_000))
 	return &port
 }()
 
-// freeAddress returns an address that nothing listens on. It returns each one once.
+// freeAddress returns an unused address, a different one each time.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {
@@ -128,14 +128,14 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-// until waits until the program has said something.
+// until waits until the output contains text.
 func (p *process) until(text string) {
 	p.t.Helper()
 	eventually(p.t, "the program says "+text, func() bool {
 		select {
 		case <-p.ended:
 			if !strings.Contains(p.said.String(), text) {
-				p.t.Fatalf("the program ended with status %d; it said\n%s", p.cmd.ProcessState.ExitCode(), p.said)
+				p.t.Fatalf("the program ended with status %d and printed\n%s", p.cmd.ProcessState.ExitCode(), p.said)
 			}
 		default:
 		}
@@ -143,7 +143,7 @@ func (p *process) until(text string) {
 	})
 }
 
-// kill ends it as a power cut would.
+// kill kills the process, like a power failure would.
 func (p *process) kill() {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -152,7 +152,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// terminate asks it to stop and returns its exit status.
+// terminate sends SIGTERM and returns the exit status.
 func (p *process) terminate() int {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -161,19 +161,19 @@ func (p *process) terminate() int {
 	return p.status()
 }
 
-// status waits for its end and returns its exit status.
+// status waits for the end of the process and returns its exit status.
 func (p *process) status() int {
 	p.t.Helper()
 	select {
 	case <-p.ended:
 	case <-time.After(eventualPatience):
-		p.t.Fatalf("the program does not end; it said\n%s", p.said)
+		p.t.Fatalf("the program does not end; it printed\n%s", p.said)
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// eventualPatience is how long something may take that is sure to come, on a busy machine. It only
-// keeps a test that would never end from hanging without a message.
+// eventualPatience limits the wait for something that must happen, even on a busy machine. It only
+// ends tests that would otherwise hang.
 const eventualPatience = 5 * time.Minute
 
 // eventually waits until a condition holds.
@@ -186,7 +186,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

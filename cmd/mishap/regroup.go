@@ -17,7 +17,7 @@ import (
 	"mishap/views"
 )
 
-// regroupShown bounds the moves of a run that are listed.
+// regroupShown is the maximum number of moves that are listed.
 const regroupShown = 40
 
 func (p *program) regroupCommand() *cobra.Command {
@@ -46,7 +46,7 @@ The page /admin/regroup shows the progress.`,
 	return cmd
 }
 
-// regroup starts a run, or continues the one that is under way, and prints its result.
+// regroup starts a run, or continues the one in progress, and prints its result.
 func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
 	run, err := db.NewDecisions(store).StartRegroup(ctx, rules.Version, dry, "")
 	if errors.Is(err, crash.Conflict) {

@@ -16,8 +16,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// oldReports stores n reports as rules of the first version might have grouped them: all of one
-// program in one problem, and what has no program in none.
+// oldReports stores n reports as old rules might have grouped them: all reports of a program in one
+// problem, and reports without a program in none.
 func oldReports(t *testing.T, p *prepared, n int) {
 	t.Helper()
 	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
@@ -43,7 +43,7 @@ func oldReports(t *testing.T, p *prepared, n int) {
 	dbtest.Exec(t, p.url, `update reports set rules = 1 where unbucketed = 'old' or rule = 'stacktrace'`)
 }
 
-// command runs one that must succeed, and returns what it prints.
+// command runs a command that must succeed, and returns its output.
 func (p *prepared) command(t *testing.T, args ...string) string {
 	t.Helper()
 	status, out, stderr := runIn(t.Context(), nil, p.environ, append(args, noConfig(t))...)
@@ -59,32 +59,32 @@ func TestRegroupCommand(t *testing.T) {
 	oldReports(t, p, 400)
 	dry := p.command(t, "regroup", "--dry-run")
 	if !strings.Contains(dry, "would move") || !strings.Contains(dry, "no problem") || !strings.Contains(dry, "(new)") {
-		t.Errorf("dry run: got %s, want what would move", dry)
+		t.Errorf("dry run: got %s, want the moves", dry)
 	}
 	p.command(t, "check", "--all")
 	again := p.command(t, "regroup", "--dry-run")
 	if again != dry {
-		t.Errorf("a second dry run: got %s, want the same as before:\n%s", again, dry)
+		t.Errorf("a second dry run: got %s, want the same output as before:\n%s", again, dry)
 	}
-	real := p.command(t, "regroup")
-	// Old problems that were emptied meanwhile follow, so the labels may differ; the numbers may
-	// not.
-	if numbers(real) != numbers(dry) {
-		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", real, dry)
+	moved := p.command(t, "regroup")
+	// Old problems that became empty are merged meanwhile, so the labels may differ, but not the
+	// numbers.
+	if numbers(moved) != numbers(dry) {
+		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", moved, dry)
 	}
 	p.command(t, "check", "--all")
 	if out := p.command(t, "regroup"); !strings.Contains(out, " 0 moved") {
 		t.Errorf("a second run: got %s, want nothing to move", out)
 	}
-	// The address of an old problem leads to where its reports are.
+	// The address of an old problem leads to the problem that has its reports.
 	old := crash.BucketIDOf("old /usr/bin/tidewatch")
 	if b, err := p.store.Bucket(t.Context(), old); err == nil && (b.ID == old || b.Reports == 0) {
-		t.Errorf("the old problem: got %s with %d reports, want where they went", b.Signature, b.Reports)
+		t.Errorf("the old problem: got %s with %d reports, want the new problem", b.Signature, b.Reports)
 	}
 	p.command(t, "check", "--all")
 }
 
-// numbers are the counts of the moves that were printed, sorted.
+// numbers returns the sorted counts of the printed moves.
 func numbers(out string) string {
 	var found []string
 	for line := range strings.SplitSeq(out, "\n") {
@@ -96,7 +96,7 @@ func numbers(out string) string {
 	return strings.Join(found, " ")
 }
 
-// arrive stores reports, one after the other, until it is stopped.
+// arrive stores reports one after the other until stop is closed.
 func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	t.Helper()
 	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
@@ -118,8 +118,8 @@ func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	}
 }
 
-// TestRegroupKilled ends regrouping in the middle, by force, again and again, while reports of the
-// same programs come in: nothing is lost or counted twice, and the next one goes on where it was.
+// TestRegroupKilled repeatedly kills regrouping while reports of the same programs arrive. Nothing
+// may be lost or counted twice, and the next run must continue where the last one stopped.
 func TestRegroupKilled(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
@@ -143,11 +143,11 @@ func TestRegroupKilled(t *testing.T) {
 		p.command(t, "check", "--all")
 	}
 	if last == 0 {
-		t.Fatal("the run was over before it was killed: it needs more reports")
+		t.Fatal("the run ended before it was killed; it needs more reports")
 	}
 	out := p.command(t, "regroup")
 	if !strings.Contains(out, "; done") {
-		t.Errorf("got %s, want it done", out)
+		t.Errorf("got %s, want a finished run", out)
 	}
 	close(stop)
 	if err := arriving.Wait(); err != nil {
@@ -156,6 +156,6 @@ func TestRegroupKilled(t *testing.T) {
 	p.command(t, "check", "--all")
 	run, err := db.NewDecisions(p.store).Regroups(t.Context(), 5)
 	if err != nil || len(run) != 1 || run[0].State != crash.RegroupDone || run[0].LookedAt < 2500 {
-		t.Errorf("runs: got %+v, %v, want one that looked at all", run, err)
+		t.Errorf("runs: got %+v, %v, want one that examined all reports", run, err)
 	}
 }

@@ -69,7 +69,7 @@ func explain(err error) string {
 	return known.Message + "\n  " + strings.Join(strings.Fields(known.Err.Error()), " ")
 }
 
-// errReported ends a command with status 1 after it has printed what failed.
+// errReported ends a command with status 1 after it has printed its errors.
 var errReported = errors.New("reported already")
 
 func (p *program) rootCommand() *cobra.Command {
@@ -96,7 +96,7 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 	return root
 }
 
-// needsCommand runs a command that only has subcommands.
+// needsCommand is the action of a command that only has subcommands.
 func needsCommand(cmd *cobra.Command, _ []string) error {
 	_ = cmd.Help()
 	return &usageError{fmt.Errorf("%s needs one of the commands above", cmd.CommandPath()), cmd.CommandPath()}

@@ -83,11 +83,12 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	return i.run(ctx)
 }
 
-// maxConns is the maximum of connections to the database of one process. The writers of reports
-// need two, the job queue and the background tasks up to five; the rest is for pages.
+// maxConns is the maximum number of database connections of one process. The writers of reports
+// need two, the job queue and background tasks up to five, and pages the rest.
 const maxConns = 16
 
-// listeners holds the listeners of an instance, nil for those that it does not serve.
+// listeners holds the listeners of an instance. A listener is nil if the instance does not serve
+// it.
 type listeners struct{ web, ingest, ops net.Listener }
 
 func (p *program) openListeners(ctx context.Context, c config.Config, k kinds) (*listeners, error) {
@@ -116,7 +117,7 @@ func (p *program) openListeners(ctx context.Context, c config.Config, k kinds) (
 func (l *listeners) close() {
 	for _, one := range []net.Listener{l.web, l.ingest, l.ops} {
 		if one != nil {
-			_ = one.Close() // usually its server has closed it
+			_ = one.Close() // its server has usually closed it
 		}
 	}
 }
@@ -152,7 +153,7 @@ func httpAddress(address string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// warn logs what is valid but probably a mistake.
+// warn logs settings that are valid but probably mistakes.
 func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 	for _, stray := range config.StrayVariables(p.environ) {
 		log.WarnContext(ctx, "environment: "+stray)

@@ -47,7 +47,7 @@ func TestOpsHandler(t *testing.T) {
 	}
 }
 
-// What each part counts is on the page of metrics, and nowhere else.
+// TestMetrics checks that the metrics of each part are on the metrics page, and on no other.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -73,7 +73,7 @@ func TestListenOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // of no account at the end
+	defer l.Close() //nolint:errcheck // the error does not matter
 	taken := l.Addr().String()
 	for address, want := range map[string]string{
 		taken: "ops_listen: " + taken + " is in use by another program; stop that one, or set ops_listen (or " +
@@ -118,7 +118,7 @@ func TestWarnings(t *testing.T) {
 	for _, want := range []string{"did you mean MISHAP_LISTEN?", "base_url is http on another machine",
 		"tracker_api_url is http", "chmod 600"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("warnings: got %q, want %q in them", out.String(), want)
+			t.Errorf("warnings: got %q, want %q", out.String(), want)
 		}
 	}
 	if got := strings.Count(out.String(), "\n"); got != 4 || strings.Contains(out.String(), "hush") {
@@ -132,8 +132,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// When a listener cannot be opened, those that are open are closed again.
-func TestDoorsCloseTogether(t *testing.T) {
+// TestListenersCloseTogether checks that open listeners are closed if another cannot be opened.
+func TestListenersCloseTogether(t *testing.T) {
 	t.Parallel()
 	var opened net.Listener
 	p := &program{listen: func(ctx context.Context, key, address string) (net.Listener, error) {

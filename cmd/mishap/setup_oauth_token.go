@@ -61,7 +61,7 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	}
 	settings.Token = crash.AccessToken{}
 	saved := useStore(ctx, c, log, func(store *db.Store) error {
-		return tracker.NewCredentials(settings, filings.New(store)).Remember(ctx, token, "")
+		return tracker.NewCredentials(settings, filings.New(store)).SaveToken(ctx, token, "")
 	})
 	switch {
 	case saved != nil && ctx.Err() == nil:
@@ -88,8 +88,8 @@ func limits(context string) string {
 }
 
 // obtainToken gets a request token, lets the person authorise it, and exchanges it for an access
-// token. The person may press Enter again if the exchange came too early or the tracker was
-// unavailable.
+// token. If the exchange came too early or the tracker was unavailable, the person may press Enter
+// again.
 func (p *program) obtainToken(
 	ctx context.Context, client *tracker.Client, answers *bufio.Reader,
 ) (crash.AccessToken, error) {
@@ -128,8 +128,7 @@ func (p *program) warnShadowed(c *config.Config) {
 	}
 }
 
-// offerLines prints the lines for the configuration file, which hold the secret, if the person asks
-// for them.
+// offerLines asks whether to print the lines for the configuration file, which contain the secret.
 func (p *program) offerLines(ctx context.Context, answers *bufio.Reader, token crash.AccessToken) error {
 	_, _ = fmt.Fprint(p.out, "Add two lines to it, tracker_oauth_token and tracker_oauth_secret. "+
 		"Show them here, with the secret? [y/N] ")

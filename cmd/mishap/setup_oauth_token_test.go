@@ -19,7 +19,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// setup is one run of setup-oauth-token, with a person at it who reads what it prints and acts.
+// setup is one run of setup-oauth-token with a person who reads its output and acts.
 type setup struct {
 	t      *testing.T
 	output *bufio.Reader
@@ -38,7 +38,7 @@ func startSetup(t *testing.T, environ []string, args ...string) *setup {
 	p := &program{in: in, out: out, err: &s.stderr, environ: environ}
 	go func() {
 		s.status <- p.run(t.Context(), append([]string{"setup-oauth-token"}, args...))
-		_ = out.Close() // a pipe within the process: cannot fail
+		_ = out.Close() // closing an in-process pipe cannot fail
 	}()
 	return s
 }
@@ -63,7 +63,7 @@ func (s *setup) says(line string) {
 	}
 }
 
-// end reads the rest and returns the exit status.
+// end reads the remaining output and returns the exit status.
 func (s *setup) end() int {
 	s.t.Helper()
 	if _, err := io.Copy(&s.seen, s.output); err != nil {
@@ -72,14 +72,14 @@ func (s *setup) end() int {
 	return <-s.status
 }
 
-// requestKey is the request token in the address that was printed.
+// requestKey returns the request token in the printed address.
 func (s *setup) requestKey() string {
 	s.t.Helper()
 	s.until("Press Enter when that is done.")
 	found := regexp.MustCompile(`http://\S+/\+authorize-token\?\S+`).FindString(s.seen.String())
 	u, err := url.Parse(found)
 	if err != nil || found == "" {
-		s.t.Fatalf("output: got %q, want an address to authorise at", s.seen.String())
+		s.t.Fatalf("output: got %q, want an address for authorising", s.seen.String())
 	}
 	return u.Query().Get("oauth_token")
 }
@@ -118,9 +118,9 @@ func TestSetupOAuthToken(t *testing.T) {
 	}
 	doc, err := os.ReadFile(file)
 	if err != nil || !strings.HasPrefix(string(doc), "# mine\ntracker_consumer_key = \"my app\" # keep\n") {
-		t.Errorf("file: got %q, %v, want what stood there kept", doc, err)
+		t.Errorf("file: got %q, %v, want the previous contents kept", doc, err)
 	}
-	// The token works, and a unit that has none of its own knows it from the database.
+	// The token works, and an instance without its own token gets it from the database.
 	store := dbtest.Open(t, database)
 	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
@@ -162,7 +162,7 @@ func TestSetupOAuthTokenRefusals(t *testing.T) {
 			tt.do(tr, s.requestKey())
 			s.says("")
 			if tt.name == "used" {
-				s.until("Press Enter when that is done.") // the outcome of the first exchange is not known
+				s.until("Press Enter when that is done.") // the outcome of the first exchange is unknown
 				s.says("")
 			}
 			if status := s.end(); status != exitFailed {
@@ -172,13 +172,14 @@ func TestSetupOAuthTokenRefusals(t *testing.T) {
 				t.Errorf("standard error: got %q, want %q", s.stderr.String(), tt.want)
 			}
 			if _, err := os.Stat(file); !os.IsNotExist(err) {
-				t.Errorf("configuration file: got %v, want none made", err)
+				t.Errorf("configuration file: got %v, want none", err)
 			}
 		})
 	}
 }
 
-// Neither the file nor the database can be written: the person gets the lines, when they ask.
+// TestSetupOAuthTokenUnwritable checks that the command offers to print the lines if neither the
+// file nor the database can be written.
 func TestSetupOAuthTokenUnwritable(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
@@ -201,7 +202,7 @@ func TestSetupOAuthTokenUnwritable(t *testing.T) {
 		}
 		if !strings.Contains(s.seen.String(), "The token was not saved in the database") || !strings.Contains(s.seen.String(),
 			"cannot be written") {
-			t.Errorf("output: got %q, want both troubles in it", s.seen.String())
+			t.Errorf("output: got %q, want both errors in it", s.seen.String())
 		}
 	}
 }
@@ -211,6 +212,6 @@ func TestSetupOAuthTokenUnattended(t *testing.T) {
 	tr := trackertest.New(t)
 	status, _, stderr := runIn(t.Context(), strings.NewReader(""), trackerEnviron(tr), "setup-oauth-token", noConfig(t))
 	if status != exitFailed || !strings.Contains(stderr, "the standard input has ended") {
-		t.Errorf("got status %d and %q, want 1 and that nobody answers", status, stderr)
+		t.Errorf("got status %d and %q, want 1 and a message that nobody answers", status, stderr)
 	}
 }

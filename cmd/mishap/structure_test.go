@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// The limits below keep folders and types small enough to be taken in at a glance.
+// The limits keep folders and types small enough for a quick overview.
 const (
-	maxFolderFiles = 45 // Go files of a folder, without tests and generated files
+	maxFolderFiles = 45 // Go files in a folder, without tests and generated files
 	maxTypeMethods = 60
 	maxFileLines   = 500
 )
 
-// sourceFile is one Go file of the project that people write.
+// sourceFile is a hand-written Go file of the project.
 type sourceFile struct {
 	path   string // from the project's root
 	test   bool
@@ -37,7 +37,7 @@ func TestFoldersAndTypesAreSmall(t *testing.T) {
 		if f.test {
 			continue
 		}
-		if folder != "views" { // one component, one file
+		if folder != "views" { // one file per component
 			files[folder]++
 		}
 		for _, d := range f.syntax.Decls {
@@ -58,7 +58,7 @@ func TestFoldersAndTypesAreSmall(t *testing.T) {
 	}
 }
 
-// receiver returns the name of the type that a declaration is a method of; empty: it is no method.
+// receiver returns the name of the receiver's type, or "" if the declaration is not a method.
 func receiver(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok || f.Recv == nil {

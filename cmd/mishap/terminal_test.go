@@ -18,7 +18,7 @@ import (
 	"mishap/tracker/trackertest"
 )
 
-// terminal runs the program at a terminal of its own, and returns the terminal's other end.
+// terminal runs the program in its own terminal and returns the other end of the terminal.
 func terminal(t *testing.T, environ []string, args ...string) (*process, *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -46,22 +46,21 @@ func terminal(t *testing.T, environ []string, args ...string) (*process, *os.Fil
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = theirs.Close() // the program has it
+	_ = theirs.Close() // the program has its own copy
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = ours.WriteTo(p.said) // ends with an error when the program has ended
+		_, _ = ours.WriteTo(p.said) // returns an error when the program has ended
 	}()
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // the status is read from ProcessState
+		_ = p.cmd.Wait() // ProcessState has the status
 		<-read
 	}()
 	return p, ours
 }
 
-// typed waits for a question, and until the terminal does not show any more what is typed, and
-// answers it.
+// typed waits for a question, and until the terminal hides the input, and answers it.
 func (p *process) typed(ours *os.File, question, answer string) {
 	p.t.Helper()
 	p.until(question)
@@ -77,7 +76,7 @@ func (p *process) typed(ours *os.File, question, answer string) {
 	}
 }
 
-func TestPasswordAtATerminal(t *testing.T) {
+func TestPasswordAtTerminal(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
 	config := noConfig(t)
@@ -101,8 +100,9 @@ func TestPasswordAtATerminal(t *testing.T) {
 	}
 }
 
-// At a terminal the log is text for people, and an import shows how far it is.
-func TestImportAtATerminal(t *testing.T) {
+// TestImportAtTerminal checks that the log is plain text at a terminal, and that an import shows
+// its progress.
+func TestImportAtTerminal(t *testing.T) {
 	t.Parallel()
 	p, _ := terminal(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}, "import", noConfig(t),
 		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/_usr_bin_tidewatch.1001.crash")
@@ -116,8 +116,8 @@ func TestImportAtATerminal(t *testing.T) {
 	}
 }
 
-// The script at the root runs the same command, from any folder, and uses the configuration beside
-// it.
+// TestSetupOAuthTokenScript checks that the script in the root folder runs the command from any
+// folder, and uses the configuration beside it.
 func TestSetupOAuthTokenScript(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -149,7 +149,7 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = cmd.Wait() // the status is read from ProcessState
+		_ = cmd.Wait() // ProcessState has the status
 	}()
 	p.until("Press Enter when that is done.")
 	_, key, _ := strings.Cut(p.said.String(), "oauth_token=")

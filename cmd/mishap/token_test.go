@@ -33,7 +33,7 @@ func TestTokenCommands(t *testing.T) {
 	token := strings.TrimSpace(stdout)
 	if !strings.HasPrefix(token, "mishap_") || strings.ContainsAny(token, " \n") ||
 		!strings.Contains(stderr, "of ada, for read,file, until ") || strings.Contains(stderr, token) {
-		t.Fatalf("create: got %q and %q, want the token alone", stdout, stderr)
+		t.Fatalf("create: got %q and %q, want only the token", stdout, stderr)
 	}
 	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *program) userListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "Lists the accounts",
-		Long:    "Lists all accounts by name with their role, also those that are disabled. Times are UTC.",
+		Long:    "Lists all accounts by name with their role, including disabled ones. Times are UTC.",
 		Example: "  mishap user list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

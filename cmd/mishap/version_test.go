@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersionFile reads VERSION as the Makefile does: a clone without git's tags, or without git,
-// builds the same version.
+// TestVersionFile checks that a clone without git's tags, or without git, builds the version in
+// VERSION.
 func TestVersionFile(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../VERSION")
@@ -27,7 +27,7 @@ func TestVersionFile(t *testing.T) {
 	}
 	built := regexp.MustCompile(`-X main\.version=` + regexp.QuoteMeta(version) + `(\+[0-9a-f.]+(dirty)?)?'`)
 	if !built.Match(out) {
-		t.Errorf("make build runs\n%s\nwant the version %s in it, and the commit behind it at most", out, version)
+		t.Errorf("make build runs\n%s\nwant the version %s in it, followed at most by the commit", out, version)
 	}
 }
 

@@ -14,18 +14,19 @@ import (
 	"mishap/db/connect"
 )
 
-// How an instance waits for a database that takes writes, such as during a failover.
+// Time limits and intervals of waiting for a database that accepts writes, such as during a
+// failover.
 const (
 	primaryTimeout  = 10 * time.Minute // then the instance ends; a supervisor restarts it
-	primaryPause    = time.Second      // between two attempts
-	waitingLogEvery = 10 * time.Second // between two log messages
+	primaryPause    = time.Second      // pause between two attempts
+	waitingLogEvery = 10 * time.Second // interval of log messages
 )
 
 // errStoppedWaiting ends an instance that is stopped while it waits for its database.
 var errStoppedWaiting = errors.New("stopped while waiting for the database")
 
 // openStore migrates and opens the database. While no server accepts writes, it waits and the
-// listeners answer so. It returns errors in the configuration at once.
+// listeners answer 503. It returns configuration errors at once.
 func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error) {
 	until := i.now().Add(primaryTimeout)
 	var said time.Time
@@ -37,12 +38,12 @@ func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error)
 		case crash.KindOf(err) != crash.Unavailable || ctx.Err() != nil:
 			return store, err
 		}
-		i.listen() // up to here, connections waited in the queue of the kernel
+		i.listen() // until now, connections waited in the kernel's queue
 		if now := i.now(); now.After(until) {
 			return nil, fmt.Errorf("gave up after waiting %v for the database: %w", primaryTimeout, err)
 		} else if now.Sub(said) >= waitingLogEvery {
 			said = now
-			i.log.WarnContext(ctx, "waiting for a PostgreSQL server that takes writes",
+			i.log.WarnContext(ctx, "waiting for a PostgreSQL server that accepts writes",
 				"give_up_at", until.UTC().Format(time.RFC3339), "error", explain(err))
 		}
 		select {
@@ -64,7 +65,7 @@ func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log})
 }
 
-// replaceable is a handler that can be replaced while it serves.
+// replaceable is a handler that can be replaced while it is in use.
 type replaceable struct{ now atomic.Pointer[http.Handler] }
 
 func newReplaceable(first http.Handler) *replaceable {

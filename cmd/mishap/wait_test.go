@@ -13,7 +13,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// statusAt asks once and returns the status, the body and Retry-After; 0 when nobody answers.
+// statusAt sends one request and returns the status, the body and Retry-After. The status is 0 if
+// there is no answer.
 func statusAt(t *testing.T, address string) (status int, body, retryAfter string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -32,7 +33,7 @@ func statusAt(t *testing.T, address string) (status int, body, retryAfter string
 	return res.StatusCode, string(text), res.Header.Get("Retry-After")
 }
 
-// TestServeWaitsForPrimary starts an instance before its database takes connections.
+// TestServeWaitsForPrimary starts an instance before its database accepts connections.
 func TestServeWaitsForPrimary(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
@@ -44,7 +45,7 @@ func TestServeWaitsForPrimary(t *testing.T) {
 		environ = append(environ, config.Variable(key)+"="+addresses[key])
 	}
 	p := start(t, append(environ, "MISHAP_BASE_URL=http://"+addresses["listen"]), "serve", noConfig(t))
-	p.until("waiting for a PostgreSQL server that takes writes")
+	p.until("waiting for a PostgreSQL server that accepts writes")
 	for _, tt := range []struct {
 		key, path string
 		status    int
@@ -81,7 +82,7 @@ func TestServeWaitsForPrimary(t *testing.T) {
 	}
 }
 
-// TestStopWhileWaiting ends an instance that waits for its database.
+// TestStopWhileWaiting stops an instance that is waiting for its database.
 func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATABASE_URL=postgres://" + freeAddress(t) + "/mishap", "MISHAP_DATA_DIR=" + t.TempDir()}
@@ -89,13 +90,14 @@ func TestStopWhileWaiting(t *testing.T) {
 		environ = append(environ, config.Variable(key)+"=127.0.0.1:0")
 	}
 	p := start(t, environ, "serve", noConfig(t))
-	p.until("waiting for a PostgreSQL server that takes writes")
+	p.until("waiting for a PostgreSQL server that accepts writes")
 	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it said\n%s", status, exitOK, p.said)
+		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
 	}
 }
 
-// TestNoWaitForMistakes gives an instance a database that will not be there later either.
+// TestNoWaitForMistakes starts instances with a database that will never exist. They must not wait
+// for it.
 func TestNoWaitForMistakes(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(dbtest.URL(t))

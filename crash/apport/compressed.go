@@ -9,8 +9,8 @@ import (
 	"mishap/crash/compressed"
 )
 
-// compressedField reads a value that is compressed and encoded in base64. It decompresses memory dumps
-// only to verify them.
+// compressedField reads a value that is compressed and encoded in base64. It decompresses memory
+// dumps only to verify them.
 func (f *file) compressedField(key string, at int) error {
 	next, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {

@@ -49,8 +49,8 @@ type Binary struct {
 const maxKey = 256
 
 // Read reads a .crash file like apport: of several fields with one name, the last one counts. It
-// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump and
-// VmCore.
+// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump
+// and VmCore.
 //
 // Unlike apport, it treats a value with control characters as text if that is valid UTF-8 without
 // NUL. It drops an empty field "separator", which apport writes by mistake.
@@ -135,7 +135,7 @@ func (f *file) key() (string, error) {
 		c, err := f.in.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF), err == nil && c == '\n', len(key) > maxKey:
-			return "", f.malformed("has no colon that parts a key from its value, so this is no .crash file")
+			return "", f.malformed("has no colon between the key and its value, so this is no .crash file")
 		case err != nil:
 			return "", err
 		case c == ':':

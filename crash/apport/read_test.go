@@ -29,11 +29,11 @@ func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		" x\n": "Line 1 continues a value, but no key stands before it.",
-		"A: 1\n\nB: 2\n": "Line 2 has no colon that parts a key from its value, so this is no " +
+		"A: 1\n\nB: 2\n": "Line 2 has no colon between the key and its value, so this is no " +
 			".crash file.",
-		"A: 1\n b\n c\nplain text": "Line 4 has no colon that parts a key from its value, so this is no " +
+		"A: 1\n b\n c\nplain text": "Line 4 has no colon between the key and its value, so this is no " +
 			".crash file.",
-		strings.Repeat("k", 300) + ": x": "Line 1 has no colon that parts a key from its value, so this is no " +
+		strings.Repeat("k", 300) + ": x": "Line 1 has no colon between the key and its value, so this is no " +
 			".crash file.",
 		"A: 1\n../x: 2\n":          `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
 		"--: 2\n":                  `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
@@ -83,8 +83,8 @@ func pack(s string) string {
 	return " " + base64.StdEncoding.EncodeToString(b.Bytes()) + "\n"
 }
 
-// TestReadCompressedValues checks that compressed values stay within the limits, and that later fields
-// are read.
+// TestReadCompressedValues checks that compressed values stay within the limits, and that later
+// fields are read.
 func TestReadCompressedValues(t *testing.T) {
 	t.Parallel()
 	big := pack(strings.Repeat("x", 1<<20))

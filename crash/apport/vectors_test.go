@@ -135,7 +135,7 @@ func TestCrashes(t *testing.T) {
 			}
 			fields, binary, err := apport.Read(bytes.NewReader(content), apport.Limits{})
 			if m.Error != "" {
-				if want := "Line 3 has no colon that parts a key from its value, so this is no .crash file."; err == nil ||
+				if want := "Line 3 has no colon between the key and its value, so this is no .crash file."; err == nil ||
 					err.Error() != want {
 					t.Errorf("got %v, want %q", err, want)
 				}

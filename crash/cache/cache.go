@@ -181,8 +181,8 @@ func (c *Cache[R]) clear() {
 	c.loading, c.held = map[typedKey]any{}, 0
 }
 
-// Held returns the size of all cached values in bytes.
-func (c *Cache[R]) Held() int64 {
+// Bytes returns the size of all cached values in bytes.
+func (c *Cache[R]) Bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.held

@@ -33,11 +33,11 @@ func TestCache(t *testing.T) {
 	}
 	want("a", long, true)
 	want("b", "", false)
-	held := c.Held()
+	held := c.Bytes()
 	Put(c, 1, "a", strings.Repeat("y", 400))
 	want("a", strings.Repeat("y", 400), true)
-	if c.Held() != held {
-		t.Errorf("got %d bytes after a value was replaced, want %d as before", c.Held(), held)
+	if c.Bytes() != held {
+		t.Errorf("got %d bytes after a value was replaced, want %d as before", c.Bytes(), held)
 	}
 	if _, ok := Find[int](c, 1, "a"); ok {
 		t.Error("got a value of another type, want none")
@@ -251,7 +251,7 @@ func TestCacheSizeIsAccurate(t *testing.T) { //nolint:paralleltest // measures t
 			Put(c, 1, fmt.Sprintf("key number %d", n+i), value)
 		}
 		grown := heap() - before
-		if held := c.Held(); held > limit || held < limit*9/10 || grown > limit*14/10 || grown < limit/2 {
+		if held := c.Bytes(); held > limit || held < limit*9/10 || grown > limit*14/10 || grown < limit/2 {
 			t.Errorf("%s: the heap grew by %d kB for %d values of %d kB, want about the limit of %d kB",
 				test.name, grown>>10, c.Len(), held>>10, limit>>10)
 		}

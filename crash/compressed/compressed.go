@@ -1,5 +1,5 @@
-// Package compressed decompresses values of crash reports in apport's format: base64, with padding in
-// each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
+// Package compressed decompresses values of crash reports in apport's format: base64, with padding
+// in each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
 package compressed
 
 import (
@@ -29,19 +29,19 @@ const maxWindow = 32 << 20
 // window of that size. Other errors mean that text is malformed: ErrFormat, invalid base64, or an
 // invalid or truncated stream.
 func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
-	unpacked, err := newReader(text, limit)
+	decompressed, err := newReader(text, limit)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = unpacked.Close() }() // only read from
-	n, err := io.Copy(w, io.LimitReader(unpacked, limit))
+	defer func() { _ = decompressed.Close() }() // only read from
+	n, err := io.Copy(w, io.LimitReader(decompressed, limit))
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return n, ErrLimit
 	}
 	if err != nil || n < limit {
 		return n, err
 	}
-	switch _, err := io.ReadFull(unpacked, make([]byte, 1)); {
+	switch _, err := io.ReadFull(decompressed, make([]byte, 1)); {
 	case err == nil:
 		return n, ErrLimit
 	case errors.Is(err, io.EOF):

@@ -12,6 +12,6 @@ func Decode(body []byte) (crash.Fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, _, _ := d.Fields(whoopsie.MaxUnpacked)
+	fields, _, _ := d.Fields(whoopsie.MaxDecompressed)
 	return fields, nil
 }

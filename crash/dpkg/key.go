@@ -6,8 +6,9 @@ import "strings"
 // texts. A key is a little longer than its version: 12 bytes for "1.0-1".
 //
 // A number is encoded as its count of digits followed by the digits, without leading zeros. A part
-// (upstream, revision) is encoded as pairs of text and number, where a text is the ranks of its bytes
-// followed by rankEnd. The end of a part compares like more empty text, so it is also a rankEnd.
+// (upstream, revision) is encoded as pairs of text and number, where a text is the ranks of its
+// bytes followed by rankEnd. The end of a part compares like more empty text, so it is also a
+// rankEnd.
 func Key(v string) []byte {
 	p := split(v)
 	key := make([]byte, 0, 2*len(v)+16)

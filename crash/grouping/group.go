@@ -154,8 +154,8 @@ func withoutControl(s string) string {
 	}, s)
 }
 
-// recurring returns the sorted functions of an infinite recursion, for a stack that overflowed. Which
-// of them is on top varies; functions that occur less than three times are not part of it.
+// recurring returns the sorted functions of an infinite recursion, for a stack that overflowed.
+// Which of them is on top varies; functions that occur less than three times are not part of it.
 func recurring(functions []string) []string {
 	const often = 3
 	seen := map[string]int{}

@@ -222,7 +222,8 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s[:i], s[i+len(separator):], true
 }
 
-// placePrefixes lists the prefixes of the line that names the function of the fault, on each architecture.
+// placePrefixes lists the prefixes of the line that names the function of the fault, on each
+// architecture.
 var placePrefixes = [...]string{"RIP: ", "EIP: ", "EIP is at ", "IP: ", "pc : ", "PC is at ", "epc : ", "epc   : ",
 	"Krnl PSW : ", "NIP ", "era: ", "pc ", "TPC: "}
 

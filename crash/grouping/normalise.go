@@ -153,7 +153,7 @@ func normaliseName(name string) string {
 		digit := piece != "" && piece[0] >= '0' && piece[0] <= '9'
 		switch {
 		case inVersion && digit:
-			// a further piece of the version before
+			// This piece continues the preceding version.
 			s := b.String()
 			b.Reset()
 			b.WriteString(s[:len(s)-1])

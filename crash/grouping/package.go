@@ -93,8 +93,8 @@ func failure(message string, rec *recorder) string {
 	return normalise(message, rec)
 }
 
-// anyFileErrors lists ends of messages about a full or broken disk, or a damaged archive. The file that
-// dpkg was writing at that moment is a coincidence, so signatures omit it.
+// anyFileErrors lists ends of messages about a full or broken disk, or a damaged archive. The file
+// that dpkg was writing at that moment is a coincidence, so signatures omit it.
 var anyFileErrors = [...]string{
 	"No space left on device", "Read-only file system", "Input/output error", "Structure needs cleaning",
 	"Disk quota exceeded", "unexpected end of file or stream", "unexpected end of file", "compressed data is corrupt",
@@ -245,7 +245,8 @@ var complaints = [...]string{"error", "fail", "cannot", "can't", "unable", "not 
 	"fatal", "abort", "no space", "segmentation", "exception", "depends on", "missing", "refus", "not permitted",
 	"unrecognized", "undefined", "unknown"}
 
-// commonComplaints lists the beginnings of complaints that occur in many logs, even without a failure.
+// commonComplaints lists the beginnings of complaints that occur in many logs, even without a
+// failure.
 var commonComplaints = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-preconfigure:", "apt-listchanges:",
 	"apt-extracttemplates:", "invoke-rc.d: policy-rc.d", "invoke-rc.d: could not determine", "bash: warning"}
 

@@ -29,7 +29,7 @@ func TestCacheIsBounded(t *testing.T) { //nolint:paralleltest // measures the wh
 		}
 		b.ProblemDays(Day(1000+i), 9000)
 	}
-	held := b.cache.Held()
+	held := b.cache.Bytes()
 	if n := b.cache.Len(); held > maxCacheBytes || held < maxCacheBytes*8/10 || n < 100 || n > 300 {
 		t.Errorf("got %d values of %d MB, want as many as fit into %d MB", n, held>>20, maxCacheBytes>>20)
 	}

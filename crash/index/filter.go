@@ -34,14 +34,14 @@ type Filter struct {
 	// Fields that select problems. With a release, they test the first and last report and the
 	// versions in that release, as do New and Sort.
 
-	Package  string // binary or source package
-	Source   string // source package
-	Packages string // names separated by blanks, one of which must be the problem's binary or source package
-	Some     bool   // Packages applies, even if it is empty
-	Type     string // problem type
-	State    string // a [crash.StateWord], "none" (no bug) or "bug" (any)
-	New      bool   // the oldest report is in these days; with a version: it is the problem's lowest version
-	Query    string // identifies the match function; a list with a match but without Query is not cached
+	Package    string // binary or source package
+	Source     string // source package
+	Packages   string // names separated by blanks, one of which must be the problem's binary or source package
+	ByPackages bool   // only problems of Packages, none if that is empty
+	Type       string // problem type
+	State      string // a [crash.StateWord], "none" (no bug) or "bug" (any)
+	New        bool   // the oldest report is in these days; with a version: it is the problem's lowest version
+	Query      string // identifies the match function; a list with a match but without Query is not cached
 
 	Sort      Column // empty: ByCount
 	Ascending bool   // reverses the natural order of the column

@@ -221,8 +221,8 @@ func TestFilters(t *testing.T) {
 		"new":           {func(f *index.Filter) { f.New = true }, []byte{3}},
 		// Problem 2 has version 2 first, but counts with version 1.
 		"new in 2":       {func(f *index.Filter) { f.New, f.Version = true, "2" }, nil},
-		"a set":          {func(f *index.Filter) { f.Some, f.Packages = true, "a c" }, []byte{3, 1}},
-		"an empty set":   {func(f *index.Filter) { f.Some = true }, nil},
+		"a set":          {func(f *index.Filter) { f.ByPackages, f.Packages = true, "a c" }, []byte{3, 1}},
+		"an empty set":   {func(f *index.Filter) { f.ByPackages = true }, nil},
 		"no such word":   {func(f *index.Filter) { f.Architecture = "s390x" }, nil},
 		"complete":       {func(f *index.Filter) { f.Complete = true }, nil}, // the index does not know
 		"another period": {func(f *index.Filter) { f.Since, f.Until = f.Since-6, f.Since-1 }, []byte{1}},
@@ -261,14 +261,14 @@ func TestPaging(t *testing.T) {
 	if len(first.Rows) != 2 || !first.More || first.First != 1 || first.Totals.Problems != 3 {
 		t.Errorf("got %+v", first)
 	}
-	for name, at := range map[string]index.Cursor{"the row": {Behind: 9, ID: first.Rows[1].ID},
-		"its place": {Behind: 2, ID: id(77)}} {
+	for name, at := range map[string]index.Cursor{"the row": {Position: 9, ID: first.Rows[1].ID},
+		"its place": {Position: 2, ID: id(77)}} {
 		next := b.List(week, nil, &at, 2)
 		if len(next.Rows) != 1 || next.More || next.First != 3 || next.Rows[0].ID != id(1) {
 			t.Errorf("after %s: got %+v", name, next)
 		}
 	}
-	if beyond := b.List(week, nil, &index.Cursor{Behind: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
+	if beyond := b.List(week, nil, &index.Cursor{Position: 1 << 30}, 2); len(beyond.Rows) != 0 || beyond.More {
 		t.Errorf("beyond the end: got %+v", beyond)
 	}
 }
@@ -288,7 +288,8 @@ func TestListsAreCached(t *testing.T) {
 	}
 }
 
-// TestMatchesAreCached checks that a list with a match is cached if the filter has a query, and only then.
+// TestMatchesAreCached checks that a list with a match is cached if the filter has a query, and
+// only then.
 func TestMatchesAreCached(t *testing.T) {
 	t.Parallel()
 	b, asked := sample(), 0

@@ -31,8 +31,8 @@ type Page struct {
 // Cursor is the position where a list continues: after the row of this problem or, if the list no
 // longer contains it, after this number of rows.
 type Cursor struct {
-	Behind int
-	ID     crash.BucketID
+	Position int
+	ID       crash.BucketID
 }
 
 // List returns at most limit rows after a cursor, or from the start if it is nil. If match is not
@@ -44,7 +44,7 @@ func (ix *Index) List(f Filter, match func(*Problem) bool, after *Cursor, limit 
 	list := ix.list(f, match)
 	start := 0
 	if after != nil {
-		start = min(max(after.Behind, 0), len(list.found))
+		start = min(max(after.Position, 0), len(list.found))
 		if i := slices.IndexFunc(list.found, func(e found) bool { return ix.order[e.at].ID == after.ID }); i >= 0 {
 			start = i + 1
 		}
@@ -109,7 +109,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	days := ix.window(f)
 	narrowed := matchIn(f.Release, match)
 	var packages map[string]bool
-	if f.Some {
+	if f.ByPackages {
 		packages = map[string]bool{}
 		for name := range strings.FieldsSeq(f.Packages) {
 			packages[name] = true

@@ -108,7 +108,8 @@ func (ix *Index) columnKey(c Column, release crash.Release) func(*found) uint64 
 // latest returns a sort key of a time, for descending order.
 func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
 
-// textOrder returns for each problem of b.order its rank by package or signature. Equal texts have equal ranks.
+// textOrder returns for each problem of b.order its rank by package or signature. Equal texts have
+// equal ranks.
 func (ix *Index) textOrder(c Column) []uint32 {
 	type text struct {
 		text string

@@ -171,8 +171,8 @@ func (r Redactor) urls(s string) string {
 	return urlQuery.ReplaceAllString(s, "${1}?"+Removed)
 }
 
-// patterns removes data with a recognisable form: tokens, paths, email addresses, identifiers and IP
-// addresses. It also removes the names of the person and the machine.
+// patterns removes data with a recognisable form: tokens, paths, email addresses, identifiers and
+// IP addresses. It also removes the names of the person and the machine.
 func (r Redactor) patterns(s string) string {
 	s = bearer.ReplaceAllString(s, Removed)
 	s = knownToken.ReplaceAllString(s, Removed)

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// LeftOut is the beginning of the message of each test that a short run skips.
-const LeftOut = "left out of a short run: needs "
+// SkipPrefix begins the message of each test that a short run skips.
+const SkipPrefix = "left out of a short run: needs "
 
 // Needs skips the test in a short run (go test -short), because it needs what. Helpers that start a
 // server, a browser or a built program call it first.
 func Needs(t testing.TB, what string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip(LeftOut + what)
+		t.Skip(SkipPrefix + what)
 	}
 }
 

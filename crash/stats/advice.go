@@ -39,12 +39,12 @@ func Advise(f AdviceFacts) Advice {
 	b := f.Bucket
 	switch {
 	case b.Bug.Number != 0:
-		return Advice{AdviceExists, "A bug exists already: " + strconv.FormatInt(b.Bug.Number, 10) + "."}
+		return Advice{AdviceExists, "No: bug " + strconv.FormatInt(b.Bug.Number, 10) + " exists."}
 	case b.Provisional || !f.Named:
 		return Advice{AdviceNotSymbolised,
-			"Not symbolised: without names of functions nobody can tell from the bug where the fault is."}
+			"Not yet: without function names, nobody can tell from the bug where the fault is."}
 	case f.Similar.Number != 0:
-		return Advice{AdviceExists, fmt.Sprintf("A problem like this one has bug %d: see whether it is the same fault.",
+		return Advice{AdviceExists, fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the same fault.",
 			f.Similar.Number)}
 	}
 	if b.Status.Outdated() || b.Status.Word == crash.StateGone {
@@ -52,30 +52,32 @@ func Advise(f AdviceFacts) Advice {
 	}
 	switch {
 	case b.Reports == 0:
-		return Advice{AdviceTests, "Only test machines have reported it."}
+		return Advice{AdviceTests, "No: only test machines have reported it."}
 	case b.Systems == 1:
-		text := "Only one machine has reported it, so the machine itself may be at fault."
+		text := "Perhaps not: only one machine has reported it"
 		if b.Reports > 1 {
-			text = fmt.Sprintf("Only one machine has reported it, %d times, so the machine itself may be at fault.", b.Reports)
+			text += fmt.Sprintf(", %d times", b.Reports)
 		}
-		return Advice{AdviceOneMachine, text}
+		return Advice{AdviceOneMachine, text + ". The machine itself may be at fault."}
+	case b.Systems == 0:
+		return Advice{AdviceReady, "Yes: no similar bug is known."}
 	}
-	return Advice{AdviceReady, "Looks ready to file."}
+	return Advice{AdviceReady, fmt.Sprintf("Yes: %d machines, and no similar bug is known.", b.Systems)}
 }
 
 // outdated says that the newest versions are free of the problem, using the problem's newest
 // release.
 func outdated(s crash.Status) string {
-	text := "It is probably fixed"
+	text := "Probably not: it is probably fixed"
 	if s.Word != crash.StateGone {
-		text = "Only old versions are affected"
+		text = "Probably not: only old versions are affected"
 	}
 	counting := crash.PickReleases(s.Releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if len(counting) == 0 {
-		return text + ": it was not seen for more than a year."
+		return text + ". It was not seen for more than a year."
 	}
 	r := counting[0]
-	text += fmt.Sprintf(": in %s it was seen up to %s, and %s is in use without it", r.Release.Short(), r.Highest, r.Newer)
+	text += fmt.Sprintf(". In %s it was seen up to %s, and %s is in use without it", r.Release.Short(), r.Highest, r.Newer)
 	if n := len(counting) - 1; n == 1 {
 		text += "; likewise in " + counting[1].Release.Short()
 	} else if n > 1 {

@@ -11,7 +11,7 @@ type DayRate struct {
 	Release  crash.Release
 	Day      time.Time
 	Reports  int64
-	Apart    int64 // the part of Reports that has the problem type of the request
+	OfType   int64 // those of Reports with the problem type of the request
 	Machines int64 // active machines: those that reported anything for the release in the 90 days up to the day; never 0
 }
 

@@ -84,10 +84,31 @@ var (
 	saysShut  = regexp.MustCompile(`(?i)\bclosed as [^;.]* for ([^;.]|\.\d)+`)
 )
 
-// contradictions returns the statements about a problem that contradict each other.
+// contradictions returns the statements about a problem that contradict each other, in its text and
+// in the texts of its page.
 func contradictions(b crash.Bucket, s situation) (found []string) {
 	st := b.Status
-	text := st.Text()
+	found = contradictionsIn(b, s, st.Text())
+	onPage := st.Headline() + ". " + st.Detail()
+	found = append(found, contradictionsIn(b, s, onPage)...)
+	counting := crash.PickReleases(st.Releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	newer := len(crash.PickReleases(counting, func(r crash.ReleaseStatus) bool { return r.Newer != "" }))
+	if b.Bug.Number == 0 && b.Reports > 0 {
+		if strings.Contains(onPage, "in some releases have not") != (newer > 0 && newer < len(counting)) ||
+			strings.Contains(onPage, "The newest versions in use have not") != (newer > 0 && newer == len(counting)) {
+			found = append(found, fmt.Sprintf("%d of %d releases have a newer version, the page says %q", newer, len(counting),
+				onPage))
+		}
+	}
+	if b.Bug.Number != 0 && strings.Contains(onPage, "No bug") || strings.Contains(onPage, "..") || st.Headline() == "" {
+		found = append(found, fmt.Sprintf("with bug %d, the page says %q", b.Bug.Number, onPage))
+	}
+	return found
+}
+
+// contradictionsIn returns the statements that contradict each other in one text.
+func contradictionsIn(b crash.Bucket, s situation, text string) (found []string) {
+	st := b.Status
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	counting := slices.DeleteFunc(slices.Clone(st.Releases), func(r crash.ReleaseStatus) bool {
 		return r.Reports == 0 ||

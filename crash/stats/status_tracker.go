@@ -55,8 +55,8 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	return says
 }
 
-// bugVerdict returns what the tracker says about the bug as a whole, for problems that no release had
-// recently.
+// bugVerdict returns what the tracker says about the bug as a whole, for problems that no release
+// had recently.
 func (j *judgement) bugVerdict() (crash.StateWord, string) {
 	if len(j.reading.Tasks) == 0 {
 		return crash.StateOpen, ""
@@ -65,8 +65,8 @@ func (j *judgement) bugVerdict() (crash.StateWord, string) {
 	return says.verdict, says.word
 }
 
-// trackerStatus returns the tracker's status of the task that counts. That is the task of the newest
-// release among those that determine the state of the problem.
+// trackerStatus returns the tracker's status of the task that counts. That is the task of the
+// newest release among those that determine the state of the problem.
 func (j *judgement) trackerStatus(releases []crash.ReleaseStatus) string {
 	for _, want := range []crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateGone, crash.StateClosed,
 		crash.StateFixed} {

@@ -16,6 +16,18 @@ type Trait struct {
 	Value string
 }
 
+// Facet returns the field and the value whose reports have the trait.
+func (t Trait) Facet() (FacetField, string) {
+	if t.Kind == "Package" {
+		name, version, _ := strings.Cut(t.Value, " ")
+		return PackageFacet(name), version
+	}
+	if t.Kind == "Virtual machine" {
+		return "VirtualMachine", t.Value
+	}
+	return FacetField(strings.ToLower(t.Kind)), t.Value
+}
+
 // maxTraits is the largest number of traits of one report, and maxTraitText the largest length of a
 // value in code points.
 const (
@@ -65,11 +77,14 @@ const (
 	maxStandOuts  = 12
 )
 
+// TooFewToCompare reports whether there are too few reports, on either side, for a comparison.
+func TooFewToCompare(here, there int) bool { return min(here, there) < minSample }
+
 // StandsOut compares the traits of a problem's reports with those of other reports of the package.
 // Each element of here and there has the traits of one report. It returns the conspicuous traits,
 // the largest difference first. If there are too few reports on either side, it returns nil.
 func StandsOut(here, there [][]Trait) []StandOut {
-	if len(here) < minSample || len(there) < minSample {
+	if TooFewToCompare(len(here), len(there)) {
 		return nil
 	}
 	counts := map[Trait]*StandOut{}

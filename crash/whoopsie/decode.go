@@ -27,8 +27,8 @@ const fieldRelease = "DistroRelease"
 // usualFields is a number of fields that most reports do not exceed.
 const usualFields = 48
 
-// MaxUnpacked is the largest decompressed size of all fields of one report, in bytes.
-const MaxUnpacked = 16 << 20
+// MaxDecompressed is the largest decompressed size of all fields of one report, in bytes.
+const MaxDecompressed = 16 << 20
 
 // Document is a report as it was sent, with texts that are still compressed or invalid.
 type Document struct {
@@ -40,7 +40,8 @@ type Document struct {
 // Open decodes one flat BSON document. whoopsie sends only texts in it. Numbers, booleans and times
 // from other senders become texts, except for the release. Open skips documents, arrays and binary
 // values. If a field occurs twice, the last one counts. Open drops fields without a name, and an
-// empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their size.
+// empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their
+// size.
 //
 // The texts share the memory of body, which must not change while any of them is in use. To retain
 // one, clone it. Errors are of type *crash.Error, kind Invalid, code invalid_bson.

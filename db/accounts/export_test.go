@@ -2,7 +2,7 @@ package accounts
 
 import "context"
 
-// CountAttempt counts an attempt to sign in by a browser that is not known, and looks at no password.
+// CountAttempt counts a sign-in attempt by an unknown browser, without checking the password.
 func CountAttempt(ctx context.Context, a *Store, in SignIn) error {
 	return a.countAttempt(ctx, attempts(in, ""))
 }

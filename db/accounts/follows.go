@@ -12,14 +12,14 @@ import (
 	"mishap/db"
 )
 
-// maxFollowed is how much one person may follow.
-const maxFollowed = 500
+// maxFollows is the maximum number of follows of one person.
+const maxFollows = 500
 
-// visitGap is how long a person looks elsewhere before the next look is a new visit.
+// visitGap is the minimum time between two looks that count as two visits.
 const visitGap = 30 * time.Minute
 
 var errFollowsTooMuch = crash.Errorf(crash.Conflict, "follows_too_much", "You follow %d things already; stop "+
-	"following one first.", maxFollowed)
+	"following one first.", maxFollows)
 
 const (
 	sqlFollow = `
@@ -32,7 +32,8 @@ const (
 	sqlVisit      = `
 		insert into follow_visits as v (user_id, last) values (@user, @now)
 		on conflict (user_id) do update set
-			seen = case when excluded.last > v.last + @gap::interval then v.last else v.seen end, last = greatest(v.last, excluded.last)
+			seen = case when excluded.last > v.last + @gap::interval then v.last else v.seen end,
+			last = greatest(v.last, excluded.last)
 		returning seen, last`
 	sqlSeen = `
 		insert into follow_visits (user_id, seen, last) values (@user, @seen, @now)
@@ -44,10 +45,10 @@ const (
 			select from buckets as m join reports as r on r.bucket_id = m.id where m.head = w.id and r.received <= @since)`
 )
 
-// Follow lets a person follow something; following it already is no mistake. It returns Conflict when the person follows too
-// much.
+// Follow makes a person follow f. It does nothing if they follow it already. It returns Conflict if
+// the person already follows the maximum number of things.
 func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
-	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": a.store.Now(), "most": maxFollowed}
+	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": a.store.Now(), "most": maxFollows}
 	var done bool
 	err := a.store.Pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -61,7 +62,7 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 	return nil
 }
 
-// Unfollow ends that a person follows something; not following it is no mistake.
+// Unfollow makes a person no longer follow f. It does nothing if they do not follow it.
 func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
 	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind,
 		"name": f.Name}); err != nil {
@@ -70,7 +71,7 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 	return nil
 }
 
-// Follows reports whether a person follows something.
+// Follows reports whether a person follows f.
 func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
 	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(
 		&does); err != nil {
@@ -79,7 +80,7 @@ func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does b
 	return does, nil
 }
 
-// Followed returns what a person follows, by kind and name.
+// Followed returns what a person follows, sorted by kind and name.
 func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
 	if err != nil {
@@ -95,7 +96,7 @@ func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error
 	return follows, nil
 }
 
-// Visit notes that a person looks at what they follow, and says what that visit is.
+// Visit records that a person looks at the problems that they follow, and returns the visit.
 func (a *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
 	args := pgx.NamedArgs{"user": user, "now": a.store.Now(), "gap": visitGap}
 	if err := a.store.Pool.QueryRow(ctx, sqlVisit, args).Scan(db.OrZero(&v.Seen), &v.Last); err != nil {
@@ -104,7 +105,8 @@ func (a *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error
 	return v, nil
 }
 
-// SetSeen says that only what comes after a time is new to a person (zero: nothing is), and returns what that was before.
+// SetSeen marks reports that arrived up to a time as seen by a person, and returns the previous
+// time. A zero time marks nothing as new.
 func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before time.Time, err error) {
 	args := pgx.NamedArgs{"user": user, "seen": db.OrNull(seen), "now": a.store.Now()}
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
@@ -116,12 +118,12 @@ func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before
 		return err
 	})
 	if err != nil {
-		return before, fmt.Errorf("set what was seen: %w", err)
+		return before, fmt.Errorf("mark as seen: %w", err)
 	}
 	return before, nil
 }
 
-// ArrivedSince returns those problems of which every report that is kept arrived after a time.
+// ArrivedSince returns those of the problems whose stored reports all arrived after a time.
 func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since time.Time) ([]crash.BucketID, error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {

@@ -27,7 +27,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	zsh, team := crash.Follow{Kind: crash.FollowPackage, Name: "zsh"}, crash.Follow{Kind: crash.FollowPerson, Name: "zsh"}
-	for _, f := range []crash.Follow{zsh, zsh, team} { // twice is once
+	for _, f := range []crash.Follow{zsh, zsh, team} { // following twice has no further effect
 		if err := accounts.New(s).Follow(ctx, ada.ID, f); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,8 @@ func TestFollowTooMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Exec(t, url,
-		`insert into followed (user_id, kind, name, since) select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
+		`insert into followed (user_id, kind, name, since)
+		select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
 	if err := accounts.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage,
 		Name: "p7"}); err != nil {
 		t.Errorf("what is followed already: got %v, want no error", err)
@@ -70,12 +71,15 @@ func TestFollowTooMuch(t *testing.T) {
 	}
 }
 
-// TestVisit looks several times: looks close together are one visit, and what is new is so until its end.
+// TestVisit looks several times. Looks close together are one visit, and its new problems stay new
+// until it ends.
 func TestVisit(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	now := start
-	s, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return now }})
+	s, err := db.Open(t.Context(), db.Config{
+		URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return now },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +90,7 @@ func TestVisit(t *testing.T) {
 	}
 	for _, look := range []struct {
 		after time.Duration
-		want  time.Duration // since when something is new; negative: nothing is
+		want  time.Duration // time from which problems are new; negative if none are
 	}{
 		{0, -1}, {20 * time.Minute, -1}, {45 * time.Minute, -1}, {2 * time.Hour, 45 * time.Minute},
 		{2*time.Hour + 29*time.Minute, 45 * time.Minute},

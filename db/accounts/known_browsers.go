@@ -14,27 +14,29 @@ import (
 )
 
 const (
-	// KnownBrowserFor is how long after its last sign-in a browser stays known.
+	// KnownBrowserFor is how long a browser stays known after its last sign-in.
 	KnownBrowserFor = 365 * 24 * time.Hour
 
-	maxKnownAccounts = 8 // of one browser; the one that signed in longest ago goes first
+	maxKnownAccounts = 8 // of one browser; further ones replace the one that signed in longest ago
 	browserIDLength  = 26
 )
 
-// account is what signing in needs to know of one.
+// account holds the fields of an account that signing in needs.
 type account struct {
 	id       int64
-	hash     string // of the password, with its salt
+	hash     string // salted hash of the password
 	disabled bool
 }
 
-// A browser that has signed in holds one entry for each of its accounts, newest first and joined by ".": the browser's id
-// there, until when it is known, and a signature of both. The key of the signature is the stored hash of the account's
-// password: every instance has it, it holds 128 random bits, and it changes with the password, which makes all browsers
-// unknown that came in with the old one. An entry does not tell whose it is.
+// A browser stores one entry for each account that has signed in there, newest first, separated by
+// ".". An entry consists of an id of the browser, an expiry time, and a signature of both. The key
+// of the signature is the stored password hash of the account: all instances have it, and it
+// contains 128 random bits. It changes with the password, so a new password makes all browsers
+// unknown. An entry does not reveal its account.
 
-// knownBrowser returns the id of the browser when one of its entries is for this account, else nothing. It knows none of an
-// account that does not exist: the hash in its stead is no secret.
+// knownBrowser returns the browser's id if one of the entries is valid for this account, and
+// otherwise an empty id. No entry is valid for an account that does not exist: the hash that stands
+// in for its password is public.
 func (a account) knownBrowser(entries string, now time.Time) string {
 	if a.id == 0 {
 		return ""
@@ -50,28 +52,30 @@ func (a account) knownBrowser(entries string, now time.Time) string {
 	return ""
 }
 
-// rememberBrowser returns the entries with a new one for this account. id is that of its old one, or empty.
-func (a account) rememberBrowser(entries, id string, now time.Time) string {
+// addEntry puts a new entry for this account in front of the entries. id is the id in the account's
+// old entry, or empty if there is none.
+func (a account) addEntry(entries, id string, now time.Time) string {
 	if id == "" {
 		id = rand.Text()
 	}
-	kept := []string{a.entry(id, strconv.FormatInt(now.Add(KnownBrowserFor).Unix(), 36))}
+	all := []string{a.entry(id, strconv.FormatInt(now.Add(KnownBrowserFor).Unix(), 36))}
 	for _, entry := range splitEntries(entries) {
-		if old, _, _ := strings.Cut(entry, "~"); old != id && len(kept) < maxKnownAccounts {
-			kept = append(kept, entry)
+		if old, _, _ := strings.Cut(entry, "~"); old != id && len(all) < maxKnownAccounts {
+			all = append(all, entry)
 		}
 	}
-	return strings.Join(kept, ".")
+	return strings.Join(all, ".")
 }
 
-// entry writes an entry with its signature.
+// entry returns a signed entry.
 func (a account) entry(id, until string) string {
 	mac := hmac.New(sha256.New, []byte(a.hash))
-	_, _ = fmt.Fprintf(mac, "mishap: known browser\n%d\n%s\n%s", a.id, id, until) // a hash does not fail
+	_, _ = fmt.Fprintf(mac, "mishap: known browser\n%d\n%s\n%s", a.id, id, until) // a hash never fails
 	return id + "~" + until + "~" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// splitEntries leaves out what cannot be an entry: a browser can send anything.
+// splitEntries splits a text into entries. It omits malformed ones, because a browser can send
+// anything.
 func splitEntries(entries string) []string {
 	var all []string
 	for entry := range strings.SplitSeq(crash.Truncate(entries, 4096), ".") {

@@ -25,8 +25,8 @@ const (
 	sqlInsertText = `insert into note_texts (note_id, at, person, text) values (@id, @at, @person, @text)`
 )
 
-// Notes returns what people wrote down about the problem that a bucket is part of, the oldest first, with what each said
-// before; those that were taken away are among them.
+// Notes returns the notes about a bucket's problem, oldest first, each with all its versions. It
+// includes deleted notes.
 func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
@@ -55,7 +55,8 @@ var (
 	errUnknownNote = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
 )
 
-// AddNote writes a note down. It returns Invalid for a text that is none, and NotFound for an unknown bucket.
+// AddNote adds a note to a problem. It returns Invalid for an empty or malformed text, and NotFound
+// for an unknown bucket.
 func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
 	if text, err = crash.CleanNote(text); err != nil {
 		return 0, err
@@ -81,9 +82,9 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 	return id, nil
 }
 
-// ChangeNote gives a note of a problem another text, or with an empty one takes it away; what it said before stays in its
-// history. The same text changes nothing. It returns Invalid for a text that is none, and NotFound when the problem has no
-// such note.
+// ChangeNote replaces the text of a note, or deletes the note if text is empty. Its history keeps
+// the previous texts. It does nothing if the text is the same. It returns Invalid for a malformed
+// text, and NotFound if the problem has no such note.
 func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
 	text, err := crash.CleanNote(text)
 	if err != nil {

@@ -11,23 +11,25 @@ import (
 	"mishap/crash"
 )
 
-// The cost of one hash: 19 MiB, two passes, one lane. This is the first choice of OWASP's password storage cheat sheet
-// for argon2id, and about 35 ms on a small machine. Hashes name their own cost, so it can be raised later.
+// hashParams sets the cost of one hash: 19 MiB and two passes, about 35 ms on a small machine.
+// OWASP's password storage cheat sheet recommends these values for argon2id. Each hash contains its
+// parameters, so they can be raised later.
 var hashParams = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// maxHashes is how many passwords are hashed at once, so that a crowd at the door costs 80 MiB and not the machine.
+// maxHashes is how many passwords are hashed at the same time, so that many sign-ins use at most 80
+// MiB.
 const maxHashes = 4
 
-// absentHash stands in for the password of names that do not exist, so that they take as long to refuse as those that
-// do. No password is known that gives it.
+// absentHash is compared with the password if the account does not exist, so that the answer takes
+// as long as for an existing one. No password with this hash is known.
 const absentHash = "$argon2id$v=19$m=19456,t=2,p=1$AkjTHWCZ3M4u1Tcz5Rk/8g$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const (
 	minPassword = 8    // characters
-	maxPassword = 1024 // bytes: longer ones cost more to hash than they add
+	maxPassword = 1024 // bytes; longer ones take longer to hash without being safer
 )
 
-// checkPassword returns Invalid with the reason why a password is not good enough.
+// checkPassword returns Invalid, with the reason, if a password is not good enough.
 func checkPassword(name, password string) error {
 	switch {
 	case utf8.RuneCountInString(password) < minPassword:
@@ -45,12 +47,12 @@ func checkPassword(name, password string) error {
 	return nil
 }
 
-// hash makes the stored form of a password.
+// hash returns the hash of a password, for the database.
 func (a *Store) hash(ctx context.Context, password string) (string, error) {
-	if err := a.enter(ctx); err != nil {
+	if err := a.acquireHashing(ctx); err != nil {
 		return "", err
 	}
-	defer a.leave()
+	defer a.releaseHashing()
 	h, err := argon2id.CreateHash(password, &hashParams)
 	if err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
@@ -58,12 +60,12 @@ func (a *Store) hash(ctx context.Context, password string) (string, error) {
 	return h, nil
 }
 
-// matches compares a password with a stored hash.
+// matches reports whether a password has the stored hash.
 func (a *Store) matches(ctx context.Context, password, hash string) (bool, error) {
-	if err := a.enter(ctx); err != nil {
+	if err := a.acquireHashing(ctx); err != nil {
 		return false, err
 	}
-	defer a.leave()
+	defer a.releaseHashing()
 	ok, err := argon2id.ComparePasswordAndHash(password, hash)
 	if err != nil {
 		return false, fmt.Errorf("compare password: %w", err)
@@ -71,7 +73,8 @@ func (a *Store) matches(ctx context.Context, password, hash string) (bool, error
 	return ok, nil
 }
 
-func (a *Store) enter(ctx context.Context) error {
+// acquireHashing waits until fewer than maxHashes passwords are being hashed.
+func (a *Store) acquireHashing(ctx context.Context) error {
 	select {
 	case a.hashing <- struct{}{}:
 		return nil
@@ -80,4 +83,4 @@ func (a *Store) enter(ctx context.Context) error {
 	}
 }
 
-func (a *Store) leave() { <-a.hashing }
+func (a *Store) releaseHashing() { <-a.hashing }

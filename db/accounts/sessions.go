@@ -13,23 +13,25 @@ import (
 	"mishap/db"
 )
 
-// SessionUser is the value of a session that holds the id of the account that is signed in, in decimal.
+// SessionUser is the name of the session value that holds the id of the signed-in account, in
+// decimal.
 const SessionUser = "user"
 
-// Sessions keeps browser sessions for all units. It is a store (with contexts) for the scs session manager, which hands it
-// hashed tokens. Sessions written by SessionCodec carry the account they belong to, so that they end with it.
+// Sessions stores browser sessions for all instances. It implements the store of the scs session
+// manager, which passes hashed tokens. It reads the account from session data written by
+// SessionCodec, so that sessions end with their account.
 type Sessions struct{ store *db.Store }
 
-// NewSessions returns the sessions kept in store.
+// NewSessions returns the sessions in store.
 func NewSessions(store *db.Store) *Sessions { return &Sessions{store: store} }
 
-// maxSessionToken is longer than any key that the session manager makes (the base64 of a sha256: 43 bytes); longer ones
-// are made up by visitors and not worth a query.
+// maxSessionToken is the maximum length of a token in bytes. The session manager makes tokens of 43
+// bytes, so longer ones are forged and need no query.
 const maxSessionToken = 64
 
 const sqlFindSession = `select data from sessions where token = @token and expiry > @now`
 
-// FindCtx returns the data of a session that has not expired; false when there is none.
+// FindCtx returns the data of a session, and false if it does not exist or has expired.
 func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	if len(token) > maxSessionToken {
 		return nil, false, nil
@@ -62,7 +64,7 @@ func (s *Sessions) CommitCtx(ctx context.Context, token string, data []byte, exp
 
 const sqlDeleteSession = `delete from sessions where token = @token`
 
-// DeleteCtx forgets a session; one that is not there is no error.
+// DeleteCtx deletes a session. It returns nil if there is none.
 func (s *Sessions) DeleteCtx(ctx context.Context, token string) error {
 	if _, err := s.store.Pool.Exec(ctx, sqlDeleteSession, pgx.NamedArgs{"token": token}); err != nil {
 		return fmt.Errorf("delete session: %w", db.Classify(err))
@@ -70,16 +72,17 @@ func (s *Sessions) DeleteCtx(ctx context.Context, token string) error {
 	return nil
 }
 
-// The session manager's interface also names variants without a context, and never calls them when those above exist.
-var errNoContext = errors.New("sessions are kept in a database: use the method with a context")
+// errNoContext is returned by the methods without a context. The session manager's interface
+// requires them, but the manager never calls them if there are methods with a context.
+var errNoContext = errors.New("sessions are stored in a database: use the method with a context")
 
-// Find always fails: see FindCtx.
+// Find always returns an error; use FindCtx.
 func (*Sessions) Find(string) ([]byte, bool, error) { return nil, false, errNoContext }
 
-// Commit always fails: see CommitCtx.
+// Commit always returns an error; use CommitCtx.
 func (*Sessions) Commit(string, []byte, time.Time) error { return errNoContext }
 
-// Delete always fails: see DeleteCtx.
+// Delete always returns an error; use DeleteCtx.
 func (*Sessions) Delete(string) error { return errNoContext }
 
 const (
@@ -87,8 +90,8 @@ const (
 	sqlDeleteOldFailures     = `delete from sign_in_failures where last < @before`
 )
 
-// DeleteExpired removes sessions that have ended, failed sign-ins that no longer slow anybody down, and old rows of changes.
-// A periodic job calls it; how often matters for disk space only.
+// DeleteExpired deletes expired sessions, sign-in failures that no longer delay anyone, and old
+// rows of changes. A periodic job calls it; its interval affects only disk space.
 func (s *Sessions) DeleteExpired(ctx context.Context) error {
 	now := s.store.Now()
 	return s.store.InTx(ctx, func(tx pgx.Tx) error {
@@ -102,7 +105,7 @@ func (s *Sessions) DeleteExpired(ctx context.Context) error {
 	})
 }
 
-// SessionCodec writes the values of a session, all of them text, as JSON.
+// SessionCodec encodes the values of a session as JSON. All values must be strings.
 type SessionCodec struct{}
 
 type sessionData struct {
@@ -110,7 +113,7 @@ type sessionData struct {
 	Values   map[string]string `json:"values"`
 }
 
-// Encode writes a session; a value that is not text is an error of the program.
+// Encode encodes a session. It returns an error if a value is not a string.
 func (SessionCodec) Encode(deadline time.Time, values map[string]any) ([]byte, error) {
 	d := sessionData{Deadline: deadline, Values: make(map[string]string, len(values))}
 	for name, value := range values {
@@ -123,7 +126,7 @@ func (SessionCodec) Encode(deadline time.Time, values map[string]any) ([]byte, e
 	return json.Marshal(d)
 }
 
-// Decode reads a session written by Encode.
+// Decode decodes a session that Encode has encoded.
 func (SessionCodec) Decode(data []byte) (time.Time, map[string]any, error) {
 	var d sessionData
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -136,7 +139,7 @@ func (SessionCodec) Decode(data []byte) (time.Time, map[string]any, error) {
 	return d.Deadline, values, nil
 }
 
-// sessionOwner is the account in a session, nil when nobody is signed in.
+// sessionOwner returns the id of the account in a session, or nil if no one is signed in.
 func sessionOwner(data []byte) *int64 {
 	var d sessionData
 	if json.Unmarshal(data, &d) != nil {

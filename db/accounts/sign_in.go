@@ -16,14 +16,14 @@ import (
 // SignIn is one attempt to sign in.
 type SignIn struct {
 	Name, Password string
-	Address        netip.Addr // of the client; the zero value: not known
-	Browsers       string     // what SignedIn.Browsers gave this browser earlier; empty: it has never signed in
+	Address        netip.Addr // of the client; zero if unknown
+	Browsers       string     // entries from an earlier SignedIn.Browsers; empty for a new browser
 }
 
-// SignedIn is the answer to a right name and password.
+// SignedIn is the result of a successful sign-in.
 type SignedIn struct {
 	User     crash.User
-	Browsers string // for the browser to keep, and to send with later attempts
+	Browsers string // entries that the browser must send with later attempts
 }
 
 var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
@@ -31,9 +31,10 @@ var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
 
 const sqlPasswordHash = `select id, password_hash, disabled from users where lower(name) = lower(@name)`
 
-// SignIn checks a name and its password. It returns Unauthenticated when they do not belong together or the account is
-// disabled, which cannot be told apart by the answer or by its time, and TooMany with RetryAfter after too many failures,
-// on any instance: see attempts. The attempt is counted before the password is looked at, so that many at once gain nothing.
+// SignIn checks a name and a password. It returns Unauthenticated if they do not match or the
+// account is disabled; neither the answer nor its time reveals which. It returns TooMany with
+// RetryAfter after too many failures on any instance (see attempts). It counts the attempt before
+// it checks the password, so that concurrent attempts have no advantage.
 func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
 	account := account{hash: absentHash, disabled: true}
 	err := a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
@@ -57,19 +58,19 @@ func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return SignedIn{User: u, Browsers: account.rememberBrowser(in.Browsers, browser, a.store.Now())}, nil
+	return SignedIn{User: u, Browsers: account.addEntry(in.Browsers, browser, a.store.Now())}, nil
 }
 
 const sqlSignedIn = `
 	update users set last_login = @now where id = @id
 	returning id, name, role, disabled, created, last_login, tracker_name`
 
-// signedIn records a sign-in and takes back what was counted for it. It returns Unauthenticated when the account has been
-// removed meanwhile.
+// signedIn records a sign-in and no longer counts its attempts as failures. It returns
+// Unauthenticated if the account was removed meanwhile.
 func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.User, error) {
 	var u crash.User
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
-		if err := takeBack(ctx, tx, tries); err != nil {
+		if err := uncountAttempts(ctx, tx, tries); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": id, "now": a.store.Now()})
@@ -88,7 +89,7 @@ func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.
 	return u, err
 }
 
-// storable makes typed text fit for a key and a query: bounded, valid, without NUL.
+// storable makes any text fit for a key and a query: short, valid UTF-8 and without NUL.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(crash.Truncate(s, 128), "�"), "\x00", "�")
 }

@@ -13,45 +13,50 @@ import (
 	"mishap/crash"
 )
 
-// An attempt is counted against one key. Keys of one sign-in are locked in the order of attempts, so that no two wait for
-// each other.
+// attempt is one key against which a sign-in attempt is counted. The keys of one sign-in are locked
+// in a fixed order, so that two sign-ins cannot deadlock.
 type attempt struct {
 	key   string
 	limit limit
 }
 
-// A limit says how failed attempts slow down further ones: the first few not at all, then by 1, 2, 4… seconds up to a
-// longest wait. With a pace it is a queue instead: one attempt each pace, of which the first few may come at once. A queue
-// bounds how many attempts there are in a day, also when they never rest.
+// limit defines how failed attempts delay further ones. The first few cause no delay, the next ones
+// 1, 2, 4… seconds, up to a maximum. A limit with an interval is a queue instead: it allows one
+// attempt per interval, and a few at once. A queue thus limits the attempts per day even if they
+// never stop.
 type limit struct {
-	free   int
-	most   time.Duration
-	pace   time.Duration
-	forget bool // success clears the count; else it takes back this attempt only
+	free     int           // attempts without a delay
+	maximum  time.Duration // maximum delay
+	interval time.Duration // of a queue; zero for other limits
+	clear    bool          // a success clears the count, instead of subtracting only this attempt
 }
 
-// Nobody can keep somebody else from signing in by guessing, and guessing is slow for everybody:
+// The limits slow down guessing, but do not allow an attacker to keep others from signing in:
 //
-//   - An account is guessed from one address, or one IPv6 site, about 12 times an hour. Others at that address are in the
-//     way of it, nobody else is.
-//   - All accounts together are guessed from one address, or one IPv6 site, about 60 times an hour.
-//   - An account is guessed from all addresses together 120 times an hour. That takes more than ten addresses, and then
-//     slows down those who come with a browser that has never signed in to this account.
-//   - A browser that has signed in to this account before is counted by itself, whatever happens at its address. So a
-//     person at their own browser cannot be kept out, and who steals its cookie gains few guesses.
+//   - From one address or IPv6 site, an attacker can try one account about 12 times an hour. This
+//     can only delay people at the same address.
+//   - From one address or IPv6 site, an attacker can try all accounts together about 60 times an
+//     hour.
+//   - From all addresses together, an account can be tried 120 times an hour. This takes more than
+//     ten addresses, and only delays people whose browser has never signed in to this account.
+//   - A browser that has signed in to the account before has a count of its own, whatever happens
+//     at its address. So no one can lock out people at their own browser, and stealing its cookie
+//     allows only a few more guesses.
 var (
-	limitBrowser     = limit{free: 5, most: 5 * time.Minute, forget: true}
-	limitAddress     = limit{free: 20, most: time.Minute}
-	limitSite        = limit{free: 60, most: time.Minute}
-	limitNameAddress = limit{free: 5, most: 5 * time.Minute, forget: true}
-	limitNameSite    = limit{free: 20, most: 5 * time.Minute}
-	limitName        = limit{free: 100, pace: 30 * time.Second}
+	limitBrowser     = limit{free: 5, maximum: 5 * time.Minute, clear: true}
+	limitAddress     = limit{free: 20, maximum: time.Minute}
+	limitSite        = limit{free: 60, maximum: time.Minute}
+	limitNameAddress = limit{free: 5, maximum: 5 * time.Minute, clear: true}
+	limitNameSite    = limit{free: 20, maximum: 5 * time.Minute}
+	limitName        = limit{free: 100, interval: 30 * time.Second}
 )
 
-// forgetFailuresAfter is how long after the last failure counting begins anew. It is longer than any wait.
+// forgetFailuresAfter is how long after the last failure the count starts at zero again. It is
+// longer than any delay.
 const forgetFailuresAfter = 15 * time.Minute
 
-// attempts are what an attempt counts against: the id of a known browser, or without one the address and the name.
+// attempts returns the keys of a sign-in: the id of a known browser, or otherwise the address and
+// the name.
 func attempts(in SignIn, browser string) []attempt {
 	if browser != "" {
 		return []attempt{{"browser:" + browser, limitBrowser}}
@@ -69,8 +74,9 @@ func attempts(in SignIn, browser string) []attempt {
 	return append(all, attempt{name, limitName})
 }
 
-// networks are what stands for one client, and for IPv6 for one site. An IPv6 client chooses the second half of its
-// address; its site has up to 65,536 such networks.
+// networks returns the address or network that identifies a client, and the network that identifies
+// an IPv6 site. An IPv6 client chooses the second half of its address freely, and a site has up to
+// 65,536 such networks.
 func networks(address netip.Addr) (client, site string) {
 	address = address.Unmap().WithZone("")
 	if address.Is4() {
@@ -79,18 +85,18 @@ func networks(address netip.Addr) (client, site string) {
 	return netip.PrefixFrom(address, 64).Masked().String(), netip.PrefixFrom(address, 48).Masked().String()
 }
 
-// after returns what is stored after one more attempt at now, or how long it has to wait. A queue stores in last when it
-// will be empty.
+// after counts one more attempt at now. It returns the values to store, or how long the attempt
+// must wait. For a queue, last is the time at which it will be empty.
 func (l limit) after(failures int, last, now time.Time) (int, time.Time, time.Duration) {
-	if l.pace > 0 {
+	if l.interval > 0 {
 		empty := last
 		if empty.Before(now) {
 			empty = now
 		}
-		if wait := empty.Add(l.pace).Sub(now) - time.Duration(l.free)*l.pace; wait > 0 {
+		if wait := empty.Add(l.interval).Sub(now) - time.Duration(l.free)*l.interval; wait > 0 {
 			return 0, last, wait
 		}
-		return 0, empty.Add(l.pace), 0
+		return 0, empty.Add(l.interval), 0
 	}
 	if now.Sub(last) > forgetFailuresAfter {
 		failures = 0
@@ -101,16 +107,16 @@ func (l limit) after(failures int, last, now time.Time) (int, time.Time, time.Du
 	return failures + 1, now, 0
 }
 
-// delay is how long after the last failure the next attempt is looked at.
+// delay returns how long after the last failure the next attempt is allowed.
 func (l limit) delay(failures int) time.Duration {
 	over := failures - l.free
 	if over <= 0 {
 		return 0
 	}
 	if over > 30 {
-		return l.most
+		return l.maximum
 	}
-	return min(l.most, time.Second<<(over-1))
+	return min(l.maximum, time.Second<<(over-1))
 }
 
 const sqlLockFailures = `
@@ -120,8 +126,9 @@ const sqlLockFailures = `
 
 const sqlCountFailure = `update sign_in_failures set failures = @failures, last = @last where key = @key`
 
-// countAttempt counts an attempt as failed until it succeeds. It returns TooMany when one of the keys has to wait; then none
-// is counted, so that impatience costs nothing.
+// countAttempt counts an attempt as a failure, until uncountAttempts subtracts it. It returns
+// TooMany if one of the keys must wait. It then counts nothing, so that trying too early has no
+// cost.
 func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
 	now := a.store.Now()
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
@@ -158,16 +165,17 @@ func errTooManyFailures(wait time.Duration) error {
 
 const (
 	sqlForgetFailures = `delete from sign_in_failures where key = @key`
-	sqlTakeBackOne    = `
+	sqlUncountOne     = `
 		update sign_in_failures set failures = greatest(failures - 1, 0), last = last - @pace::interval where key = @key`
 )
 
-// takeBack clears what failures of this browser, or of this name at this address, have cost. Everything else only loses this
-// attempt: else a guesser with an account of their own could go on for ever.
-func takeBack(ctx context.Context, tx pgx.Tx, all []attempt) error {
+// uncountAttempts clears the failures of this browser, or of this name at this address. For the
+// other keys it subtracts only this attempt: otherwise attackers could clear their failures by
+// signing in to an account of their own.
+func uncountAttempts(ctx context.Context, tx pgx.Tx, all []attempt) error {
 	for _, t := range all {
-		sql, args := sqlTakeBackOne, pgx.NamedArgs{"key": t.key, "pace": t.limit.pace}
-		if t.limit.forget {
+		sql, args := sqlUncountOne, pgx.NamedArgs{"key": t.key, "pace": t.limit.interval}
+		if t.limit.clear {
 			sql, args = sqlForgetFailures, pgx.NamedArgs{"key": t.key}
 		}
 		if _, err := tx.Exec(ctx, sql, args); err != nil {

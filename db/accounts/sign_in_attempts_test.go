@@ -15,16 +15,16 @@ import (
 	"mishap/db/dbtest"
 )
 
-// signInHouse is a clock, two instances on one database, and the account "ada".
-type signInHouse struct {
+// signInTest holds a clock, two instances on one database, and the account "ada".
+type signInTest struct {
 	now        time.Time
 	one, other *accounts.Store
 	t          *testing.T
 }
 
-func newSignInHouse(t *testing.T) *signInHouse {
+func newSignInTest(t *testing.T) *signInTest {
 	t.Helper()
-	h := &signInHouse{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), t: t}
+	h := &signInTest{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), t: t}
 	url, clock := dbtest.URL(t), func() time.Time { return h.now }
 	h.one, h.other = accounts.New(storeAt(t, url, clock)), accounts.New(storeAt(t, url, clock))
 	if _, err := h.one.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword); err != nil {
@@ -33,26 +33,27 @@ func newSignInHouse(t *testing.T) *signInHouse {
 	return h
 }
 
-// guess tries a wrong password and returns how long the next attempt has to wait; 0: it was looked at.
-func (h *signInHouse) guess(in accounts.SignIn) time.Duration {
+// guess tries a wrong password. It returns how long the next attempt must wait, or 0 if this one
+// was allowed.
+func (h *signInTest) guess(in accounts.SignIn) time.Duration {
 	h.t.Helper()
 	in.Password = "wrong"
 	return h.try(h.one, in)
 }
 
-// count is guess without the password, which takes long to compare.
-func (h *signInHouse) count(in accounts.SignIn) time.Duration {
+// count works like guess, but does not check the password, which takes long.
+func (h *signInTest) count(in accounts.SignIn) time.Duration {
 	h.t.Helper()
 	return h.waitOf(accounts.CountAttempt(h.t.Context(), h.one, in))
 }
 
-func (h *signInHouse) try(a *accounts.Store, in accounts.SignIn) time.Duration {
+func (h *signInTest) try(a *accounts.Store, in accounts.SignIn) time.Duration {
 	h.t.Helper()
 	_, err := a.SignIn(h.t.Context(), in)
 	return h.waitOf(err)
 }
 
-func (h *signInHouse) waitOf(err error) time.Duration {
+func (h *signInTest) waitOf(err error) time.Duration {
 	h.t.Helper()
 	if e, ok := errors.AsType[*crash.Error](err); ok && e.Kind == crash.TooMany {
 		return e.RetryAfter
@@ -63,8 +64,8 @@ func (h *signInHouse) waitOf(err error) time.Duration {
 	return 0
 }
 
-// signIn signs in on the other instance and returns what the browser keeps.
-func (h *signInHouse) signIn(in accounts.SignIn) string {
+// signIn signs in on the other instance and returns the entries for the browser.
+func (h *signInTest) signIn(in accounts.SignIn) string {
 	h.t.Helper()
 	in.Name, in.Password = "Ada", goodPassword
 	out, err := h.other.SignIn(h.t.Context(), in)
@@ -78,16 +79,17 @@ func from(address string) accounts.SignIn {
 	return accounts.SignIn{Name: "ADA", Address: netip.MustParseAddr(address)}
 }
 
-// Guessing from one address slows down those who share it, and nobody else.
+// Guessing from one address delays only people at the same address.
 func TestGuessingSlowsDownItsAddress(t *testing.T) {
 	t.Parallel()
-	h := newSignInHouse(t)
+	h := newSignInTest(t)
 	for i := range 5 {
 		if wait := h.guess(from("192.0.2.1")); wait != 0 {
 			t.Fatalf("failure %d: has to wait %v, want no wait", i+1, wait)
 		}
 	}
-	// The waits after the sixth failure and on; each ends exactly then, and refused attempts do not extend it.
+	// These are the delays after the sixth and later failures. An attempt is allowed exactly after the
+	// delay, and refused attempts do not extend it.
 	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 		if wait := h.guess(from("192.0.2.1")); wait != 0 {
 			t.Fatalf("after a wait: has to wait %v more", wait)
@@ -103,7 +105,7 @@ func TestGuessingSlowsDownItsAddress(t *testing.T) {
 		h.now = h.now.Add(want)
 	}
 	h.signIn(from("192.0.2.1"))
-	for i := range 3 { // the count of this account begins anew, that of the address does not
+	for i := range 3 { // a success clears the count of the account, but not that of the address
 		if wait := h.guess(from("192.0.2.1")); wait != 0 {
 			t.Fatalf("failure %d after success: has to wait %v, want no wait", i+1, wait)
 		}
@@ -116,7 +118,7 @@ func TestGuessingSlowsDownItsAddress(t *testing.T) {
 	}
 }
 
-// A day of guessing from one place leaves the account open to everybody else, and is slow.
+// After a day of guessing from one place, others can still sign in, and few guesses were possible.
 func TestNobodyIsLockedOutFromOnePlace(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]func(int) netip.Addr{
@@ -130,9 +132,9 @@ func TestNobodyIsLockedOutFromOnePlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newSignInHouse(t)
+			h := newSignInTest(t)
 			looked := 0
-			for i := range 24 * 60 { // an attempt each minute
+			for i := range 24 * 60 { // one attempt per minute
 				if h.count(accounts.SignIn{Name: "ada", Address: address(i)}) == 0 {
 					looked++
 				}
@@ -149,14 +151,14 @@ func TestNobodyIsLockedOutFromOnePlace(t *testing.T) {
 	}
 }
 
-// Guessing from everywhere is bounded, and keeps out browsers that are not known, not those that are.
+// Guessing from many addresses is limited, and delays unknown browsers but not known ones.
 func TestGuessingFromEverywhere(t *testing.T) {
 	t.Parallel()
-	h := newSignInHouse(t)
+	h := newSignInTest(t)
 	known := h.signIn(from("198.51.100.7"))
 	looked := 0
 	const hours = 4
-	for i := range hours * 3600 / 5 { // an attempt every five seconds, each from an address of its own
+	for i := range hours * 3600 / 5 { // one attempt every five seconds, each from another address
 		if h.count(accounts.SignIn{Name: "ada",
 			Address: netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})}) == 0 {
 			looked++
@@ -166,7 +168,7 @@ func TestGuessingFromEverywhere(t *testing.T) {
 	if want := 100 + hours*120; looked < want-1 || looked > want+1 {
 		t.Errorf("got %d guesses looked at in %d hours, want %d", looked, hours, want)
 	}
-	for h.count(from("203.0.113.8")) == 0 { // until somebody has to wait
+	for h.count(from("203.0.113.8")) == 0 { // until an attempt must wait
 	}
 	if wait := h.guess(from("203.0.113.9")); wait == 0 || wait > 30*time.Second {
 		t.Errorf("a browser that is not known: has to wait %v, want up to 30 seconds", wait)
@@ -176,17 +178,17 @@ func TestGuessingFromEverywhere(t *testing.T) {
 	if again := h.signIn(in); again == "" {
 		t.Error("the browser is not known any more")
 	}
-	in.Address = netip.MustParseAddr("100.0.0.1") // wherever it is
+	in.Address = netip.MustParseAddr("100.0.0.1") // at any address
 	h.signIn(in)
 }
 
 func TestKnownBrowsers(t *testing.T) {
 	t.Parallel()
-	h := newSignInHouse(t)
+	h := newSignInTest(t)
 	if _, err := h.one.Add(t.Context(), "", "bob", crash.RoleViewer, goodPassword); err != nil {
 		t.Fatal(err)
 	}
-	crowd := func() { // makes the name and the address slow
+	crowd := func() { // reaches the limits of the name and the address
 		for h.guess(from("192.0.2.1")) == 0 {
 		}
 	}
@@ -197,7 +199,7 @@ func TestKnownBrowsers(t *testing.T) {
 	h.signIn(in)
 	crowd()
 
-	// Who has the cookie is counted by it: a few guesses, whatever the address.
+	// Anyone with the cookie is counted by it and has a few guesses, from any address.
 	for i := range 6 {
 		in.Address = netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
 		if wait := h.guess(in); wait != 0 {
@@ -229,7 +231,7 @@ func TestKnownBrowsers(t *testing.T) {
 	slow("the cookie of ada for an account that does not exist", "nobody", known)
 	slow("the cookie of ada for another account", "bob", known)
 
-	// The browser of two people knows both.
+	// A browser that two people use knows both accounts.
 	bob, err := h.one.SignIn(t.Context(), accounts.SignIn{Name: "bob", Password: goodPassword,
 		Address: netip.MustParseAddr("192.0.2.8"), Browsers: known})
 	if err != nil {
@@ -248,7 +250,7 @@ func TestKnownBrowsers(t *testing.T) {
 
 func TestSignInSlowsDownAddresses(t *testing.T) {
 	t.Parallel()
-	h := newSignInHouse(t)
+	h := newSignInTest(t)
 	name := func(n int, address string) accounts.SignIn {
 		return accounts.SignIn{Name: fmt.Sprintf("name-%d", n), Address: netip.MustParseAddr(address)}
 	}
@@ -260,7 +262,7 @@ func TestSignInSlowsDownAddresses(t *testing.T) {
 	if h.guess(name(99, "192.0.2.1")) == 0 {
 		t.Error("22nd name from one address: was looked at, want a wait")
 	}
-	// The refused attempts of that address did not count against the name.
+	// The refused attempts from that address did not count against the name.
 	for range 200 {
 		_ = h.guess(name(99, "192.0.2.1"))
 	}
@@ -270,7 +272,7 @@ func TestSignInSlowsDownAddresses(t *testing.T) {
 	if wait := h.guess(accounts.SignIn{Name: "name-99"}); wait != 0 {
 		t.Errorf("from nowhere: has to wait %v, want no wait", wait)
 	}
-	for i := range 61 { // each network of a site has a few
+	for i := range 61 { // each network of a site may have a few
 		if wait := h.count(name(i, fmt.Sprintf("2001:db8:1:%x::1", i))); wait != 0 {
 			t.Fatalf("network %d of a site: has to wait %v, want no wait", i, wait)
 		}
@@ -282,7 +284,7 @@ func TestSignInSlowsDownAddresses(t *testing.T) {
 
 func TestSignInCountsParallelAttempts(t *testing.T) {
 	t.Parallel()
-	h := newSignInHouse(t)
+	h := newSignInTest(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	kinds := map[crash.Kind]int{}

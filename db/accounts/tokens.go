@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	tokenPrefix   = "mishap_" // scanners for leaked secrets find tokens by it
+	tokenPrefix   = "mishap_" // lets scanners for leaked secrets find tokens
 	hintLength    = len(tokenPrefix) + 4
 	maxTokens     = 50 // of one person
 	maxTokenName  = 100
@@ -38,23 +38,25 @@ const (
 		` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
 )
 
-// AddToken makes an API token for a person and returns it together with what is kept of it; it cannot be read again. It
-// returns Invalid for a name, scopes or an end that cannot be, and Conflict when the person has too many.
+// AddToken creates an API token for a person. It returns the token, which cannot be read again, and
+// the data that is stored about it. It returns Invalid for an invalid name, scope or expiry time,
+// Conflict if the person has too many tokens, and Forbidden as AddTokenFor does.
 func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope,
 	expires time.Time) (string, crash.APIToken, error) {
 	return a.AddTokenFor(ctx, u.Name, u, name, scopes, expires)
 }
 
-// AddTokenFor is AddToken done by another; empty: somebody at the command line. It returns Forbidden for a scope that the
-// person's role does not allow, and for an account that is disabled.
+// AddTokenFor creates an API token on behalf of another person; by is empty for the command line.
+// It returns the same errors as AddToken. It returns Forbidden for a scope that the person's role
+// does not allow, and for a disabled account.
 func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope,
 	expires time.Time) (string, crash.APIToken, error) {
 	now := a.store.Now().UTC().Truncate(time.Microsecond)
 	name = strings.TrimSpace(name)
 	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires.UTC()}
 	switch {
-	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName || strings.ContainsRune(name,
-		0):
+	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName ||
+		strings.ContainsRune(name, 0):
 		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that "+
 			"you can tell it from others.", maxTokenName)
 	case len(scopes) == 0:
@@ -94,9 +96,11 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 
 const sqlAllTokens = `
 	select u.name, ` + tokenColumns + ` from api_tokens as t join users as u on u.id = t.user_id
-	where t.revoked is null and (@person = '' or lower(u.name) = lower(@person)) order by u.name, t.created desc, t.id desc`
+	where t.revoked is null and (@person = '' or lower(u.name) = lower(@person))
+	order by u.name, t.created desc, t.id desc`
 
-// AllTokens lists the tokens of everybody, or of one person by name, that were not revoked; by person, the newest first.
+// AllTokens returns the tokens that were not revoked, of one person or, if person is empty, of
+// everyone. It sorts by person, then newest first.
 func (a *Store) AllTokens(ctx context.Context, person string) ([]crash.PersonToken, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": person})
 	if err != nil {
@@ -112,7 +116,7 @@ func (a *Store) AllTokens(ctx context.Context, person string) ([]crash.PersonTok
 	return tokens, nil
 }
 
-// Tokens lists a person's tokens that were not revoked, expired ones too, the newest first.
+// Tokens returns a person's tokens that were not revoked, newest first. It includes expired ones.
 func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlTokens, pgx.NamedArgs{"user": u.ID})
 	if err != nil {
@@ -134,17 +138,19 @@ func tokenFields(t *crash.APIToken) []any {
 
 const sqlRevokeToken = `
 	update api_tokens as t set revoked = @now from users as u
-	where t.id = @id and u.id = t.user_id and (@anybody::boolean or u.id = @user) and t.revoked is null returning t.hint, u.name`
+	where t.id = @id and u.id = t.user_id and (@anybody::boolean or u.id = @user) and t.revoked is null
+	returning t.hint, u.name`
 
-// RevokeToken ends a token of a person at once. It returns NotFound when the person has no such token.
+// RevokeToken revokes a person's token at once. It returns NotFound if the person has no such
+// token.
 func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
 	_, err := a.revokeToken(ctx, u.Name, pgx.NamedArgs{"id": id, "user": u.ID, "anybody": false},
 		crash.Errorf(crash.NotFound, "unknown_token", "You have no such token."))
 	return err
 }
 
-// RevokeTokenOf ends a token of anybody at once, and returns whose it was. By is who does it; empty: somebody at the command
-// line. It returns NotFound when there is no such token.
+// RevokeTokenOf revokes anyone's token at once, and returns its owner. by is the person who revokes
+// it, or empty for the command line. It returns NotFound if there is no such token.
 func (a *Store) RevokeTokenOf(ctx context.Context, by string, id int64) (person string, err error) {
 	return a.revokeToken(ctx, by, pgx.NamedArgs{"id": id, "user": int64(0), "anybody": true},
 		crash.Errorf(crash.NotFound, "unknown_token", "There is no token %d that could be revoked.", id))
@@ -171,14 +177,15 @@ func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, 
 const sqlUserByToken = `
 	with used as (
 		update api_tokens set last_used = @now
-		where hash = @hash and revoked is null and expires > @now and (last_used is null or last_used < @now::timestamptz - interval '1 minute')
+		where hash = @hash and revoked is null and expires > @now
+			and (last_used is null or last_used < @now::timestamptz - interval '1 minute')
 	)
 	select u.id, u.name, u.role, u.disabled, u.created, u.last_login, u.tracker_name, ` + tokenColumns + `
 	from api_tokens as t join users as u on u.id = t.user_id
 	where t.hash = @hash and t.revoked is null and t.expires > @now and not u.disabled`
 
-// ByToken returns the person of an API token, as they are now, and the token's scopes. It returns Unauthenticated for a
-// token that is not known, has ended, or is that of a disabled account.
+// ByToken returns the owner of an API token and the data of the token. It returns Unauthenticated
+// if the token is unknown, revoked or expired, or if its account is disabled.
 func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.APIToken, error) {
 	var u crash.User
 	var t crash.APIToken

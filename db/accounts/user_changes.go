@@ -19,22 +19,24 @@ const (
 	sqlRemoveUser  = `delete from users where lower(name) = lower(@name) returning id, name`
 )
 
-// Disable closes an account: it can no longer sign in, its tokens no longer work, and its sessions end at once. Disabling
-// twice is no error. It returns NotFound for an unknown name.
+// Disable disables an account: it cannot sign in, its tokens do not work, and its sessions end at
+// once. It does nothing if the account is disabled already. It returns NotFound for an unknown
+// name.
 func (a *Store) Disable(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.disable",
 		Subject: name})
 }
 
-// Enable opens an account that was disabled, with the password and the tokens that it had. It returns NotFound for an
-// unknown name.
+// Enable enables a disabled account again, with its old password and tokens. It returns NotFound
+// for an unknown name.
 func (a *Store) Enable(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlEnableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.enable",
 		Subject: name})
 }
 
-// SetRole gives an account another role, which counts from the next request on, also for its tokens. Sessions stay. It
-// returns Invalid for what is no role and NotFound for an unknown name.
+// SetRole changes the role of an account. The new role applies to the next request, including those
+// with tokens. Sessions continue. It returns Invalid for an unknown role, and NotFound for an
+// unknown name.
 func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) error {
 	if _, err := crash.ParseRole(string(role)); err != nil {
 		return err
@@ -46,8 +48,8 @@ func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) e
 	})
 }
 
-// Remove deletes an account with its sessions, tokens, and what it follows. What the person did stays, under the name. It
-// returns NotFound for an unknown name.
+// Remove deletes an account with its sessions, tokens and follows. Records of the person's actions
+// keep the name. It returns NotFound for an unknown name.
 func (a *Store) Remove(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.remove",
 		Subject: name})
@@ -55,20 +57,20 @@ func (a *Store) Remove(ctx context.Context, by, name string) error {
 
 const sqlRemoved = `select max(at) from audit_events where action = 'user.remove' and lower(subject) = lower(@name)`
 
-// Removed returns when an account of this name was last removed; zero: never.
+// Removed returns when an account of this name was last removed, or the zero time if none was.
 func (a *Store) Removed(ctx context.Context, name string) (time.Time, error) {
 	var at time.Time
 	err := a.store.Pool.QueryRow(ctx, sqlRemoved, pgx.NamedArgs{"name": name}).Scan(db.OrZero(&at))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("when was %q removed: %w", name, db.Classify(err))
+		return time.Time{}, fmt.Errorf("time of removing %q: %w", name, db.Classify(err))
 	}
 	return at, nil
 }
 
 const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
 
-// SetPassword gives an account a new password and ends its sessions. It returns Invalid for a password that is not good
-// enough and NotFound for an unknown name.
+// SetPassword changes the password of an account and ends its sessions. It returns Invalid for a
+// password that is not good enough, and NotFound for an unknown name.
 func (a *Store) SetPassword(ctx context.Context, by, name, password string) error {
 	if err := checkPassword(name, password); err != nil {
 		return err
@@ -83,7 +85,7 @@ func (a *Store) SetPassword(ctx context.Context, by, name, password string) erro
 
 const sqlDeleteUserSessions = `delete from sessions where user_id = @id`
 
-// change updates one account, ends its sessions, and records it.
+// change updates an account, ends its sessions, and records the event.
 func (a *Store) change(ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		id, err := a.changeOne(ctx, tx, sql, args, event)
@@ -97,7 +99,7 @@ func (a *Store) change(ctx context.Context, sql string, args pgx.NamedArgs, even
 	})
 }
 
-// changeOne updates one account, records it, and returns its id.
+// changeOne updates an account, records the event, and returns the account's id.
 func (a *Store) changeOne(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs,
 	event db.AuditEvent) (id int64, err error) {
 	err = tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject)

@@ -1,5 +1,5 @@
-// Package accounts stores people's accounts, their sessions and API tokens, what they follow, and
-// their notes on problems. It does not store the account at the tracker: see package filings.
+// Package accounts stores accounts with their sessions and API tokens, what people follow, and
+// their notes on problems. The account at the tracker belongs to package filings.
 package accounts
 
 import (
@@ -16,14 +16,14 @@ import (
 	"mishap/db"
 )
 
-// Store stores accounts. It is safe for concurrent use. Make one per process: it limits how many
-// passwords are hashed at the same time.
+// Store stores accounts. It is safe for concurrent use. A process needs exactly one, because it
+// limits how many passwords are hashed at the same time.
 type Store struct {
 	store   *db.Store
 	hashing chan struct{}
 }
 
-// New returns the accounts in a store.
+// New returns a Store for the accounts in store.
 func New(store *db.Store) *Store {
 	return &Store{store: store, hashing: make(chan struct{}, maxHashes)}
 }
@@ -38,9 +38,9 @@ const sqlInsertUser = `
 	insert into users (name, role, password_hash, created) values (@name, @role, @hash, @now)
 	returning id`
 
-// Add makes an account; by is the account that does it, empty for the command line. Names are 1 to 64 letters, digits
-// and "._@+-", and differ by more than case. It returns Invalid for a name, role or password that cannot be, and Conflict
-// when the name is taken.
+// Add creates an account. by is the name of the person who creates it, or empty for the command
+// line. A name has 1 to 64 letters, digits and "._@+-", and is unique regardless of case. Add
+// returns Invalid for an invalid name, role or password, and Conflict if the name is taken.
 func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, password string) (crash.User, error) {
 	if !accountName.MatchString(name) {
 		return crash.User{}, crash.Errorf(crash.Invalid, "bad_user_name",
@@ -76,7 +76,7 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 
 const sqlUsers = `select id, name, role, disabled, created, last_login, tracker_name from users order by lower(name)`
 
-// List returns all accounts by name, disabled ones too.
+// List returns all accounts, including disabled ones, sorted by name.
 func (a *Store) List(ctx context.Context) ([]crash.User, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlUsers)
 	if err != nil {
@@ -89,9 +89,11 @@ func (a *Store) List(ctx context.Context) ([]crash.User, error) {
 	return users, nil
 }
 
-const sqlUserByName = `select id, name, role, disabled, created, last_login, tracker_name from users where lower(name) = lower(@name)`
+const sqlUserByName = `
+	select id, name, role, disabled, created, last_login, tracker_name from users where lower(name) = lower(@name)`
 
-// ByName returns the account of this name, in any case; NotFound when there is none.
+// ByName returns the account with this name, regardless of case. It returns NotFound if there is
+// none.
 func (a *Store) ByName(ctx context.Context, name string) (crash.User, error) {
 	u, err := a.one(ctx, sqlUserByName, pgx.NamedArgs{"name": name})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -102,7 +104,7 @@ func (a *Store) ByName(ctx context.Context, name string) (crash.User, error) {
 
 const sqlUserByID = `select id, name, role, disabled, created, last_login, tracker_name from users where id = @id`
 
-// ByID returns an account, as it is now; NotFound when there is none.
+// ByID returns the account with this id. It returns NotFound if there is none.
 func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 	u, err := a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -135,8 +137,8 @@ func scanUser(row pgx.CollectableRow) (crash.User, error) {
 
 const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
 
-// SetTrackerName notes, or with an empty one forgets, what an account is called at the tracker. Sessions stay. It returns
-// NotFound for an unknown name.
+// SetTrackerName sets the name that an account has at the tracker, or removes it if trackerName is
+// empty. Sessions continue. It returns NotFound for an unknown name.
 func (a *Store) SetTrackerName(ctx context.Context, by, name, trackerName string) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		event := db.AuditEvent{Person: by, Action: "user.tracker-name", Detail: map[string]any{"tracker_name": trackerName}}

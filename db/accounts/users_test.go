@@ -141,7 +141,7 @@ func TestHashingIsGivenUp(t *testing.T) {
 	}
 }
 
-// storeAt opens a store with its own clock.
+// storeAt opens a store with another clock.
 func storeAt(t *testing.T, url string, now func() time.Time) *db.Store {
 	t.Helper()
 	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t), Now: now})

@@ -10,17 +10,17 @@ import (
 	"mishap/crash"
 )
 
-// Budget bounds the memory of large reports that are read at the same time, for pages and
-// downloads. Small ones do not count; nearly all are small.
+// Budget limits the memory of large reports that are read at the same time, for pages and
+// downloads. It ignores reports of at most 1 MiB, which nearly all are.
 type Budget struct {
 	bytes *semaphore.Weighted
-	wait  time.Duration // how long one reader waits, at most
+	wait  time.Duration // maximum time for which a reader waits
 }
 
 const (
 	readTotal  = 192 << 20
-	readFactor = 3       // of a report's size: as stored, as fields, as what is made of them
-	smallRead  = 1 << 20 // bytes of a report that does not count
+	readFactor = 3       // memory needed per byte of a report: stored, as fields, and as output
+	smallRead  = 1 << 20 // maximum size in bytes of a report that is ignored
 	readWait   = 10 * time.Second
 )
 
@@ -32,8 +32,9 @@ func NewBudget() *Budget {
 	return &Budget{bytes: semaphore.NewWeighted(readTotal), wait: readWait}
 }
 
-// Reserve reserves the memory that a stored report needs, until ctx is done: for a request that is when it has been
-// answered. It returns Unavailable when there is none for too long.
+// Reserve reserves the memory that a stored report needs until ctx is done. The context of a
+// request is done once the request is answered. It returns Unavailable if the memory is not free
+// within 10 seconds.
 func (b *Budget) Reserve(ctx context.Context, body []byte) error {
 	release, err := b.Borrow(ctx, body)
 	switch {
@@ -46,14 +47,15 @@ func (b *Budget) Reserve(ctx context.Context, body []byte) error {
 	return err
 }
 
-// Borrow is reserve until release is called.
+// Borrow reserves the memory that a stored report needs until the caller calls release. It returns
+// Unavailable if the memory is not free within 10 seconds.
 func (b *Budget) Borrow(ctx context.Context, body []byte) (release func(), err error) {
 	if len(body) == 0 {
 		return func() {}, nil
 	}
 	size, err := s2.DecodedLen(body[1:])
 	if err != nil || size <= smallRead {
-		return func() {}, nil // damaged, which unpacking tells, or small
+		return func() {}, nil // small, or damaged, which Decompress will report
 	}
 	need := min(readFactor*int64(size), readTotal)
 	waiting, cancel := context.WithTimeout(ctx, b.wait)

@@ -10,12 +10,13 @@ import (
 	"mishap/crash"
 )
 
-// TestReadBudget lets readers of large reports wait for each other, until their requests have been answered.
+// TestReadBudget checks that readers of large reports wait until the requests of others are
+// answered.
 func TestReadBudget(t *testing.T) {
 	t.Parallel()
 	codec := NewCodec()
-	large := codec.Pack(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<20)})
-	small := codec.Pack(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<10)})
+	large := codec.Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<20)})
+	small := codec.Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<10)})
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget()
 		var answered []context.CancelFunc

@@ -14,18 +14,18 @@ import (
 	"mishap/crash"
 )
 
-// Codec converts the fields of a report to a body, as the column reports.body stores it, and back. A
-// body is a byte that names the form, then names and values with their lengths, compressed with S2.
-// S2 compresses a usual report to a little more than a third. zstd reaches a quarter, but takes three
-// times as long, which costs more than writing the difference to disk.
+// Codec converts the fields of a report to a body for the column reports.body, and back. A body
+// consists of one byte for the format, and the names and values with their lengths, compressed with
+// S2. S2 compresses a typical report to slightly more than a third. zstd compresses it to a
+// quarter, but takes three times as long, which costs more than writing the difference to disk.
 type Codec struct {
-	scratch buffers // for what is unpacked, and for packing
-	bodies  buffers // for bodies on their way to the disk
+	scratch buffers // for compressing
+	bodies  buffers // for bodies that are not stored yet
 }
 
 const (
-	bodyForm    = 1
-	maxBody     = 1 << 30 // bytes unpacked: far above what is ever taken in
+	bodyFormat  = 1
+	maxBody     = 1 << 30 // decompressed size in bytes, far above that of any accepted report
 	usualPlain  = 32 << 10
 	usualBody   = 8 << 10
 	maxPoolBody = 1 << 20
@@ -36,31 +36,32 @@ func NewCodec() *Codec {
 	return &Codec{scratch: newBuffers(usualPlain, maxPoolBody), bodies: newBuffers(usualBody, 4*usualBody)}
 }
 
-// Pack returns a body in a buffer, which is to be given to drop when it is not used any more.
-func (c *Codec) Pack(f crash.Fields) []byte {
+// Compress returns fields as a body. The caller must pass the body to Release when it no longer
+// needs it.
+func (c *Codec) Compress(f crash.Fields) []byte {
 	size := 0
 	for name, value := range f {
 		size += len(name) + len(value) + 2*binary.MaxVarintLen32
 	}
-	plain, packed := slices.Grow(c.scratch.take(), size), c.scratch.take()
+	plain, compressed := slices.Grow(c.scratch.take(), size), c.scratch.take()
 	for name, value := range f {
 		plain = appendText(appendText(plain, name), value)
 	}
-	packed = slices.Grow(packed, s2.MaxEncodedLen(len(plain)))
-	out := s2.Encode(packed[:cap(packed)], plain)
-	body := append(append(c.bodies.take(), bodyForm), out...)
+	compressed = slices.Grow(compressed, s2.MaxEncodedLen(len(plain)))
+	out := s2.Encode(compressed[:cap(compressed)], plain)
+	body := append(append(c.bodies.take(), bodyFormat), out...)
 	c.scratch.give(plain)
-	c.scratch.give(packed)
+	c.scratch.give(compressed)
 	return body
 }
 
-// Drop is for a body that pack made, and that nobody uses any more.
-func (c *Codec) Drop(body []byte) { c.bodies.give(body) }
+// Release recycles a body that Compress has returned. The caller must not use it afterwards.
+func (c *Codec) Release(body []byte) { c.bodies.give(body) }
 
-// buffers are used again and again.
+// buffers is a pool of byte slices.
 type buffers struct {
 	pool *sync.Pool
-	most int // one that has grown larger, in bytes, is not kept
+	most int // capacity in bytes above which a buffer is not reused
 }
 
 func newBuffers(usual, most int) buffers {
@@ -70,10 +71,10 @@ func newBuffers(usual, most int) buffers {
 	}}}
 }
 
-// take returns an empty one.
-func (b buffers) take() []byte { return (*b.pool.Get().(*[]byte))[:0] } //nolint:forcetypeassert // nothing else is put there
+// take returns an empty buffer.
+func (b buffers) take() []byte { return (*b.pool.Get().(*[]byte))[:0] }
 
-// give is for one that is not used any more, nor anything that was made in it.
+// give returns a buffer to the pool. The caller must not use it, or parts of it, afterwards.
 func (b buffers) give(used []byte) {
 	if cap(used) <= b.most {
 		b.pool.Put(&used)
@@ -84,19 +85,19 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errBody = errors.New("unpack report: damaged")
+var errBody = errors.New("decompress report: the body is damaged")
 
-// Unpack returns the fields in a body.
-func (c *Codec) Unpack(body []byte) (crash.Fields, error) {
-	if len(body) == 0 || body[0] != bodyForm {
-		return nil, fmt.Errorf("unpack report: unknown form")
+// Decompress returns the fields of a body.
+func (c *Codec) Decompress(body []byte) (crash.Fields, error) {
+	if len(body) == 0 || body[0] != bodyFormat {
+		return nil, errors.New("decompress report: unknown format")
 	}
 	if n, err := s2.DecodedLen(body[1:]); err != nil || n > maxBody {
 		return nil, errBody
 	}
 	plain, err := s2.Decode(nil, body[1:])
 	if err != nil {
-		return nil, fmt.Errorf("unpack report: %w", err)
+		return nil, fmt.Errorf("decompress report: %w", err)
 	}
 	f := crash.Fields{}
 	for len(plain) > 0 {

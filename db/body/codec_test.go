@@ -20,8 +20,8 @@ func TestBodies(t *testing.T) {
 		"odd":   {"": "no name", "Empty": "", "NUL": "a\x00b", "Text": "ż\u2028"},
 		"large": {"Large": strings.Repeat("All work and no play. ", 1<<18)},
 	} {
-		body := c.Pack(f)
-		got, err := c.Unpack(body)
+		body := c.Compress(f)
+		got, err := c.Decompress(body)
 		if err != nil || !maps.Equal(got, f) {
 			t.Errorf("%s: got %d fields, %v; want the %d that were packed", name, len(got), err, len(f))
 		}
@@ -31,17 +31,17 @@ func TestBodies(t *testing.T) {
 func TestDamagedBodies(t *testing.T) {
 	t.Parallel()
 	c := NewCodec()
-	body := c.Pack(crashtest.Native().Fields())
+	body := c.Compress(crashtest.Native().Fields())
 	for end := range body {
-		if f, err := c.Unpack(body[:end]); err == nil {
+		if f, err := c.Decompress(body[:end]); err == nil {
 			t.Fatalf("cut after %d bytes: got %d fields, want an error", end, len(f))
 		}
 	}
-	huge := []byte{bodyForm, 0xff, 0xff, 0xff, 0xff, 0x0f}
-	if _, err := c.Unpack(huge); err == nil {
+	huge := []byte{bodyFormat, 0xff, 0xff, 0xff, 0xff, 0x0f}
+	if _, err := c.Decompress(huge); err == nil {
 		t.Error("a body that says to be 4 GB: got no error")
 	}
-	if _, err := c.Unpack(slices.Concat([]byte{bodyForm + 1}, body[1:])); err == nil {
+	if _, err := c.Decompress(slices.Concat([]byte{bodyFormat + 1}, body[1:])); err == nil {
 		t.Error("a body of another form: got no error")
 	}
 }

@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// maxUnread bounds how much the tracker is to be asked that it has not been asked yet: visitors choose the names.
+	// maxUnread limits the facts that the tracker has not been asked for yet. Visitors choose the
+	// names, so there could be any number.
 	maxUnread = 2000
-	// archiveKept is how long something is kept up to date after somebody wanted to know it last.
-	archiveKept = 30 * 24 * time.Hour
+	// archiveFactLifetime is how long mishap updates a fact after someone last wanted it.
+	archiveFactLifetime = 30 * 24 * time.Hour
 )
 
 const (
@@ -35,8 +36,9 @@ const (
 		on conflict (kind, key) do update set asked = excluded.asked`
 )
 
-// ArchiveFacts returns what is known of some things in the archive, in the order asked. What is not known yet, or was not
-// asked for lately, is noted for the next reading of the tracker. It never waits for the tracker.
+// ArchiveFacts returns the stored facts of the tracker's archive, in the order of wants. It
+// schedules those that are unknown or were not wanted recently to be read. It never waits for the
+// tracker.
 func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]crash.ArchiveFact, error) {
 	facts := make([]crash.ArchiveFact, len(wants))
 	var kinds, keys []string
@@ -82,7 +84,7 @@ func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]
 	return facts, nil
 }
 
-// factValue is how a fact is kept.
+// factValue is the JSON form of a fact in the database.
 type factValue struct {
 	Publications []crash.Publication `json:"publications,omitempty"`
 	Names        []string            `json:"names,omitempty"`
@@ -100,8 +102,9 @@ func readFact(f *crash.ArchiveFact, value []byte) error {
 	return nil
 }
 
-// PackagesOfSet returns the source packages of a package set in the release, sorted. Not known: the tracker has not been
-// asked yet, or knows no series for the release. It returns NotFound when there is no such set.
+// PackagesOfSet returns the source packages of a package set in a release, sorted. known is false
+// if the tracker has not been asked yet, or has no series for the release. It returns NotFound if
+// there is no such set.
 func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool,
 	err error) {
 	if release == "" {
@@ -111,8 +114,9 @@ func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set st
 		crash.Errorf(crash.NotFound, "unknown_set", "The tracker knows no package set %.100q in that release.", set))
 }
 
-// PackagesOfPerson returns the source packages whose bugs a person or team of the tracker is subscribed to, sorted. Not
-// known: the tracker has not been asked yet. It returns NotFound when there is nobody of that name.
+// PackagesOfPerson returns the source packages to whose bugs a person or team of the tracker is
+// subscribed, sorted. known is false if the tracker has not been asked yet. It returns NotFound if
+// there is no such person.
 func (s *Store) PackagesOfPerson(ctx context.Context, name string) (names []string, known bool, err error) {
 	return s.namesOf(ctx, crash.ArchiveWant{Kind: crash.ArchivePerson, Key: name},
 		crash.Errorf(crash.NotFound, "unknown_person", "The tracker knows nobody of the name %.100q.", name))
@@ -136,7 +140,8 @@ const sqlDueFacts = `
 	select kind, key from archive_facts where next_read <= @now
 	order by read is not null, next_read, kind, key limit @limit`
 
-// DueArchiveFacts lists what it is time to ask the tracker, what was never asked before first.
+// DueArchiveFacts returns up to limit facts that should be read from the tracker now. Those that
+// were never read come first.
 func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
 	rows, err := s.Pool.Query(ctx, sqlDueFacts, pgx.NamedArgs{"now": s.Now(), "limit": limit})
 	if err != nil {
@@ -150,10 +155,12 @@ func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.Archive
 }
 
 const sqlSaveFact = `
-	update archive_facts set value = @value, read = @now, next_read = @now::timestamptz + @again::interval, failures = 0, failure = ''
+	update archive_facts set value = @value, read = @now, next_read = @now::timestamptz + @again::interval,
+		failures = 0, failure = ''
 	where kind = @kind and key = @key`
 
-// SaveArchiveFact keeps what the tracker said, and after how long to ask again.
+// SaveArchiveFact stores a fact that the tracker has returned. It schedules the next reading after
+// the time again.
 func (s *Store) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error {
 	var value []byte
 	if f.Exists {
@@ -174,8 +181,8 @@ const sqlFailFact = `
 		next_read = @now::timestamptz + least(@again::interval * power(2, least(failures, 10)), interval '1 day')
 	where kind = @kind and key = @key`
 
-// FailArchiveFact notes why something could not be asked. The pause before the next try doubles with each failure; what was
-// known before stays.
+// FailArchiveFact records that a fact could not be read, and why. The time until the next attempt
+// starts with again and doubles with each failure. The stored fact stays.
 func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
 	args := pgx.NamedArgs{"kind": w.Kind, "key": w.Key, "why": why, "now": s.Now(), "again": again}
 	if _, err := s.Pool.Exec(ctx, sqlFailFact, args); err != nil {
@@ -186,9 +193,9 @@ func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why st
 
 const sqlDropFacts = `delete from archive_facts where asked < @before`
 
-// DropArchiveFacts forgets what nobody has wanted to know for a month.
+// DropArchiveFacts deletes facts that no one has wanted for a month.
 func (s *Store) DropArchiveFacts(ctx context.Context) error {
-	if _, err := s.Pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.Now().Add(-archiveKept)}); err != nil {
+	if _, err := s.Pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.Now().Add(-archiveFactLifetime)}); err != nil {
 		return fmt.Errorf("drop archive facts: %w", db.Classify(err))
 	}
 	return nil

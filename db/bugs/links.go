@@ -1,5 +1,5 @@
-// Package bugs stores the links between problems and bugs, the states of these bugs in the tracker,
-// what mishap has written in them, and facts of the tracker's archive of packages.
+// Package bugs stores the links between problems and bugs, the states of the bugs in the tracker,
+// mishap's comments on them, and facts of the tracker's package archive.
 package bugs
 
 import (
@@ -17,7 +17,7 @@ import (
 // Store stores bugs and facts of the archive. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
-// New returns the bugs in a store.
+// New returns a Store for the bugs in s.
 func New(s *db.Store) *Store { return &Store{s} }
 
 const (
@@ -33,17 +33,19 @@ const (
 		insert into unlinked_bugs (bucket_id, bug_number, how, person, at, unlinked_by, unlinked_at)
 		select bucket_id, bug_number, how, person, at, @by, now() from gone
 		on conflict (bucket_id, bug_number) do update set
-			how = excluded.how, person = excluded.person, at = excluded.at, unlinked_by = excluded.unlinked_by, unlinked_at = excluded.unlinked_at
+			how = excluded.how, person = excluded.person, at = excluded.at,
+			unlinked_by = excluded.unlinked_by, unlinked_at = excluded.unlinked_at
 		returning how, person, at`
 	sqlRelinkBug = `
 		with back as (
 			delete from unlinked_bugs where bucket_id in ` + db.Members + ` and bug_number = @number
 			returning bucket_id, bug_number, how, person, at
 		)
-		insert into bucket_bugs (bucket_id, bug_number, how, person, at) select bucket_id, bug_number, how, person, at from back
+		insert into bucket_bugs (bucket_id, bug_number, how, person, at)
+		select bucket_id, bug_number, how, person, at from back
 		on conflict do nothing
 		returning true`
-	// A filing whose bug was taken away can be asked for again, as one that was given up.
+	// sqlUnfile abandons the filing of an unlinked bug, so that the bug can be filed again.
 	sqlUnfile = `
 		update filings set state = 'abandoned', bug_number = null, problem = 'unlinked', reason = @reason, updated = now()
 		where bucket_id in ` + db.Members + ` and state = 'filed' and bug_number = @number`
@@ -53,14 +55,15 @@ const (
 			select from bucket_bugs as l where l.bucket_id = filings.bucket_id and l.bug_number = @number and l.how = 'filed')`
 )
 
-// LinkBug gives a bucket a bug of the tracker, by hand. It is false when the bucket has it already. An open filing of the
-// bucket ends with that bug, unless it is being sent at this moment. It returns NotFound for an unknown bucket.
+// LinkBug links a bug of the tracker to a bucket by hand. It returns false if they are linked
+// already. It ends an open filing of the bucket with that bug, unless the filing is being sent. It
+// returns NotFound for an unknown bucket.
 func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) (isNew bool, err error) {
 	bug.How = crash.Linked
 	args := pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		var there, has bool
-		if err := tx.QueryRow(ctx, sqlBucketExists, args).Scan(&there); err != nil {
+		var exists, has bool
+		if err := tx.QueryRow(ctx, sqlBucketExists, args).Scan(&exists); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, sqlHasBug, args).Scan(&has); err != nil || has {
@@ -93,7 +96,8 @@ func errNotLinked(number int64) error {
 	return crash.Errorf(crash.NotFound, "not_linked", "The bug %d is not linked to this problem (any more).", number)
 }
 
-// UnlinkBug takes a bug away from a bucket; RelinkBug undoes it. It returns NotFound when the bucket does not have the bug.
+// UnlinkBug removes the link between a bug and a bucket's problem. RelinkBug undoes this. It
+// returns NotFound if they are not linked.
 func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{
 		"bucket": bucket[:], "number": number, "by": person,
@@ -115,8 +119,8 @@ func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int
 	})
 }
 
-// RelinkBug puts back a bug that was unlinked, as it was: who linked or filed it, and when. It returns NotFound when there is
-// nothing to put back.
+// RelinkBug restores a removed link, with the person who made it and its time. It returns NotFound
+// if there is none.
 func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{"bucket": bucket[:], "number": number}
 	return s.changeLink(ctx, "relink", bucket, number, func(tx pgx.Tx) error {
@@ -145,7 +149,7 @@ func (s *Store) changeLink(ctx context.Context, what string, bucket crash.Bucket
 	return nil
 }
 
-// maxBucketsOfBug bounds how many buckets of one bug are listed.
+// maxBucketsOfBug limits how many buckets of a bug are listed.
 const maxBucketsOfBug = 1000
 
 const sqlBucketsOfBug = `
@@ -157,8 +161,8 @@ const sqlBucketsOfBug = `
 		) as l join buckets as b on b.id = l.head` + db.BucketJoins + `
 	order by w.reports desc, b.id limit @limit`
 
-// BucketsOfBug returns the buckets that have a bug, or one that repeats it, the most frequent first. It returns NotFound when
-// none has.
+// BucketsOfBug returns the problems that are linked to a bug or to a duplicate of it, most frequent
+// first. It returns NotFound if there are none.
 func (s *Store) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketsOfBug, pgx.NamedArgs{"number": number, "limit": maxBucketsOfBug})
 	if err != nil {
@@ -175,9 +179,11 @@ func (s *Store) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket,
 }
 
 const sqlSignaturesOfBug = `
-	select signature from bucket_bugs join buckets on id = bucket_id where bug_number = @number order by signature limit nullif(@limit::int, 0)`
+	select signature from bucket_bugs join buckets on id = bucket_id where bug_number = @number
+	order by signature limit nullif(@limit::int, 0)`
 
-// SignaturesOfBug lists the signatures of the buckets that have a bug, at most limit; 0: all.
+// SignaturesOfBug returns the signatures of up to limit buckets that are linked to a bug, or of all
+// if limit is 0.
 func (s *Store) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit})
 	if err != nil {

@@ -11,14 +11,16 @@ import (
 	"mishap/db"
 )
 
-// A bug that several buckets of one problem have is shown once: as the one that has it longest.
+// sqlBucketBugs selects only the oldest link if several buckets of a problem are linked to the same
+// bug.
 const sqlBucketBugs = `
 	select ` + db.BugColumns + ` from (
 		select distinct on (bug_number) * from bucket_bugs where bucket_id in ` + db.Members +
 	` order by bug_number, at, bucket_id
 	) as l ` + db.BugJoins + ` order by ` + db.BugOrder
 
-// BucketBugs returns all bugs of the problem that a bucket is part of, in the order in which they count: the first is the one that lists show.
+// BucketBugs returns all bugs of a bucket's problem. The first one determines the status, and lists
+// show it.
 func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {
@@ -37,7 +39,8 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 
 const sqlDueBugs = `select number from bug_states where next_read <= now() order by next_read, number limit @limit`
 
-// DueBugs lists bugs that it is time to read, those first that have waited longest.
+// DueBugs returns the numbers of up to limit bugs that should be read from the tracker now, longest
+// overdue first.
 func (s *Store) DueBugs(ctx context.Context, limit int) ([]int64, error) {
 	return s.numbers(ctx, "due bugs", sqlDueBugs, pgx.NamedArgs{"limit": limit})
 }
@@ -58,14 +61,16 @@ const (
 	sqlKnowBug = `
 		insert into bugs (number, title, url) values (@number, '', @url) on conflict (number) do nothing`
 	sqlSaveState = `
-		update bug_states set information_type = @type, private = @private, hidden = @hidden, duplicate_of = nullif(@duplicate::bigint, 0),
-			closed = @closed, tasks = @tasks, fixes = @fixes, read = now(), next_read = now() + @again::interval, failures = 0, failure = ''
+		update bug_states set information_type = @type, private = @private, hidden = @hidden,
+			duplicate_of = nullif(@duplicate::bigint, 0), closed = @closed, tasks = @tasks, fixes = @fixes,
+			read = now(), next_read = now() + @again::interval, failures = 0, failure = ''
 		where number = @number`
 	sqlSaveBugTitle = `update bugs set title = @title where number = @number and title <> @title`
 )
 
-// SaveBugReading keeps what the tracker said of a bug and when to ask again. The bug that it repeats, if any, is followed from
-// then on as well; masterURL is its page.
+// SaveBugReading stores the state of a bug that the tracker has returned. It schedules the next
+// reading after the time again. If the bug is a duplicate, mishap reads its master from now on,
+// too; masterURL is the page of the master.
 func (s *Store) SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error {
 	title := r.Title
 	if r.Private || r.Hidden {
@@ -93,7 +98,7 @@ func (s *Store) SaveBugReading(ctx context.Context, r crash.BugReading, masterUR
 	})
 }
 
-// listOf is never null as JSON.
+// listOf returns list, or an empty list for nil, so that its JSON is never null.
 func listOf[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -102,12 +107,12 @@ func listOf[T any](list []T) []T {
 }
 
 const sqlFailState = `
-	update bug_states set failures = failures + 1, failure = @failure, 
+	update bug_states set failures = failures + 1, failure = @failure,
 		next_read = now() + least(@again::interval * power(2, least(failures, 9)), interval '6 hours')
 	where number = @number`
 
-// FailBugReading notes that a bug could not be read, and why. It is tried again after a while, which doubles with each
-// failure in a row.
+// FailBugReading records that a bug could not be read, and why. The time until the next attempt
+// starts with again and doubles with each failure in a row.
 func (s *Store) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
 	_, err := s.Pool.Exec(ctx, sqlFailState, pgx.NamedArgs{"number": number, "failure": why, "again": again})
 	if err != nil {
@@ -118,7 +123,8 @@ func (s *Store) FailBugReading(ctx context.Context, number int64, why string, ag
 
 const sqlReadBugsNow = `update bug_states set next_read = now() where number = any(@numbers)`
 
-// ReadBugsNow has bugs read soon, because somebody asks for it, also those that could not be read lately.
+// ReadBugsNow schedules bugs to be read at once because someone asks for it, even those whose last
+// reading failed.
 func (s *Store) ReadBugsNow(ctx context.Context, numbers []int64) error {
 	if _, err := s.Pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers}); err != nil {
 		return fmt.Errorf("read bugs now: %w", db.Classify(err))
@@ -126,14 +132,15 @@ func (s *Store) ReadBugsNow(ctx context.Context, numbers []int64) error {
 	return nil
 }
 
-const sqlHurryBugs = `
+const sqlRefreshBugs = `
 	update bug_states set next_read = now()
-	where number = any(@numbers) and next_read > now() and failures = 0 and (read is null or read < now() - @older::interval)`
+	where number = any(@numbers) and next_read > now() and failures = 0
+		and (read is null or read < now() - @older::interval)`
 
-// HurryBugs has bugs read soon whose state is older than that, because somebody looks at it. Those that cannot be read at
-// the moment are left to their own time.
-func (s *Store) HurryBugs(ctx context.Context, numbers []int64, older time.Duration) error {
-	if _, err := s.Pool.Exec(ctx, sqlHurryBugs, pgx.NamedArgs{"numbers": numbers, "older": older}); err != nil {
+// RefreshBugs schedules bugs to be read soon if their state is older than a duration, because
+// someone looks at them. It leaves bugs whose last reading failed to their own schedule.
+func (s *Store) RefreshBugs(ctx context.Context, numbers []int64, older time.Duration) error {
+	if _, err := s.Pool.Exec(ctx, sqlRefreshBugs, pgx.NamedArgs{"numbers": numbers, "older": older}); err != nil {
 		return fmt.Errorf("read bugs soon: %w", db.Classify(err))
 	}
 	return nil
@@ -141,7 +148,8 @@ func (s *Store) HurryBugs(ctx context.Context, numbers []int64, older time.Durat
 
 const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
 
-// BugStates returns what the tracker said of those of some bugs that are followed and were read, in no order.
+// BugStates returns the stored states of bugs, in no particular order. It omits bugs that were
+// never read.
 func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
 	rows, err := s.Pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
 	if err != nil {

@@ -19,7 +19,8 @@ const (
 	sqlChangedBugs      = `update bug_states set next_read = now() where number = any(@numbers) and failures = 0`
 )
 
-// ChangesUntil is up to where the tracker was asked what changed; zero: never.
+// ChangesUntil returns up to which time the tracker's changes were read, or the zero time if they
+// never were.
 func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
 	if err := s.Pool.QueryRow(ctx, sqlChangesUntil).Scan(db.OrZero(&until)); err != nil {
 		return until, fmt.Errorf("changes in the tracker: %w", db.Classify(err))
@@ -27,7 +28,8 @@ func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
 	return until, nil
 }
 
-// SaveChanges has those of the bugs read soon that are followed here, and notes up to where the tracker was asked.
+// SaveChanges schedules those of the bugs that are linked here to be read, and stores up to which
+// time the tracker's changes were read.
 func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Time) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlChangedBugs, pgx.NamedArgs{"numbers": listOf(numbers)}); err != nil {
@@ -41,22 +43,22 @@ func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Tim
 }
 
 const (
-	sqlSpeaks    = `select comment from bug_watch`
-	sqlSetSpeaks = `update bug_watch set comment = @on where comment <> @on`
+	sqlComments    = `select comment from bug_watch`
+	sqlSetComments = `update bug_watch set comment = @on where comment <> @on`
 )
 
-// Comments reports whether mishap says so in the tracker when a fixed bug is seen again.
+// Comments reports whether mishap comments on a fixed bug that occurs again.
 func (s *Store) Comments(ctx context.Context) (on bool, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlSpeaks).Scan(&on); err != nil {
+	if err := s.Pool.QueryRow(ctx, sqlComments).Scan(&on); err != nil {
 		return false, fmt.Errorf("whether to comment: %w", db.Classify(err))
 	}
 	return on, nil
 }
 
-// SetComments switches that on or off, for all units.
+// SetComments switches these comments on or off, for all instances.
 func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlSetSpeaks, pgx.NamedArgs{"on": on})
+		tag, err := tx.Exec(ctx, sqlSetComments, pgx.NamedArgs{"on": on})
 		if err != nil {
 			return fmt.Errorf("switch comments: %w", err)
 		}
@@ -68,31 +70,33 @@ func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
 	})
 }
 
-// The problems whose bug is closed, with the versions about which something was said in it.
+// sqlClosedBugs selects the problems whose bug is closed, with the versions that mishap has
+// commented on.
 const sqlClosedBugs = `
 	select ` + db.BucketColumns + `, array(
 			select c.version from bug_comments as c
 			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number))
 	from buckets as b ` + db.BucketJoins + `
 	where b.id in (
-			select lb.head from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
+			select lb.head
+			from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
 				left join bug_states as m on m.number = st.duplicate_of
 			where coalesce(m.closed, st.closed))
 	order by b.id`
 
-// Unsaid returns the problems that are regressions, with their status, of which nothing has been said yet in the tracker for
-// the version in which they were seen again.
-func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
+// UncommentedRegressions returns the problems that are regressions in a version that mishap has not
+// commented on in the tracker yet. The problems include their status.
+func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error) {
 	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", db.Classify(err))
 	}
 	type closed struct {
 		crash.Bucket
-		said []string
+		commented []string
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c closed, err error) {
-		err = db.ScanBucketAnd(row, &c.Bucket, &c.said)
+		err = db.ScanBucketAnd(row, &c.Bucket, &c.commented)
 		return c, err
 	})
 	if err != nil {
@@ -107,7 +111,7 @@ func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
 	}
 	var out []crash.Bucket
 	for _, c := range all {
-		if _, version, again := c.Status.Regressed(); again && !slices.Contains(c.said, version) {
+		if _, version, again := c.Status.Regressed(); again && !slices.Contains(c.commented, version) {
 			out = append(out, c.Bucket)
 		}
 	}
@@ -116,15 +120,18 @@ func (s *Store) Unsaid(ctx context.Context) ([]crash.Bucket, error) {
 
 const (
 	sqlBeginComment = `
-		insert into bug_comments (bug_number, version, bucket_id, at, outcome) values (@number, @version, @bucket, now(), 'sending')
+		insert into bug_comments (bug_number, version, bucket_id, at, outcome)
+		values (@number, @version, @bucket, now(), 'sending')
 		on conflict do nothing
 		returning true`
-	sqlEndComment   = `update bug_comments set outcome = @outcome, words = @words where bug_number = @number and version = @version`
-	sqlForgoComment = `delete from bug_comments where bug_number = @number and version = @version and outcome = 'sending'`
+	sqlEndComment = `
+		update bug_comments set outcome = @outcome, words = @words where bug_number = @number and version = @version`
+	sqlCancelComment = `
+		delete from bug_comments where bug_number = @number and version = @version and outcome = 'sending'`
 )
 
-// BeginComment notes that a message about a version is about to be sent to a bug. It is false when one was, or may have been,
-// sent before: then nothing is to be sent, ever.
+// BeginComment records that a comment about a version is about to be sent. It returns false if such
+// a comment was or may have been sent before; then the caller must not send another one.
 func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool,
 	err error) {
 	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}
@@ -138,14 +145,14 @@ func (s *Store) BeginComment(ctx context.Context, number int64, version string, 
 	return first, nil
 }
 
-// EndComment notes what became of a message: "sent", "refused" or "unknown", with the tracker's words; or, with an empty
-// outcome, that certainly nothing was sent, so that it may be tried again.
-func (s *Store) EndComment(ctx context.Context, number int64, version, outcome, words string) error {
+// EndComment records the outcome of a comment: "sent", "refused" or "unknown", with the tracker's
+// answer. An empty outcome means that certainly nothing was sent, so that it can be tried again.
+func (s *Store) EndComment(ctx context.Context, number int64, version, outcome, answer string) error {
 	sql := sqlEndComment
 	if outcome == "" {
-		sql = sqlForgoComment
+		sql = sqlCancelComment
 	}
-	args := pgx.NamedArgs{"number": number, "version": version, "outcome": outcome, "words": words}
+	args := pgx.NamedArgs{"number": number, "version": version, "outcome": outcome, "words": answer}
 	if _, err := s.Pool.Exec(ctx, sql, args); err != nil {
 		return fmt.Errorf("comment on bug %d: %w", number, db.Classify(err))
 	}
@@ -153,9 +160,10 @@ func (s *Store) EndComment(ctx context.Context, number int64, version, outcome, 
 }
 
 const sqlBugTotals = `
-	select count(*), count(*) filter (where next_read <= now()), count(*) filter (where failures > 0), min(read) from bug_states`
+	select count(*), count(*) filter (where next_read <= now()), count(*) filter (where failures > 0), min(read)
+	from bug_states`
 
-// BugTotals counts the bugs that are followed, for the monitor.
+// BugTotals returns how many bugs are read regularly, overdue or failing, for the metrics.
 func (s *Store) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
 	err = s.Pool.QueryRow(ctx, sqlBugTotals).Scan(&t.Followed, &t.Due, &t.Failing, db.OrZero(&t.Oldest))
 	if err != nil {

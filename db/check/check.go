@@ -13,38 +13,45 @@ import (
 	"mishap/db"
 )
 
-// A check counts the stored reports again, in SQL and so in another way than rounds do, and compares. It reads one
-// snapshot: what is stored in it and not yet counted is left out on both sides, so it may run at any time.
+// A check counts the stored reports again in SQL, independently of the rounds, and compares the
+// results. It reads one snapshot and omits reports that are not counted yet, so it can run at any
+// time.
 //
-// Where retention has dropped reports, the counts they left are for ever and cannot be counted again. Then a count must be
-// at least what the remaining reports give; and exactly that on days that no dropped report can have counted on, which are
-// those from the second day after the last dropped month on (a report counts on the day after its arrival at the latest).
+//
+// If retention has dropped reports, their counts stay, and can no longer be counted again. A count
+// must then be at least as large as that of the remaining reports. It must be equal on days for
+// which no report was dropped. These days start with the second day after the last dropped month,
+// because a report counts at most one day after its arrival.
 
 const (
 	sqlNoTimeout = `set local statement_timeout = 0`
 	sqlUncounted = `select coalesce(array_agg(r), '{}') from uncounted, unnest(reports) as r`
 	sqlDropped   = `select max(month) from dropped_months`
-	sqlCheckDays = `select day from (select day from release_days union select day from report_days) as d order by md5(day::text || @seed::bigint::text) limit @limit`
+	sqlCheckDays = `
+		select day from (select day from release_days union select day from report_days) as d
+		order by md5(day::text || @seed::bigint::text) limit @limit`
 )
 
-// What is compared is copied into tables of the transaction first. They are there only while a check runs, so the statements
-// on them are not among those that TestSQL prepares; TestCheck runs them all.
+// A check first copies the data into temporary tables. These exist only during a check, so TestSQL
+// cannot prepare the statements that use them; TestCheck runs all of these statements.
 const (
 	makeCheckTables = `
 		create temporary table check_buckets (id bytea primary key) on commit drop;
 		create temporary table check_reports (
-			id uuid not null, day date not null, counted boolean not null, system_key bigint, bucket_id bytea, package text not null,
-			version text not null, release text not null, architecture text not null, package_architecture text not null, problem_type text not null,
+			id uuid not null, day date not null, counted boolean not null, system_key bigint, bucket_id bytea,
+			package text not null, version text not null, release text not null, architecture text not null,
+			package_architecture text not null, problem_type text not null,
 			proposed boolean not null, seen timestamptz not null
 		) on commit drop`
 	chooseBuckets = `
 		insert into check_buckets
 		select id from buckets where @everything or id in (
 			select id from buckets order by md5(encode(id, 'hex') || @seed::bigint::text) limit @buckets)`
-	// Reports of the chosen buckets, and all that count on the chosen days.
+	// copyReports copies the reports of the chosen buckets, and all reports of the chosen days.
 	copyReports = `
 		insert into check_reports
-		select id, day, counted, system_key, bucket_id, package, version, release, architecture, package_architecture, problem_type, proposed,
+		select id, day, counted, system_key, bucket_id, package, version, release, architecture,
+			package_architecture, problem_type, proposed,
 			case when (occurred at time zone 'UTC')::date = day then occurred else received end
 		from reports
 		where (@everything or bucket_id in (select id from check_buckets) or day = any(@days::date[]))
@@ -53,18 +60,18 @@ const (
 	checkSizes         = `select (select count(*) from check_buckets), (select count(*) from check_reports)`
 )
 
-// Steps is the number of steps of Run, for those who show its progress.
+// Steps is the number of times that Run calls step.
 const Steps = 13
 
-// Run counts stored reports again and returns the differences from the stored counts. It calls step
-// after each of its Steps, and changes nothing.
+// Run counts stored reports again, and returns where the stored counts differ. It calls step after
+// each of its Steps, to show the progress. It changes nothing.
 func Run(ctx context.Context, s *db.Store, scope crash.CheckScope, step func()) (crash.CheckResult, error) {
 	var result crash.CheckResult
 	tx, err := s.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {
 		return result, fmt.Errorf("check: %w", db.Classify(err))
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is to be kept
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a check only reads
 	c := &checking{Tx: tx, scope: scope, result: &result}
 	for _, do := range c.steps() {
 		if err := do(ctx); err != nil {
@@ -75,14 +82,14 @@ func Run(ctx context.Context, s *db.Store, scope crash.CheckScope, step func()) 
 	return result, nil
 }
 
-// checking is a check that is under way.
+// checking is a running check.
 type checking struct {
 	pgx.Tx
 	scope   crash.CheckScope
 	result  *crash.CheckResult
 	days    []time.Time
 	dropped bool
-	exact   time.Time // the first day that must be exact; zero: all
+	exact   time.Time // first day whose counts must be equal, if reports were dropped
 }
 
 func (c *checking) steps() []func(context.Context) error {
@@ -93,7 +100,7 @@ func (c *checking) steps() []func(context.Context) error {
 	return steps
 }
 
-// prepare copies what is looked at.
+// prepare chooses what to check, and copies it into the temporary tables.
 func (c *checking) prepare(ctx context.Context) error {
 	if _, err := c.Exec(ctx, sqlNoTimeout); err != nil {
 		return err
@@ -114,7 +121,7 @@ func (c *checking) prepare(ctx context.Context) error {
 	}
 	seed := c.scope.Seed
 	if seed == 0 {
-		seed = rand.Int64() //nolint:gosec // which buckets are looked at is no secret
+		seed = rand.Int64() //nolint:gosec // the choice of buckets is no secret
 	}
 	everything := c.scope.Buckets == 0
 	rows, err := c.Query(ctx, sqlCheckDays, pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)})
@@ -134,7 +141,8 @@ func (c *checking) prepare(ctx context.Context) error {
 	return c.QueryRow(ctx, checkSizes).Scan(&c.result.Buckets, &c.result.Reports)
 }
 
-// compare runs one comparison. Its query has the columns: of what, kept, recounted, and how many were compared and differ.
+// compare runs one comparison. Its query returns the name of a count, the stored and the recounted
+// value, and the numbers of compared and of different counts.
 func (c *checking) compare(ctx context.Context, k comparison) error {
 	rows, err := c.Query(ctx, k.sql, pgx.NamedArgs{
 		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(),
@@ -144,12 +152,12 @@ func (c *checking) compare(ctx context.Context, k comparison) error {
 		return fmt.Errorf("%s: %w", k.count, err)
 	}
 	d := crash.Difference{Count: k.count}
-	var kept, recounted *string
+	var stored, recounted *string
 	var looked, differ int64
 	var of *string
-	if _, err := pgx.ForEachRow(rows, []any{&of, &kept, &recounted, &looked, &differ}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&of, &stored, &recounted, &looked, &differ}, func() error {
 		if of != nil {
-			d.Of, d.Kept, d.Recounted = *of, orNothing(kept), orNothing(recounted)
+			d.Of, d.Stored, d.Recounted = *of, orEmpty(stored), orEmpty(recounted)
 			c.result.Differences = append(c.result.Differences, d)
 		}
 		return nil
@@ -161,7 +169,7 @@ func (c *checking) compare(ctx context.Context, k comparison) error {
 	return nil
 }
 
-// exactDay is the first day on which counts must be exact.
+// exactDay returns the first day on which stored counts must equal the recounted ones.
 func (c *checking) exactDay() time.Time {
 	if !c.dropped {
 		return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -169,7 +177,7 @@ func (c *checking) exactDay() time.Time {
 	return c.exact
 }
 
-func orNothing(s *string) string {
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -1,23 +1,25 @@
 package check
 
-// comparison compares one kind of count with the reports.
+// comparison compares a kind of stored counts with the reports. count names the kind for people.
 type comparison struct{ count, sql string }
 
-// compared makes a comparison of two queries with the columns key, n and of a day (null: no day); text columns make a name
-// of the key for people. A kept count of reports that may have been dropped must be at least what is left gives.
-func compared(count, kept, recounted string) comparison {
+// compared returns a comparison of two queries with the columns key, n and day. The key is a text
+// for people, and day is null for counts that do not depend on the day. A stored count may be
+// larger than the recounted one if reports of its day may have been dropped.
+func compared(count, stored, recounted string) comparison {
 	return comparison{count, `
-		with kept as materialized (` + kept + `), recounted as materialized (` + recounted + `), both_sides as materialized (
-			select coalesce(k.key, r.key) as key, k.n as kept, r.n as recounted, coalesce(k.day, r.day) as day
-			from kept as k full join recounted as r on r.key = k.key
+		with stored as materialized (` + stored + `), recounted as materialized (` + recounted + `),
+		both_sides as materialized (
+			select coalesce(s.key, r.key) as key, s.n as stored, r.n as recounted, coalesce(s.day, r.day) as day
+			from stored as s full join recounted as r on r.key = s.key
 		), wrong as materialized (
-			select key, kept, recounted from both_sides
-			where case when @dropped and (day is null or day < @exact::date) then coalesce(kept, 0) < coalesce(recounted, 0)
-				else coalesce(kept, 0) <> coalesce(recounted, 0) end
+			select key, stored, recounted from both_sides
+			where case when @dropped and (day is null or day < @exact::date) then coalesce(stored, 0) < coalesce(recounted, 0)
+				else coalesce(stored, 0) <> coalesce(recounted, 0) end
 		), numbers as (
 			select (select count(*) from both_sides) as looked, (select count(*) from wrong) as differ
 		)
-		select w.key, w.kept::text, w.recounted::text, numbers.looked, numbers.differ
+		select w.key, w.stored::text, w.recounted::text, numbers.looked, numbers.differ
 		from numbers left join (select * from wrong order by key limit @most) as w on true`}
 }
 
@@ -32,12 +34,14 @@ const (
 	travelKey = bucketKey + ` || ' ' || version || ' · ' || `
 	dayKey    = bucketKey +
 		` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || package_architecture`
-	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
-	totalKey  = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
+	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' ||
+		problem_type || ' ' || proposed`
+	totalKey = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 )
 
-// Spans by the definition of release_systems: days with a report, each with the 89 that follow, joined where they touch.
-const spansAgain = `
+// recountedSpans computes the spans of release_systems from reports. Each day with a report starts
+// a span of 90 days, and spans that overlap or touch become one.
+const recountedSpans = `
 	select release, system_key, min(day) as from_day, max(day) + 89 as until_day
 	from (
 		select release, system_key, day, sum(case when day > before + 90 or before is null then 1 else 0 end)
@@ -91,11 +95,11 @@ var comparisons = []comparison{
 	activityCheck,
 }
 
-// activityCheck compares the numbers of active machines by release and day: those kept, as sums of changes, and those that
-// the spans give that follow from the reports. A sample of reports says nothing about them, so then the kept spans are added
-// up instead of counted again.
+// activityCheck compares the numbers of active machines by release and day. The stored numbers are
+// sums of changes. A complete check computes the spans again from the reports. A sample does not
+// contain all reports of a machine, so it uses the stored spans.
 var activityCheck = comparison{"active machines of a release by day", `
-	with again as materialized (` + spansAgain + `), spans as materialized (
+	with again as materialized (` + recountedSpans + `), spans as materialized (
 		select release, from_day, until_day from release_systems where not @everything
 		union all select release, from_day, until_day from again where @everything
 	), recounted as materialized (
@@ -103,10 +107,12 @@ var activityCheck = comparison{"active machines of a release by day", `
 			select release, from_day as day, 1 as n from spans union all select release, until_day + 1, -1 from spans
 		) as c group by release, day
 	), both_sides as materialized (
-		select coalesce(k.release, r.release) as release, coalesce(k.day, r.day) as day, coalesce(k.change, 0) as kept, coalesce(r.n, 0) as recounted
-		from release_active as k full join recounted as r on r.release = k.release and r.day = k.day
+		select coalesce(s.release, r.release) as release, coalesce(s.day, r.day) as day,
+			coalesce(s.change, 0) as stored, coalesce(r.n, 0) as recounted
+		from release_active as s full join recounted as r on r.release = s.release and r.day = s.day
 	), wrong as materialized (
-		select release || ' ' || day as key, kept, recounted from both_sides where kept <> recounted and not (@dropped and @everything)
+		select release || ' ' || day as key, stored, recounted from both_sides
+		where stored <> recounted and not (@dropped and @everything)
 	)
-	select w.key, w.kept::text, w.recounted::text, (select count(*) from both_sides), (select count(*) from wrong)
+	select w.key, w.stored::text, w.recounted::text, (select count(*) from both_sides), (select count(*) from wrong)
 	from (select 1) as one left join (select * from wrong order by key limit @most) as w on true`}

@@ -13,11 +13,12 @@ import (
 	"mishap/db"
 )
 
-// The lowest and the highest version and release of a bucket. The order of versions and releases is that of this program's own
-// comparison, not of the keys that are stored.
+// The check of the lowest and highest versions and releases compares versions and releases in Go.
+// It does not rely on the sort keys in the database.
 const (
 	endsOfBuckets = `
-		select b.id, b.head = any(select id from buckets), coalesce((b.first_version).version, ''), coalesce((b.last_version).version, ''),
+		select b.id, b.head = any(select id from buckets),
+			coalesce((b.first_version).version, ''), coalesce((b.last_version).version, ''),
 			coalesce((b.first_release).release, ''), coalesce((b.last_release).release, ''),
 			coalesce(v.versions, '{}'), coalesce(v.releases, '{}')
 		from buckets as b
@@ -26,13 +27,17 @@ const (
 				from bucket_versions group by bucket_id
 			) as v on v.bucket_id = b.id
 		where @everything or b.id in (select id from check_buckets)`
-	keysOfVersions  = `select distinct version, version_key from bucket_versions where @everything or bucket_id in (select id from check_buckets)`
-	homelessReports = `
-		select r.id from check_reports as r where bucket_id is not null and not exists (select from buckets as b where b.id = r.bucket_id) limit @most`
+	keysOfVersions = `
+		select distinct version, version_key from bucket_versions
+		where @everything or bucket_id in (select id from check_buckets)`
+	reportsWithoutBucket = `
+		select r.id from check_reports as r
+		where bucket_id is not null and not exists (select from buckets as b where b.id = r.bucket_id) limit @most`
 )
 
-// checkEnds compares the lowest and highest versions and releases of buckets with their rows by version, whose reports are
-// compared elsewhere; compares first and last seen with the reports; sees that every head is there; and that the sortable keys are those of their versions.
+// checkEnds checks the lowest and highest versions and releases of buckets against their counts by
+// version, which another comparison checks. It also checks the first and last occurrences against
+// the reports, the heads, the sort keys, and the buckets of reports.
 func (c *checking) checkEnds(ctx context.Context) error {
 	everything := pgx.NamedArgs{"everything": c.scope.Buckets == 0, "most": max(c.scope.Most, 1)}
 	rows, err := c.Query(ctx, endsOfBuckets, everything)
@@ -41,19 +46,20 @@ func (c *checking) checkEnds(ctx context.Context) error {
 	}
 	var (
 		id                     crash.BucketID
-		headThere              bool
+		headExists             bool
 		lowVersion, topVersion string
 		lowRelease, topRelease string
 		versions, releases     []string
 	)
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &headThere, &lowVersion, &topVersion, &lowRelease,
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &headExists, &lowVersion, &topVersion, &lowRelease,
 		&topRelease, &versions, &releases}, func() error {
 		c.result.Counts += 4
-		if !headThere {
+		if !headExists {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
 		}
 		if r := rangeOf(versions); dpkg.Compare(r.Lowest, lowVersion) != 0 || dpkg.Compare(r.Highest, topVersion) != 0 {
-			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion, r.Lowest+" – "+r.Highest)
+			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion,
+				r.Lowest+" – "+r.Highest)
 		}
 		byRelease := func(a, b string) int { return db.CompareReleases(crash.Release(a), crash.Release(b)) }
 		low, top := "", ""
@@ -73,7 +79,7 @@ func (c *checking) checkEnds(ctx context.Context) error {
 	if err := c.checkKeys(ctx, everything); err != nil {
 		return fmt.Errorf("keys of versions: %w", err)
 	}
-	return c.checkHomes(ctx, everything)
+	return c.checkBuckets(ctx, everything)
 }
 
 func (c *checking) checkKeys(ctx context.Context, args pgx.NamedArgs) error {
@@ -84,7 +90,7 @@ func (c *checking) checkKeys(ctx context.Context, args pgx.NamedArgs) error {
 	return c.compareKeys(rows)
 }
 
-// compareKeys compares the sortable keys of versions with those that this program makes.
+// compareKeys compares stored sort keys of versions with those that package dpkg computes.
 func (c *checking) compareKeys(rows pgx.Rows) error {
 	var version string
 	var key []byte
@@ -101,9 +107,9 @@ func (c *checking) compareKeys(rows pgx.Rows) error {
 	return err
 }
 
-// checkHomes finds reports whose bucket is not there.
-func (c *checking) checkHomes(ctx context.Context, args pgx.NamedArgs) error {
-	rows, err := c.Query(ctx, homelessReports, args)
+// checkBuckets finds reports whose bucket does not exist.
+func (c *checking) checkBuckets(ctx context.Context, args pgx.NamedArgs) error {
+	rows, err := c.Query(ctx, reportsWithoutBucket, args)
 	if err != nil {
 		return err
 	}
@@ -115,7 +121,8 @@ func (c *checking) checkHomes(ctx context.Context, args pgx.NamedArgs) error {
 	return err
 }
 
-func (c *checking) differ(count, of, kept, recounted string) {
+// differ adds a difference to the result. It lists at most scope.Most of each kind, but counts all.
+func (c *checking) differ(count, of, stored, recounted string) {
 	c.result.Found++
 	same := 0
 	for _, d := range c.result.Differences {
@@ -124,8 +131,9 @@ func (c *checking) differ(count, of, kept, recounted string) {
 		}
 	}
 	if same < max(c.scope.Most, 1) {
-		c.result.Differences = append(c.result.Differences, crash.Difference{Count: count, Of: of, Kept: kept,
-			Recounted: recounted})
+		c.result.Differences = append(c.result.Differences, crash.Difference{
+			Count: count, Of: of, Stored: stored, Recounted: recounted,
+		})
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// Each row with the versions of the oldest and the newest reports, of which there may be several of one time.
+	// seenOfReports selects rows of bucket_releases beside the times and versions of their oldest and
+	// newest reports. Several versions can have a report of the same time.
 	seenOfReports = `
 		with spans as materialized (
 			select bucket_id, release, min(seen) as first, max(seen) as last from check_reports
@@ -29,15 +30,15 @@ const (
 		), counted as (
 			select bucket_id, release, array_agg(distinct version) as versions from bucket_versions
 			where @everything or bucket_id in (select id from check_buckets) group by bucket_id, release
-		), kept as (
+		), stored as (
 			select * from bucket_releases where @everything or bucket_id in (select id from check_buckets)
 		)
-		select bucket_id, release, (k.first_seen).seen, coalesce((k.first_seen).version, ''),
-			(k.last_seen).seen, coalesce((k.last_seen).version, ''),
-			coalesce((k.lowest_version).version, ''), coalesce((k.highest_version).version, ''), k.release is not null,
+		select bucket_id, release, (s.first_seen).seen, coalesce((s.first_seen).version, ''),
+			(s.last_seen).seen, coalesce((s.last_seen).version, ''),
+			coalesce((s.lowest_version).version, ''), coalesce((s.highest_version).version, ''), s.release is not null,
 			e.first, coalesce(e.first_versions, '{}'), e.last, coalesce(e.last_versions, '{}'),
 			coalesce(c.versions, '{}'), c.release is not null
-		from kept as k full join ends as e using (bucket_id, release) full join counted as c using (bucket_id, release)`
+		from stored as s full join ends as e using (bucket_id, release) full join counted as c using (bucket_id, release)`
 	keysOfSeen = `
 		select distinct o.version, o.key
 		from bucket_releases as r cross join lateral (values
@@ -47,18 +48,19 @@ const (
 		where (@everything or r.bucket_id in (select id from check_buckets)) and o.key is not null`
 )
 
-// keptSeen is a row of bucket_releases beside what the stored reports and the counts by version say.
-type keptSeen struct {
+// storedSeen is a row of bucket_releases, with the values expected from the stored reports and from
+// the counts by version.
+type storedSeen struct {
 	first, last                 crash.Occurrence
 	lowest, highest             string
-	kept                        bool // there is such a row
+	exists                      bool // the row exists
 	oldest, newest              time.Time
 	oldestIn, newestIn, counted []string // versions
-	expected                    bool     // there should be such a row
+	expected                    bool     // the row should exist
 }
 
-// checkSeen compares when, and in which versions, buckets were first and last seen in each release. The order of versions is
-// that of this program's own comparison, not of the stored keys.
+// checkSeen checks when, and in which versions, buckets first and last occurred in each release. It
+// compares versions in Go, and checks the sort keys separately.
 func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	rows, err := c.Query(ctx, seenOfReports, args)
 	if err != nil {
@@ -66,13 +68,12 @@ func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	}
 	var id crash.BucketID
 	var release string
-	var k keptSeen
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &release, db.OrZero(&k.first.At), &k.first.Version,
-		db.OrZero(&k.last.At), &k.last.Version,
-		&k.lowest, &k.highest, &k.kept, db.OrZero(&k.oldest), &k.oldestIn, db.OrZero(&k.newest), &k.newestIn, &k.counted,
-		&k.expected}, func() error {
+	var row storedSeen
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &release, db.OrZero(&row.first.At), &row.first.Version,
+		db.OrZero(&row.last.At), &row.last.Version, &row.lowest, &row.highest, &row.exists, db.OrZero(&row.oldest),
+		&row.oldestIn, db.OrZero(&row.newest), &row.newestIn, &row.counted, &row.expected}, func() error {
 		c.result.Counts += 4
-		c.compareSeen(id.String()+" "+release, k)
+		c.compareSeen(id.String()+" "+release, row)
 		return nil
 	}); err != nil {
 		return err
@@ -83,9 +84,9 @@ func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	return c.compareKeys(rows)
 }
 
-func (c *checking) compareSeen(of string, k keptSeen) {
-	if k.kept != k.expected {
-		c.differ("a release in which a problem was seen", of, is(k.kept), is(k.expected))
+func (c *checking) compareSeen(of string, k storedSeen) {
+	if k.exists != k.expected {
+		c.differ("a release in which a problem was seen", of, is(k.exists), is(k.expected))
 		return
 	}
 	counted := rangeOf(k.counted)
@@ -100,7 +101,7 @@ func (c *checking) compareSeen(of string, k keptSeen) {
 	if len(k.newestIn) > 0 {
 		newest.Version = slices.MaxFunc(k.newestIn, dpkg.Order)
 	}
-	// What dropped reports said lies before, or after, what is left.
+	// A dropped report may have come before or after the stored ones.
 	early, late := c.dropped && k.first.At.Before(oldest.At), c.dropped && k.last.At.After(newest.At)
 	gone := c.dropped && len(k.oldestIn) == 0
 	if !gone && !early && !sameOccurrence(k.first, oldest) || !gone && !late && !sameOccurrence(k.last, newest) {
@@ -113,8 +114,8 @@ func sameOccurrence(a, b crash.Occurrence) bool { return a.At.Equal(b.At) && a.V
 
 func seenText(o crash.Occurrence) string { return o.At.UTC().Format(time.RFC3339) + " " + o.Version }
 
-func is(there bool) string {
-	if there {
+func is(exists bool) string {
+	if exists {
 		return "is there"
 	}
 	return "is not there"

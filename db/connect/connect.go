@@ -1,10 +1,9 @@
-// Package connect reads the URL of the database and sets up connections that notice a dead server.
+// Package connect parses database URLs and makes connections that detect a dead server.
 package connect
 
 import (
 	"cmp"
 	"context"
-	"mishap/crash"
 	"net"
 	"os"
 	"strconv"
@@ -14,26 +13,28 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"mishap/crash"
 )
 
-// errBadURL does not wrap the parser's error, which may contain the password.
+// errBadURL does not wrap the parser's error, because that may contain the password.
 var errBadURL = crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read; it should look "+
 	"like postgres://user:password@host:5432/mishap.")
 
-// Connection settings that make a failover quick, unless the URL sets others. A host that has lost its power or its network
-// says nothing at all, so only a limit ends the wait for it.
+// These settings make a failover quick, unless the URL sets others. A host that has lost its power
+// or network does not answer at all, so only a time limit ends the wait for it.
 const (
 	connectTimeout = 3 * time.Second  // for each host of the URL
-	keepAlive      = 10 * time.Second // a connection without traffic is probed after this time
-	keepAliveEvery = 5 * time.Second  // and then again
-	keepAliveCount = 2                // probes without an answer, after which the connection is closed
-	tcpUserTimeout = 10 * time.Second // sent data that is not acknowledged for so long closes the connection
-	pingTimeout    = 3 * time.Second  // for a pooled connection to show that it works
-	pingIdle       = time.Second      // a pooled connection that was idle for longer is pinged before use
+	keepAlive      = 10 * time.Second // time without traffic before a connection is probed
+	keepAliveEvery = 5 * time.Second  // interval of further probes
+	keepAliveCount = 2                // unanswered probes before the connection is closed
+	tcpUserTimeout = 10 * time.Second // time without an acknowledgement before the connection is closed
+	pingTimeout    = 3 * time.Second  // limit for a pooled connection to answer a ping
+	pingIdle       = time.Second      // idle time after which a pooled connection is pinged before use
 )
 
-// ParseURL reads a database URL, with our defaults for what it leaves open. Every connection to the database uses it. It
-// returns Invalid for a URL that cannot be read.
+// ParseURL parses a database URL, and applies mishap's defaults. Every connection to the database
+// uses it. It returns Invalid for an invalid URL.
 func ParseURL(url string) (*pgxpool.Config, error) {
 	pc, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -49,7 +50,7 @@ func ParseURL(url string) (*pgxpool.Config, error) {
 	}
 	cc.DialFunc = d.DialContext
 	if !given(url, "target_session_attrs") {
-		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // a standby is of no use here
+		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // mishap cannot use a standby
 	}
 	return pc, nil
 }
@@ -60,13 +61,13 @@ func given(url, parameter string) bool {
 		os.Getenv("PG"+strings.ToUpper(strings.ReplaceAll(parameter, "_", ""))) != ""
 }
 
-// newDialer makes a dialer with libpq's parameters for TCP, which pgx does not know: it would send them to the server as
-// settings. They are taken out of c. Unix sockets have no such options.
+// newDialer returns a dialer with libpq's TCP parameters. It removes them from c, because pgx does
+// not support them and would send them to the server as settings. They have no effect on Unix
+// sockets.
 func newDialer(c *pgx.ConnConfig) (*net.Dialer, error) {
 	options := map[string]int{
 		"keepalives": 1, "keepalives_idle": seconds(keepAlive), "keepalives_interval": seconds(keepAliveEvery),
-		"keepalives_count": keepAliveCount,
-		"tcp_user_timeout": int(tcpUserTimeout.Milliseconds()),
+		"keepalives_count": keepAliveCount, "tcp_user_timeout": int(tcpUserTimeout.Milliseconds()),
 	}
 	for name := range options {
 		text, ok := c.RuntimeParams[name]
@@ -98,8 +99,9 @@ func newDialer(c *pgx.ConnConfig) (*net.Dialer, error) {
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// DropFrozen has the pool ping idle connections before use, within a limit, and drop all of them when one does not answer in
-// time: a host that has stopped answers on none, and waiting for each in turn would take longer than a request may.
+// DropFrozen makes the pool ping idle connections before use, and close all connections if one does
+// not answer in time. A dead host answers on none of them, and waiting for each in turn would take
+// longer than a request may.
 func DropFrozen(pc *pgxpool.Config, reset func()) {
 	pc.PingTimeout = cmp.Or(pc.PingTimeout, pingTimeout)
 	pc.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
@@ -114,6 +116,6 @@ func DropFrozen(pc *pgxpool.Config, reset func()) {
 		if ctx.Err() != nil {
 			reset()
 		}
-		return true // the connection is closed by now, so the pool's own ping fails at once and drops it
+		return true // the ping has closed the connection, so the pool's own ping fails at once
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 )
 
-// TestSocketOptions reads the options of sockets back from the kernel.
+// TestSocketOptions reads the options of sockets from the kernel.
 func TestSocketOptions(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func TestParseURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]struct {
 		seconds  int
-		anything bool // any server will do, not only a primary
+		anything bool // accepts any server, not only a primary
 	}{
 		"postgres://a,b/mishap":                               {3, false},
 		"postgres://a,b/mishap?connect_timeout=7":             {7, false},

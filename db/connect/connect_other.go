@@ -4,5 +4,5 @@ package connect
 
 import "syscall"
 
-// limitUnacknowledged does nothing: only Linux has the option.
+// limitUnacknowledged returns nil, because only Linux has this option.
 func limitUnacknowledged(int) func(network, address string, c syscall.RawConn) error { return nil }

@@ -15,9 +15,10 @@ var errNoPrimary = crash.Errorf(crash.Unavailable, "no_primary", "No PostgreSQL 
 
 const sqlInRecovery = `select pg_is_in_recovery()`
 
-// CheckPrimary connects to the database at url once and checks that its server takes writes. It returns Unavailable when
-// there is no such server at the moment: none answers, it is starting, or only a standby is there. It returns Invalid when
-// waiting does not help: the URL cannot be read, or the server refuses its user, its password or its database.
+// CheckPrimary connects to the database at url once, and checks that the server accepts writes. It
+// returns Unavailable if there is no such server at the moment: none answers, it is starting, or
+// there is only a standby. It returns Invalid if waiting does not help: the URL is invalid, or the
+// server refuses the user, the password or the database.
 func CheckPrimary(ctx context.Context, url string) error {
 	pc, err := ParseURL(url)
 	if err != nil {
@@ -41,7 +42,7 @@ func CheckPrimary(ctx context.Context, url string) error {
 	return nil
 }
 
-// refusals are the errors of a server that no waiting cures.
+// refusals are the errors of a server that do not go away by waiting.
 var refusals = map[string]*crash.Error{
 	"28P01": crash.Errorf(crash.Invalid, "database_password", "The database refuses the password in database_url."),
 	"28000": crash.Errorf(crash.Invalid, "database_user", "The database refuses the user in database_url, or connections "+
@@ -52,7 +53,7 @@ var refusals = map[string]*crash.Error{
 		"the database."),
 }
 
-// Refusal finds a refusal by any of the hosts that were tried; nil if there is none.
+// Refusal returns the refusal by any of the hosts that were tried, or nil if there is none.
 func Refusal(err error) *crash.Error {
 	if pg, ok := err.(*pgconn.PgError); ok { //nolint:errorlint // this walks the tree of errors itself
 		return refusals[pg.Code]

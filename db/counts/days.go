@@ -1,5 +1,5 @@
-// Package counts reads what rounds have counted, for charts, comparisons and the API. It changes
-// nothing: package db counts.
+// Package counts reads stored counts for charts, comparisons and the API. It changes nothing;
+// package db counts reports.
 package counts
 
 import (
@@ -17,10 +17,11 @@ import (
 // Store reads counts. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
-// New returns the counts in a store.
+// New returns a Store for the counts in s.
 func New(s *db.Store) *Store { return &Store{s} }
 
-// What the index no longer knows of days long ago. These statements go through all days, which is rarely asked for.
+// These statements are for days that are older than the index. They read all daily counts, which
+// few requests need.
 const (
 	sqlProblemDays = `
 		select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
@@ -34,8 +35,8 @@ const (
 		group by d.day, d.release, d.architecture order by d.day desc, d.release, d.architecture`
 )
 
-// ProblemDays returns how many different problems were counted on each UTC day from since to until, both included. Days
-// without any are left out.
+// ProblemDays returns how many different problems have reports on each UTC day, from since to until
+// inclusive. It omits days without any.
 func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
 	rows, err := s.Pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
@@ -50,7 +51,8 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 	return days, nil
 }
 
-// TracedDays returns what [index.Index.TracedDays] does, of any days.
+// TracedDays returns the same as [index.Index.TracedDays], also for days that are older than the
+// index.
 func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
 	rows, err := s.Pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
 	if err != nil {

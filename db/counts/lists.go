@@ -16,8 +16,8 @@ const sqlFirstBucket = `
 		select b.head from unnest(@ids::bytea[]) with ordinality as i (id, place) join buckets as b on b.id = i.id
 		order by i.place limit 1), '')`
 
-// FirstBucket returns the first of some buckets that there is, or the one that it was merged into. It returns NotFound when
-// there is none of them.
+// FirstBucket returns the head of the first of some buckets that exists. It returns NotFound if
+// none exists.
 func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
 	list := make([][]byte, len(ids))
 	for i := range ids {
@@ -33,8 +33,9 @@ func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.Bu
 	return crash.BucketID(id), nil
 }
 
-// What one machine reported from several releases counts in each of them, so those beyond the first are taken off again. The
-// machines of problems that were merged may be the same ones: they are gone through.
+// sqlNewBuckets counts each machine once. A machine that reported a version from several releases
+// counts in each of them, so the query subtracts the extra ones. The buckets of a merged problem
+// may share machines, so the query then counts distinct machines.
 const sqlNewBuckets = `
 	with cells as (
 		select b.head, v.bucket_id, v.version, v.reports, v.systems
@@ -47,7 +48,7 @@ const sqlNewBuckets = `
 		group by head having not bool_or(version = @previous)
 	), counted as materialized (
 		select head, reports, case
-				when at_most <= @few then at_most
+				when at_most <= @more_than then at_most
 				when members = 1 then at_most - (
 					select coalesce(sum(extra), 0) from bucket_travellers where bucket_id = heads.member and version = @new)
 				else (select count(distinct s.system) from bucket_systems as s join buckets as m on m.id = s.bucket_id
@@ -56,15 +57,17 @@ const sqlNewBuckets = `
 		from heads
 	)
 	select h.id, h.signature, c.reports, c.systems from counted as c join buckets as h on h.id = c.head
-	where c.systems > @few and not h.provisional and not starts_with(h.signature, 'failed:')
+	where c.systems > @more_than and not h.provisional and not starts_with(h.signature, 'failed:')
 	order by c.systems desc, c.reports desc, h.id`
 
-// NewBuckets lists the buckets of a source package that were seen with the new version, on more than few machines, and not
-// with the previous one; those on most machines first. Reports that have no symbols yet, or could not get any, make no new
-// bucket.
-func (s *Store) NewBuckets(ctx context.Context, source, previous, new string, few int) ([]stats.NewBucket, error) {
-	args := pgx.NamedArgs{"source": source, "previous": previous, "new": new, "few": few}
-	// Planned each time for these very words: it depends on them whether fewer problems have the version or the package.
+// NewBuckets returns the problems of a source package that occur in a version on more than moreThan
+// machines, and do not occur in the previous version. Those on most machines come first. It omits
+// problems whose reports have no function names.
+func (s *Store) NewBuckets(ctx context.Context, source, previous, version string,
+	moreThan int) ([]stats.NewBucket, error) {
+	args := pgx.NamedArgs{"source": source, "previous": previous, "new": version, "more_than": moreThan}
+	// PostgreSQL plans the query anew for these values: they decide whether the version or the package
+	// is rarer.
 	rows, err := s.Pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
 	if err != nil {
 		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))

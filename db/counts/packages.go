@@ -3,10 +3,11 @@ package counts
 import (
 	"context"
 	"fmt"
-	"mishap/crash"
-	"mishap/db"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
 )
 
 const sqlNewestTypes = `
@@ -16,8 +17,8 @@ const sqlNewestTypes = `
 		) as r limit @look
 	) as newest group by problem_type order by count(*) desc, problem_type`
 
-// NewestTypes returns of which problem types the newest reports of a problem are (at most look of each of its buckets), the
-// most common first.
+// NewestTypes returns the problem types of a problem's newest reports, most frequent first. It
+// reads at most look reports of each bucket.
 func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
 	rows, err := s.Pool.Query(ctx, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look})
 	if err != nil {

@@ -12,11 +12,13 @@ import (
 	"mishap/db"
 )
 
-// The buckets of some packages are looked up one by one; for all packages the days are added up as they lie.
+// These fragments look up the buckets of some packages one by one. For all packages they read all
+// daily counts of the period.
 const (
 	commonDays = `
 		d.day between @since and @until and (@release = '' or d.release = @release)
-			and (@version = '' or d.version = @version) and (@architecture = '' or d.package_architecture = @architecture)`
+			and (@version = '' or d.version = @version)
+			and (@architecture = '' or d.package_architecture = @architecture)`
 	commonRows = `
 		), heads as (
 			select m.head, sum(counted.n)::bigint as n from counted join buckets as m on m.id = counted.bucket_id
@@ -43,27 +45,28 @@ const (
 			group by d.bucket_id` + commonRows
 )
 
-// CommonProblems returns the limit problems that were seen most, for days that the index no longer
-// knows; with and without say whether problems with a package count, and those without one.
-// Problems of one count come in the order of their signatures.
+// CommonProblems returns the limit most frequent problems of days that are older than the index.
+// with and without select problems with and without a package. Problems with the same count are
+// sorted by signature.
 //
-// Of the filter it supports the days, Release, Version, PackageArchitecture, either Package or
-// Packages, and New with a version. It refuses one that asks for more.
+// CommonProblems supports the fields of the filter for days, Release, Version and
+// PackageArchitecture, either Package or Packages, and New with a version. It returns an error for
+// others.
 func (s *Store) CommonProblems(
 	ctx context.Context, f index.Filter, with, without bool, limit int,
 ) ([]crash.Problem, error) {
 	supported := index.Filter{
 		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
-		Some: f.Some, Packages: f.Packages, New: f.New && f.Version != "",
+		ByPackages: f.ByPackages, Packages: f.Packages, New: f.New && f.Version != "",
 	}
-	if !f.Some {
+	if !f.ByPackages {
 		supported.Package = f.Package
 	}
 	if f != supported {
 		return nil, fmt.Errorf("common problems of days long ago cannot be chosen by all of %+v", f)
 	}
 	sql, first := sqlCommonProblems, ""
-	if f.Some || f.Package != "" {
+	if f.ByPackages || f.Package != "" {
 		sql = sqlCommonOfPackages
 	}
 	if f.New {
@@ -91,7 +94,8 @@ const sqlProblemsByID = `
 	select ` + db.BucketColumns + `, i.n from unnest(@ids::bytea[], @counts::bigint[]) with ordinality as i (id, n, place)
 	join buckets as b on b.id = i.id ` + db.BucketJoins + ` order by i.place`
 
-// ProblemsByID returns the problems of some counts, in their order, without those that are no longer there.
+// ProblemsByID returns the problems of some counts, in the same order. It omits those that no
+// longer exist.
 func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
 	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
 	for i := range counts {
@@ -113,7 +117,8 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
 
-// WholeSignatures returns the signatures of those rows that the index keeps only the beginning of.
+// WholeSignatures returns the complete signatures of those rows whose signature the index
+// truncates.
 func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
 	var ids []crash.BucketID
 	for _, r := range of {

@@ -12,11 +12,14 @@ import (
 	"mishap/db"
 )
 
-// activeMachines is the part of a union that brings, by release and day, how the number of active machines changed.
-const activeMachines = `select release, day, 0::bigint as reports, 0::bigint as apart, change::bigint from release_active`
+// activeMachines selects, for a union, the changes in the number of active machines by release and
+// day.
+const activeMachines = `
+	select release, day, 0::bigint as reports, 0::bigint as apart, change::bigint from release_active`
 
-// perMachine ends a statement that has a union u of counts and changes: rows of release, day, reports, some of them, and the
-// machines that were active on that day. It is one pass, however many days there are.
+// perMachine ends a statement that starts with a union u of counts and changes. It returns rows of
+// release, day, reports, reports of one problem type, and active machines on the day. It reads u
+// once, however many days there are.
 const perMachine = `
 	select release, day, reports, apart, machines from (
 		select release, day, sum(reports)::bigint as reports, sum(apart)::bigint as apart,
@@ -29,7 +32,8 @@ const perMachine = `
 const (
 	sqlPackageRates = `
 		with u as (
-			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart, 0::bigint as change
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart,
+				0::bigint as change
 			from report_days
 			where package = @package and day between @since and @until and (@version = '' or version = @version)
 				and (@release = '' or release = @release)
@@ -37,7 +41,8 @@ const (
 		) ` + perMachine
 	sqlReleaseRates = `
 		with u as (
-			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart, 0::bigint as change
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart,
+				0::bigint as change
 			from release_days where day between @since and @until and (@release = '' or release = @release)
 			union all ` + activeMachines + `
 		) ` + perMachine
@@ -45,14 +50,15 @@ const (
 
 const sqlActive = `select release, day, change from release_active`
 
-// activeChange is how the number of active machines of a release changed on a day.
+// activeChange is the change in the number of active machines of a release on a day.
 type activeChange struct {
 	day    time.Time
 	change int64
 }
 
-// ActiveMachines returns how many machines of some releases were active on each UTC day from since to until, both included:
-// that reported anything for the release in the 90 days up to the day.
+// ActiveMachines returns, by release, the number of active machines on each UTC day from since to
+// until, inclusive. A machine is active if it sent a report from the release in the 90 days up to
+// that day.
 func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since,
 	until time.Time) (map[crash.Release][]int64, error) {
 	all, err := db.CachedCounts(ctx, s.Store, nil, s.readActive)
@@ -90,23 +96,23 @@ func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChang
 	return all, err
 }
 
-// RateFilter chooses reports to count by release and day. It is not a [index.Filter] because its
-// package is a binary package only, as in the API that machines know, and because it counts one
-// problem type apart.
+// RateFilter selects reports to count by release and day. It is not an [index.Filter], because its
+// package is always a binary package, as in API 1.0, and because it also counts one problem type
+// separately.
 type RateFilter struct {
-	Since, Until time.Time // UTC days, both included
+	Since, Until time.Time // UTC days, inclusive
 	Release      crash.Release
-	Package      string // binary package; empty: all
-	Version      string // only with a package
-	Apart        string // a problem type that is counted apart
+	Package      string // binary package; empty for all
+	Version      string // ignored without a package
+	Apart        string // problem type that is also counted separately
 }
 
-// Rates returns how many reports there were on each UTC day by release, beside the machines that were active there, the
-// earliest day first. Days without a report or an active machine are left out. What is returned is not to be changed.
+// Rates returns the number of reports and of active machines for each UTC day and release, sorted
+// by day. It omits days without a report or without an active machine. The caller must not modify
+// the result, which is cached.
 func (s *Store) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
 	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
-	rates, err := db.CachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate,
-		error) {
+	rates, err := db.CachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate, error) {
 		return s.readRates(ctx, f)
 	})
 	return rates, db.Classify(err)
@@ -152,12 +158,12 @@ const sqlVersionDays = `
 		) as u group by day
 	) as days order by day`
 
-// VersionDays returns, by UTC day, the earliest first, how many crashes two versions of a binary package had in a release
-// and how many machines were active there. Days on which nothing changed are left out: their machines are those of the
-// day before.
-func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old, new string) ([]stats.VersionDay,
+// VersionDays returns, for each UTC day, how many crashes two versions of a binary package had in a
+// release, and how many machines were active there. It sorts by day, and omits days without any
+// change, whose number of machines is that of the day before.
+func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, older, newer string) ([]stats.VersionDay,
 	error) {
-	args := pgx.NamedArgs{"release": release, "package": pkg, "old": old, "new": new}
+	args := pgx.NamedArgs{"release": release, "package": pkg, "old": older, "new": newer}
 	rows, err := s.Pool.Query(ctx, sqlVersionDays, args)
 	if err != nil {
 		return nil, fmt.Errorf("days of versions: %w", db.Classify(err))
@@ -173,7 +179,8 @@ const sqlReleaseDays = `
 	select day, release, sum(reports)::bigint from release_days where day between @since and @until
 	group by day, release order by day desc`
 
-// ReleaseDays returns how many reports there were on each UTC day from since to until by release, the latest day first.
+// ReleaseDays returns the number of reports for each UTC day from since to until, inclusive, and
+// each release. It sorts by day, latest first.
 func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.Pool.Query(ctx, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until})
 	if err != nil {
@@ -190,8 +197,8 @@ const sqlVersionSpans = `
 	select release, version, min(day), max(day), sum(reports)::bigint from report_days
 	where package = @package and day between @since and @until and version <> '' group by release, version`
 
-// VersionSpans returns how often each version of a binary package was reported from each release on the UTC days from since
-// to until, and between which of them; in no order.
+// VersionSpans returns, for each version and release of a binary package, the number of reports
+// from since to until, inclusive, and their first and last UTC days. The order is undefined.
 func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
 	rows, err := s.Pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {
@@ -208,8 +215,8 @@ const sqlPackageDays = `
 	select day, release, sum(reports)::bigint from report_days
 	where package = @package and day between @since and @until group by day, release order by day`
 
-// PackageDays returns how often a binary package was reported on each UTC day from since to until by release, the earliest
-// day first. Days without a report are left out.
+// PackageDays returns the number of reports of a binary package for each UTC day from since to
+// until, inclusive, and each release. It sorts by day, and omits days without reports.
 func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
 	rows, err := s.Pool.Query(ctx, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
 	if err != nil {

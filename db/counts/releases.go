@@ -3,10 +3,11 @@ package counts
 import (
 	"context"
 	"fmt"
-	"mishap/crash"
-	"mishap/db"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
 )
 
 const (
@@ -17,11 +18,12 @@ const (
 	sqlHasRelease = `select exists (select from releases where release = @release)`
 )
 
-// releaseDays is how many days back reports make a release one that lists name.
+// releaseDays is the number of days within which a release must have a report to appear in lists.
 const releaseDays = 91
 
-// Releases returns what lists name of the releases that counted reports came from, by their reports of the last weeks. The
-// table says which names are trusted; a store is asked with one table only.
+// Releases returns the releases with counted reports, for lists, with the number of reports in the
+// last 91 days. The table defines which names are trusted. The result is cached, so all callers
+// must pass the same table.
 func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
 	list, err := db.CachedCounts(ctx, s.Store, nil, func(ctx context.Context) (crash.ReleaseList, error) {
 		reports, err := s.readReleases(ctx)
@@ -45,7 +47,7 @@ func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, erro
 	return all, nil
 }
 
-// HasRelease reports whether a counted report came from the release.
+// HasRelease reports whether the release has a counted report.
 func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
 	if err := s.Pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has); err != nil {
 		return false, fmt.Errorf("release: %w", db.Classify(err))

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxCandidates = 400 // problems of one package that are compared, the most reported first
+	maxCandidates = 400 // problems of one package that Similar compares, most frequent first
 	maxSimilar    = 6
-	maxAlike      = 4 // of those without a bug too, which every page of a problem shows: out of fewer
-	maxAlikeFrom  = 120
+	maxAlike      = 4
+	maxAlikeFrom  = 120 // problems that Alike compares: fewer, because every page of a problem calls it
 )
 
-// Similar lists other problems of the same package that have a bug and look like this one, the most alike first, at most
-// six: see crash.LikenessOf.
+// Similar returns up to six other problems of the same package that have a bug and a similar
+// signature, most similar first (see grouping.LikenessTo).
 func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.IndexWithStates(ctx)
 	if err != nil {
@@ -31,7 +31,8 @@ func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.Similar
 		}))
 }
 
-// Alike is Similar for all problems, with a bug or without, at most four, of the most frequent ones.
+// Alike returns up to four other problems of the same package with a similar signature, with or
+// without a bug. It compares only the most frequent problems.
 func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
 	all, err := s.Index(ctx)
 	if err != nil {

@@ -26,8 +26,9 @@ const sqlBucketVersionSpans = `
 	group by v.version, v.release, v.version_key, d.first, d.last
 	order by v.version_key desc nulls last, v.version, v.release`
 
-// BucketVersionSpans returns each version and release that the problem of a bucket was seen with, the newest version by
-// dpkg's order first: how often, on how many distinct machines, and between which days.
+// BucketVersionSpans returns the number of reports and distinct machines, and the first and last
+// day, for each version and release of a bucket's problem. It sorts by version in dpkg's order,
+// newest first.
 func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	rows, err := s.Pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
 	if err != nil {

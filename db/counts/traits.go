@@ -11,11 +11,11 @@ import (
 	"mishap/db"
 )
 
-// How many of the newest reports are compared: of the problem, and of other problems of its package.
+// These constants limit the newest reports that StandsOut compares.
 const (
-	traitsHere   = 100
-	traitsOthers = 20
-	traitsOfEach = 8
+	traitsHere   = 100 // reports of the problem
+	traitsOthers = 20  // other problems of its package
+	traitsOfEach = 8   // reports of each of them
 )
 
 const (
@@ -34,8 +34,9 @@ const (
 		) as r`
 )
 
-// StandsOut looks at the newest reports of a problem and at some of other problems of the same package, and returns what the
-// former have in common that the latter have not, with how many were looked at on either side.
+// StandsOut compares the newest reports of a problem with those of other problems of the same
+// package. It returns the traits that only the former have in common, and how many reports it
+// compared on each side.
 func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
 	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
 	of, err := s.traits(ctx, sqlBodiesHere, args)
@@ -46,7 +47,7 @@ func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.St
 			return stats.StandsOut(of, others), len(of), len(others), nil
 		}
 	}
-	return nil, 0, 0, fmt.Errorf("what stands out in %s: %w", b.ID, db.Classify(err))
+	return nil, 0, 0, fmt.Errorf("traits of %s: %w", b.ID, db.Classify(err))
 }
 
 func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {

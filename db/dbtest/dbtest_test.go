@@ -79,7 +79,7 @@ func TestServerLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
-	if err := os.Chmod(tmp, 0o755); err != nil { // the server's user must get in
+	if err := os.Chmod(tmp, 0o755); err != nil { // the server's user needs access
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", tmp)

@@ -18,8 +18,8 @@ const sqlAddUser = `
 	insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
 	on conflict do nothing`
 
-// AddUser adds an account like [accounts.Store.Add], unless it exists, but with a hash that is fast to
-// check. A hash contains its parameters, so signing in works as usual. This package must have
+// AddUser adds an account like [accounts.Store.Add], unless it exists, but with a hash that is fast
+// to check. A hash contains its parameters, so signing in works as usual. This package must have
 // opened the store.
 func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
 	t.Helper()

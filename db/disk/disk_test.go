@@ -19,7 +19,7 @@ func TestSpace(t *testing.T) {
 		low, full   bool
 	}{
 		{40 * gib, 200 * gib, false, false},
-		{2 * gib, 200 * gib, false, false}, // more than is ever needed
+		{2 * gib, 200 * gib, false, false}, // more than the maximum
 		{900 * mib, 200 * gib, true, false},
 		{200 * mib, 200 * gib, true, true},
 		{600 * mib, 10 * gib, false, false},
@@ -67,7 +67,7 @@ func TestWatch(t *testing.T) {
 		{"5000", "5000", "", "", false},
 		{"5000", "300", "", "The disk of database is nearly full.", false},
 		{"5000", "30", "", "The disk of database is full: no reports are taken.", true},
-		{"30", "5000", "The disk of data_dir is nearly full.", "", false}, // no reports go there
+		{"30", "5000", "The disk of data_dir is nearly full.", "", false}, // no reports are stored there
 	} {
 		for folder, text := range map[string]string{"/a": c.a, "/b": c.b} {
 			n, _ := strconv.ParseUint(text, 10, 64)

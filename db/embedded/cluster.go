@@ -20,8 +20,7 @@ const firstSQL = "create database " + database + ";\n" +
 // makeCluster creates the server's files if there are none. It uses a temporary directory and
 // renames it at the end, so an interrupted start leaves nothing that looks like a database.
 func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error {
-	leftovers, _ := filepath.Glob(h.path("new-*")) // the pattern is well formed
-	// the pattern is valid
+	leftovers, _ := filepath.Glob(h.path("new-*")) // the pattern is valid
 	for _, dir := range leftovers {
 		_ = os.RemoveAll(dir) // a remaining directory does no harm
 	}

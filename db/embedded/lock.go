@@ -51,20 +51,20 @@ func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) 
 
 func (l *lockFile) close() { _ = l.f.Close() }
 
-// owner is what the owner of a server writes to its lock file.
+// owner is the content of a lock file that the owner of a server writes.
 type owner struct {
 	pid       int
 	exclusive bool
 	socket    string // empty until the server is ready
 }
 
-const ownerForm = "%d %t %q\n"
+const ownerFormat = "%d %t %q\n"
 
 func (o owner) write(l *lockFile) error {
 	if err := l.f.Truncate(0); err != nil {
 		return fmt.Errorf("write %s: %w", l.f.Name(), err)
 	}
-	if _, err := l.f.WriteAt(fmt.Appendf(nil, ownerForm, o.pid, o.exclusive, o.socket), 0); err != nil {
+	if _, err := l.f.WriteAt(fmt.Appendf(nil, ownerFormat, o.pid, o.exclusive, o.socket), 0); err != nil {
 		return fmt.Errorf("write %s: %w", l.f.Name(), err)
 	}
 	return nil
@@ -77,7 +77,7 @@ func readOwner(l *lockFile) (o owner, ready bool) {
 	if err != nil {
 		return owner{}, false
 	}
-	if _, err := fmt.Sscanf(string(text), ownerForm, &o.pid, &o.exclusive, &o.socket); err != nil || !alive(o.pid) {
+	if _, err := fmt.Sscanf(string(text), ownerFormat, &o.pid, &o.exclusive, &o.socket); err != nil || !alive(o.pid) {
 		return owner{}, false
 	}
 	return o, o.socket != ""

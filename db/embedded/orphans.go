@@ -20,8 +20,8 @@ import (
 // a zombie that is never reaped or, after a reboot, another process.
 func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 	for _, step := range []struct {
-		signal   syscall.Signal
-		patience time.Duration
+		signal  syscall.Signal
+		timeout time.Duration
 	}{{syscall.SIGINT, stopTimeout / 2}, {syscall.SIGQUIT, killTimeout}, {syscall.SIGKILL, killTimeout}} {
 		orphans, err := h.processes()
 		if err != nil || len(orphans) == 0 {
@@ -31,7 +31,7 @@ func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 		for _, pid := range orphans {
 			_ = syscall.Kill(pid, step.signal) // it may have ended in the meantime
 		}
-		for began := time.Now(); time.Since(began) < step.patience; {
+		for began := time.Now(); time.Since(began) < step.timeout; {
 			if orphans, err = h.processes(); err != nil || len(orphans) == 0 {
 				return err
 			}
@@ -51,7 +51,7 @@ func (h home) removeStale(socket string) error {
 		filepath.Join(socket, ".s.PGSQL."+socketPort+".lock"),
 	} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("clear away after an earlier server: %w", err)
+			return fmt.Errorf("remove files of an earlier server: %w", err)
 		}
 	}
 	return nil

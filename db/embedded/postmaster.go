@@ -149,8 +149,8 @@ func (pm *postmaster) lastMessages() string {
 // next start recovers the database.
 func (pm *postmaster) shutdown(ctx context.Context) error {
 	for _, step := range []struct {
-		signal   syscall.Signal
-		patience time.Duration
+		signal  syscall.Signal
+		timeout time.Duration
 	}{{syscall.SIGINT, stopTimeout}, {syscall.SIGQUIT, killTimeout}, {syscall.SIGKILL, killTimeout}} {
 		if err := pm.cmd.Process.Signal(step.signal); errors.Is(err, os.ErrProcessDone) {
 			<-pm.exited
@@ -162,7 +162,7 @@ func (pm *postmaster) shutdown(ctx context.Context) error {
 				return nil
 			}
 			return fmt.Errorf("PostgreSQL had to be stopped by %v", step.signal)
-		case <-time.After(step.patience):
+		case <-time.After(step.timeout):
 		case <-doneUnless(ctx, step.signal != syscall.SIGINT):
 		}
 	}

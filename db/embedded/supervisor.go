@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// supervisor runs the server and restarts it after a crash. It has one goroutine with its own thread.
-// The kernel stops the server when that thread ends, at the latest with the process.
+// supervisor runs the server and restarts it after a crash. It has one goroutine with its own
+// thread. The kernel stops the server when that thread ends, at the latest with the process.
 type supervisor struct {
 	home      home
 	programs  programs

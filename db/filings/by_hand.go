@@ -11,10 +11,10 @@ import (
 	"mishap/db"
 )
 
-// What people do to filings by hand.
+// These statements change filings by hand.
 const (
-	// One that was abandoned while its outcome was not known is searched for before anything is
-	// sent again, as it was sent.
+	// sqlReviveFiling revives a filing that was abandoned with an unknown outcome. It keeps the old
+	// contents, because the tracker must be searched for these before anything is sent again.
 	sqlReviveFiling = `
 		update filings set state = 'uncertain', unsettled = false, person = @person, problem = '', reason = '',
 			created = now(), updated = now(), not_before = greatest(now(), coalesce(settles, now()))
@@ -42,16 +42,16 @@ func (s *Store) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, 
 	return err
 }
 
-// HastenFiling makes a filing that waits due at once; one whose outcome is not known as soon as a
-// search can tell. One that is under way or final comes back as it is. It returns NotFound for an
-// unknown filing.
+// HastenFiling makes a waiting filing due at once, or as soon as a search can find its bug if the
+// outcome is unknown. It returns other filings unchanged. It returns NotFound for an unknown
+// filing.
 func (s *Store) HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error) {
 	return s.byHand(ctx, sqlHastenFiling, pgx.NamedArgs{"id": id}, db.AuditEvent{Person: person, Action: "bug.retry"}, nil)
 }
 
-// GiveUpFiling ends a filing that has not led to a bug, with a reason. A bug that turns out to have
-// been filed all the same still counts. It returns Conflict when the filing is being sent, or is
-// final, and NotFound for an unknown one.
+// GiveUpFiling abandons a filing that has no bug yet, with a reason. If a bug was filed
+// nevertheless, and mishap learns of it later, that bug counts. It returns Conflict if the filing
+// is being sent or is final, and NotFound for an unknown filing.
 func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
 	return s.byHand(ctx, sqlGiveUpFiling, pgx.NamedArgs{"id": id, "reason": reason}, db.AuditEvent{
 		Person: person, Action: "bug.give-up", Detail: map[string]any{"words": reason},
@@ -61,8 +61,8 @@ func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason strin
 var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
 	"This filing is being sent at this moment, or it is final; it cannot be given up.")
 
-// byHand changes one filing and records who did it. When the statement does not fit the filing's
-// state, unfit is returned, or without one the filing as it is.
+// byHand changes a filing and records who did it. If the statement does not apply to the filing's
+// state, byHand returns unfit, or the unchanged filing if unfit is nil.
 func (s *Store) byHand(
 	ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent, unfit error,
 ) (crash.Filing, error) {

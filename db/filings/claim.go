@@ -29,8 +29,8 @@ const (
 		returning id`
 )
 
-// ClaimFiling claims the next step of a filing for this instance. The step is StepNone when there
-// is nothing to do now, another instance works on it, or another filing is sent first. It returns
+// ClaimFiling claims the next step of a filing for this instance. The step is StepNone if the
+// filing is not due, another instance works on it, or other filings come first. ClaimFiling returns
 // NotFound for an unknown filing.
 func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
 	instance, err := s.InstanceNumber(ctx)
@@ -85,7 +85,7 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 	return claim, nil
 }
 
-// nextStep is the step that leads out of a state.
+// nextStep returns the step that a filing in a state needs.
 func nextStep(state crash.FilingState) crash.FilingStep {
 	switch state {
 	case crash.FilingQueued:
@@ -97,9 +97,9 @@ func nextStep(state crash.FilingState) crash.FilingStep {
 	return crash.StepNone
 }
 
-// All instances together send one bug at a time, in the order in which they were asked for. A
-// filing that waits for a retry or a search is not in the queue. The lock on filing_writer is
-// released before the tracker is called. Meanwhile the row in state "filing" makes the others wait.
+// All instances together send one bug at a time, in the order of the requests. A filing that waits
+// for a retry or a search is not in this queue. The lock on filing_writer is released before the
+// tracker is called. While a filing has the state "filing", the others wait.
 const (
 	sqlLockWriter = `select from filing_writer for update`
 	sqlMaySend    = `
@@ -122,15 +122,15 @@ const (
 		where f.id = @id`
 )
 
-// sending is what is to become of a queued filing.
+// sending is the decision about a queued filing.
 type sending struct {
-	linked  int64 // bug that the problem has got meanwhile, by hand or by a merge, so that nothing is sent; 0: none
-	cedes   bool  // the problem was merged with another one whose filing is older; its bug is for both
-	allowed bool  // it may be sent now
+	linked  int64 // bug that was linked to the problem meanwhile, so that nothing is sent; 0 if none
+	cedes   bool  // the problem was merged with one that has an older filing, whose bug stands for both
+	allowed bool  // the filing can be sent now
 }
 
-// maySend finds out what is to become of a queued filing. The caller's transaction then holds the
-// lock on sending. The answer counts all buckets of the problem, as it is merged now.
+// maySend decides about a queued filing. It considers all buckets that are part of the problem now.
+// tx holds the lock on sending afterwards.
 func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
 	var next sending
 	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
@@ -147,7 +147,7 @@ const sqlCedeFiling = `
 	update filings set state = 'abandoned', problem = 'merged', reason = @reason, updated = now() where id = @id
 	returning ` + filingColumns
 
-// cede ends a filing in favour of one for another bucket of the same problem.
+// cede abandons a filing in favour of one for another bucket of the same problem.
 func (s *Store) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
 	return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
 		"id": f.ID, "reason": "This problem was merged with another one, for which a bug is being created already.",

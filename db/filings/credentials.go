@@ -15,8 +15,9 @@ const sqlSavedToken = `
 	select token, secret_sealed, context, person, connected from oauth_credentials
 	where tracker_url = @url and consumer_key = @consumer and secret_sealed <> ''`
 
-// SavedToken returns the access token that is remembered for all units: the zero value when there is none, or when it was
-// sealed with another database password, which is logged.
+// SavedToken returns the access token that all instances use, or the zero value if there is none.
+// If the token was encrypted with another database password, SavedToken logs that and returns the
+// zero value.
 func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error) {
 	var out crash.SavedToken
 	var sealed []byte
@@ -39,7 +40,7 @@ func keyArgs(key crash.TrackerKey) pgx.NamedArgs {
 	return pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey}
 }
 
-// sealContext binds a sealed secret to the row it stands in.
+// sealContext returns the context that binds an encrypted secret to its row.
 func sealContext(key crash.TrackerKey, token string) string {
 	return key.URL + "\x00" + key.ConsumerKey + "\x00" + token
 }
@@ -48,9 +49,11 @@ const (
 	sqlSaveToken = `
 		insert into oauth_credentials (tracker_url, consumer_key, token, secret_sealed, context, person, connected)
 		values (@url, @consumer, @token, @sealed, @context, @person, now())
-		on conflict (tracker_url, consumer_key) do update set token = excluded.token, secret_sealed = excluded.secret_sealed,
+		on conflict (tracker_url, consumer_key) do update set
+			token = excluded.token, secret_sealed = excluded.secret_sealed,
 			context = excluded.context, person = excluded.person, connected = excluded.connected`
-	// A new token has a clean slate. Whose it was is remembered: bugs may have to be looked for that were filed with it.
+	// sqlForgetHealth clears the errors of a token. It keeps the account, because bugs that were filed
+	// with the token may have to be searched for.
 	sqlForgetHealth = `
 		update oauth_health set last_success = null, last_error = '', last_error_at = null, dead = false
 		where tracker_url = @url and consumer_key = @consumer and token = @token`
@@ -60,7 +63,8 @@ const (
 		returning id`
 )
 
-// SaveToken remembers an access token for all units, and makes the filings that wait for one due at once.
+// SaveToken stores an access token for all instances. Filings that wait for a token become due at
+// once.
 func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error {
 	args, err := s.tokenArgs(key, token)
 	if err != nil {
@@ -83,7 +87,7 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 	})
 }
 
-// wakeFilings makes the filings that wait for credentials due at once.
+// wakeFilings makes filings that wait for a token due at once.
 func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, sqlWakeFilings)
 	if err != nil {
@@ -111,22 +115,23 @@ func (s *Store) tokenArgs(key crash.TrackerKey, token crash.AccessToken) (pgx.Na
 	return args, nil
 }
 
-const sqlKeepConfiguredToken = `
+const sqlSaveConfiguredToken = `
 	insert into oauth_credentials (tracker_url, consumer_key, token, secret_sealed, context, person, connected)
 	values (@url, @consumer, @token, @sealed, @context, '', now())
-	on conflict (tracker_url, consumer_key) do update set token = excluded.token, secret_sealed = excluded.secret_sealed,
+	on conflict (tracker_url, consumer_key) do update set
+		token = excluded.token, secret_sealed = excluded.secret_sealed,
 		context = excluded.context, connected = excluded.connected
 	where oauth_credentials.person = '' and oauth_credentials.token <> excluded.token`
 
-// KeepConfiguredToken remembers the token of a unit's configuration for units that have none. A token that a person
-// connected stays, and one that was forgotten is not taken back.
-func (s *Store) KeepConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error {
+// SaveConfiguredToken stores the token of this instance's configuration for instances without one.
+// It changes neither a token that a person has connected, nor one that was forgotten.
+func (s *Store) SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error {
 	args, err := s.tokenArgs(key, token)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Pool.Exec(ctx, sqlKeepConfiguredToken, args); err != nil {
-		return fmt.Errorf("keep configured token: %w", db.Classify(err))
+	if _, err := s.Pool.Exec(ctx, sqlSaveConfiguredToken, args); err != nil {
+		return fmt.Errorf("save configured token: %w", db.Classify(err))
 	}
 	return nil
 }
@@ -135,8 +140,8 @@ const sqlForgetToken = `
 	update oauth_credentials set secret_sealed = '', person = '', context = ''
 	where tracker_url = @url and consumer_key = @consumer`
 
-// ForgetToken forgets the remembered token; its public half stays, so that a unit which still has it configured does not
-// bring it back.
+// ForgetToken deletes the secret of the stored token. It keeps the public part, so that an instance
+// with the same token in its configuration does not store it again.
 func (s *Store) ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlForgetToken, keyArgs(key)); err != nil {
@@ -152,7 +157,7 @@ const sqlTokenHealth = `
 	select account, last_success, last_error, last_error_at, dead from oauth_health
 	where tracker_url = @url and consumer_key = @consumer and token = @token`
 
-// TokenHealth returns how a token has fared, the zero value when nothing is known.
+// TokenHealth returns the last success and error of a token, or the zero value if there are none.
 func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error) {
 	var h crash.TokenHealth
 	args := keyArgs(key)
@@ -165,9 +170,11 @@ func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token str
 	return h, nil
 }
 
-const sqlTrackerAccounts = `select distinct account from oauth_health where tracker_url = @url and account <> '' order by account`
+const sqlTrackerAccounts = `
+	select distinct account from oauth_health where tracker_url = @url and account <> '' order by account`
 
-// TrackerAccounts lists the accounts that access tokens of a tracker have acted for, now or before.
+// TrackerAccounts returns the accounts to which present and former access tokens of a tracker
+// belong.
 func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
 	if err != nil {
@@ -191,8 +198,9 @@ const sqlSaveTokenHealth = `
 		last_error_at = greatest(oauth_health.last_error_at, excluded.last_error_at),
 		dead = excluded.dead`
 
-// SaveTokenHealth records how a token has fared. Of two units that record at once, the later news stays. A token that works
-// lets the filings go that wait for one.
+// SaveTokenHealth stores the last success and error of a token. If two instances store at the same
+// time, the later event counts. If the token works, filings that wait for a token become due at
+// once.
 func (s *Store) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error {
 	args := keyArgs(key)
 	args["token"], args["account"], args["error"], args["dead"] = token, h.Account, h.LastError, h.Dead

@@ -16,8 +16,8 @@ const (
 		select id, unit, claimed,
 			now() > claimed + case state when 'filing' then @create::interval else @search::interval end as overdue
 		from filings where state in ('queued', 'filing', 'uncertain') and unit is not null order by claimed limit 1000`
-	// A request can have left only before its instance died, and before the time for sending was
-	// over.
+	// sqlAbandonFiling assumes that the request left before the instance died and before the time
+	// limit for sending.
 	sqlAbandonFiling = `
 		update filings set
 			state = 'uncertain', unit = null, updated = now(), problem = 'tracker_failed',
@@ -41,15 +41,16 @@ const (
 			order by created, id limit 1)`
 )
 
-// A claim lasts no longer than its calls can take. After that it counts as abandoned.
+// A claim ends after the longest time that its calls can take. The filing then counts as abandoned
+// by its instance.
 const (
 	claimGrace  = 30 * time.Second
 	searchLimit = 15 * time.Minute
 )
 
-// DueFilings lists filings with a due step: those to be searched for, oldest first, and the first
-// in the queue, unless one is being sent. Before that, filings whose instance died while it was
-// sending or searching become uncertain, and so do those claimed for longer than terms allow.
+// DueFilings returns filings with a due step: up to limit that must be searched for, oldest first,
+// and the first one in the queue unless one is being sent. First it makes filings uncertain whose
+// instance died while it worked on them, or took longer than terms allow.
 func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
 	var due []int64
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -123,20 +124,20 @@ func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTe
 	return nil
 }
 
-const sqlParkFilings = `
+const sqlPostponeFilings = `
 	update filings set problem = @problem, reason = @reason, updated = now(), not_before = now() + @delay::interval
 	where id in (
 		select id from filings where state in ('queued', 'uncertain') and unit is null and not_before <= now()
 		for update skip locked)`
 
-// ParkFilings postpones all filings that are due, for a reason that concerns none of them in
-// particular.
-func (s *Store) ParkFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
-	_, err := s.Pool.Exec(ctx, sqlParkFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
+// PostponeFilings postpones all due filings for a reason that affects all of them alike.
+func (s *Store) PostponeFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
+	_, err := s.Pool.Exec(ctx, sqlPostponeFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
 	if err != nil {
-		return fmt.Errorf("park filings: %w", db.Classify(err))
+		return fmt.Errorf("postpone filings: %w", db.Classify(err))
 	}
 	return nil
 }
 
-const sqlInstanceDead = `select pg_try_advisory_xact_lock(@instance)` // true: nobody holds it
+// sqlInstanceDead selects true if no instance holds the lock on its number.
+const sqlInstanceDead = `select pg_try_advisory_xact_lock(@instance)`

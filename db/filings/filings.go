@@ -1,4 +1,4 @@
-// Package filings stores the filings of bugs from the click to the filed bug, their ledger, the
+// Package filings stores the filings of bugs from the click to the outcome, their ledger, the
 // access token of the tracker, and the templates of bug texts. It does not call the tracker.
 package filings
 
@@ -17,10 +17,10 @@ import (
 // Store stores filings. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
-// New returns the filings in a store.
+// New returns a Store for the filings in s.
 func New(s *db.Store) *Store { return &Store{s} }
 
-// filingColumns make a crash.Filing; scanFiling reads them.
+// filingColumns are the columns that scanFiling reads.
 const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker,
 	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before`
 
@@ -34,7 +34,7 @@ func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 
 const sqlFiling = `select ` + filingColumns + ` from filings where id = @id`
 
-// Filing returns one filing, or NotFound.
+// Filing returns a filing. It returns NotFound if there is none with this id.
 func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 	var f crash.Filing
 	err := scanFiling(s.Pool.QueryRow(ctx, sqlFiling, pgx.NamedArgs{"id": id}), &f)
@@ -49,8 +49,8 @@ func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 
 var errUnknownFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
-// jobHead delays the job of a new filing: the instance that handles the click works on it at once,
-// without the queue.
+// jobHead delays the job of a new filing, because the instance that handles the click works on the
+// filing at once, without the job.
 const jobHead = 5 * time.Second
 
 const (
@@ -72,12 +72,13 @@ const (
 		returning ` + filingColumns
 )
 
-// AskFiling stores what a person wants filed, together with the job that works on it. A bucket has
-// one filing. If there is one already, AskFiling returns it, and stored is false. But a filing that
-// was refused or abandoned, or that waits for a retry, is renewed with this intent (stored is true)
-// if it has not changed since the caller saw it. So many people who press at once cause one
-// attempt. The filing that the caller saw may belong to another bucket of the same problem.
-func (s *Store) AskFiling(
+// RequestFiling stores an intent to file a bug, and queues the job that works on it. A bucket has
+// at most one filing. If there is one already, RequestFiling returns it with stored false. But if
+// that filing was refused or abandoned, or waits for a retry, RequestFiling renews it with the new
+// intent and returns stored true. It does so only if the filing has not changed since the caller
+// read it as seen, so that concurrent clicks cause only one attempt. The filing seen may belong to
+// another bucket of the same problem.
+func (s *Store) RequestFiling(
 	ctx context.Context, in crash.Intent, seen crash.Filing,
 ) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
@@ -88,12 +89,12 @@ func (s *Store) AskFiling(
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		stored = true
 		err := pgx.ErrNoRows
-		there := sqlSeenFiling
+		existing := sqlSeenFiling
 		if seen.ID == 0 {
-			err, there = scanFiling(tx.QueryRow(ctx, sqlInsertFiling, args), &f), sqlFilingOfBucket
+			err, existing = scanFiling(tx.QueryRow(ctx, sqlInsertFiling, args), &f), sqlFilingOfBucket
 		}
 		if errors.Is(err, pgx.ErrNoRows) {
-			if err := scanFiling(tx.QueryRow(ctx, there, args), &f); err != nil {
+			if err := scanFiling(tx.QueryRow(ctx, existing, args), &f); err != nil {
 				return err
 			}
 			if stored = f.ID == seen.ID && f.Updated.Equal(seen.Updated) && f.Renewable(); !stored {
@@ -114,7 +115,7 @@ func (s *Store) AskFiling(
 		})
 	})
 	if err != nil {
-		return f, false, fmt.Errorf("ask for the filing of %s: %w", in.Bucket, err)
+		return f, false, fmt.Errorf("request the filing of %s: %w", in.Bucket, err)
 	}
 	return f, stored, nil
 }
@@ -131,7 +132,8 @@ const sqlFilingTotals = `
 		count(*) filter (where state in ('queued', 'uncertain') and problem = 'tracker_credentials')
 	from filings group by state`
 
-// FilingTotals counts filings by state, and says when the oldest open one was asked for.
+// FilingTotals returns the number of filings in each state, how many wait for a token, and when the
+// oldest open one was requested.
 func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 	totals := crash.FilingTotals{States: map[crash.FilingState]int64{}}
 	rows, err := s.Pool.Query(ctx, sqlFilingTotals)

@@ -14,7 +14,8 @@ import (
 
 const (
 	sqlFinishAttempt = `
-		update filing_attempts set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words
+		update filing_attempts
+		set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words
 		where id = @entry`
 	sqlFiledFiling = `
 		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now(),
@@ -32,10 +33,10 @@ const (
 		returning ` + filingColumns + `, not_before - now()`
 )
 
-// FinishFiling records what came of a claimed step and returns the filing as it then stands. That a
-// bug was filed always counts, however late it is known. Any other outcome counts only while the
-// filing still waits for this very one. When the filing is filed already, the one that comes back
-// may have another number: then the tracker has two bugs.
+// FinishFiling records the outcome of a claimed step and returns the filing. A filed bug always
+// counts, however late mishap learns of it. Any other outcome counts only if the filing still waits
+// for this step. If the filing has another bug already, FinishFiling returns that one; the tracker
+// then has two bugs.
 func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error) {
 	var f crash.Filing
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -47,11 +48,11 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		}
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
-			"request": r.Answer.RequestID, "words": r.Answer.Words,
+			"request": r.Answer.RequestID, "words": r.Answer.Message,
 		})
 		sent := r.Claim.Step == crash.StepCreate
 		if err == nil && sent {
-			err = s.endSending(ctx, tx, r.Rest)
+			err = s.endSending(ctx, tx, r.Pause)
 		}
 		switch {
 		case err != nil:
@@ -74,13 +75,13 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 	return f, nil
 }
 
-// awaits reports whether the filing is still where this outcome leads on from.
+// awaits reports whether the filing still waits for the outcome of this step.
 func awaits(f crash.Filing, r crash.FilingResult) bool {
 	if f.Attempts != r.Claim.Attempts {
 		return false
 	}
 	switch r.Claim.Step {
-	case crash.StepCreate: // another instance may have declared this one dead, wrongly
+	case crash.StepCreate: // another instance may have wrongly assumed that this one is dead
 		return f.State == crash.FilingSending || f.State == crash.FilingUncertain && r.State != crash.FilingUncertain
 	case crash.StepSearch:
 		return f.State == crash.FilingUncertain
@@ -89,7 +90,7 @@ func awaits(f crash.Filing, r crash.FilingResult) bool {
 	return false
 }
 
-// filed links the bug to the bucket, once.
+// filed links the bug to the bucket, unless the filing has a bug already.
 func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash.Bug) error {
 	if f.State == crash.FilingFiled {
 		return nil
@@ -131,7 +132,7 @@ const (
 		where not exists (select from filings where state = 'filing')`
 )
 
-// endSending starts the pause after a bug was sent. It takes the lock on sending.
+// endSending starts the pause after a bug was sent. tx holds the lock on sending afterwards.
 func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
 	if _, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)}); err != nil {
 		return fmt.Errorf("end of sending: %w", err)
@@ -139,7 +140,7 @@ func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) 
 	return nil
 }
 
-// queueNext adds a job for the filing that is sent next, if there is one.
+// queueNext queues a job for the filing that is sent next, if there is one.
 func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
 	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling))
 	if err != nil || next.Filing == 0 {
@@ -148,8 +149,8 @@ func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
 	return s.AddFilingJob(ctx, tx, next.Filing, 0)
 }
 
-// NextFiling returns which filing is sent next, and in how long. Its Filing is 0 when none waits,
-// or while one is being sent.
+// NextFiling returns which filing is sent next, and the time until then. Its Filing is 0 if none
+// waits or one is being sent.
 func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
 	return nextFiling(s.Pool.QueryRow(ctx, sqlNextFiling))
 }

@@ -13,7 +13,8 @@ import (
 const (
 	sqlLedger = `
 		select ` + filingColumns + `,
-			coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200)) from buckets where id = filings.bucket_id), ''),
+			coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200))
+				from buckets where id = filings.bucket_id), ''),
 			coalesce((select package from buckets where id = filings.bucket_id), ''),
 			coalesce((select max(bug_number) from bucket_bugs where bucket_id = filings.bucket_id), 0)
 		from filings
@@ -26,8 +27,9 @@ const (
 			select *, row_number() over (partition by filing_id order by id desc) as back from filing_attempts
 			where filing_id = any(@ids)) as a
 		where back <= @most order by filing_id, id`
-	sqlLedgerCallCounts = `select filing_id, count(*)::int from filing_attempts where filing_id = any(@ids) group by filing_id`
-	sqlLedgerEvents     = `
+	sqlLedgerCallCounts = `
+		select filing_id, count(*)::int from filing_attempts where filing_id = any(@ids) group by filing_id`
+	sqlLedgerEvents = `
 		select f.id, e.at, e.person, e.action, coalesce(e.detail ->> 'words', ''),
 			case when e.detail ->> 'bug' ~ '^[0-9]{1,18}$' then (e.detail ->> 'bug')::bigint else 0 end
 		from filings as f, lateral (
@@ -36,10 +38,10 @@ const (
 		where f.id = any(@ids)`
 )
 
-// maxLines is how many of its calls, and how many of the things that people did, an entry of the ledger shows.
+// maxLines limits how many calls, and how many actions of people, an entry of the ledger contains.
 const maxLines = 40
 
-// Ledger lists filings, the one that was asked for last first, with what has happened to them, earliest first.
+// Ledger returns filings, latest first, with the calls and actions about each, earliest first.
 func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.LedgerEntry, error) {
 	args := pgx.NamedArgs{
 		"state": string(filter.State), "bucket": nil, "id": filter.ID, "after": filter.After.ID,
@@ -69,7 +71,7 @@ func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.
 	return entries, nil
 }
 
-// addLines fills in what has happened.
+// addLines adds the calls and actions to entries.
 func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error {
 	at := map[int64]*crash.LedgerEntry{}
 	ids := make([]int64, len(entries))
@@ -91,7 +93,7 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		})
 		return err
 	}
-	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Words, &line.Bug},
+	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Text, &line.Bug},
 		func(e *crash.LedgerEntry) {
 			e.Lines = append(e.Lines, line)
 		})
@@ -99,7 +101,7 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		return err
 	}
 	line = crash.LedgerLine{}
-	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Words}
+	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Text}
 	err = each(sqlLedgerCalls, calls, func(e *crash.LedgerEntry) {
 		if line.Took = 0; !line.Ended.IsZero() {
 			line.Took = line.Ended.Sub(line.At)

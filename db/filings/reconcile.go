@@ -14,10 +14,11 @@ import (
 
 const sqlKnownBugs = `
 	select number from unnest(@numbers::bigint[]) as n (number)
-	where exists (select from bucket_bugs where bug_number = number) or exists (select from unlinked_bugs where bug_number = number)
+	where exists (select from bucket_bugs where bug_number = number)
+		or exists (select from unlinked_bugs where bug_number = number)
 		or exists (select from filings where bug_number = number)`
 
-// KnownBugs returns those of the given numbers that some bucket has or had.
+// KnownBugs returns those of the numbers whose bugs are or were linked to a bucket.
 func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
 	rows, err := s.Pool.Query(ctx, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers})
 	if err != nil {
@@ -33,8 +34,9 @@ func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error)
 var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this "+
 	"moment; run this again shortly.")
 
-// ReconcileBug gives a bucket a bug that was found in the tracker and that mishap had filed for it. A filing that is not
-// done yet is done with it. Doing it twice changes nothing. It returns Conflict while a bug for the bucket is being sent.
+// ReconcileBug links a bucket to a bug that mishap has filed for it, and that was found in the
+// tracker. It ends an open filing of the bucket with that bug. Calling it again changes nothing. It
+// returns Conflict while a bug for the bucket is being sent.
 func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var f crash.Filing
@@ -67,8 +69,8 @@ const sqlFiledBugs = `
 	union
 	select bug_number from unlinked_bugs where how = 'filed' and at >= @since`
 
-// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time,
-// those included that were unlinked later.
+// FiledBugs returns the numbers of the bugs that were filed since a time, including those that were
+// unlinked later.
 func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
 	rows, err := s.Pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
 	if err != nil {

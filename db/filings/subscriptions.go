@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// It counts as failed until something better is known: it is tried once.
+	// sqlClaimSubscription marks a subscription as failed until it succeeds, because it is tried only
+	// once.
 	sqlClaimSubscription = `
 		with due as (
 			select id from filings as f
@@ -27,8 +28,8 @@ const (
 	sqlSubscribed = `update filings set subscription = 'done' where id = @id`
 )
 
-// ClaimSubscription takes one of the people who are to be subscribed to the bugs that they had filed; Filing is 0 when nobody
-// is.
+// ClaimSubscription claims one person to subscribe to the bug that they had filed. Filing is 0 if
+// there is none.
 func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
 	var sub crash.Subscription
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -50,12 +51,12 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 	return sub, nil
 }
 
-// FinishSubscription records what came of it.
+// FinishSubscription records the outcome of subscribing a person.
 func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer,
 	done bool) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
-			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Words,
+			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Message,
 		})
 		if err == nil && done {
 			_, err = tx.Exec(ctx, sqlSubscribed, pgx.NamedArgs{"id": sub.Filing})

@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	sqlBugTemplates = `select package, problem_type, body, person, changed from bug_templates order by package, problem_type`
+	sqlBugTemplates = `
+		select package, problem_type, body, person, changed from bug_templates order by package, problem_type`
 	sqlSaveTemplate = `
-		insert into bug_templates (package, problem_type, body, person, changed) values (@package, @type, @body, @person, now())
+		insert into bug_templates (package, problem_type, body, person, changed)
+		values (@package, @type, @body, @person, now())
 		on conflict (package, problem_type) do update set body = @body, person = @person, changed = now()`
 	sqlDropTemplate = `delete from bug_templates where package = @package and problem_type = @type returning body`
 )
 
-// BugTemplates lists the templates that were changed here.
+// BugTemplates returns the templates that people have changed.
 func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	rows, err := s.Pool.Query(ctx, sqlBugTemplates)
 	if err != nil {
@@ -32,7 +34,7 @@ func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	return all, nil
 }
 
-// SaveBugTemplate keeps a template, in the place of the one that is there. Whether it makes sense the caller has checked.
+// SaveBugTemplate stores a template, and replaces an existing one. It does not check the template.
 func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlSaveTemplate, pgx.NamedArgs{
@@ -45,8 +47,8 @@ func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	})
 }
 
-// DropBugTemplate goes back to what is taken without this template. Its text stays in the audit events. It returns NotFound
-// when there is none.
+// DropBugTemplate deletes a template, so that a more general one applies again. An audit event
+// keeps its text. It returns NotFound if there is no such template.
 func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)

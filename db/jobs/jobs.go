@@ -18,15 +18,15 @@ import (
 	"mishap/db"
 )
 
-// Config says what the jobs do.
+// Config contains the settings of Jobs.
 type Config struct {
 	Log   *slog.Logger
 	File  func(ctx context.Context, filing int64) error // does one step of a filing
-	Tasks []Task                                        // what the instances do again and again, each time one of them
-	Rules crash.Rules                                   // for regrouping; zero: this program's
+	Tasks []Task                                        // periodic tasks; each run takes place in one instance
+	Rules crash.Rules                                   // for regrouping; zero means this program's
 }
 
-// Jobs works on the queue. Any number of instances may run one.
+// Jobs works on the queue. Each instance may have one.
 type Jobs struct {
 	client *river.Client[pgx.Tx]
 	stop   context.CancelFunc // ends long jobs and tasks at once
@@ -35,15 +35,14 @@ type Jobs struct {
 const (
 	filingWorkers = 4
 	longWorkers   = 2
-	fetchCooldown = 5 * time.Millisecond // shortest pause between two fetches; new jobs announce themselves
+	fetchCooldown = 5 * time.Millisecond // minimum time between two fetches; new jobs cause a notification
 
-	// jobLimit is the longest that a job may run. River gives a job that seems to run longer to
-	// another instance: its instance was killed. Without a limit such a job would count as running
-	// for ever.
+	// jobLimit is the maximum duration of a job. If a job seems to run longer, River assumes that its
+	// instance was killed and gives the job to another one.
 	jobLimit = 6 * time.Hour
 )
 
-// New returns the workers of this instance. Start starts them.
+// New returns Jobs for this instance. Start starts them.
 func New(s *db.Store, c Config) (*Jobs, error) {
 	if c.Log == nil {
 		c.Log = s.Log
@@ -72,7 +71,7 @@ func New(s *db.Store, c Config) (*Jobs, error) {
 			Queues: map[string]river.QueueConfig{
 				river.QueueDefault: {MaxWorkers: filingWorkers},
 				db.LongQueue:       {MaxWorkers: longWorkers},
-				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // room for one that finds its task busy
+				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // one more, for a run whose task is still busy
 			},
 			FetchCooldown:       fetchCooldown,
 			FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
@@ -86,7 +85,7 @@ func New(s *db.Store, c Config) (*Jobs, error) {
 	return &Jobs{client: client, stop: stop}, nil
 }
 
-// Start begins working. The workers outlive ctx; Stop ends them.
+// Start starts the workers. They outlive ctx; Stop ends them.
 func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start jobs: %w", db.Classify(err))
@@ -94,8 +93,8 @@ func (j *Jobs) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop fetches no more jobs, interrupts long jobs and tasks, whose progress is in the database, and
-// waits for filings under way until ctx ends; then it cancels them.
+// Stop stops fetching jobs, and interrupts long jobs and tasks, whose progress is in the database.
+// It waits for running filings until ctx ends, and then cancels them.
 func (j *Jobs) Stop(ctx context.Context) error {
 	j.stop()
 	err := j.client.Stop(ctx)
@@ -113,10 +112,10 @@ type filingWorker struct {
 	file func(ctx context.Context, filing int64) error
 }
 
-// Work does one step. The step after it has a job of its own.
+// Work does one step of a filing. The next step has a job of its own.
 func (w *filingWorker) Work(ctx context.Context, job *river.Job[db.FilingJob]) error {
 	return w.file(ctx, job.Args.Filing)
 }
 
-// Timeout is far above what a step takes, which has its own limits.
+// Timeout returns a limit far above the duration of a step, which has its own limits.
 func (w *filingWorker) Timeout(*river.Job[db.FilingJob]) time.Duration { return jobLimit }

@@ -9,25 +9,26 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Task is work that is done again and again, each time by one of the instances. A run that an
-// instance did not finish is not repeated: the next one comes anyway.
+// Task is a periodic task. Each run takes place in one instance. An unfinished run is not repeated,
+// because the next one follows anyway.
 type Task struct {
 	Name  string        // kind of its jobs in the queue
 	Every time.Duration // at least one second
 	Run   func(context.Context) error
 }
 
-// queueTasks is a queue of its own, so that tasks never wait for long jobs, nor filings for tasks.
+// queueTasks is a separate queue, so that tasks do not wait for long jobs, and filings do not wait
+// for tasks.
 const queueTasks = "tasks"
 
-// uniquePeriod bounds the time in which a task is queued only once. Instances that become leader of
-// the queue one after the other queue every task when they do. A longer period would leave out the
-// first run after a restart.
+// uniquePeriod is the maximum time within which a task is queued only once. Each instance that
+// becomes leader of the queue queues all tasks. A longer period would omit the first run after a
+// restart.
 const uniquePeriod = 10 * time.Second
 
-// periodic returns the entry of River's schedule. The leader of the queue follows it, and queues
-// each task when it becomes leader. Jobs are unique by time and not by state, so that a job whose
-// instance was killed does not hold up the next.
+// periodic returns the entry of the task in River's schedule. The leader of the queue follows the
+// schedule, and queues each task when it becomes leader. Jobs are unique by time, not by state, so
+// that a job of a killed instance does not block the next one.
 func (t Task) periodic() *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(t.Every), func() (river.JobArgs, *river.InsertOpts) {
 		return taskJob{kind: t.Name}, &river.InsertOpts{
@@ -36,11 +37,11 @@ func (t Task) periodic() *river.PeriodicJob {
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// taskJob runs a task once. The task is its kind, so that an instance without the task leaves the
-// job to others.
+// taskJob runs a task once. Its kind is the name of the task, so that instances without that task
+// leave the job to others.
 type taskJob struct{ kind string }
 
-// Kind is the name of the job in the queue.
+// Kind returns the name of the job in the queue.
 func (j taskJob) Kind() string { return j.kind }
 
 type taskWorker struct {
@@ -50,8 +51,8 @@ type taskWorker struct {
 	busy    sync.Mutex
 }
 
-// Work runs the task, unless this instance is still busy with the run before. Tasks that must not
-// run in two instances at the same time hold a lock in the database.
+// Work runs the task, unless the previous run has not ended in this instance. Tasks that must not
+// run in two instances at once hold a lock in the database.
 func (w *taskWorker) Work(ctx context.Context, _ *river.Job[taskJob]) error {
 	if !w.busy.TryLock() {
 		return nil
@@ -60,11 +61,11 @@ func (w *taskWorker) Work(ctx context.Context, _ *river.Job[taskJob]) error {
 	return interruptible(ctx, w.running, w.task.Run)
 }
 
-// Timeout ends a run that takes far too long, and lets River clean up after a killed instance.
+// Timeout returns the limit after which River ends a run, or cleans up after a killed instance.
 func (w *taskWorker) Timeout(*river.Job[taskJob]) time.Duration { return jobLimit }
 
-// interruptible calls do with a context that also ends when running does. What do leaves unfinished
-// because of jobLimit is no error: the task or job that comes next goes on with it.
+// interruptible calls do with a context that also ends with running. It returns nil if jobLimit
+// interrupts do, because the next job or task continues the work.
 func interruptible(ctx, running context.Context, do func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A task runs although a job of it seems to be running, as one does for ever whose instance was
+// A task runs even if an earlier job of it seems to be still running because its instance was
 // killed.
 func TestTaskAfterKill(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestTaskAfterKill(t *testing.T) {
 	dbtest.Exec(t, url,
 		`update river_job set state = 'running', finalized_at = null, attempted_at = now() where kind = 'sound-horn'`)
 	select {
-	case <-ran: // of a second run
+	case <-ran: // the second run
 	default:
 	}
 	startJobs(t, s, config)
@@ -44,8 +44,7 @@ func TestTaskAfterKill(t *testing.T) {
 	}
 }
 
-// During an update an instance leaves jobs that it does not know to the instances of the other
-// version.
+// During an update, an instance leaves unknown jobs to instances of the other version.
 func TestUnknownJobs(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -64,7 +63,7 @@ func TestUnknownJobs(t *testing.T) {
 		worked <- id
 		return nil
 	}})
-	if id := <-worked; id != filing { // the other job was before it in the queue
+	if id := <-worked; id != filing { // the other job was queued first
 		t.Errorf("got filing %d, want %d", id, filing)
 	}
 	stop()
@@ -79,7 +78,8 @@ func TestUnknownJobs(t *testing.T) {
 	}
 }
 
-// startJobs starts workers and returns a function that stops them; the end of the test does, too.
+// startJobs starts workers and returns a function that stops them. The end of the test also stops
+// them.
 func startJobs(t *testing.T, s *db.Store, c jobs.Config) (stop func()) {
 	t.Helper()
 	workers, err := jobs.New(s, c)

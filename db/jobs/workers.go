@@ -2,15 +2,16 @@ package jobs
 
 import (
 	"context"
-	"mishap/crash"
-	"mishap/db"
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"mishap/crash"
+	"mishap/db"
 )
 
-// longJobs is what the long jobs share. They record their progress in the database. When they are
-// interrupted, another instance, or a later run, continues from there.
+// longJobs is shared by the long jobs. They record their progress in the database, so that another
+// instance or a later job can continue after an interruption.
 type longJobs struct {
 	decisions *db.Decisions
 	rules     crash.Rules
@@ -22,14 +23,15 @@ type splitWorker struct {
 	*longJobs
 }
 
-// Work does all steps of a split.
+// Work runs all remaining steps of a split.
 func (w *splitWorker) Work(ctx context.Context, job *river.Job[db.SplitJob]) error {
 	return interruptible(ctx, w.running, func(ctx context.Context) error {
 		return w.decisions.FinishSplit(ctx, job.Args.Decision)
 	})
 }
 
-// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
+// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
+// continues a longer job.
 func (w *splitWorker) Timeout(*river.Job[db.SplitJob]) time.Duration { return jobLimit }
 
 type regroupWorker struct {
@@ -37,7 +39,7 @@ type regroupWorker struct {
 	*longJobs
 }
 
-// Work does all steps of a run, unless another instance works on it.
+// Work runs all remaining steps of a regrouping run, unless another instance works on it.
 func (w *regroupWorker) Work(ctx context.Context, job *river.Job[db.RegroupJob]) error {
 	return interruptible(ctx, w.running, func(ctx context.Context) error {
 		run, err := w.decisions.Regroup(ctx, job.Args.Run)
@@ -48,5 +50,6 @@ func (w *regroupWorker) Work(ctx context.Context, job *river.Job[db.RegroupJob])
 	})
 }
 
-// Timeout lets River clean up after a killed instance. FinishDecisions continues a longer job.
+// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
+// continues a longer job.
 func (w *regroupWorker) Timeout(*river.Job[db.RegroupJob]) time.Duration { return jobLimit }

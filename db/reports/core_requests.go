@@ -20,7 +20,8 @@ const (
 		update core_requests set received = now() where report_id = @report and received is null`
 )
 
-// RequestCore notes that a machine is asked for the core of a report that it sent. Asking twice is asking once.
+// RequestCore records that a machine is asked for the core of one of its reports. It does nothing
+// if that is recorded already.
 func (s *Store) RequestCore(ctx context.Context, report crash.OopsID, system crash.SystemID) error {
 	_, err := s.Pool.Exec(ctx, sqlRequestCore, pgx.NamedArgs{"report": [16]byte(report), "system": string(system)})
 	if err != nil {
@@ -29,8 +30,8 @@ func (s *Store) RequestCore(ctx context.Context, report crash.OopsID, system cra
 	return nil
 }
 
-// CoreRequested tells whether the core that a machine was asked for has been received. It returns NotFound when this
-// machine was not asked for the core of this report.
+// CoreRequested reports whether the core that a machine was asked for was received. It returns
+// NotFound if this machine was not asked for the core of this report.
 func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool,
 	err error) {
 	args := pgx.NamedArgs{"report": [16]byte(report), "system": string(system)}
@@ -45,7 +46,7 @@ func (s *Store) CoreRequested(ctx context.Context, report crash.OopsID, system c
 
 var errCoreNotRequested = crash.Errorf(crash.NotFound, "core_not_requested", "This core dump was not asked for.")
 
-// CoreReceived notes that the core of a report is on disk.
+// CoreReceived records that the core of a report is on disk.
 func (s *Store) CoreReceived(ctx context.Context, report crash.OopsID) error {
 	if _, err := s.Pool.Exec(ctx, sqlCoreReceived, pgx.NamedArgs{"report": [16]byte(report)}); err != nil {
 		return fmt.Errorf("core of %s received: %w", report, db.Classify(err))

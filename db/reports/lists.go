@@ -1,5 +1,5 @@
-// Package reports lists the stored reports of a problem or a machine, and stores which machines were
-// asked for a core. Single reports are read and stored by package db.
+// Package reports lists the stored reports of a problem or a machine, and stores which machines
+// were asked for a core. Package db stores reports and reads single ones.
 package reports
 
 import (
@@ -20,10 +20,10 @@ import (
 // Store reads lists of reports. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
-// New returns the reports in a store.
+// New returns a Store for the reports in s.
 func New(s *db.Store) *Store { return &Store{s} }
 
-// The first condition on received looks superfluous, but it is what leaves partitions out.
+// The first condition on received looks redundant, but it lets PostgreSQL skip partitions.
 const (
 	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
 	sqlBucketList = `
@@ -34,14 +34,14 @@ const (
 			) as looked where ` + likeThat + ` order by received desc, id desc limit @limit
 		) as r
 		order by received desc, id desc limit @limit`
-	sqlLookedTo = `
+	sqlExaminedTo = `
 		select r.received, r.id from (select id from buckets where id in ` + db.Members +
 		`) as m (source) cross join lateral (
 			select received, id from reports where bucket_id = m.source` + belowReport + ` offset @look - 1 limit 1
 		) as r
 		order by received desc, id desc limit 1`
 
-	// likeThat is what a index.Filter asks of a report.
+	// likeThat is the condition that a report meets an index.Filter.
 	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
 		and (@architecture = '' or architecture = @architecture)
 		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
@@ -51,22 +51,23 @@ const (
 		` limit @limit`
 )
 
-// BucketReports returns the reports of the problem that a bucket is part of in the order of their arrival, the newest
-// first, at most limit, from below the report after on (zero: from the newest). Reports of test machines are among them.
+// BucketReports returns up to limit reports of a bucket's problem that arrived before the report
+// after, newest first. A zero after starts with the newest report. It includes reports of test
+// machines.
 func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow,
 	error) {
 	rows, _, err := s.BucketReportsLike(ctx, id, index.Filter{}, after, limit)
 	return rows, err
 }
 
-// reportsLooked is how many reports of a problem are looked at, at once, for those that a filter lets through: a filter may
-// let none through, and a problem may have millions.
-const reportsLooked = 20_000
+// maxExamined limits how many reports of a bucket a filtered list examines at a time. The filter
+// may match none of them, and a problem may have millions.
+const maxExamined = 20_000
 
-// BucketReportsLike is BucketReports for those that a filter lets through, of which it supports
-// what chooses reports (see [index.Filter.OfReports]); it refuses more. It looks at a bounded
-// number of reports; when that was not all, and fewer than limit were found, further is where to go
-// on (as after), else zero.
+// BucketReportsLike returns the same as BucketReports, but only reports that match a filter. It
+// returns an error if the filter has fields that do not select reports (see
+// [index.Filter.OfReports]). It examines a limited number of reports. If it stops early with fewer
+// than limit reports, further is the value of after for the next call; otherwise it is zero.
 func (s *Store) BucketReportsLike(
 	ctx context.Context, id crash.BucketID, f index.Filter, after crash.OopsID, limit int,
 ) (rows []crash.ReportRow, further crash.OopsID, err error) {
@@ -81,39 +82,38 @@ func (s *Store) BucketReportsLike(
 		return rows, further, nil
 	}
 	var received time.Time
-	err = s.Pool.QueryRow(ctx, sqlLookedTo, args).Scan(&received, (*[16]byte)(&further))
+	err = s.Pool.QueryRow(ctx, sqlExaminedTo, args).Scan(&received, (*[16]byte)(&further))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return rows, further, nil
 	}
 	if err != nil {
 		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
 	}
-	// What is older was looked at in some of the problem's buckets only.
+	// Only some of the problem's buckets were examined beyond this report.
 	rows = slices.DeleteFunc(rows, func(r crash.ReportRow) bool { return bytes.Compare(r.ID[:], further[:]) < 0 })
 	return rows, further, nil
 }
 
-// likeArgs adds what likeThat reads. It refuses a filter that asks for more. A filter without a
-// last day has no end.
+// likeArgs adds the arguments of likeThat. It returns an error if the filter has fields that do not
+// select reports.
 func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedArgs, error) {
 	if f != f.OfReports() {
 		return nil, fmt.Errorf("reports cannot be chosen by all of %+v", f)
 	}
-	args["bucket"], args["version"], args["release"], args["architecture"] = id[:], f.Version, string(f.Release),
-		f.Architecture
-	args["of"] = f.PackageArchitecture
-	args["complete"], args["look"] = f.Complete, reportsLooked
+	args["bucket"], args["version"], args["release"] = id[:], f.Version, string(f.Release)
+	args["architecture"], args["of"] = f.Architecture, f.PackageArchitecture
+	args["complete"], args["look"] = f.Complete, maxExamined
 	args["since"], args["until"] = f.Since.Time(), f.Until.Time()
 	if f.Until == 0 {
 		args["until"] = db.EndOfTime
 	}
 	if f == (index.Filter{}) {
-		args["look"] = 1 << 30 // nothing is passed over
+		args["look"] = 1 << 30 // no limit, because every report matches
 	}
 	return args, nil
 }
 
-// SystemReports returns the reports of a machine, as BucketReports does those of a bucket.
+// SystemReports returns the reports of a machine in the same way as BucketReports.
 func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID,
 	limit int) ([]crash.ReportRow, error) {
 	args := db.NewestFirst(after, limit)
@@ -136,8 +136,8 @@ func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) 
 	return pgx.CollectRows(rows, db.ScanReport)
 }
 
-// The limit is how many there can be at most, by what was counted, so that looking ends with the last of them. A crash is
-// never older than its report by more than a day.
+// sqlDayReports limits the result to the number of counted reports, so that the scan ends with the
+// last one. A report counts at most one day before its arrival.
 const sqlDayReports = `
 	select ` + db.ReportColumns + ` from reports
 	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
@@ -146,8 +146,8 @@ const sqlDayReports = `
 		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
 	))`
 
-// DayReports returns counted reports of crashes of a UTC day, of all releases or one, in the order of their arrival, at
-// most limit.
+// DayReports returns up to limit counted reports of a UTC day, from one release or, if release is
+// empty, from all. It sorts by arrival.
 func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
 	error) {
 	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})

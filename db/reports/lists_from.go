@@ -10,7 +10,7 @@ import (
 	"mishap/db"
 )
 
-// As in report_lists.go, the first condition on received leaves partitions out.
+// As in lists.go, the first condition on received lets PostgreSQL skip partitions.
 const (
 	fromReport    = ` and received >= @received and (received, id) >= (@received, @id) order by received, id limit @limit`
 	sqlBucketFrom = `
@@ -22,8 +22,8 @@ const (
 	sqlNamelessFrom = `select id from reports where system_key is null` + fromReport
 )
 
-// BucketReportsFrom returns the ids of the reports of the problem that a bucket is part of in the order of their arrival,
-// from the report from on, that one included, at most limit.
+// BucketReportsFrom returns the ids of up to limit reports of a bucket's problem, in the order of
+// arrival. It starts with the report from.
 func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID,
 	error) {
 	args := db.ReportArgs(from)
@@ -35,7 +35,7 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 	return ids, nil
 }
 
-// SystemReportsFrom is BucketReportsFrom for the reports of a machine.
+// SystemReportsFrom returns the ids of a machine's reports in the same way as BucketReportsFrom.
 func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID,
 	limit int) ([]crash.OopsID, error) {
 	args := db.ReportArgs(from)

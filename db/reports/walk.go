@@ -12,7 +12,7 @@ import (
 	"mishap/db"
 )
 
-// The first condition on received looks superfluous, but it is what leaves partitions out.
+// As in lists.go, the first condition on received lets PostgreSQL skip partitions.
 const (
 	aboveReport  = ` and received >= @received and (received, id) > (@received, @id) order by received, id`
 	sqlNextOlder = `
@@ -37,9 +37,9 @@ const (
 	sqlNewerWithoutName = `select id from reports where system_key is null` + aboveReport + ` limit 1`
 )
 
-// ReportNeighbours returns the reports that arrived next after and next before the given one, among
-// those of the problem that a bucket is part of that a filter lets through, as BucketReportsLike;
-// zero ids where there is none. It looks at a bounded number of reports.
+// ReportNeighbours returns the reports that arrived directly after and before a report, among those
+// of a bucket's problem that match a filter (see BucketReportsLike). It returns zero ids if there
+// are none among a limited number of reports.
 func (s *Store) ReportNeighbours(
 	ctx context.Context, bucket crash.BucketID, f index.Filter, id crash.OopsID,
 ) (newer, older crash.OopsID, err error) {
@@ -53,7 +53,7 @@ func (s *Store) ReportNeighbours(
 	return newer, older, nil
 }
 
-// SystemNeighbours is ReportNeighbours among the reports of one machine.
+// SystemNeighbours returns the same as ReportNeighbours, among the reports of a machine.
 func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer,
 	older crash.OopsID, err error) {
 	args, above, below := db.ReportArgs(id), sqlNewerWithoutName, sqlOlderWithoutName
@@ -66,7 +66,8 @@ func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id 
 	return newer, older, nil
 }
 
-// EndReports returns the newest and the oldest report of a problem that a filter lets through; zero ids when there is none.
+// EndReports returns the newest and the oldest report of a problem that match a filter, or zero ids
+// if none does.
 func (s *Store) EndReports(
 	ctx context.Context, bucket crash.BucketID, f index.Filter,
 ) (newest, oldest crash.OopsID, err error) {

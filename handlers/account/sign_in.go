@@ -25,7 +25,7 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 // without the password.
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
-		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), Kept: r.PostFormValue("kept"),
+		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), SavedForm: r.PostFormValue("kept"),
 	}
 	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
@@ -49,8 +49,8 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
 	web.RenewCSRFToken(w, r)
-	if form.Kept != "" && web.HoldsLongText(form.Next) {
-		return s.SaveInSession(w, r, form.Next, form.Kept)
+	if form.SavedForm != "" && web.HoldsLongText(form.Next) {
+		return s.SaveInSession(w, r, form.Next, form.SavedForm)
 	}
 	return web.Redirect(w, r, form.Next)
 }

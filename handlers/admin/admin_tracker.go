@@ -11,6 +11,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // Session keys for the steps of connecting.
@@ -39,11 +40,9 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	p := views.TrackerPage{
-		Tracker: s.Config.TrackerName, Connection: connection, Comments: comments,
-		ConfigFile: s.Config.ConfigFile, FromEnvironment: s.Config.TokensFromEnvironment,
-		Unwritten: s.Sessions.GetString(r.Context(), sessionUnwritten) != "", Lines: lines,
-	}
+	p := s.trackerPage(connection)
+	p.Comments, p.Lines = comments, lines
+	p.Unwritten = s.Sessions.GetString(r.Context(), sessionUnwritten) != ""
 	if rt, ok := s.requestToken(r); ok {
 		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestTokenLifetime)
 	}
@@ -54,8 +53,16 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 		a.Headers(w)
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
-	p.Shell = s.Shell(r, "Bug tracker")
+	p.Shell = s.Shell(r, text.TrackerHeading)
 	return s.Page(w, r, status, views.AdminTrackerPage(p))
+}
+
+// trackerPage returns the page with what the configuration and the connection say.
+func (s *Pages) trackerPage(c crash.Connection) views.TrackerPage {
+	return views.TrackerPage{
+		Tracker: s.Config.TrackerName, Connection: c, ConfigFile: s.Config.ConfigFile,
+		FromEnvironment: s.Config.TokensFromEnvironment,
+	}
 }
 
 // requestToken returns the request token that the session stores, unless it has expired.
@@ -97,8 +104,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, web.PathTracker)
 }
 
-var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request",
-	"There is no request under way in this session, or it is older than two hours. Begin again.")
+var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
 
 // FinishConnecting exchanges the request token for the access token. The tracker sends it only
 // once, so the rest runs to its end even if the admin leaves the page.
@@ -119,7 +125,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	s.removeRequest(r)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
-	if err := s.Creds.Remember(ctx, token, web.CurrentUser(r).Name); err != nil {
+	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {
 		return s.sendTrackerPage(w, r, errors.Join(err, written))
 	}
 	if written != nil {
@@ -137,7 +143,7 @@ func (s *Pages) writeFailure(r *http.Request, err error) string {
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Message
 	}
-	return "The configuration file could not be written."
+	return text.ConfigNotWritten
 }
 
 // TryConnection checks the connection by asking the tracker for its account name.
@@ -146,7 +152,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.Flash(r, views.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
+	if err := s.Flash(r, views.FlashDone, text.ConnectedAs(s.Config.TrackerName, account)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -160,20 +166,28 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 		return s.sendTrackerPage(w, r, err)
 	}
 	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
-		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours",
-			"The access token was not made in this session, so it is not shown. Connect again to get one of your own."))
+		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", text.TokenOfOther))
 	}
 	return s.sendTrackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
 		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
 }
 
-// ForgetToken removes the access token from the database.
+// ForgetToken removes the access token from the database. An instance with a token in its
+// configuration stays connected, and the message says so.
 func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Creds.Forget(r.Context(), web.CurrentUser(r).Name); err != nil {
+	if err := s.Creds.DeleteToken(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	s.Sessions.Remove(r.Context(), sessionUnwritten)
-	if err := s.Flash(r, views.FlashDone, "The access token in the database is forgotten."); err != nil {
+	connection, err := s.Creds.Status(r.Context())
+	if err != nil {
+		return err
+	}
+	message := text.TrackerDisconnected
+	if connection.Source != crash.NotConnected {
+		message = text.TokenRemoved(s.trackerPage(connection).Origin())
+	}
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)

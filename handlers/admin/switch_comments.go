@@ -6,6 +6,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // commentsView returns whether mishap comments on bugs and, if not, on how many bugs it would
@@ -14,9 +15,9 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 	if v.On, err = s.Bugs.Comments(r.Context()); err != nil || v.On {
 		return v, err
 	}
-	unsaid, err := s.Bugs.Unsaid(r.Context())
+	uncommented, err := s.Bugs.UncommentedRegressions(r.Context())
 	bugs := map[int64]bool{}
-	for _, b := range unsaid {
+	for _, b := range uncommented {
 		bugs[b.Bug.Counts()] = true
 	}
 	v.Waiting = len(bugs)
@@ -28,16 +29,16 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("on")
 	if on != "true" && on != "false" {
-		return crash.Errorf(crash.Invalid, "bad_on", "The form says neither on nor off.")
+		return crash.Errorf(crash.Invalid, "bad_on", text.FormSaysNeither)
 	}
 	if err := s.Bugs.SetComments(r.Context(), on == "true", web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	text := "mishap says nothing in the tracker by itself."
+	message := text.CommentsAreOff
 	if on == "true" {
-		text = "mishap says so in the tracker when a fixed bug is seen again."
+		message = text.CommentsAreOn
 	}
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)

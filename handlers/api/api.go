@@ -79,7 +79,7 @@ var (
 	errNoResource  = crash.Errorf(crash.NotFound, "no_resource", "The API has no such resource; %s lists them.", Prefix)
 	errNoDetail    = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")
 	errNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
-		"Unauthorized: this needs somebody signed in, or an API token with the scope read in the header Authorization.")
+		"Unauthorized: sign in, or send an API token with the scope read in the header Authorization.")
 	errNoScope = crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
 )
 

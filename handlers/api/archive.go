@@ -18,26 +18,27 @@ func (a *answers) archiveResources() []resource {
 	return []resource{
 		{
 			name: "package-version-is-most-recent", method: http.MethodPost, access: public,
-			summary: "Whether versions of binary packages are the newest that the archive has in a release.",
-			doc: "A package that is not known, or not known yet, counts as being at its newest version. Without a " +
-				"release the newest one is looked at.",
+			summary: "Whether versions of binary packages are the newest in the archive of a release.",
+			doc: "An unknown package, or one not yet read from the archive, counts as up to date. Without a " +
+				"release, the newest release is used.",
 			body: recentQuestion{}, object: recentAnswer{}, post: a.mostRecent,
 		},
 		{
 			name: "release-package-version-pockets", method: http.MethodPost, access: public,
-			summary: "In which pocket of the archive versions of binary packages are.",
-			doc:     "Empty: not known, or not known yet; Not Found: one of package, seen and release is missing.",
-			body:    pocketsQuestion{}, object: pocketsAnswer{}, post: a.pockets,
+			summary: "The archive pockets that contain versions of binary packages.",
+			doc: "Empty: unknown, or not yet read from the archive. Not Found: package, seen or release is " +
+				"missing.",
+			body: pocketsQuestion{}, object: pocketsAnswer{}, post: a.pockets,
 		},
 		{
 			name: "binary-package-versions", method: http.MethodGet, access: public,
-			summary: "The versions of a binary package that the archive has in a release, in dpkg's order.",
-			doc:     "Empty while the archive has not been asked yet.",
+			summary: "The versions of a binary package in the archive of a release, in dpkg's order.",
+			doc:     "Empty until the archive has been read.",
 			params: []param{
 				{name: "binary_package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
 				{
 					name: "release", kind: kindText,
-					doc:     "A release, with or without the word Ubuntu; the newest one without it.",
+					doc:     "A release, with or without the word Ubuntu. Default: the newest release.",
 					example: "24.04",
 				},
 			},
@@ -45,7 +46,7 @@ func (a *answers) archiveResources() []resource {
 		},
 		{
 			name: "system-image-versions", method: http.MethodGet, access: signedIn,
-			summary: "Versions of phone images: there are none any more.",
+			summary: "Versions of phone images, which no longer exist.",
 			params:  []param{{name: "image_type", kind: kindText, doc: "Kind of image.", example: "device_image"}},
 			object:  packageVersions{},
 			list: func(context.Context, input) ([]any, error) {
@@ -104,7 +105,7 @@ type recentQuestion struct {
 }
 
 type recentAnswer struct {
-	Packages map[string]bool `json:"packages" doc:"By package, blank, version."`
+	Packages map[string]bool `json:"packages" doc:"Keys are package and version, separated by a space."`
 }
 
 func (a *answers) mostRecent(ctx context.Context, _ input, body []byte) (any, error) {
@@ -154,7 +155,7 @@ type pocketsQuestion struct {
 }
 
 type pocketsAnswer struct {
-	Packages map[string]string `json:"packages_data" doc:"By package, blank, version, blank, release."`
+	Packages map[string]string `json:"packages_data" doc:"Keys are package, version and release, separated by spaces."`
 }
 
 func (a *answers) pockets(ctx context.Context, _ input, body []byte) (any, error) {

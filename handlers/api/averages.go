@@ -20,13 +20,13 @@ const chartDays = 360
 
 // series is one line of a chart.
 type series struct {
-	Color  string  `json:"color" doc:"For the line in a chart; the same for a release everywhere."`
+	Color  string  `json:"color" doc:"Colour of the line in charts, always the same for a release."`
 	Key    string  `json:"key" doc:"The release."`
 	Values []point `json:"values"`
 }
 
 type point struct {
-	X int64   `json:"x" doc:"The day: milliseconds since 1970 at its midnight, UTC."`
+	X int64   `json:"x" doc:"The day, as milliseconds from 1970 to its midnight, UTC."`
 	Y float64 `json:"y" doc:"Reports per active machine."`
 }
 
@@ -113,11 +113,10 @@ func (a *answers) averageCrashesResource() resource {
 	return resource{
 		name: "average-crashes", method: http.MethodGet, access: public,
 		summary: "Reports of all types per active machine, by day and release.",
-		doc: "Two objects for each release: without the problems that were got over (RecoverableProblem), named " +
-			`"by 12.04 standards", ` +
-			"then with them. The earliest day comes first.",
+		doc: `Two objects for each release: "by 12.04 standards", which omits RecoverableProblem, and one for all types. ` +
+			"The earliest day comes first.",
 		params: []param{releaseParam, packageParam, {
-			name: "version", kind: kindText, doc: "Version of the package; only together with one.", example: "1.4.2-1ubuntu1",
+			name: "version", kind: kindText, doc: "Version of the package; requires package.", example: "1.4.2-1ubuntu1",
 		}},
 		object: series{}, list: a.averageCrashes,
 	}
@@ -154,7 +153,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 		complete := series{Color: colour(release), Key: label, Values: []point{}}
 		for _, r := range rates {
 			if r.Release == release {
-				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.Apart)/float64(r.Machines)))
+				strict.Values = append(strict.Values, newPoint(r.Day, float64(r.Reports-r.OfType)/float64(r.Machines)))
 				complete.Values = append(complete.Values, newPoint(r.Day, r.PerMachine()))
 			}
 		}

@@ -16,39 +16,37 @@ func (a *answers) bugResources() []resource {
 	return []resource{
 		{
 			name: "crash-signatures-for-bug", method: http.MethodGet, access: public,
-			summary: "The signatures of the problems that have a bug.",
+			summary: "The signatures of the problems linked to a bug.",
 			params: []param{
 				{
 					name: "bug", kind: kindNumber, required: true, min: 1, max: maxBugNumber,
 					doc:     "Number of a bug.",
 					example: "2100001",
 				},
-				{name: "limit", kind: kindNumber, max: 1 << 30, doc: "The most signatures; without it all.", example: "10"},
+				{name: "limit", kind: kindNumber, max: 1 << 30, doc: "Maximum number of signatures. Default: all.", example: "10"},
 			},
 			object: bugSignatures{}, list: a.bugSignatures,
 		},
 		{
 			name: "reports-state", method: http.MethodPost, access: public,
-			summary: "Where bugs stand in the tracker.",
-			doc: "Each bug has two values: whether it is fixed (null: private, or not known), and the number of the bug " +
-				"that it repeats. With " +
-				"a release the task for its series decides when there is one.",
+			summary: "The states of bugs in the tracker.",
+			doc: "Each bug has two values: whether it is fixed (null: private or unknown), and the number of the " +
+				"bug that it duplicates. With a release, the task for its series decides if there is one.",
 			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
 		},
 		{
 			name: "create-bug-report", method: http.MethodPost, access: "triager", external: true,
 			summary: "Creates a bug for a problem.",
-			doc: "201: created by this request; 200: there was one already; 202: the tracker has not answered yet. With " +
-				"a session the CSRF " +
-				"token of the cookie csrftoken has to come in the header X-CSRFToken; with an API token of the scope file " +
-				"it is not needed.",
+			doc: "201: created by this request. 200: the bug existed already. 202: the tracker has not answered " +
+				"yet. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; an " +
+				"API token with the scope file needs none.",
 			body: createQuestion{}, object: createAnswer{},
 		},
 	}
 }
 
 type bugSignatures struct {
-	Signatures []string `json:"signatures" doc:"Redacted for callers who may not read reports; their ids are in /bug/<number>.json."`
+	Signatures []string `json:"signatures" doc:"Redacted for visitors; /bug/<number>.json has the ids."`
 }
 
 func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
@@ -86,7 +84,7 @@ type stateQuestion struct {
 }
 
 type stateAnswer struct {
-	Reports map[string][2]any `json:"reports" doc:"By number: fixed (true, false, null), and the number of the bug that it repeats (a text, or null)."`
+	Reports map[string][2]any `json:"reports" doc:"By number: fixed (true, false, null), and the duplicated bug (text, null)."`
 }
 
 func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, error) {
@@ -143,11 +141,11 @@ func isFixed(r crash.BugReading, series string) bool {
 }
 
 type createQuestion struct {
-	Signature string `json:"signature" doc:"Of the problem; it may be percent-encoded once."`
+	Signature string `json:"signature" doc:"Signature of the problem, which may be percent-encoded once."`
 }
 
 type createAnswer struct {
-	Report    *string `json:"report" doc:"Number of the bug; null while the tracker has not answered."`
+	Report    *string `json:"report" doc:"Number of the bug; null until the tracker has answered."`
 	Signature string  `json:"signature"`
 	State     string  `json:"state" doc:"filed, or filing."`
 	URL       *string `json:"url"`

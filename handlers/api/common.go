@@ -17,46 +17,45 @@ import (
 func (a *answers) mostCommonProblems() resource {
 	return resource{
 		name: "most-common-problems", method: http.MethodGet, access: public,
-		summary: "The problems that were seen most.",
-		doc: "Without period, from and to: today (UTC). A package, a person's packages and a package set may be " +
-			"source or binary packages; of " +
-			"the three the first that is given counts: user, package, packageset. Rows of one count come in the order of " +
-			"their signatures.",
+		summary: "The most common problems.",
+		doc: "Without period, from and to: today (UTC). The packages of package, user and packageset may be " +
+			"source or binary packages. If several of these parameters are given, user takes precedence, " +
+			"then package. Rows with equal counts are sorted by signature.",
 		params: []param{
 			{
 				name: "limit", kind: kindNumber, max: 1 << 30, ceiling: maxCommon, fallback: 30, example: "30",
-				doc: "How many problems; at most 360 of them are in one answer.",
+				doc: "Number of problems; one answer has at most 360 of them.",
 			},
 			releaseParam,
 			{name: "package", kind: kindText, doc: "Name of a binary or source package.", example: "tidewatch"},
 			{
 				name: "packageset", kind: kindText,
-				doc:     "Name of a package set of the release, or of the newest.",
+				doc:     "Name of a package set of the release. Default: of the newest release.",
 				example: "ubuntu-desktop",
 			},
 			{
 				name: "user", kind: kindText,
-				doc:     "Name of a person or team: the packages whose bugs they are subscribed to.",
+				doc:     "Name of a person or team: selects the packages to whose bugs they are subscribed.",
 				example: "desktop-packages",
 			},
 			{name: "version", kind: kindText, doc: "Version of the package.", example: "1.4.2-1ubuntu1"},
 			{name: "pkg_arch", kind: kindText, doc: "Architecture of the package.", example: "amd64"},
 			{
 				name: "period", kind: kindText,
-				doc: "day or today; week: today and the seven days before; month and year: those of the calendar; or a day, " +
-					"month or year as YYYYMMDD, YYYYMM, YYYY.",
+				doc: "day or today; week (today and the previous seven days); month or year (of the calendar); or a " +
+					"day, month or year as YYYYMMDD, YYYYMM or YYYY.",
 				example: "week",
 			},
 			{
 				name: "from", kind: kindDay,
-				doc:     "First day, YYYYMMDD; together with to, and without a period.",
+				doc:     "First day, YYYYMMDD; requires to, and no period.",
 				example: "20260501",
 			},
-			{name: "to", kind: kindDay, doc: "Last day, included.", example: "20260518"},
+			{name: "to", kind: kindDay, doc: "Last day, inclusive.", example: "20260518"},
 			{
 				name: "first_appearance", kind: kindFlag,
-				doc: "Any text: only problems whose lowest version is the version, which has to be given too; within the " +
-					"release when one is given.",
+				doc: "Any text: only problems whose lowest version is version, which is required. With a release, " +
+					"the lowest version in that release.",
 				example: "1",
 			},
 			{
@@ -66,7 +65,7 @@ func (a *answers) mostCommonProblems() resource {
 			},
 			{
 				name: "snap", kind: kindText,
-				doc:     "True: only problems without a package; any other text: those too.",
+				doc:     "True: only problems without a package. Any other text: also problems without a package.",
 				example: "True",
 			},
 		},
@@ -78,16 +77,16 @@ func (a *answers) mostCommonProblems() resource {
 const maxCommon = 10_000
 
 type commonProblem struct {
-	Count        int64  `json:"count" doc:"Reports in the chosen days."`
-	FirstSeen    string `json:"first_seen" doc:"Lowest package version, within the release when one is asked for; empty when not known."`
-	FirstRelease string `json:"first_seen_release" doc:"Lowest release; the release that is asked for when there is one."`
+	Count        int64  `json:"count" doc:"Reports on the selected days."`
+	FirstSeen    string `json:"first_seen" doc:"Lowest package version, of the given release if any; or empty."`
+	FirstRelease string `json:"first_seen_release" doc:"Lowest release, or the requested release."`
 	Function     string `json:"function" doc:"The signature; redacted for callers who may not read reports."`
-	LastSeen     string `json:"last_seen" doc:"Highest package version, within the release when one is asked for."`
-	LastRelease  string `json:"last_seen_release" doc:"Highest release; the release that is asked for when there is one."`
+	LastSeen     string `json:"last_seen" doc:"Highest package version, of the given release if any."`
+	LastRelease  string `json:"last_seen_release" doc:"Highest release, or the requested release."`
 	Package      string `json:"package" doc:"Binary package."`
 	Rank         int    `json:"rank" doc:"1 for the first of the list."`
-	Report       string `json:"report" doc:"Number of its bug; empty: none."`
-	Link         string `json:"web_link" doc:"The page of the problem. It ends in the sha1 of the signature, which finds the problem also where the signature is redacted."`
+	Report       string `json:"report" doc:"Number of its bug, or empty."`
+	Link         string `json:"web_link" doc:"The page of the problem; it ends in the SHA-1 of the signature."`
 }
 
 func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
@@ -111,7 +110,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")),
 		Version:             in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
-		Some: packages != nil, Packages: strings.Join(packages, " "),
+		ByPackages: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	with, without := packageKinds(in)
 	if since.Before(a.today().AddDate(0, 0, -indexDays)) {

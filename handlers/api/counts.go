@@ -16,41 +16,41 @@ func (a *answers) countResources() []resource {
 		a.averageCrashesResource(),
 		{
 			name: "instances-count", method: http.MethodGet, access: public,
-			summary: "How many reports there were by day, for each release that has some.",
-			doc: "The limit is how many days each release has, and also how many releases are in one answer, as it " +
-				"always was. Known releases " +
-				"come first, then a few derivatives and unknown ones, those with the most reports. Reports without a " +
-				"release are left out.",
+			summary: "The number of reports per day, for each release with reports.",
+			doc: "The limit applies to the days of each release and to the releases in one answer, as on " +
+				"errors.ubuntu.com. Known releases come first, then the derivative and unknown ones with the " +
+				"most reports. Reports without a release are omitted.",
 			params: []param{daysParam()},
 			object: releaseDays{}, list: a.instancesCount,
 		},
 		{
 			name: "problems-count", method: http.MethodGet, access: public,
-			summary: "How many different problems were counted on each day.",
+			summary: "The number of distinct problems on each day.",
 			params:  []param{daysParam()},
 			object:  dayValue{}, list: a.problemsCount,
 		},
 		{
 			name: "retracers-results", method: http.MethodGet, access: public,
-			summary: "How many crashes of native programs could be named by their stack, by day, release and architecture.",
-			doc: "Stacks are not retraced here: a crash counts as a success when the machine sent a stack with names, as " +
-				"failed when its " +
-				"problem is still known by addresses only. Only days with such crashes are listed.",
+			summary: "The number of native crashes with and without function names in their stack, by day, release " +
+				"and architecture.",
+			doc: "mishap does not retrace stacks. A crash counts as success if the machine sent a stack with " +
+				"function names, and as failed if its problem has only addresses. Only days with such crashes " +
+				"are listed.",
 			params: []param{daysParam()},
 			key:    "A day, YYYYMMDD.", example: "20260518",
 			object: tracedDay{}, list: a.tracedDays, detail: a.tracedDay,
 		},
 		{
 			name: "retracers-average-processing-time", method: http.MethodGet, access: public,
-			summary: "How long retracing took: nothing is retraced here, so no day has a time.",
+			summary: "Retracing times. mishap does not retrace, so all days are empty.",
 			params:  []param{daysParam()},
 			object:  processingDay{}, list: a.processingTimes,
 		},
 		{
 			name: "retracer-queue-length", method: http.MethodGet, access: public,
-			summary: "How many cores wait for a retracer: there are no such queues here, so the list is empty.",
+			summary: "Number of cores waiting for a retracer. mishap has no such queues, so the list is empty.",
 			params: []param{{
-				name: "hours", kind: kindNumber, min: 1, max: 24 * 366, fallback: 48, doc: "How far back.", example: "48",
+				name: "hours", kind: kindNumber, min: 1, max: 24 * 366, fallback: 48, doc: "Number of past hours.", example: "48",
 			}},
 			object: queueLength{}, list: func(context.Context, input) ([]any, error) { return nil, nil },
 		},
@@ -67,7 +67,7 @@ type dayValue struct {
 type releaseDays struct {
 	Color   string     `json:"color"`
 	Release string     `json:"release"`
-	Value   []dayValue `json:"value" doc:"Days with reports, the latest first."`
+	Value   []dayValue `json:"value" doc:"Days with reports, latest first."`
 }
 
 // dateFormat is the format of days in the API.

@@ -19,10 +19,10 @@ const maxPage = 360
 // meta describes the part of a list that an answer contains. In all answers, fields are sorted
 // by name.
 type meta struct {
-	Limit    int     `json:"limit" doc:"The most objects in this answer."`
+	Limit    int     `json:"limit" doc:"Maximum number of objects in this answer."`
 	Next     *string `json:"next" doc:"Path and query of the next part; null at the end."`
-	Offset   int     `json:"offset" doc:"How many objects of the list come before these."`
-	Previous *string `json:"previous" doc:"Path and query of the part before; null at the beginning."`
+	Offset   int     `json:"offset" doc:"Number of preceding objects in the list."`
+	Previous *string `json:"previous" doc:"Path and query of the previous part; null at the beginning."`
 	Total    int     `json:"total_count" doc:"The length of the list."`
 }
 
@@ -43,10 +43,12 @@ var (
 	// limitParam and offsetParam are the parameters of every list.
 	limitParam = param{
 		name: "limit", kind: kindNumber, max: 1 << 30, example: "30",
-		doc: "The most objects in one answer. 0 and everything above 360 mean 360.",
+		doc: "Maximum number of objects in one answer. 0 and values above 360 mean 360.",
 	}
-	offsetParam = param{name: "offset", kind: kindNumber, max: 1 << 30, example: "0", doc: "How many objects of " +
-		"the list to leave out."}
+	offsetParam = param{
+		name: "offset", kind: kindNumber, max: 1 << 30, example: "0",
+		doc: "Number of objects to skip at the beginning of the list.",
+	}
 )
 
 // paging reads limit and offset like errors.ubuntu.com. A malformed or negative number is Invalid.

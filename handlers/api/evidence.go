@@ -12,21 +12,21 @@ import (
 // evidence supplements the old fields: crashes per active machine with a 95 % confidence
 // interval, and the ratio of the new rate to the old one.
 type evidence struct {
-	New   rate   `json:"new" doc:"Of the new version, from the first day that it was seen on until this minute."`
-	Old   rate   `json:"old" doc:"Of the old version, on the days before."`
-	Ratio *ratio `json:"ratio" doc:"How many times the old rate the new one is; null when either version has no day."`
+	New   rate   `json:"new" doc:"For the new version, from its first day until now."`
+	Old   rate   `json:"old" doc:"For the old version, on the days before."`
+	Ratio *ratio `json:"ratio" doc:"Ratio of the new rate to the old one; null if either version has no days."`
 }
 
 // rate is the number of crashes per machine.
 type rate struct {
-	Crashes  int64       `json:"crashes" doc:"Crashes; of a problem all its reports."`
-	Interval *[2]float64 `json:"interval" doc:"Per 1000 machine-days: from, to, with 95 % confidence; null without machines."`
-	Machines float64     `json:"machine_days" doc:"Active machines, added up over the days; today counts as far as it has passed."`
-	Rate     *float64    `json:"per_1000_machine_days" doc:"Null without machines."`
+	Crashes  int64       `json:"crashes" doc:"Number of crashes; for a problem, of all its reports."`
+	Interval *[2]float64 `json:"interval" doc:"95 % interval per 1000 machine-days; null without machines."`
+	Machines float64     `json:"machine_days" doc:"Sum of active machines per day; today counts in part."`
+	Rate     *float64    `json:"per_1000_machine_days" doc:"Null if there are no machines."`
 }
 
 type ratio struct {
-	Interval [2]float64 `json:"interval" doc:"From, to, with 95 % confidence. Wholly above 1: the new version crashes more."`
+	Interval [2]float64 `json:"interval" doc:"95 % confidence interval. Entirely above 1: the new version crashes more."`
 	Ratio    float64    `json:"ratio"`
 }
 

@@ -11,9 +11,9 @@ type object = map[string]any
 
 // refusal is the body of every refusal. Package handlers writes it.
 type refusal struct {
-	Code    string `json:"code" doc:"One word a program can act on."`
-	Error   string `json:"error" doc:"One sentence a person can act on."`
-	Message string `json:"error_message,omitempty" doc:"The same sentence, under the name that clients of the old service know."`
+	Code    string `json:"code" doc:"One word for programs."`
+	Error   string `json:"error" doc:"One sentence for people."`
+	Message string `json:"error_message,omitempty" doc:"The same as error, for clients of errors.ubuntu.com."`
 }
 
 // refusals maps the status of each refusal to its description.

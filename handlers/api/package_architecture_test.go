@@ -40,7 +40,7 @@ func TestPackageArchitecture(t *testing.T) {
 			"AMD64": 0, "riscv64": 0} {
 			got := 0.0
 			for _, o := range get(t, c, "most-common-problems/?"+period+"&pkg_arch="+arch).Objects {
-				got += o["count"].(float64) //nolint:forcetypeassert // the test ends there
+				got += o["count"].(float64) //nolint:forcetypeassert // a panic fails the test
 			}
 			if got != want {
 				t.Errorf("%s, pkg_arch=%s: got %v reports, want %v", period, arch, got, want)

@@ -18,38 +18,36 @@ func (a *answers) phasingResources() []resource {
 	return []resource{
 		{
 			name: "package-rate-of-crashes", method: http.MethodGet, access: public,
-			summary: "Whether a new version of a package crashes more than the one before.",
-			doc: "What stops phased updates. The five old fields come from the old formula (docs/api.md); evidence is a " +
-				"statistic per " +
-				"active machine beside them.",
+			summary: "Whether a new version of a package crashes more often than the previous one.",
+			doc: "This answer stops phased updates. The five original fields follow the original formula " +
+				"(docs/api.md); evidence adds statistics per active machine.",
 			params: []param{
 				{name: "release", kind: kindText, required: true, doc: releaseParam.doc, example: releaseParam.example},
 				{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
-				version("old_version", "The version before."), version("new_version", "The new version."),
+				version("old_version", "The previous version."), version("new_version", "The new version."),
 				{
 					name: "phased_update_percentage", kind: kindNumber, max: 100,
-					doc:     "Of the machines that get the new version.",
+					doc:     "Share of machines that receive the new version.",
 					example: "10",
 				},
 				{
 					name: "date", kind: kindDay, required: true,
-					doc:     "When the new version was published: crashes of the old one before this day count.",
+					doc:     "Day on which the new version was published. Crashes of the old version before this day count.",
 					example: "20260518",
 				},
-				{name: "exclude_proposed", kind: kindFlag, doc: "Leave crashes from the proposed pocket out.", example: "True"},
+				{name: "exclude_proposed", kind: kindFlag, doc: "Omit crashes from the proposed pocket.", example: "True"},
 			},
 			object: crashRate{}, list: a.rateOfCrashes,
 		},
 		{
 			name: "package-version-new-buckets", method: http.MethodGet, access: public,
-			summary: "Problems that were seen with a new version of a package on more than two machines, and not with " +
-				"the one before.",
-			doc: "What stops phased updates. When the archive is known not to have one of the versions the answer is " +
-				"404; archive says " +
-				"unknown as long as it has not been asked.",
+			summary: "Problems that were seen on more than two machines with a new version of a package, but not " +
+				"with the previous version.",
+			doc: "This answer stops phased updates. If the archive does not have one of the versions, the answer " +
+				"is 404. The field archive is unknown until the archive has been read.",
 			params: []param{
 				{name: "package", kind: kindText, required: true, doc: "Name of a source package.", example: "tidewatch"},
-				version("previous_version", "The version before."), version("new_version", "The new version."),
+				version("previous_version", "The previous version."), version("new_version", "The new version."),
 			},
 			object: newBucket{}, list: a.newBuckets,
 		},
@@ -58,12 +56,12 @@ func (a *answers) phasingResources() []resource {
 
 // crashRate is the answer of package-rate-of-crashes.
 type crashRate struct {
-	Difference *int64   `json:"difference" doc:"Crashes today above what was to be expected by now."`
+	Difference *int64   `json:"difference" doc:"Crashes today above the number expected by now."`
 	Evidence   evidence `json:"evidence"`
-	Increase   bool     `json:"increase" doc:"The new version crashes more."`
-	Average    *int64   `json:"previous_average" doc:"Crashes of the old version to be expected in a day."`
-	Days       *int64   `json:"previous_period_in_days" doc:"The days that this is the mean of."`
-	Link       *string  `json:"web_link" doc:"The list of the new version's problems; null without an increase."`
+	Increase   bool     `json:"increase" doc:"Whether the new version crashes more often."`
+	Average    *int64   `json:"previous_average" doc:"Expected crashes of the old version per day."`
+	Days       *int64   `json:"previous_period_in_days" doc:"Number of days in this mean."`
+	Link       *string  `json:"web_link" doc:"List of the new version's problems; null without an increase."`
 }
 
 func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
@@ -107,10 +105,10 @@ func truncated(x *float64) *int64 {
 
 // newBucket is a problem that appeared with a version.
 type newBucket struct {
-	Archive  string   `json:"archive" doc:"published: the archive has both versions; unknown: it has not been asked yet."`
-	Evidence evidence `json:"evidence" doc:"Reports of this problem per active machine of the releases where the new version was seen."`
+	Archive  string   `json:"archive" doc:"published: the archive has both versions; unknown: it has not been read yet."`
+	Evidence evidence `json:"evidence" doc:"Reports per active machine of the releases with the new version."`
 	Function string   `json:"function" doc:"Signature of the problem; redacted for callers who may not read reports."`
-	Reports  int64    `json:"reports" doc:"With the new version."`
+	Reports  int64    `json:"reports" doc:"Number of reports with the new version."`
 	Systems  int64    `json:"systems" doc:"Distinct machines with the new version."`
 	Link     string   `json:"web_link" doc:"The page of the problem."`
 }

@@ -16,37 +16,36 @@ func (a *answers) problemResources() []resource {
 		a.mostCommonProblems(),
 		{
 			name: "bucket", method: http.MethodGet, access: public,
-			summary: "What is known of one problem.",
-			doc: "The traces are those of a report that has them, and only for callers who may read reports; for " +
-				"others they are null.",
-			key: "Signature of the problem, or its sha1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
+			summary: "One problem with its data.",
+			doc: "The traces come from a representative report. They are null for callers who may not read " +
+				"reports.",
+			key: "Signature of the problem, or its SHA-1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
 			object: bucketObject{}, detail: a.bucket,
 		},
 		{
 			name: "versions", method: http.MethodGet, access: public,
-			summary: "How often a problem was seen, by package version and release.",
-			doc: "Versions come in dpkg's order, then a row for all of them. Besides the fields named here each row has " +
-				"one number for " +
-				"each series of Ubuntu by its codename; -1 says that nothing was counted there.",
+			summary: "The number of reports of a problem, by package version and release.",
+			doc: "Versions are in dpkg's order, followed by a row for all of them. Each row also has a field for " +
+				"each Ubuntu series, named after its codename; -1 means no reports.",
 			params: []param{problemParam},
 			object: versionRow{}, list: a.versions,
 		},
 		{
 			name: "instances", method: http.MethodGet, access: public,
 			summary: "The newest reports of a problem.",
-			doc:     "At most 100 at a time; start goes on below the last of them, and next leads there.",
+			doc: "At most 100 reports in one answer. start continues after the last one, and next links to that " +
+				"page.",
 			params: []param{problemParam, {
-				name: "start", kind: kindReport, doc: "Only reports that arrived before the one with this id.",
+				name: "start", kind: kindReport, doc: "Only reports that arrived before the report with this id.",
 				example: "0196a1b2-0000-7000-8000-000000000000",
 			}},
 			object: instanceRow{}, window: a.instances,
 		},
 		{
 			name: "average-instances", method: http.MethodGet, access: public,
-			summary: "How often a problem was seen per active machine, by day and release.",
-			doc: "One object for each release; the newest of its days comes first. A machine is active on a day when it " +
-				"reported " +
-				"anything for that release in the 90 days before.",
+			summary: "The number of reports of a problem per active machine, by day and release.",
+			doc: "One object for each release, with the newest day first. A machine is active on a day if it " +
+				"reported anything for that release in the 90 days before.",
 			params: []param{problemParam},
 			object: series{}, list: a.averageInstances,
 		},
@@ -70,7 +69,7 @@ func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 
 // metadata is the data of a bucket under the names that errors.ubuntu.com used.
 type metadata struct {
-	CreatedBug       string `json:"CreatedBug,omitempty" doc:"Number of the bug that was filed from here."`
+	CreatedBug       string `json:"CreatedBug,omitempty" doc:"Number of the bug that mishap filed."`
 	FirstSeen        string `json:"FirstSeen,omitempty" doc:"Lowest package version."`
 	FirstSeenRelease string `json:"FirstSeenRelease,omitempty"`
 	LastSeen         string `json:"LastSeen,omitempty" doc:"Highest package version."`
@@ -82,18 +81,18 @@ type metadata struct {
 type bucketObject struct {
 	ID       string   `json:"bucket_id" doc:"The signature; redacted for callers who may not read reports."`
 	Metadata metadata `json:"metadata"`
-	Source   string   `json:"source_package" doc:"Source package; the words unknown package when there is none."`
+	Source   string   `json:"source_package" doc:"Source package, or \"unknown package\"."`
 	Stack    *string  `json:"stacktrace"`
 	Threads  *string  `json:"thread_stacktrace"`
-	Trace    *string  `json:"traceback" doc:"Python's traceback; with one there are no stack traces."`
+	Trace    *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
 
-	Evidence []passage `json:"evidence,omitempty" doc:"Not of the old service: the text that the grouping rule read in that report, when that is no stack and no traceback: a panic, a kernel's message or a log, say."`
+	Evidence []passage `json:"evidence,omitempty" doc:"Text that the grouping rule read, unless a stack or traceback."`
 }
 
 // passage is the part of a field that a grouping rule read.
 type passage struct {
 	Field string   `json:"field" doc:"Name of the field."`
-	Text  string   `json:"text" doc:"The lines used and those around them; a line of dots stands for what is left out."`
+	Text  string   `json:"text" doc:"The used lines with context; a line of dots marks omitted lines."`
 	Used  []string `json:"used" doc:"The lines that the rule used."`
 }
 

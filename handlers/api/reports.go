@@ -16,17 +16,17 @@ func (a *answers) reportResources() []resource {
 			params: []param{
 				{
 					name: "system", kind: kindText, required: true,
-					doc:     "The machine, as it names itself when it reports.",
+					doc:     "The name that the machine sends with its reports.",
 					example: "3f2a…",
 				},
 				{
 					name: "limit", kind: kindNumber, max: 1 << 30, ceiling: maxPage, fallback: 50,
-					doc:     "How many reports.",
+					doc:     "Number of reports.",
 					example: "50",
 				},
 				{
 					name: "start", kind: kindReport,
-					doc:     "Only reports that arrived before the one with this id.",
+					doc:     "Only reports that arrived before the report with this id.",
 					example: "0196a1b2-0000-7000-8000-000000000000",
 				},
 			},
@@ -34,15 +34,15 @@ func (a *answers) reportResources() []resource {
 		},
 		{
 			name: "dayoops", method: http.MethodGet, access: public,
-			summary: "Reports of the crashes of a day.",
+			summary: "The reports of the crashes on a day.",
 			params: []param{
 				{
 					name: "limit", kind: kindNumber, max: 1 << 30, ceiling: 1000, fallback: 100,
-					doc:     "How many reports, at most 1000.",
+					doc:     "Number of reports, at most 1000.",
 					example: "100",
 				},
 				releaseParam,
-				{name: "details", kind: kindPresence, doc: "Say the type of each problem too.", example: "1"},
+				{name: "details", kind: kindPresence, doc: "Include the type of each problem.", example: "1"},
 			},
 			key: "The day, YYYYMMDD.", example: "20260518",
 			object: dayReports{}, detail: a.dayOops,
@@ -55,7 +55,8 @@ func (a *answers) reportResources() []resource {
 		},
 		{
 			name: "instance", method: http.MethodGet, access: signedIn,
-			summary: "One report with all its fields, as a list of one; without fields when there is no such report.",
+			summary: "One report with all its fields, as a list of one object, which is empty if there is no such " +
+				"report.",
 			params: []param{{
 				name: "id", kind: kindText, required: true, doc: "Id of the report.",
 				example: "0196a1b2-0000-7000-8000-000000000000",
@@ -80,9 +81,9 @@ func timestamp(t time.Time) string {
 
 type systemReport struct {
 	Instance  string `json:"instance" doc:"Id of the report."`
-	Occurred  string `json:"occurred" doc:"The crash's own date, as machines write it: Mon May  5 14:46:10 2025. Empty when it has none."`
+	Occurred  string `json:"occurred" doc:"Date in the report, as Mon May  5 14:46:10 2025; or empty."`
 	Type      string `json:"problemtype"`
-	Program   string `json:"program" doc:"Package, else the path of the program."`
+	Program   string `json:"program" doc:"Package, or else the path of the program."`
 	Timestamp string `json:"timestamp" doc:"When it arrived, UTC."`
 }
 
@@ -117,7 +118,7 @@ func newSystemReport(r crash.ReportRow) any {
 type dayReports struct {
 	Date  string `json:"date"`
 	Value struct {
-		Oopses []any `json:"oopses" doc:"Ids of reports; with details an object of the id and details.ProblemType each."`
+		Oopses []any `json:"oopses" doc:"Ids of reports; with details, objects with id and details.ProblemType."`
 	} `json:"value"`
 }
 

@@ -50,12 +50,12 @@ func (a *answers) table() []resource {
 
 // Parameters that several resources share.
 var (
-	releaseParam = param{name: "release", kind: kindText, doc: "A release as reports name it.", example: "Ubuntu 24.04"}
+	releaseParam = param{name: "release", kind: kindText, doc: "A release, by the name in reports.", example: "Ubuntu 24.04"}
 	packageParam = param{name: "package", kind: kindText, doc: "Name of a binary package.", example: "tidewatch"}
 	problemParam = param{
 		name: "id", kind: kindSignature, required: true, example: "/usr/bin/tidewatch:11:parse:load:main",
-		doc: "Signature of a problem, or its sha1 (40 hex digits). A signature that is percent-encoded once more is " +
-			"understood too.",
+		doc: "Signature of a problem, or its SHA-1 (40 hex digits). A signature may be percent-encoded " +
+			"twice.",
 	}
 )
 
@@ -66,6 +66,6 @@ const maxDays = 3660
 func daysParam() param {
 	return param{
 		name: "limit", kind: kindNumber, max: maxDays, ceiling: maxDays, fallback: defaultDays, example: "30",
-		doc: "How many days, today (UTC) first; at most 360 objects are in one answer.",
+		doc: "Number of days, today (UTC) first; one answer has at most 360 objects.",
 	}
 }

@@ -13,7 +13,7 @@ import (
 // tracedDay is the number of named crashes of a day, by release and by "release:architecture".
 type tracedDay struct {
 	Date  string            `json:"date"`
-	Value map[string]traced `json:"value" doc:"By release, and by release, colon, architecture: success and failed."`
+	Value map[string]traced `json:"value" doc:"success and failed, by release and by release:architecture."`
 }
 
 // traced counts stacks with names and stacks without.

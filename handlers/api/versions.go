@@ -11,8 +11,8 @@ import (
 // versionRow is the row of one version, or of all. It also has a number for each series.
 type versionRow struct {
 	Version     string            `json:"version" doc:"A package version; All versions in the last row."`
-	Pockets     map[string]string `json:"pockets" doc:"Where the archive has the version, by codename: Release, Updates, …; a question mark when it is not known. Only series with a count."`
-	Derivatives int64             `json:"derivatives" doc:"Reports from releases that are no series of Ubuntu; -1: none."`
+	Pockets     map[string]string `json:"pockets" doc:"Pocket of the version by codename, or ? if unknown."`
+	Derivatives int64             `json:"derivatives" doc:"Reports from releases that are not Ubuntu series; -1: none."`
 	Total       int64             `json:"total" doc:"Reports from all releases; -1: none."`
 	bySeries    map[string]int64
 }

@@ -94,7 +94,7 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 			numbers = append(numbers, b.Bug.Number)
 		}
 	}
-	if err := s.Bugs.HurryBugs(r.Context(), numbers, 0); err != nil {
+	if err := s.Bugs.RefreshBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
 	return text.ChosenReadingSoon(int64(len(numbers))), nil

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
@@ -25,8 +25,8 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.LinkPage{Bucket: b}
-	if p.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil {
+	p, query := views.LinkPage{Bucket: b}, r.URL.Query()
+	if p.Text, err = web.QueryText(query, "bug"); err != nil {
 		return err
 	}
 	status := http.StatusOK
@@ -47,10 +47,12 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
 	}
 	if web.WantsPart(r) {
+		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
+		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, status, views.LinkBugPart(p))
 	}
-	p.Shell = s.Shell(r, "Link a bug")
+	p.Shell = s.Shell(r, text.LinkBugHeading)
 	return s.Page(w, r, status, views.LinkBug(p))
 }
 
@@ -63,11 +65,9 @@ func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugRe
 	case err != nil:
 		s.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
 			"request_id", web.RequestID(r), "bug", number, "error", err)
-		return found, fmt.Sprintf("The tracker cannot be asked at the moment, so it is not known whether there is a bug %d. "+
-			"It can be linked all the same.", number)
+		return found, text.BugNotReachable(s.Config.TrackerName, number)
 	case found.Hidden:
-		return found, fmt.Sprintf("The tracker shows us no bug %d: it is private, or there is none. "+
-			"It can be linked all the same.", number)
+		return found, text.BugNotFound(s.Config.TrackerName, number)
 	}
 	return found, ""
 }
@@ -103,14 +103,14 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("Bug %d is linked.", number)
+	message := text.BugLinked(number)
 	switch {
 	case !isNew:
-		text = fmt.Sprintf("Bug %d was linked already.", number)
+		message = text.BugWasLinked(number)
 	case warning != "":
-		text += " The tracker has not told anything about it yet; it is asked again."
+		message = text.BugLinkedUnread(number, s.Config.TrackerName)
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: text})
+	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: message})
 }
 
 // UnlinkBug unlinks a bug from a problem, and offers to undo that.
@@ -127,7 +127,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is no longer linked to this problem.", number),
+		Kind: views.FlashDone, Text: text.BugUnlinked(number),
 		Undo: &views.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
 	})
 }
@@ -146,7 +146,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked again, as it was.", number),
+		Kind: views.FlashDone, Text: text.BugRelinked(number),
 	})
 }
 
@@ -164,7 +164,7 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: "The tracker is asked again; what it says is here in a few seconds.",
+		Kind: views.FlashDone, Text: text.Refreshing(s.Config.TrackerName),
 	})
 }
 
@@ -179,6 +179,9 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 	b, err := s.Bucket(r.Context(), id)
 	if err != nil {
 		return err
+	}
+	if !web.OnProblemPage(r, id) {
+		return s.Page(w, r, http.StatusOK, templ.Join(views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))), views.FlashNow(message)))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {

@@ -1,7 +1,6 @@
 package bugs
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
@@ -48,7 +48,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, status, views.LinkChosenPart(p))
 	}
-	p.Shell = s.Shell(r, "Link a bug to several problems")
+	p.Shell = s.Shell(r, text.LinkBugToSeveral)
 	return s.Page(w, r, status, views.LinkChosen(p))
 }
 
@@ -83,10 +83,9 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	counted := views.Counted(int64(len(linked)), "problem", "problems")
-	message := views.Flash{Kind: views.FlashDone, Text: fmt.Sprintf("Bug %d is linked to %s.", number, counted)}
+	message := views.Flash{Kind: views.FlashDone, Text: text.BugLinkedTo(number, int64(len(linked)))}
 	if had := len(ids) - len(linked); had > 0 {
-		message.Text += " " + views.Counted(int64(had), "had it already.", "had it already.")
+		message.Text += " " + text.HadBugAlready(int64(had))
 	}
 	if len(linked) > 0 {
 		message.Undo = &views.Undo{
@@ -120,8 +119,8 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("Bug %d is no longer linked to %s.", number, views.Counted(unlinked, "problem", "problems"))
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	message := text.BugUnlinkedFrom(number, unlinked)
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ChosenURL(ids))

@@ -125,7 +125,7 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
 		return page, proposal, err
 	}
-	if page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Kept {
+	if page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Edited {
 		page.Draft.Information = crash.InformationPrivate
 	}
 	return page, proposal, nil

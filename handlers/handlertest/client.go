@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,13 @@ func (c *Client) Get(path string, headers ...Header) *Answer {
 func (c *Client) Part(path string) *Answer {
 	c.t.Helper()
 	return c.Get(path, AsPart...)
+}
+
+// PartFor requests the part of a page that replaces one element, named as htmx names its target:
+// "section#facets".
+func (c *Client) PartFor(path, target string) *Answer {
+	c.t.Helper()
+	return c.Get(path, append(slices.Clone(AsPart), Header{"HX-Target", target})...)
 }
 
 // Post sends a form as a browser does: with the CSRF token of its cookie in a field. It first

@@ -138,8 +138,8 @@ func syncFolder(name string) error {
 	return d.Sync()
 }
 
-// removePartials removes partial files that a terminated process left. It skips recent files, because
-// another process may be writing them.
+// removePartials removes partial files that a terminated process left. It skips recent files,
+// because another process may be writing them.
 func (h *handler) removePartials() {
 	rests, _ := filepath.Glob(filepath.Join(h.cores, partialPattern)) // the pattern is valid
 	for _, name := range rests {

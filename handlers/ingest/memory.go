@@ -25,10 +25,10 @@ const (
 	// A report with compressed fields reserves the maximum that they can need, then returns the rest.
 	// Reserving gradually could deadlock several requests. Besides the texts, memory holds the
 	// decoder's window and a text that is copied while it grows.
-	unpackFactor   = 3
-	storeFactor    = 2 // texts are in memory twice while they are compressed for storing
-	unpackedAtOnce = 2 // reports that may reserve the maximum at the same time
-	memoryWait     = 4 * time.Second
+	decompressFactor   = 3
+	storeFactor        = 2 // texts are in memory twice while they are compressed for storing
+	decompressedAtOnce = 2 // reports that may reserve the maximum at the same time
+	memoryWait         = 4 * time.Second
 )
 
 var errMemory = &crash.Error{Kind: crash.Unavailable, Code: "large_bodies", RetryAfter: time.Minute,
@@ -38,19 +38,19 @@ var errMemory = &crash.Error{Kind: crash.Unavailable, Code: "large_bodies", Retr
 // request holds its body while it waits for memory to decompress it. With a single part, bodies
 // could take all memory that decompression needs.
 type memory struct {
-	bodies   *semaphore.Weighted
-	unpacked *semaphore.Weighted
-	most     int64         // limit of uncompressed bytes
-	wait     time.Duration // limit of the wait of a request
+	bodies       *semaphore.Weighted
+	decompressed *semaphore.Weighted
+	most         int64         // limit of uncompressed bytes
+	wait         time.Duration // limit of the wait of a request
 }
 
 func newMemory(maxBytes int64) *memory {
-	most := unpackedAtOnce * unpackFactor * max(maxBytes, whoopsie.MaxUnpacked)
+	most := decompressedAtOnce * decompressFactor * max(maxBytes, whoopsie.MaxDecompressed)
 	return &memory{
-		bodies:   semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
-		unpacked: semaphore.NewWeighted(most),
-		most:     most,
-		wait:     memoryWait,
+		bodies:       semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
+		decompressed: semaphore.NewWeighted(most),
+		most:         most,
+		wait:         memoryWait,
 	}
 }
 
@@ -69,11 +69,11 @@ func acquire(ctx context.Context, from *semaphore.Weighted, n int64, wait time.D
 
 // room is the memory of one request.
 type room struct {
-	memory   *memory
-	pool     *sync.Pool
-	buffer   *[]byte // the first buffer, which is reused
-	body     int64   // bytes reserved
-	unpacked int64   // bytes reserved
+	memory       *memory
+	pool         *sync.Pool
+	buffer       *[]byte // the first buffer, which is reused
+	body         int64   // bytes reserved
+	decompressed int64   // bytes reserved
 }
 
 func (h *handler) newRoom() *room {
@@ -92,8 +92,8 @@ func (m *room) leave() {
 func (m *room) release() {
 	m.leave()
 	m.memory.bodies.Release(m.body)
-	m.memory.unpacked.Release(m.unpacked)
-	m.body, m.unpacked = 0, 0
+	m.memory.decompressed.Release(m.decompressed)
+	m.body, m.decompressed = 0, 0
 }
 
 // read reads a body and reserves memory as it arrives. It trusts the declared length only up to
@@ -140,15 +140,15 @@ func (m *room) fields(ctx context.Context, d *whoopsie.Document) (crash.Fields, 
 			return fields, nil
 		}
 	}
-	need := min(max(unpackFactor*whoopsie.MaxUnpacked, d.Cleaned()), m.memory.most)
-	if err := acquire(ctx, m.memory.unpacked, need, m.memory.wait); err != nil {
+	need := min(max(decompressFactor*whoopsie.MaxDecompressed, d.Cleaned()), m.memory.most)
+	if err := acquire(ctx, m.memory.decompressed, need, m.memory.wait); err != nil {
 		return nil, err
 	}
-	m.unpacked = need
-	fields, made, _ := d.Fields(whoopsie.MaxUnpacked)
-	if rest := m.unpacked - min(storeFactor*made, m.unpacked); rest > 0 {
-		m.memory.unpacked.Release(rest)
-		m.unpacked -= rest
+	m.decompressed = need
+	fields, made, _ := d.Fields(whoopsie.MaxDecompressed)
+	if rest := m.decompressed - min(storeFactor*made, m.decompressed); rest > 0 {
+		m.memory.decompressed.Release(rest)
+		m.decompressed -= rest
 	}
 	return fields, nil
 }

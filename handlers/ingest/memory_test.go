@@ -89,14 +89,14 @@ func TestMemoryIsReturned(t *testing.T) {
 		}
 		in.release()
 	}
-	if !h.memory.bodies.TryAcquire(1<<20) || !h.memory.unpacked.TryAcquire(h.memory.most) {
+	if !h.memory.bodies.TryAcquire(1<<20) || !h.memory.decompressed.TryAcquire(h.memory.most) {
 		t.Error("some memory is still reserved, want all of it free")
 	}
 }
 
-// TestMemoryForUnpacking checks that reports with large compressed fields wait for each other, and
-// that other reports do not.
-func TestMemoryForUnpacking(t *testing.T) {
+// TestMemoryForDecompressing checks that reports with large compressed fields wait for each other,
+// and that other reports do not.
+func TestMemoryForDecompressing(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *whoopsie.Document {
 		d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",

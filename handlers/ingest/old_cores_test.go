@@ -50,7 +50,7 @@ func TestRemoveCoresOverLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	for i, name := range []string{"c.core", "a.core", "b.core"} { // each older than the previous
+	for i, name := range []string{"c.core", "a.core", "b.core"} { // each file is older than the one before
 		path := filepath.Join(cores, name)
 		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
 			t.Fatal(err)

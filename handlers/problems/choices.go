@@ -45,10 +45,10 @@ func (s *choices) listFilter(ctx context.Context, choice views.ListChoice) (*ind
 			notice = "The packages of the " + group.kind + " " + group.name +
 				" are being asked of the tracker: look again in a moment."
 		}
-		if filter.Some {
+		if filter.ByPackages {
 			names = intersection(strings.Fields(filter.Packages), names)
 		}
-		filter.Some, filter.Packages = true, strings.Join(names, " ")
+		filter.ByPackages, filter.Packages = true, strings.Join(names, " ")
 	}
 	open := s.Store.Index
 	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {

@@ -78,7 +78,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 // moveReports moves the reports of a split for at most splitTimeout. A job moves the rest.
 func (s *Decisions) moveReports(ctx context.Context, decision int64) (finished bool, err error) {
 	for deadline := time.Now().Add(splitTimeout); !finished && time.Now().Before(deadline); {
-		if finished, err = s.Decisions.GoOnSplit(ctx, decision); err != nil {
+		if finished, err = s.Decisions.StepSplit(ctx, decision); err != nil {
 			return false, err
 		}
 	}

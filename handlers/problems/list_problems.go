@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"net/http"
 
 	"mishap/crash"
@@ -18,11 +19,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 		return s.exportProblems(w, r, format)
 	}
 	ctx := r.Context()
-	choice, err := s.readChoice(ctx, r.URL.Query())
-	if err != nil {
-		return err
-	}
-	cursor, err := readCursor(r.URL.Query().Get("after"))
+	choice, cursor, ignored, err := s.readPageChoice(ctx, r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return err
 	}
@@ -30,6 +27,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	page.Notice = cmp.Or(ignoredNotice(ignored), page.Notice)
 	if page.Rates, err = s.rates(r, choice); err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (p followIndex) filter(choice views.ListChoice, now time.Time) index.Filter
 		names = append(names, name)
 	}
 	slices.Sort(names) // the index caches lists by filter
-	filter.Some, filter.Packages = true, strings.Join(names, " ")
+	filter.ByPackages, filter.Packages = true, strings.Join(names, " ")
 	return filter
 }
 

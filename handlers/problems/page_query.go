@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"mishap/crash/index"
+	"mishap/handlers/web"
 	"mishap/views"
 )
 
@@ -15,14 +17,22 @@ import (
 // NoQuery returns the query of pages without parameters.
 func NoQuery(*http.Request) (string, error) { return "", nil }
 
-// ListQuery returns the query of the front page. Its errors are those of readChoice.
+// CompareQuery returns the query of the page of a package: the two versions that it compares.
+func CompareQuery(r *http.Request) (string, error) {
+	a, b, err := comparedVersions(r)
+	if err != nil || a == "" && b == "" {
+		return "", err
+	}
+	return url.Values{"a": {a}, "b": {b}}.Encode(), nil
+}
+
+// ListQuery returns the query of the front page.
 func (s *Lists) ListQuery(r *http.Request) (string, error) {
-	q := r.URL.Query()
-	choice, err := s.readChoice(r.Context(), q)
+	choice, cursor, ignored, err := s.readPageChoice(r.Context(), r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return "", err
 	}
-	return choiceQuery(choice, q.Get("after"), views.ListChoice{Period: defaultPeriod})
+	return choiceQuery(choice, cursor, ignored, views.ListChoice{Period: defaultPeriod})
 }
 
 // SearchQuery returns the query of a search. The page itself reports an invalid query or choice.
@@ -31,20 +41,19 @@ func (s *Lists) SearchQuery(r *http.Request) (string, error) {
 	if err != nil || text == "" {
 		return "", err
 	}
-	choice, err := s.searchChoice(r, text)
+	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {
 		return "", err
 	}
-	return choiceQuery(choice, r.URL.Query().Get("after"), views.ListChoice{})
+	return choiceQuery(choice, cursor, ignored, views.ListChoice{})
 }
 
-// choiceQuery encodes a choice and a cursor. It encodes the usual choice as "".
-func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) (string, error) {
-	cursor, err := readCursor(after)
-	if err != nil {
-		return "", err
-	}
-	if cursor == nil && choice == usual {
+// choiceQuery encodes a choice, a cursor and the names of ignored parameters. It encodes the usual
+// choice as "".
+func choiceQuery(
+	choice views.ListChoice, cursor *index.Cursor, ignored []string, usual views.ListChoice,
+) (string, error) {
+	if cursor == nil && len(ignored) == 0 && choice == usual {
 		return "", nil
 	}
 	u, err := url.Parse(choice.URL())
@@ -55,8 +64,11 @@ func choiceQuery(choice views.ListChoice, after string, usual views.ListChoice) 
 	if cursor != nil {
 		q.Set("after", cursorText(*cursor))
 	}
+	if len(ignored) > 0 {
+		q.Set(parameterIgnored, strings.Join(ignored, " "))
+	}
 	return q.Encode(), nil
 }
 
 // cursorText formats a cursor for readCursor, which ignores the number in the middle.
-func cursorText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Behind, p.ID) }
+func cursorText(p index.Cursor) string { return fmt.Sprintf("%d.0.%s", p.Position, p.ID) }

@@ -11,8 +11,12 @@ import (
 	"mishap/views"
 )
 
-// rateDays is the number of days that a problem's rate covers.
-const rateDays = 28
+// rateDays is the number of days that a problem's rate covers, and trendDays the number of days of
+// each period that its trend compares.
+const (
+	rateDays  = 28
+	trendDays = 7
+)
 
 // impact returns the number of reports and machines of a problem, and its rate per active
 // machine.
@@ -33,6 +37,15 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 		return m, err
 	}
 	var reports int64
+	for _, days := range problems.ReleaseDays(b.ID, index.DayOf(today.AddDate(0, 0, -2*trendDays)), index.DayOf(today)-1) {
+		for i, n := range days {
+			if i < trendDays {
+				m.WeekBefore += n
+			} else {
+				m.Week += n
+			}
+		}
+	}
 	for release, days := range problems.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
 		if releases[release] {
 			for _, n := range days {

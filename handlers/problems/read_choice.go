@@ -127,5 +127,5 @@ func readCursor(text string) (*index.Cursor, error) {
 		len(id) != len(crash.BucketID{}) {
 		return nil, web.ErrBadCursor
 	}
-	return &index.Cursor{Behind: position, ID: crash.BucketID(id)}, nil
+	return &index.Cursor{Position: position, ID: crash.BucketID(id)}, nil
 }

@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -100,6 +101,17 @@ func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, er
 	return choice, err
 }
 
+// searchPageChoice is like searchChoice for a page, which ignores invalid values.
+func (s *Lists) searchPageChoice(r *http.Request, text string) (
+	choice views.ListChoice, cursor *index.Cursor, ignored []string, err error,
+) {
+	values := r.URL.Query()
+	setSearchPeriod(values)
+	choice, cursor, ignored, err = s.readPageChoice(r.Context(), values, web.WantsPart(r))
+	choice.Query = text
+	return choice, cursor, ignored, err
+}
+
 // setSearchPeriod sets the period to a year if the query has no days.
 func setSearchPeriod(values url.Values) {
 	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
@@ -109,15 +121,13 @@ func setSearchPeriod(values url.Values) {
 
 // searchList returns the problems that match a query.
 func (s *Lists) searchList(r *http.Request, text string, q query.Query) (views.ListPage, error) {
-	choice, err := s.searchChoice(r, text)
+	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
 	}
-	location, err := readCursor(r.URL.Query().Get("after"))
-	if err != nil {
-		return views.ListPage{}, err
-	}
-	return s.problemList(r, choice, q, location)
+	page, err := s.problemList(r, choice, q, cursor)
+	page.Notice = cmp.Or(ignoredNotice(ignored), page.Notice)
+	return page, err
 }
 
 // ExportSearch sends the results of a search as a file or feed, at an address of its own.

@@ -10,6 +10,7 @@ import (
 	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -56,9 +57,23 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
 		return err
 	}
+	a, b, err := comparedVersions(r)
+	if err != nil {
+		return err
+	}
+	page.Comparison = page.Compare(a, b)
 	page.Shell = s.Shell(r, name)
 	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
 	return s.Page(w, r, http.StatusOK, views.Package(page))
+}
+
+// comparedVersions returns the versions that a request compares.
+func comparedVersions(r *http.Request) (a, b string, err error) {
+	if a, err = web.QueryText(r.URL.Query(), "a"); err != nil {
+		return "", "", err
+	}
+	b, err = web.QueryText(r.URL.Query(), "b")
+	return a, b, err
 }
 
 // readPackage returns the public part of the page of a package.
@@ -92,7 +107,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	}
 	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
 		return page, crash.Errorf(crash.NotFound, "unknown_package",
-			"No report of a package named %s was counted lately.", name)
+			"%s", text.NoReportsOfPackage(name))
 	}
 	return page, nil
 }

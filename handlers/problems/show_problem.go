@@ -31,11 +31,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 		if !signedIn {
 			return web.ErrNotSignedIn
 		}
-		list, err := s.bucketReports(r, id)
-		if err != nil {
-			return err
-		}
-		return s.Part(w, r, views.ReportListPart(*list))
+		return s.showReportsPart(w, r, id)
 	}
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportReportsOf(w, r, id, format)
@@ -63,9 +59,6 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket, signedIn))
 	if signedIn {
-		if page.Way != nil {
-			page.Filter.Via = page.Way.Via
-		}
 		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
 	return s.Page(w, r, http.StatusOK, views.Problem(*page))
@@ -211,7 +204,7 @@ func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed
 
 // filterForm returns the options by which the reports of a problem can be filtered.
 func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
-	f := views.ReportFilterForm{Path: path}
+	f := views.ReportFilterForm{Choice: views.ReportChoice{Path: path}}
 	for _, r := range table.Releases {
 		if r != "" && r != crash.OtherReleases {
 			f.Releases = append(f.Releases, r)
@@ -243,45 +236,22 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
 		return err
 	}
-	if page.Filter.Filter, err = readReportFilter(r.URL.Query()); err != nil {
+	choice, err := readReportChoice(r, page.Bucket.ID)
+	if err != nil {
 		return err
 	}
-	page.Reports, err = s.bucketReports(r, page.Bucket.ID)
-	return err
-}
-
-// bucketReports returns the page of a bucket's reports that the query selects.
-func (s *Pages) bucketReports(r *http.Request, id crash.BucketID) (*views.ReportList, error) {
-	after, err := web.QueryOops(r.URL.Query(), "after")
+	var names []string
+	if page.Stack != nil {
+		names = page.Stack.FacetNames
+	}
+	reports, err := s.chosenReports(r, page.Bucket, choice)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	filter, err := readReportFilter(r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
-	rows, further, err := s.Reports.BucketReportsLike(r.Context(), id, filter, after, web.ListSize+1)
-	if err != nil {
-		return nil, err
-	}
-	list := s.ReportList(id.Path(), after, rows)
-	list.Empty = "No report of this problem is stored any more."
-	chosen := views.FilterQuery(filter)
-	query := maps.Clone(chosen)
-	if via := r.URL.Query().Get(views.Via); via != "" && web.LocalPath(via) == via {
-		query.Set(views.Via, via)
-		list.Via = via // reports keep the navigation of the search
-	}
-	if len(chosen) > 0 {
-		list.Empty = "No report of this problem that is still stored is like that."
-		list.Via = id.Path() + "?" + chosen.Encode()
-	}
-	if !further.IsZero() {
-		list.Further = id.Path() + "?after=" + further.String()
-		list.LookedTo = further.Received()
-	}
-	list.Keep(query)
-	return &list, nil
+	page.Filter.Choice, page.Reports = choice, reports.list
+	page.Facets = reports.facets
+	page.Facets.Names = names
+	return nil
 }
 
 // readReportFilter reads the filter of a problem's reports: version, release, architecture and

@@ -32,7 +32,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := s.ReportList(views.SystemPath(system), after, rows)
-	list.WithBucket, list.Via = true, views.SystemPath(system)
+	list.Via = views.SystemPath(system)
 	list.Empty = "No errors have been reported from this system."
 	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
 		return err

@@ -29,7 +29,8 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there}
+	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there,
+		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, http.StatusOK, views.TraitsPart(p))

@@ -1,11 +1,11 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 
 	"mishap/crash"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // banner returns the warning that admins see on every page while the tracker does not accept
@@ -18,19 +18,19 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 	if err != nil {
 		return views.Banner{} // the page reports the error itself
 	}
-	text := ""
+	message := ""
 	switch {
 	case c.Source == crash.NotConnected:
-		text = "mishap is not connected to " + s.Config.TrackerName + ": no bugs are created."
+		message = text.BannerNotConnected(s.Config.TrackerName)
 	case c.Dead:
-		text = "mishap's access token is no longer accepted by " + s.Config.TrackerName + ": no bugs are created."
+		message = text.BannerRejected(s.Config.TrackerName)
 	default:
 		return views.Banner{}
 	}
 	if totals, err := s.Filings.FilingTotals(r.Context()); err == nil {
 		if n := totals.States[crash.FilingQueued] + totals.States[crash.FilingUncertain]; n > 0 {
-			text += fmt.Sprintf(" %s; nothing is lost.", views.Counted(n, "filing waits", "filings wait"))
+			message += text.BannerWaiting(n)
 		}
 	}
-	return views.Banner{Text: text, Href: PathTracker, Link: "Connect"}
+	return views.Banner{Text: message, Href: PathTracker, Link: text.BannerConnect}
 }

@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 // registerCacheMetrics registers the sizes of the caches.
 func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
 	type sizedCache interface {
-		Held() int64
+		Bytes() int64
 		Len() int
 	}
 	var errs []error
@@ -61,7 +61,7 @@ func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
 		errs = append(errs,
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "mishap_cache_bytes", Help: "Memory that a cache of the web side holds.", ConstLabels: label,
-			}, func() float64 { return float64(c.Held()) })),
+			}, func() float64 { return float64(c.Bytes()) })),
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "mishap_cache_entries", Help: "Entries of a cache of the web side.", ConstLabels: label,
 			}, func() float64 { return float64(c.Len()) })))

@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash/cache"
 	"mishap/handlers/negotiate"
+	"mishap/views"
 )
 
 const (
@@ -43,7 +44,7 @@ type cachedPage struct {
 var errNotCacheable = errors.New("only pages with status 200 are cached")
 
 // CachePage returns a handler that sends all visitors the same compressed page until its revision
-// changes (see [Kit.revision]). People who are signed in get a page of their own.
+// changes (see [Kit.revision]), one for each theme. People who are signed in get a page of their own.
 //
 // canonical returns the part of the query that the page depends on, in a canonical form; its error
 // is the answer. render gets a request made from only the path and that query (see
@@ -65,11 +66,12 @@ func (s *Kit) CachePage(
 		}
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
 		part, params := WantsPart(r), chi.RouteContext(r.Context()).URLParams
-		key := strconv.FormatBool(part) + u.RequestURI()
+		theme := ThemeOf(r)
+		key := strconv.FormatBool(part) + string(theme) + u.RequestURI()
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
-			return s.renderPage(render, publicRequest(ctx, revision, u, params, part))
+			return s.renderPage(render, publicRequest(ctx, revision, u, params, part, theme))
 		})
 		if err != nil && !errors.Is(err, errNotCacheable) {
 			return err
@@ -79,9 +81,11 @@ func (s *Kit) CachePage(
 }
 
 // publicRequest returns a request for a public page. It contains nothing of the visitor's request
-// that could identify the visitor: no cookies, session, user or address, and no header but the one
-// that asks for a part of a page.
-func publicRequest(ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool) *http.Request {
+// that could identify the visitor: no session, user or address, no cookie but the theme, and no
+// header but the one that asks for a part of a page.
+func publicRequest(
+	ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool, theme views.Theme,
+) *http.Request {
 	route := chi.NewRouteContext()
 	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
 	ctx = context.WithValue(ctx, visitKey{}, &visit{revision: revision})
@@ -89,6 +93,9 @@ func publicRequest(ctx context.Context, revision string, u *url.URL, params chi.
 	r := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Body: http.NoBody}
 	if part {
 		r.Header.Set(headerRequestType, requestTypePart)
+	}
+	if theme != views.ThemeSystem {
+		r.AddCookie(&http.Cookie{Name: cookieTheme, Value: string(theme)})
 	}
 	return r.WithContext(ctx)
 }

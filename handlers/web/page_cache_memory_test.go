@@ -36,7 +36,7 @@ func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // measures the w
 		if err != nil || len(page.compressed) > 2000 || page.tag == "" {
 			t.Fatalf("got %+v, %v, want a small page", page, err)
 		}
-		if held := c.Held(); held > limit {
+		if held := c.Bytes(); held > limit {
 			t.Fatalf("got %d bytes held, want at most %d", held, limit)
 		}
 	}
@@ -44,7 +44,7 @@ func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // measures the w
 	grown := heapBytes() - before
 	if n := c.Len(); n < 500 || n > 4500 || grown > limit*13/10 {
 		t.Errorf("the heap grew by %d kB with %d cached pages of %d kB, want at most about %d kB", grown>>10,
-			n, c.Held()>>10, limit>>10)
+			n, c.Bytes()>>10, limit>>10)
 	}
 	runtime.KeepAlive(c)
 }

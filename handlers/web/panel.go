@@ -27,12 +27,15 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 	u := CurrentUser(r)
 	cell := s.BugPart(r, b)
 	cell.Whole = true
+	if u.Role.Allows(crash.RoleTriager) {
+		cell.Link = b.ID.Path() + "/link"
+	}
 	if !WantsPart(r) {
 		s.RefreshStaleBugs(r, staleOnPage, bugs...)
 	} else {
 		cell.Next = b.ID.Path()
 	}
-	return views.BugsView{
+	return views.BugsView{Tracker: s.Config.TrackerName,
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
 	}
@@ -67,7 +70,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	p := views.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
 		MayFile:   s.Config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
-		CSRFToken: nosurf.Token(r), Next: ReturnPath(r),
+		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
 	}
 	p.State, p.Status = s.bugState(u, b), b.Status
 	switch p.State {

@@ -87,7 +87,7 @@ func (s *Panel) RefreshStaleBugs(r *http.Request, age time.Duration, bugs ...cra
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), refreshTimeout)
 	defer cancel()
-	if err := s.Bugs.HurryBugs(ctx, NumbersOf(stale...), age); err != nil {
+	if err := s.Bugs.RefreshBugs(ctx, NumbersOf(stale...), age); err != nil {
 		s.Log.WarnContext(ctx, "cannot request new states of bugs", "request_id", RequestID(r), "error", err)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 func (s *Kit) BareShell(r *http.Request, title string) views.Shell {
 	return views.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
-		FilingOn: s.Config.AllowBugFiling, Now: s.Now(),
+		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Theme: ThemeOf(r),
 	}
 }
 

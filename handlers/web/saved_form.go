@@ -73,7 +73,7 @@ func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
 // was typed.
 func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
-		Next: r.URL.Path, Kept: encodeForm(r.PostForm),
+		Next: r.URL.Path, SavedForm: encodeForm(r.PostForm),
 		Problem: "The session has ended. Sign in again; what you wrote comes back.",
 	}
 	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))

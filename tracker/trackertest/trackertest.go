@@ -103,7 +103,7 @@ func (s *Server) Add(b Bug) int64 {
 	defer s.mu.Unlock()
 	b.Number = s.state.nextBug()
 	for field, value := range map[*string]string{
-		&b.InformationType: "Public", &b.Reporter: "somebody-else", &b.Distribution: s.opts.Distribution, &b.Status: "New",
+		&b.InformationType: "Public", &b.Reporter: "someone-else", &b.Distribution: s.opts.Distribution, &b.Status: "New",
 	} {
 		if *field == "" {
 			*field = value

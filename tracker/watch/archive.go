@@ -115,7 +115,7 @@ func (a *ArchiveReader) read(ctx context.Context, w crash.ArchiveWant) (*tracker
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return e, a.store.FailArchiveFact(ctx, w, e.Words, tracker.Jitter(a.opts.Retry))
+		return e, a.store.FailArchiveFact(ctx, w, e.Text, tracker.Jitter(a.opts.Retry))
 	}
 	if err != nil {
 		return nil, err
@@ -134,5 +134,5 @@ func (a *ArchiveReader) pause(ctx context.Context, e *tracker.CallError) {
 	a.paused++
 	a.resume = a.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
 	a.log.WarnContext(ctx, "calls for archive facts pause", "until", a.resume,
-		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Words)
+		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Text)
 }

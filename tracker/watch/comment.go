@@ -17,9 +17,9 @@ type CommentStore interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// Comments reports whether an administrator has switched comments on.
 	Comments(ctx context.Context) (bool, error)
-	// Unsaid returns the regressions without a comment about the version seen again, with their
+	// UncommentedRegressions returns the regressions without a comment about the version seen again, with their
 	// status.
-	Unsaid(ctx context.Context) ([]crash.Bucket, error)
+	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
 	// BeginComment records that a comment about a version will be sent to a bug. It returns false
 	// if one was sent before, or may have been.
 	BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (bool, error)
@@ -40,7 +40,7 @@ func (w *BugReader) comment(ctx context.Context) error {
 	if err != nil || !on {
 		return err
 	}
-	regressions, err := w.store.Unsaid(ctx)
+	regressions, err := w.store.UncommentedRegressions(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (w *BugReader) sendComment(ctx context.Context, b crash.Bucket, version, te
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
 	case e.Outcome == tracker.OutcomeRefused:
-		outcome, words = "refused", e.Words
+		outcome, words = "refused", e.Text
 	case e.Outcome == tracker.OutcomeUnknown:
-		outcome, words = "unknown", e.Words
+		outcome, words = "unknown", e.Text
 	default:
 		outcome = ""
 	}

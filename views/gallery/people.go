@@ -135,7 +135,7 @@ func ledger() views.LedgerPage {
 			Lines: []crash.LedgerLine{
 				{At: now.Add(-time.Hour), Action: "bug.create", Person: "ada"},
 				{At: now.Add(-time.Minute), Ended: now, Call: "create", Outcome: "refused", Status: 400, RequestID: "OOPS-7",
-					Words: strings.Repeat("title: too long. ", 1+i), Took: 812 * time.Millisecond},
+					Text: strings.Repeat("title: too long. ", 1+i), Took: 812 * time.Millisecond},
 			},
 		}
 		part := views.FilingPart{LedgerEntry: entry, MayManage: true, Now: now}

@@ -36,7 +36,7 @@ func things() []specimen {
 		crash.Fields{"ProblemType": "Crash"}
 	machine := views.SystemPage{Shell: shell("Machine", viewer), System: crash.SystemID(strings.Repeat("9f3a", 32)),
 		Reports: reportList()}
-	machine.Reports.WithBucket, machine.Reports.Next = true, "/user/machine-1?after=1"
+	machine.Reports.Next = "/user/machine-1?after=1"
 	story := views.NewMachineStory(machine.Reports.Rows, true, now)
 	machine.Story = &story
 	return []specimen{

@@ -77,7 +77,7 @@
     l: () => press("a[href$='/link']") || linkRow(),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
-      document.dispatchEvent(new CustomEvent("mishap:help"));
+      document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));
       return true;
     },
   };

@@ -1,26 +1,19 @@
-// Opens the review of a bug in a panel at the side of the page. Without scripts, the same links and forms lead to a page of
-// its own.
+// Handles the review of a bug in the dialog: the lengths of fields, entered text that would be lost, and the focus after
+// each step. Without scripts, the same forms lead to a page of its own.
 (() => {
   "use strict";
 
-  const panel = () => document.querySelector("#review > .review");
-  let opener = null; // the link that opened the panel
+  const panel = () => document.getElementById("review-panel");
 
   function csrfToken() {
     const found = document.cookie.match(/(?:^|;\s*)csrftoken=([^;]*)/);
     return found ? found[1] : "";
   }
 
-  // edited reports whether closing the panel would lose entered text.
+  // edited reports whether closing the dialog would lose entered text.
   function edited() {
     const form = panel()?.querySelector("form.review-form");
     return Boolean(form) && (form.dataset.edited === "yes");
-  }
-
-  function close() {
-    document.getElementById("review").replaceChildren();
-    opener?.isConnected && opener.focus();
-    opener = null;
   }
 
   // count shows the length of a field, in characters as the tracker counts them.
@@ -40,9 +33,9 @@
     }
   });
 
-  document.addEventListener("click", (event) => {
-    if (event.target.closest?.(".review-close") && (!edited() || confirm("Close, and drop what you have written?"))) {
-      close();
+  document.addEventListener("mishap:closing", (event) => {
+    if (edited() && !confirm(panel().dataset.discard)) {
+      event.preventDefault();
     }
   });
 
@@ -53,19 +46,7 @@
   });
 
   htmx.registerExtension("review", {
-    // Do not load an open panel again, and ask before entered text in another one is lost.
     htmx_before_request(element, { ctx }) {
-      if (element.matches?.("a.review-link, a.row-menu")) {
-        const open = panel();
-        if (open && element.getAttribute("href").includes(open.dataset.bucket)) {
-          open.querySelector("#review-heading").focus();
-          return false;
-        }
-        if (edited() && !confirm("Drop what you have written for the other problem?")) {
-          return false;
-        }
-        opener = element;
-      }
       // Use the current token: a later sign-in in another tab may have changed it. Text that is being sent is not lost by
       // leaving the page.
       if (element.matches?.("form.review-form")) {
@@ -73,13 +54,10 @@
         ctx.review = { form: element, edited: element.dataset.edited || "" };
         element.dataset.edited = "";
       }
-      if (element.matches?.("a.review-link, a.row-menu")) {
-        ctx.review = {};
-      }
       return true;
     },
 
-    // Move the focus to what is new: the errors, the preview, or the heading of the panel.
+    // Move the focus to what is new: the errors, the preview, or the heading.
     htmx_after_swap(element, { ctx }) {
       if (!ctx?.review) {
         return;
@@ -106,7 +84,7 @@
       const form = ctx?.review?.form;
       if (form?.isConnected) {
         form.dataset.edited = ctx.review.edited;
-        document.getElementById("review-trouble").textContent = "The server did not answer. Press again: no bug is filed twice.";
+        document.getElementById("review-trouble").textContent = panel()?.dataset.noAnswer ?? "";
       }
     },
   });

@@ -59,7 +59,7 @@
     const problem = new URL(row.querySelector("a.title").href).pathname;
     const program = row.querySelector("a.package") ?? row.querySelector("a.title b");
     review.hidden = !button.pathname.endsWith("/review") || row.querySelector(".bug-link") !== null;
-    review.href = button.href;
+    review.href = button.getAttribute("href");
     link.href = `${problem}/link`;
     pkg.href = `/package/${encodeURIComponent(program.textContent)}`;
     pkg.textContent = `Package ${program.textContent}`;
@@ -91,19 +91,20 @@
     if (button && menu?.showPopover) {
       event.preventDefault();
       openMenu(button);
-    } else if (target.closest("#row-menu .review-link")) {
+    } else if (target.closest("#row-menu [data-in-dialog]")) {
       event.preventDefault();
       menu.hidePopover();
-      openReview(menu.opener);
+      openDialog(menu.opener, target.closest("a").getAttribute("href"));
     }
   });
 
-  // openReview opens the review of the bug of a row on this page.
-  function openReview(button) {
-    htmx.ajax("GET", button.getAttribute("href"), { source: button, target: "#review", swap: "innerHTML" });
+  // openDialog opens the review of the bug of a row, or the form that links one, on this page.
+  function openDialog(button, url) {
+    button.focus();
+    document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: url }));
   }
 
-  document.addEventListener("mishap:review", (event) => openReview(event.target));
+  document.addEventListener("mishap:review", (event) => openDialog(event.target, event.target.getAttribute("href")));
 
   htmx.registerExtension("select", { htmx_after_swap: addSelectAll });
 })();

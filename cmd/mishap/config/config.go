@@ -56,10 +56,10 @@ type Config struct {
 
 	File string // the configuration file, which may be missing
 
-	given map[string]given // by key; without the keys that have their default
+	given map[string]given // by key; omits keys with their default value
 }
 
-// given is where a key was given.
+// given records where a key was set.
 type given struct {
 	where string // "local_config.toml:12" or "MISHAP_LISTEN"
 	wrong bool   // the value is invalid
@@ -102,7 +102,8 @@ type Mistakes []string
 func (m Mistakes) Error() string { return strings.Join(m, "\n") }
 
 // Load reads a file and then an environment in the form of os.Environ, which overrides the file. A
-// missing file is a mistake only if it is required. The error is a Mistakes with all mistakes.
+// missing file is a mistake only if required is true. The error is a Mistakes that lists all
+// mistakes.
 func Load(file string, required bool, environ []string) (Config, error) {
 	c := Default()
 	c.File = file
@@ -122,7 +123,7 @@ func Load(file string, required bool, environ []string) (Config, error) {
 	return c, nil
 }
 
-// checkTogether returns the mistakes that concern more than one key.
+// checkTogether returns the mistakes that involve more than one key.
 func (c *Config) checkTogether() Mistakes {
 	var wrong Mistakes
 	missing := func(has, lacks string) {

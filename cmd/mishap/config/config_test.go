@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writeFile writes a configuration file into a folder of its own.
+// writeFile writes a configuration file into its own folder.
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "local_config.toml")
@@ -20,7 +20,7 @@ func writeFile(t *testing.T, content string) string {
 	return file
 }
 
-// The default file documents every key, in order, with its default.
+// TestDefaultFile checks that the default file documents every key, in order, with its default.
 func TestDefaultFile(t *testing.T) {
 	t.Parallel()
 	const file = "../../../local_config.default.toml"
@@ -101,7 +101,7 @@ base_url = "crashes.example.com"
 				`F:1: listen: expected an address such as 127.0.0.1:8080, got an array`,
 				`F:2: data_dir: expected the path of a folder, got a table`,
 				`F:3: tracker.url: unknown key; did you mean tracker_url?`,
-				`F:4: [tracker]: expected no tables, every key stands at the top level`,
+				`F:4: [tracker]: expected no tables; every key must be at the top level`,
 			}},
 		{"secrets stay hidden", "tracker_oauth_secret = hush1\ntracker_oauth_token = 4711\ndatabase_url = " +
 			"\"mysql://u:hush2@h/d\"\n",
@@ -228,10 +228,10 @@ func TestConfigValues(t *testing.T) {
 		t.Errorf("ingest_max_bytes: got %d, want %d", c.IngestMaxBytes, 0x1000)
 	}
 	if c.AllowBugFiling {
-		t.Error("allow_bug_filing: got the file's value, want the environment's")
+		t.Error("allow_bug_filing: got the value in the file, want that in the environment")
 	}
 	if c.SetByVariable("tracker_oauth_token") != "MISHAP_TRACKER_OAUTH_TOKEN" || c.SetByVariable("listen") != "" {
-		t.Error("SetByVariable: got the wrong origin")
+		t.Error("SetByVariable: got the wrong variable")
 	}
 }
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// envPrefix begins the name of every variable. MISHAP_LISTEN holds a value; MISHAP_LISTEN_FILE
-// names a file that holds it.
+// envPrefix is the prefix of every variable. MISHAP_LISTEN contains a value; MISHAP_LISTEN_FILE
+// names a file that contains it.
 const envPrefix = "MISHAP_"
 
 // Variable returns the name of the environment variable that sets a key.
 func Variable(key string) string { return envPrefix + strings.ToUpper(key) }
 
-// readEnvironment sets the keys that have variables and returns the mistakes in these. A variable
-// that is set and empty holds an empty value.
+// readEnvironment sets the keys that have variables and returns their mistakes. An empty variable
+// sets an empty value.
 func (c *Config) readEnvironment(environ []string) Mistakes {
 	values := map[string]string{}
 	for _, v := range environ {
@@ -56,8 +56,8 @@ func (c *Config) readEnvironment(environ []string) Mistakes {
 	return wrong
 }
 
-// StrayVariables returns a warning for each variable that looks misspelt. It is no mistake, since
-// container platforms add variables of their own that begin with the same prefix.
+// StrayVariables returns a warning for each variable that looks misspelt. These are not mistakes,
+// because container platforms add their own variables with the same prefix.
 func StrayVariables(environ []string) []string {
 	var c Config
 	keys := c.keys()

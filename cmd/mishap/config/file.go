@@ -15,8 +15,8 @@ import (
 	"mishap/crash"
 )
 
-// readFile sets the keys that a TOML document gives and returns the mistakes in it. After a line
-// that is not TOML it continues with the next one.
+// readFile sets the keys in a TOML document and returns the mistakes in it. After a line that is
+// not TOML it continues with the next one.
 func (c *Config) readFile(file string, doc []byte) Mistakes {
 	var wrong Mistakes
 	keys := c.keys()
@@ -30,9 +30,9 @@ func (c *Config) readFile(file string, doc []byte) Mistakes {
 		known := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key })
 		switch {
 		case e.table:
-			say(e.line, "["+e.key+"]", "expected no tables, every key stands at the top level")
+			say(e.line, "["+e.key+"]", "expected no tables; every key must be at the top level")
 			inTable = true
-		case inTable: // the table was reported
+		case inTable: // the table has been reported
 		case seen[e.key] > 0:
 			say(e.line, e.key, "given twice, first on line %d", seen[e.key])
 		case known < 0:

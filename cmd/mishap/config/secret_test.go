@@ -12,10 +12,10 @@ import (
 	"mishap/crash"
 )
 
-// No way of printing a configuration shows a secret.
+// TestSecretStaysHidden checks that no way of printing a configuration reveals a secret.
 func TestSecretStaysHidden(t *testing.T) {
 	t.Parallel()
-	const hush = "hush-never-printed" // not a number, since times and ports may contain any short one
+	const hush = "hush-never-printed" // not a number: times and ports may contain short numbers
 	c := Default()
 	c.DatabaseURL, c.TrackerOAuthToken, c.TrackerOAuthSecret = hush, hush, hush
 	var out bytes.Buffer
@@ -42,10 +42,10 @@ func TestSecretStaysHidden(t *testing.T) {
 	for _, leak := range []string{hush, "never-printed", hex, strings.ToUpper(hex)} {
 		if strings.Contains(out.String(), leak) {
 			at := strings.Index(out.String(), leak)
-			t.Errorf("printed secrets: got %q among them: %q", leak, out.String()[max(0, at-60):at+len(leak)])
+			t.Errorf("printed configuration: got %q in %q", leak, out.String()[max(0, at-60):at+len(leak)])
 		}
 	}
 	if !strings.Contains(out.String(), "[secret]") {
-		t.Errorf("printed secrets: got no %s", "[secret]")
+		t.Errorf("printed configuration: got no %s", "[secret]")
 	}
 }

@@ -29,8 +29,9 @@ func quoteTOML(s string) string {
 }
 
 // WriteTokens writes an access token and its secret into a configuration file, and creates the file
-// if it is missing. Every other byte stays. The file is replaced atomically; it keeps its owner,
-// who alone can read it (mode 0600). A symbolic link stays one. The error is Unavailable.
+// if it is missing. It changes nothing else in the file. It replaces the file atomically, with the
+// same owner, and so that only the owner can read it (mode 0600). It follows symbolic links. The
+// error is Unavailable.
 func WriteTokens(file string, token, secret crash.Secret) error {
 	file = behindLinks(file)
 	doc, err := os.ReadFile(file)
@@ -75,7 +76,7 @@ func setText(doc []byte, name, text string) ([]byte, error) {
 	case broken > 0:
 		return nil, fmt.Errorf("line %d is not TOML; correct it first", broken)
 	case table >= 0:
-		return nil, fmt.Errorf("line %d begins a table; every key stands at the top level", table)
+		return nil, fmt.Errorf("line %d begins a table; every key must be at the top level", table)
 	case found != nil && (found.kind == unstable.Array || found.kind == unstable.InlineTable):
 		return nil, fmt.Errorf("line %d: %s is not a text; correct it first", found.line, name)
 	case found != nil:
@@ -128,8 +129,7 @@ func replaceFile(file string, content []byte) (err error) {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// behindLinks returns the target of a symbolic link, which need not exist, or any other file
-// itself.
+// behindLinks returns the target of a symbolic link, which need not exist, or file itself.
 func behindLinks(file string) string {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		return target

@@ -49,7 +49,7 @@ func TestWriteTokens(t *testing.T) {
 			}
 			entries, err := os.ReadDir(filepath.Dir(file))
 			if err != nil || len(entries) != 1 {
-				t.Errorf("folder: got %v, %v, want the file alone", entries, err)
+				t.Errorf("folder: got %v, %v, want only the file", entries, err)
 			}
 		})
 	}
@@ -101,10 +101,10 @@ func TestWriteTokensThroughLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to, err := os.Readlink(link); err != nil || to != "real.toml" {
-			t.Errorf("link with target %t: got %q, %v, want it kept", exists, to, err)
+			t.Errorf("link with existing target %t: got %q, %v, want it unchanged", exists, to, err)
 		}
 		if got, err := os.ReadFile(target); err != nil || !strings.Contains(string(got), `"tok"`) {
-			t.Errorf("target that existed %t: got %q, %v, want the token in it", exists, got, err)
+			t.Errorf("target (existed: %t): got %q, %v, want the token in it", exists, got, err)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestWriteTokensRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, doc, want string }{
 		{"not TOML", "listen\ndata_dir = 'x'\n", "line 1 is not TOML; correct it first"},
-		{"table", "[a]\nb = 1\n", "line 1 begins a table; every key stands at the top level"},
+		{"table", "[a]\nb = 1\n", "line 1 begins a table; every key must be at the top level"},
 		{"array", "tracker_oauth_token = [1]\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 		{"inline table", "tracker_oauth_token = {a = 1}\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 	}
@@ -124,7 +124,7 @@ func TestWriteTokensRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 		if got, err := os.ReadFile(file); err != nil || string(got) != tt.doc {
-			t.Errorf("%s: got %q, %v, want the file as it was", tt.name, got, err)
+			t.Errorf("%s: got %q, %v, want an unchanged file", tt.name, got, err)
 		}
 	}
 	for _, file := range []string{filepath.Join(t.TempDir(), "missing", "local_config.toml"), t.TempDir()} {

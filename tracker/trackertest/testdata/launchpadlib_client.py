@@ -40,12 +40,12 @@ def anonymous():
 
 def reading(lp):
     same("me", lp.me.name, "practice-person")
-    same("a person", lp.people["somebody-else"].display_name, "somebody-else")
+    same("a person", lp.people["someone-else"].display_name, "someone-else")
     same("people", [p.name for p in lp.people], ["practice-person"])
     same("distributions", [d.name for d in lp.distributions], ["ubuntu"])
     bug = lp.bugs[OPEN]
     same("bug", (bug.id, bug.information_type, bug.private, bug.tags), (OPEN, "Public", False, ["noble"]))
-    same("owner", bug.owner.name, "somebody-else")
+    same("owner", bug.owner.name, "someone-else")
     same("messages", [m.content for m in bug.messages], ["It crashes.", "Me too.", "And me."])
     same("second message", (bug.messages[1].owner.name, len(bug.messages)), ("ada", 3))
     same("duplicates", [d.id for d in bug.duplicates], [])

@@ -1,0 +1,108 @@
+// Opens parts of pages in the modal dialog: the review of a bug, the form that links one, the list of keys. Links with
+// data-dialog do so, and the event mishap:dialog. The focus moves in; Escape and Close close it, and the focus returns to
+// the link. Without scripts, and when the part cannot be loaded, the link leads to the page.
+(() => {
+  "use strict";
+
+  const dialog = document.getElementById("dialog");
+  let opener = null; // what opened the dialog, and where it is, in case it is replaced
+  let opened = "";   // the address of the part
+
+  async function load(url) {
+    const answer = await fetch(url, { headers: {
+      Accept: "text/html", "HX-Request": "true", "HX-Request-Type": "partial", "HX-Current-URL": location.href,
+    } });
+    if (!answer.ok || answer.redirected || answer.headers.has("HX-Redirect")) {
+      throw new Error(String(answer.status));
+    }
+    return answer.text();
+  }
+
+  async function open(url, from) {
+    if (dialog.open || opened) {
+      return;
+    }
+    opened = url;
+    opener = { link: from, place: from?.closest("[id][tabindex='-1']")?.id };
+    from?.classList.add("htmx-request");
+    try {
+      dialog.innerHTML = await load(url);
+    } catch {
+      opened = "";
+      location.assign(url);
+      return;
+    } finally {
+      from?.classList.remove("htmx-request");
+    }
+    const heading = dialog.querySelector("h2[id]");
+    dialog.setAttribute("aria-labelledby", heading?.id ?? "");
+    htmx.process(dialog);
+    dialog.showModal();
+    (dialog.querySelector("[autofocus]") ?? heading)?.focus();
+  }
+
+  // close closes the dialog, unless a listener to mishap:closing objects.
+  function close() {
+    if (dialog.open && document.dispatchEvent(new CustomEvent("mishap:closing", { cancelable: true }))) {
+      dialog.close();
+    }
+  }
+
+  dialog.addEventListener("close", () => {
+    const again = opener.link?.isConnected ? opener.link : document.querySelector(`a[data-dialog][href="${CSS.escape(opened)}"]`);
+    (again ?? document.getElementById(opener.place))?.focus();
+    dialog.replaceChildren();
+    opened = "";
+  });
+
+  dialog.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    close();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && dialog.open) {
+      event.preventDefault();
+      close();
+    }
+  });
+
+  // A press outside closes the dialog, but the end of a selection that began inside does not.
+  function outside(event) {
+    const box = dialog.getBoundingClientRect();
+    return event.target === dialog && (event.clientX < box.left || event.clientX > box.right ||
+      event.clientY < box.top || event.clientY > box.bottom);
+  }
+
+  let pressedOutside = false;
+  document.addEventListener("pointerdown", (event) => { pressedOutside = outside(event); });
+
+  document.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("[data-close]") || (pressedOutside && outside(event))) {
+      close();
+      return;
+    }
+    const link = target?.closest("a[data-dialog]");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && event.button === 0) {
+      event.preventDefault();
+      open(link.getAttribute("href"), link);
+    }
+  });
+
+  document.addEventListener("mishap:dialog", (event) => {
+    if (dialog.open && opened === event.detail) {
+      close();
+    } else {
+      open(event.detail, document.activeElement);
+    }
+  });
+
+  htmx.registerExtension("dialog", {
+    htmx_after_swap(element, { ctx }) {
+      if (ctx?.sourceElement?.matches?.("#dialog form.closes-dialog") && ctx.response?.status < 300) {
+        dialog.close();
+      }
+    },
+  });
+})();

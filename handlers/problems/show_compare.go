@@ -1,0 +1,67 @@
+package problems
+
+import (
+	"net/http"
+	"slices"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/stats"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// errNoneSelected is the error for a comparison of no report, or of more than two.
+var errNoneSelected = crash.Errorf(crash.Invalid, "select_reports",
+	text.SelectTwoOrOne)
+
+// ShowCompare compares the stacks of two reports, or of one and the representative report of its
+// problem.
+func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	var ids []crash.OopsID
+	for _, text := range r.URL.Query()["report"] {
+		id, err := crash.ParseOopsID(text)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 || len(ids) > 2 {
+		return errNoneSelected
+	}
+	page := views.ComparePage{Bucket: b, Representative: len(ids) == 1}
+	var sides [2]crash.StoredReport
+	if len(ids) == 1 {
+		if sides[0], err = s.Store.RepresentativeReport(r.Context(), b.ID); err != nil {
+			return err
+		}
+	} else if sides[0], err = s.Store.Report(r.Context(), ids[0]); err != nil {
+		return err
+	}
+	if sides[1], err = s.Store.Report(r.Context(), ids[len(ids)-1]); err != nil {
+		return err
+	}
+	page.First, page.Second = sides[0].ReportRow, sides[1].ReportRow
+	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
+	page.Facts = differentFacts(sides)
+	page.Shell = s.Shell(r, text.CompareStacks)
+	return s.Page(w, r, http.StatusOK, views.Compare(page))
+}
+
+// differentFacts returns the properties in which two reports differ.
+func differentFacts(sides [2]crash.StoredReport) []views.DifferentFact {
+	var facts []views.DifferentFact
+	for _, field := range stats.FacetFields {
+		first := field.ValueIn(sides[0].Summary, sides[0].Fields)
+		if second := field.ValueIn(sides[1].Summary, sides[1].Fields); first != second {
+			facts = append(facts, views.DifferentFact{Field: field, First: first, Second: second})
+		}
+	}
+	return facts
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"mishap/crash"
+	"mishap/views"
+)
+
+const (
+	cookieTheme    = "theme"
+	themeCookieAge = 365 * 24 * time.Hour
+)
+
+// ThemeOf returns the theme that the browser of a request has chosen.
+func ThemeOf(r *http.Request) views.Theme {
+	c, err := r.Cookie(cookieTheme)
+	if err != nil {
+		return views.ThemeSystem
+	}
+	switch theme := views.Theme(c.Value); theme {
+	case views.ThemeLight, views.ThemeDark:
+		return theme
+	default:
+		return views.ThemeSystem
+	}
+}
+
+// SetTheme stores the theme of a browser in a cookie and returns to the page it came from. Scripts
+// may write the cookie, too. It is safe by GET: it changes nothing but colours.
+func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
+	c := &http.Cookie{
+		Name: cookieTheme, Path: "/", SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
+		MaxAge: int(themeCookieAge.Seconds()),
+	}
+	switch theme := r.URL.Query().Get("theme"); theme {
+	case "system":
+		c.MaxAge = -1
+	case string(views.ThemeLight), string(views.ThemeDark):
+		c.Value = theme
+	default:
+		return crash.Errorf(crash.Invalid, "bad_theme", "There are the themes system, light and dark, but no %.40q.", theme)
+	}
+	http.SetCookie(w, c)
+	w.Header().Set("Cache-Control", "no-store")
+	return Redirect(w, r, LocalPath(r.URL.Query().Get("next")))
+}

@@ -1,0 +1,84 @@
+package views
+
+import (
+	"slices"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// reportColumn is a column of the list of a problem's reports.
+type reportColumn struct {
+	name, label string
+	value       func(crash.ReportRow) string // what makes reports differ; nil: they always do
+}
+
+// reportColumns lists the columns that people can choose, in their order. The report itself is
+// always the first.
+var reportColumns = []reportColumn{
+	{"occurred", text.ColumnOccurred, nil},
+	{"arrived", text.ColumnArrived, func(crash.ReportRow) string { return "" }},
+	{"package", text.ColumnPackage, func(r crash.ReportRow) string { return r.Package }},
+	{"version", text.ColumnVersion, func(r crash.ReportRow) string { return r.Version }},
+	{"release", text.ColumnRelease, func(r crash.ReportRow) string { return string(r.Release) }},
+	{"architecture", text.ColumnArchitecture, func(r crash.ReportRow) string { return r.Architecture }},
+	{"type", text.ColumnType, func(r crash.ReportRow) string { return r.ProblemType }},
+	{"pocket", text.ColumnPocket, pocket},
+	{"trace", text.ColumnTrace, traceWord},
+	{"machine", text.ColumnMachine, func(r crash.ReportRow) string { return string(r.System) }},
+}
+
+// columns returns the columns of the list: the chosen ones, or those in which the reports differ.
+func (l ReportList) columns() []reportColumn {
+	var some []reportColumn
+	for _, c := range reportColumns {
+		if l.Choice.Columns != nil && slices.Contains(l.Choice.Columns, c.name) ||
+			l.Choice.Columns == nil && c.differs(l.Rows) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// shows reports whether the list has a column.
+func (l ReportList) shows(name string) bool {
+	return slices.ContainsFunc(l.columns(), func(c reportColumn) bool { return c.name == name })
+}
+
+func (c reportColumn) differs(rows []crash.ReportRow) bool {
+	return c.value == nil || slices.ContainsFunc(rows, func(r crash.ReportRow) bool { return c.value(r) != c.value(rows[0]) })
+}
+
+// same lists what the reports have in common, in columns that are not shown: "reefd, amd64".
+func (l ReportList) same() string {
+	text := ""
+	for _, c := range reportColumns {
+		if c.value == nil || len(l.Rows) < 2 || c.differs(l.Rows) || l.shows(c.name) {
+			continue
+		}
+		if value := c.value(l.Rows[0]); value != "" && c.name != "machine" {
+			if text != "" {
+				text += ", "
+			}
+			text += value
+		}
+	}
+	return text
+}
+
+func pocket(r crash.ReportRow) string {
+	if r.Proposed {
+		return text.Proposed
+	}
+	return ""
+}
+
+func traceWord(r crash.ReportRow) string {
+	if r.Complete {
+		return ""
+	}
+	return text.NoTrace
+}
+
+// ComparePath returns the address of the page that compares stacks of reports of a problem.
+func ComparePath(id crash.BucketID) string { return id.Path() + "/compare" }
