@@ -900,6 +900,35 @@ COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the propose
 COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
 COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again.';
 
+CREATE TABLE saved_searches (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    name text NOT NULL,
+    path text NOT NULL,
+    shared boolean NOT NULL,
+    created timestamp with time zone NOT NULL,
+    deleted timestamp with time zone,
+    CONSTRAINT saved_searches_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60))),
+    CONSTRAINT saved_searches_path_check CHECK (((path ~~ '/?%'::text) OR (path ~~ '/search?%'::text)))
+);
+COMMENT ON TABLE saved_searches IS 'Named searches: names for addresses of lists of problems.';
+COMMENT ON COLUMN saved_searches.id IS 'Number in addresses of the search.';
+COMMENT ON COLUMN saved_searches.user_id IS 'Who saved it.';
+COMMENT ON COLUMN saved_searches.name IS 'Name that the person chose; unique among the live searches of the person, whatever the case.';
+COMMENT ON COLUMN saved_searches.path IS 'Path and query of the list.';
+COMMENT ON COLUMN saved_searches.shared IS 'Whether everyone who is signed in sees it.';
+COMMENT ON COLUMN saved_searches.created IS 'When it was saved.';
+COMMENT ON COLUMN saved_searches.deleted IS 'When it was deleted, which can be undone. Null: it is live.';
+
+ALTER TABLE saved_searches ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME saved_searches_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE sessions (
     token text NOT NULL,
     data bytea NOT NULL,
@@ -1115,6 +1144,9 @@ ALTER TABLE ONLY report_keys
 ALTER TABLE ONLY reports
     ADD CONSTRAINT reports_pkey PRIMARY KEY (received, id);
 
+ALTER TABLE ONLY saved_searches
+    ADD CONSTRAINT saved_searches_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token);
 
@@ -1198,6 +1230,10 @@ CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DES
 CREATE INDEX reports_nameless ON ONLY reports USING btree (received DESC, id DESC) WHERE (system_key IS NULL);
 
 CREATE INDEX reports_system ON ONLY reports USING btree (system_key, received DESC, id DESC) WHERE (system_key IS NOT NULL);
+
+CREATE UNIQUE INDEX saved_searches_name ON saved_searches USING btree (user_id, lower(name)) WHERE (deleted IS NULL);
+
+CREATE INDEX saved_searches_shared ON saved_searches USING btree (id) WHERE (shared AND (deleted IS NULL));
 
 CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
 
@@ -1289,6 +1325,9 @@ ALTER TABLE ONLY notes
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
+
+ALTER TABLE ONLY saved_searches
+    ADD CONSTRAINT saved_searches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

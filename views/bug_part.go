@@ -42,9 +42,9 @@ type BugPart struct {
 	Next      string // local path to return to after signing in
 	Copy      string // distinguishes several cells of one bucket on a page, in lower case
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
+	InList    bool   // the cell is in a list, see ListBug
 	Tracker   string // name of the tracker
 	Link      string // page that links a bug; empty: the cell does not offer that
-	InList    bool   // the cell is in a list, see ListBug
 }
 
 // cellID returns the id of the element that holds the cell.
@@ -73,14 +73,6 @@ func CopyTargeted(header string, id crash.BucketID) string {
 	return CopyIn(rest)
 }
 
-// createLabel returns the label of the button that creates the bug.
-func (p BugPart) createLabel() string {
-	if p.Whole && p.Tracker != "" {
-		return text.CreateBugIn(p.Tracker)
-	}
-	return text.CreateBug
-}
-
 // rowSuffix ends the id of the content of a cell in a list.
 const rowSuffix = "-row"
 
@@ -92,6 +84,14 @@ func (p BugPart) nowID() string {
 		return p.cellID() + rowSuffix
 	}
 	return p.cellID() + "-now"
+}
+
+// createLabel returns the label of the button that creates the bug.
+func (p BugPart) createLabel() string {
+	if p.Whole && p.Tracker != "" {
+		return text.CreateBugIn(p.Tracker)
+	}
+	return text.CreateBug
 }
 
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }

@@ -14,9 +14,11 @@ import (
 type ListPage struct {
 	Shell     Shell
 	Choice    ListChoice
-	Releases  []crash.Release // for the filter
-	Types     []string        // problem types, for the filter
-	Machines  []string        // architectures of packages, for the filter
+	Saved     []crash.SavedSearch // of the person, and those that others share
+	Tracker   string              // name of the bug tracker
+	Releases  []crash.Release     // for the filter
+	Types     []string            // problem types, for the filter
+	Machines  []string            // architectures of packages, for the filter
 	Rates     RateChart
 	Notice    string // why something is missing; empty: nothing is
 	Totals    crash.ProblemTotals
@@ -25,7 +27,10 @@ type ListPage struct {
 	Next      string // address of the next page; empty: there is none
 	Size      int    // rows per page
 	IngestURL string // address to which machines send reports
-	Tracker   string // name of the bug tracker
+
+	// Cached while rows are rendered.
+	via     string // query of the addresses of problems
+	highest int64  // largest count of a row
 }
 
 // maySelect reports whether the person may select rows, for an action on all of them.
@@ -59,12 +64,14 @@ func (p ListPage) sortClass(by index.Column) string {
 }
 
 // most returns the count that fills a bar.
-func (p ListPage) most() int64 {
-	var most int64 = 1
-	for i := range p.Rows {
-		most = max(most, p.Rows[i].Count)
+func (p *ListPage) most() int64 {
+	if p.highest == 0 {
+		p.highest = 1
+		for i := range p.Rows {
+			p.highest = max(p.highest, p.Rows[i].Count)
+		}
 	}
-	return most
+	return p.highest
 }
 
 // curlExample returns a command that sends a report by hand.

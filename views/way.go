@@ -59,9 +59,12 @@ func FilterWords(f index.Filter) string {
 // problemPath returns the address of a problem in the list. It includes a search for everyone,
 // other lists only for signed-in people: there are more visitors, and they share one cached page
 // per problem.
-func (p ListPage) problemPath(id crash.BucketID) string {
+func (p *ListPage) problemPath(id crash.BucketID) string {
 	if p.Choice.Query == "" && !p.Shell.SignedIn() {
 		return id.Path()
 	}
-	return WithVia(id.Path(), p.Choice.URL())
+	if p.via == "" {
+		p.via = WithVia("", p.Choice.URL())
+	}
+	return id.Path() + p.via
 }

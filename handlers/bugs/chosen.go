@@ -3,6 +3,7 @@ package bugs
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -113,9 +114,9 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: web.ReturnPath(r)}
-	if strings.HasPrefix(page.Back, views.PathCreateChosen) {
-		page.Back = "/"
+	page := views.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: "/"}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != views.PathCreateChosen {
+		page.Back = web.LocalPath(from.RequestURI())
 	}
 	for _, b := range buckets {
 		switch s.BugPart(r, b).State {

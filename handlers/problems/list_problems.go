@@ -72,6 +72,11 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 		last := list.Rows[n-1]
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
+	if user := web.CurrentUser(r); user.ID != 0 {
+		if page.Saved, err = s.Accounts.SavedSearches(r.Context(), user.ID); err != nil {
+			return page, err
+		}
+	}
 	page.Types, page.Machines = web.SeenLabels(r, b.Types()), web.SeenLabels(r, b.PackageArchitectures())
 	return page, nil
 }

@@ -20,8 +20,8 @@ const parameterIgnored = "ignored"
 
 // choiceParameters are the parameters that a page ignores if their values are invalid.
 var choiceParameters = []string{
-	"release", "package", "source", "version", "pkg_arch", "type", "state", "period", "from", "to", "sort", "packageset",
-	"user", "after",
+	"release", "package", "source", "version", "pkg_arch", "type", "state", "period", "from", "to", "sort", "columns",
+	"packageset", "user", "after",
 }
 
 // wrongParameters are the parameters that errors of readChoice and readCursor are about, by code.

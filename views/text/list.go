@@ -7,12 +7,6 @@ import (
 	"mishap/crash"
 )
 
-// IgnoredParameters says that an address has invalid values, which the page ignores.
-func IgnoredParameters(names []string) string {
-	return "Invalid " + crash.Plural(int64(len(names)), "value", "values") + " in the address ignored: " +
-		strings.Join(names, ", ") + "."
-}
-
 // Texts of lists of problems.
 const (
 	ListTitle          = "Most common problems"
@@ -146,3 +140,9 @@ func ConfirmHeading(bugs int64, tracker string) string {
 
 // ConfirmButton creates the bugs.
 func ConfirmButton(bugs int64) string { return "Create " + Counted(bugs, "bug", "bugs") }
+
+// IgnoredParameters says that an address has invalid values, which the page ignores.
+func IgnoredParameters(names []string) string {
+	return "Invalid " + crash.Plural(int64(len(names)), "value", "values") + " in the address ignored: " +
+		strings.Join(names, ", ") + "."
+}

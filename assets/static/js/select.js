@@ -59,7 +59,7 @@
     const problem = new URL(row.querySelector("a.title").href).pathname;
     const program = row.querySelector("a.package") ?? row.querySelector("a.title b");
     review.hidden = !button.pathname.endsWith("/review") || row.querySelector(".bug-link") !== null;
-    review.href = button.href;
+    review.href = button.getAttribute("href");
     link.href = `${problem}/link`;
     pkg.href = `/package/${encodeURIComponent(program.textContent)}`;
     pkg.textContent = `Package ${program.textContent}`;
@@ -93,7 +93,7 @@
       openMenu(button);
       return;
     }
-    const link = target.closest("#row-menu a.in-dialog");
+    const link = target.closest("#row-menu [data-in-dialog]");
     if (link) {
       event.preventDefault();
       menu.hidePopover();
