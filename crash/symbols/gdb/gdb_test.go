@@ -120,6 +120,7 @@ func TestNoScripts(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
+	symboltest.Programs(t) // needs gdb
 	if got, err := Find("amd64"); err != nil || !filepath.IsAbs(got) {
 		t.Errorf("got %q, %v", got, err)
 	}
