@@ -44,7 +44,8 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols":          {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync", never: "database testing"},
+	"crash/symbols": {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync",
+		never: "database testing"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",

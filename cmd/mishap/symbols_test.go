@@ -38,7 +38,8 @@ func TestSymbolise(t *testing.T) {
 	}
 
 	status, stdout, stderr = runIn(t.Context(), nil, nil, "symbolise", conf, file)
-	for _, want := range []string{"/usr/bin/tail:11:parse:hand_over:load", " in parse (p=...) at tail.c:1\n",
+	for _, want := range []string{
+		"/usr/bin/tail:11:parse:hand_over:load", " in parse (p=...) at tail.c:1\n",
 		"    build-id    " + id + "\n", "    program     added files (tail)\n", "    debug file  added files (tail.debug)\n"} {
 		if status != exitOK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("with files: got %d, %q and\n%s\nwant %q in it", status, stderr, stdout, want)
@@ -78,7 +79,8 @@ func TestSymboliseRefuses(t *testing.T) {
 	} {
 		status, stdout, _ := runIn(t.Context(), nil, nil, "symbolise", "--json", conf, file)
 		var got symbolised
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != exitFailed || !strings.Contains(got.Failed, want) {
+		err := json.Unmarshal([]byte(stdout), &got)
+		if err != nil || status != exitFailed || !strings.Contains(got.Failed, want) {
 			t.Errorf("%s: got %d and %s, want %q", file, status, stdout, want)
 		}
 	}

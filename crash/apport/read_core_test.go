@@ -22,7 +22,8 @@ func TestReadCore(t *testing.T) {
 	report := "ProblemType: Crash\n" + field + "Signal: 11\n"
 	var got bytes.Buffer
 	fields, binary, err := apport.ReadCore(strings.NewReader(report), apport.Limits{}, &got)
-	if err != nil || got.String() != core || fields["Signal"] != "11" || len(binary) != 1 || binary[0].Size != int64(len(core)) {
+	if err != nil || got.String() != core || fields["Signal"] != "11" || len(binary) != 1 ||
+		binary[0].Size != int64(len(core)) {
 		t.Errorf("got %d bytes, %v, %v, %v", got.Len(), fields, binary, err)
 	}
 	_, _, err = apport.ReadCore(strings.NewReader(report+field), apport.Limits{}, &got)

@@ -227,7 +227,8 @@ func TestFramesEqualDebugger(t *testing.T) {
 				t.Fatalf("got %d threads, want %d\n%s", len(got), len(want), r.Fields["ThreadStacktrace"])
 			}
 			for i := range got {
-				if diff := cmp.Diff(places(withoutGuesses(want[i].Frames)), places(got[i].Frames), cmp.AllowUnexported(place{})); diff != "" {
+				gdb, ours := places(withoutGuesses(want[i].Frames)), places(got[i].Frames)
+				if diff := cmp.Diff(gdb, ours, cmp.AllowUnexported(place{})); diff != "" {
 					t.Errorf("thread %d (-gdb +got):\n%s\n%s", want[i].Number, diff, r.Fields["ThreadStacktrace"])
 				}
 			}

@@ -47,8 +47,8 @@ func (c *Config) keys() []key {
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
 		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
 		number("core_max_bytes", "a number of bytes above 0", &c.CoreMaxBytes, 1, 1<<50),
-		list("debuginfod_urls", "addresses of debuginfod servers, each with patterns of packages behind it if it is not for all, "+
-			"such as http://symbols.example.com acme-* https://debuginfod.ubuntu.com !acme-*, or nothing",
+		list("debuginfod_urls", "addresses of debuginfod servers, each with patterns of packages behind it if it is "+
+			"not for all, such as http://symbols.example.com acme-* https://debuginfod.ubuntu.com !acme-*, or nothing",
 			&c.DebuginfodURLs, isServers),
 		flag("symbols_from_machine", &c.SymbolsFromMachine),
 		number("symbols_cache_max_bytes", "a number of bytes above 0", &c.SymbolsCacheMaxBytes, 1, 1<<50),

@@ -150,7 +150,8 @@ func TestHangs(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	_, err := newFinder(t, openFolder(t, 0), address).Find(ctx, wanted(t, "tail", Debuginfo), filepath.Join(t.TempDir(), "x"))
+	f := newFinder(t, openFolder(t, 0), address)
+	_, err := f.Find(ctx, wanted(t, "tail", Debuginfo), filepath.Join(t.TempDir(), "x"))
 	if err == nil || ctx.Err() == nil {
 		t.Errorf("got %v, want it cancelled", err)
 	}
@@ -179,7 +180,8 @@ func TestCache(t *testing.T) {
 	// Debian's client uses the folder as its cache.
 	cmd := exec.CommandContext(t.Context(), "debuginfod-find", "debuginfo", string(w.ID))
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_CACHE_PATH="+cache.dir, "DEBUGINFOD_URLS=http://127.0.0.1:1")
-	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != filepath.Join(cache.dir, string(w.ID), "debuginfo") {
+	want := filepath.Join(cache.dir, string(w.ID), "debuginfo")
+	if out, err := cmd.Output(); err != nil || strings.TrimSpace(string(out)) != want {
 		t.Errorf("debuginfod-find: got %q, %v", out, err)
 	}
 }
@@ -345,8 +347,8 @@ func TestAdd(t *testing.T) {
 		got[0].ID != symboltest.BuildID(t, "tail") || got[0].Refused != nil {
 		t.Errorf("a program: got %+v", got)
 	}
-	if got := add(folder, filepath.Join(dir, "original/tail")); len(got) != 2 || !got[0].Known || got[1].Kind != Debuginfo ||
-		got[1].Known || got[1].Refused != nil {
+	if got := add(folder, filepath.Join(dir, "original/tail")); len(got) != 2 || !got[0].Known ||
+		got[1].Kind != Debuginfo || got[1].Known || got[1].Refused != nil {
 		t.Errorf("with its debug information: got %+v", got)
 	}
 	text := filepath.Join(t.TempDir(), "text")
@@ -370,7 +372,8 @@ func TestAdd(t *testing.T) {
 			t.Errorf("%s: got %+v", form, got)
 		}
 		entries, err := folder.List()
-		if err != nil || len(entries) != 2 || entries[0].Origin != filepath.Base(file) || entries[0].ID != symboltest.BuildID(t, "tail") {
+		if err != nil || len(entries) != 2 || entries[0].Origin != filepath.Base(file) ||
+			entries[0].ID != symboltest.BuildID(t, "tail") {
 			t.Errorf("%s: got %+v, %v", form, entries, err)
 		}
 		if got := add(folder, filepath.Dir(file)); len(got) != 2 || !got[0].Known {
@@ -400,7 +403,8 @@ func debianPackage(t *testing.T, compression string) string {
 		}
 	}
 	for to, content := range map[string][]byte{
-		"DEBIAN/control":           []byte("Package: tail\nVersion: 1.0\nArchitecture: amd64\nMaintainer: A <a@example.com>\nDescription: x\n"),
+		"DEBIAN/control": []byte("Package: tail\nVersion: 1.0\nArchitecture: amd64\nMaintainer: A <a@example.com>\n" +
+			"Description: x\n"),
 		"usr/bin/tail":             symboltest.Read(t, filepath.Join(dir, "root/usr/bin/tail")),
 		"usr/lib/debug/tail.debug": debugFile(t, "tail"),
 		"usr/share/text":           []byte("text"),
@@ -410,7 +414,8 @@ func debianPackage(t *testing.T, compression string) string {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "tail_1.0_"+compression+".deb")
-	out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-Z"+compression, "-b", root, file).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-Z"+compression, "-b", root, file)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("dpkg-deb: %v\n%s", err, out)
 	}

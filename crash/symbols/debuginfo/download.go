@@ -38,7 +38,8 @@ func newServer(s Server, agent string) *server {
 	transport.DisableCompression = true // so that a file cannot be larger than what crosses the network
 	transport.MaxConnsPerHost = atOnce
 	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) >= maxRedirects || r.URL.Host != via[0].URL.Host || via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+		if len(via) >= maxRedirects || r.URL.Host != via[0].URL.Host ||
+			via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
 			return fmt.Errorf("the server redirects to %s", r.URL.Host)
 		}
 		return nil

@@ -29,7 +29,7 @@ func Inspect(in io.ReaderAt, size int64) (Info, error) {
 		return Info{}, err
 	}
 	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN && f.Type != elf.ET_REL {
-		return Info{}, fmt.Errorf("an ELF file of type %s, which is neither a program, a library nor debug information", f.Type)
+		return Info{}, fmt.Errorf("an ELF file of type %s, which is neither program, library nor debug information", f.Type)
 	}
 	sections, err := f.Sections(size)
 	if err != nil {

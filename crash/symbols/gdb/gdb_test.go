@@ -80,7 +80,8 @@ func TestNoScripts(t *testing.T) {
 	}
 	work := t.TempDir()
 	for from, to := range map[string]string{"original/scripted": "m0", "cores/scripted.core": "core"} {
-		if err := os.WriteFile(filepath.Join(work, to), symboltest.Read(t, filepath.Join(dir, from)), 0o600); err != nil {
+		content := symboltest.Read(t, filepath.Join(dir, from))
+		if err := os.WriteFile(filepath.Join(work, to), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,6 +121,7 @@ func TestNoScripts(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
+	symboltest.Programs(t) // needs gdb
 	if got, err := Find("amd64"); err != nil || !filepath.IsAbs(got) {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -111,7 +111,7 @@ func (s *session) work(r Request, found *Stack) error {
 	for _, m := range r.Modules {
 		commands := []string{fmt.Sprintf("add-symbol-file %s -o %#x", m.File, m.Offset)}
 		if m.Main {
-			// Only the file of symbol-file has a main function. Only that of add-symbol-file has code to read.
+			// Only the file of symbol-file has a main function, only that of add-symbol-file code.
 			commands = []string{fmt.Sprintf("symbol-file %s -o %#x", m.File, m.Offset),
 				fmt.Sprintf("add-symbol-file -readnever %s -o %#x", m.File, m.Offset)}
 		}
@@ -258,7 +258,8 @@ func (s *session) instructions(found *Stack) error {
 			}
 			address, _ := strconv.ParseUint(strings.TrimPrefix(i.get("address").text, "0x"), 16, 64)
 			found.Instructions = append(found.Instructions, Instruction{Address: address,
-				Function: clean(i.get("func-name").text), Offset: clean(i.get("offset").text), Text: clean(i.get("inst").text)})
+				Function: clean(i.get("func-name").text), Offset: clean(i.get("offset").text),
+				Text: clean(i.get("inst").text)})
 		}
 		if len(found.Instructions) > 0 {
 			break

@@ -32,7 +32,8 @@ var forbidden = []uint32{
 	unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 	unix.SYS_MOUNT_SETATTR,
 
-	// gdb starts iconv to learn the names of character sets. As it may not, it would wait for 15 seconds between tries.
+	// gdb starts iconv to learn the names of character sets. As it may not, it would wait for 15
+	// seconds between its tries.
 	unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
 
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER,
@@ -70,7 +71,7 @@ func filter() ([]bpf.RawInstruction, error) {
 		// The numbers of amd64's x32 interface; no other architecture has such numbers.
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 0x40000000, SkipTrue: 1},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
-		// The flags of clone3 are in memory, where a filter cannot see them. The C library then uses clone.
+		// A filter cannot see the flags of clone3. The C library then uses clone.
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_CLONE3, SkipTrue: 1},
 		bpf.RetConstant{Val: unknown},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_CLONE, SkipTrue: 4},

@@ -146,7 +146,8 @@ func TestUnreadableFolder(t *testing.T) {
 
 func TestNoSuchProgram(t *testing.T) {
 	t.Parallel()
-	_, err := sandbox.Start(t.Context(), sandbox.Command{Program: "/usr/bin/none", Dir: folder(t), Memory: 1 << 30, CPU: time.Second})
+	_, err := sandbox.Start(t.Context(), sandbox.Command{Program: "/usr/bin/none", Dir: folder(t), Memory: 1 << 30,
+		CPU: time.Second})
 	if crash.KindOf(err) != crash.Unavailable || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("got %v, want the reason", err)
 	}
