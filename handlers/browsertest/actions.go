@@ -112,7 +112,7 @@ func until[T any](ctx context.Context, t *chromedp.Target, script string, ok fun
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		values, err := chromedp.Evaluate[[]T](`document.readyState === "complete" ? [` + script + `] : []`)(ctx, t)
+		values, err := chromedp.Evaluate[[]T](`document.readyState === "complete" ? [`+script+`] : []`)(ctx, t)
 		if err == nil && len(values) == 1 {
 			if value = values[0]; ok(value) {
 				return value, nil
