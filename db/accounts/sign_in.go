@@ -27,11 +27,11 @@ type SignedIn struct {
 }
 
 var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
-	"This name and password do not belong together. Check both, and whether caps lock is on.")
+	"Wrong name or password. Check both, and whether Caps Lock is on.")
 
 const sqlPasswordHash = `select id, password_hash, disabled from users where lower(name) = lower(@name)`
 
-// SignIn checks a name and its password. It returns Unauthenticated when they do not belong together or the account is
+// SignIn checks a name and its password. It returns Unauthenticated when they do not match or the account is
 // disabled, which cannot be told apart by the answer or by its time, and TooMany with RetryAfter after too many failures,
 // on any instance: see attempts. The attempt is counted before the password is looked at, so that many at once gain nothing.
 func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
@@ -80,7 +80,7 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 		}
 		requested++
 	}
-	return views.Counted(requested, "bug is asked for.", "bugs are asked for."), nil
+	return text.CreatingBugs(requested), nil
 }
 
 // recheckChosen requests that the states of the bugs of all buckets are read again soon.
@@ -95,7 +95,7 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 		return "", err
 	}
 	counted := views.Counted(int64(len(numbers)), "bug", "bugs")
-	return fmt.Sprintf("The tracker is asked about %s within a few seconds.", counted), nil
+	return text.RefreshingBugs(s.Config.TrackerName, counted), nil
 }
 
 // ShowChosen shows the progress of each chosen problem.

@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -53,23 +54,23 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text := "Undone."
+	message := ""
 	switch decision.Kind {
 	case crash.DecisionMerged:
-		text = "They are two problems again."
+		message = text.Unmerged
 	case crash.DecisionRenamed:
-		text = "The name is as it was before."
+		message = text.RenameUndone
 	case crash.DecisionSplit:
-		text = "The reports that were taken out are back."
+		message = text.SplitUndone
 		finished, err := s.moveReports(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		if !finished {
-			text = "The reports that were taken out are being brought back; the history below says how far that is."
+			message = text.SplitUndoing
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
@@ -115,7 +116,7 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return s.redirectWithUndo(w, r, b.ID, "The problem has a new name.", crash.DecisionRenamed)
+	return s.redirectWithUndo(w, r, b.ID, text.Renamed, crash.DecisionRenamed)
 }
 
 // headPath returns the address of the problem head for a visitor who asked for bucket id.

@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // maxMerge is the maximum number of problems in one merge.
@@ -186,11 +187,10 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	text := "The problems are one now. Each can be taken out again in the history below."
 	if len(from) == 1 {
-		return s.redirectWithUndo(w, r, head, "The problems are one now.", crash.DecisionMerged)
+		return s.redirectWithUndo(w, r, head, text.Merged, crash.DecisionMerged)
 	}
-	if err := s.Flash(r, views.FlashDone, text); err != nil {
+	if err := s.Flash(r, views.FlashDone, text.MergedSeveral); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, head.Path())

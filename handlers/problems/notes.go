@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // notesView returns the notes about a problem.
@@ -29,7 +30,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
-	return s.redirectToNotes(w, r, b, err, "The note is written down.")
+	return s.redirectToNotes(w, r, b, err, text.NoteSaved)
 }
 
 // ChangeNote changes or removes a note. Viewers may change their own notes, triagers all. The
@@ -55,12 +56,12 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		if n.Person != u.Name && !u.Role.Allows(crash.RoleTriager) {
 			return errNotYourNote
 		}
-		text := r.PostFormValue("text")
-		done := "The note is changed."
+		note := r.PostFormValue("text")
+		done := text.NoteChanged
 		if r.PostFormValue("do") == "remove" {
-			text, done = "", "The note is taken away; its history keeps it."
+			note, done = "", text.NoteRemoved
 		}
-		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, text, u.Name)
+		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, note, u.Name)
 		return s.redirectToNotes(w, r, b, err, done)
 	}
 	return errNoNote

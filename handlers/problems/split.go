@@ -10,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // splitTerms is the number of lines in the form for a condition.
@@ -54,8 +55,8 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Reports = s.ReportList(b.ID.Path()+"/split", after, rows)
-	p.Reports.Empty = "No report of this problem is stored any more."
-	p.Shell = s.Shell(r, "Take reports out")
+	p.Reports.Empty = text.SplitEmpty
+	p.Shell = s.Shell(r, text.SplitHeading)
 	return s.Page(w, r, status, views.Split(p))
 }
 

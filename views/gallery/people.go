@@ -7,6 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // decided returns the specimens of decisions and administration: merging, splitting, names,
@@ -25,10 +26,10 @@ func decided() []specimen {
 		{"Merge, refused", views.Merge(merge("Somebody has merged one of them meanwhile. Look again."))},
 		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row",
 			Problem: "Another problem has that name."})},
-		{"Split, how to", views.Split(views.SplitPage{Shell: shell("Take reports out", admin), Bucket: b,
+		{"Split, how to", views.Split(views.SplitPage{Shell: shell(text.SplitHeading, admin), Bucket: b,
 			Terms: make([]crash.Term, 3), Reports: reportList()})},
 		{"Split, nothing to choose, mistake", views.Split(views.SplitPage{
-			Shell: shell("Take reports out", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
+			Shell: shell(text.SplitHeading, admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
 			Problem: "That is no version.",
 			Reports: views.ReportList{ID: "reports", Now: now, Empty: "Its reports are not kept any more."},
 		})},
