@@ -54,7 +54,7 @@ func TestChosen(t *testing.T) {
 		}
 		_ = site.Filer.StartDue(t.Context())
 	}
-	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "3 bugs are asked for")
+	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "Creating 3 bugs")
 	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").
 		WantText("#result-"+chosen[0].ID.String(), "refused").WantText("#result-"+chosen[1].ID.String(), "has its bug").
 		WantText("#result-"+sourceless.ID.String(), "cannot be filed")
@@ -67,7 +67,7 @@ func TestChosen(t *testing.T) {
 	}
 	form.Set("do", "recheck")
 	place = c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
-	c.Get(place).WantText("#flash", "asked about 2 bugs").WantText("#chosen-progress", "2 of 4 problems done").
+	c.Get(place).WantText("#flash", "Refreshing 2 bugs").WantText("#chosen-progress", "2 of 4 problems done").
 		WantText("#chosen-progress[hx-get]", "done").WantText("#result-"+chosen[0].ID.String(), "no bug").
 		WantText("#result-"+chosen[1].ID.String(), "is asked about")
 	for _, b := range chosen[1:] {

@@ -53,7 +53,7 @@ func TestMergeOnPages(t *testing.T) {
 	form.Set("head", often.ID.String())
 	c.Post(views.PathMerge, form).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	page = c.Get(often.ID.Path())
-	page.WantText(".flash-done", "The problems are one now.").WantText(".flash-done form button", "Undo").
+	page.WantText(".flash-done", "Problems merged.").WantText(".flash-done form button", "Undo").
 		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".numbers", "4").
 		WantText("#decisions", "2 signatures")
 
@@ -85,7 +85,7 @@ func TestMergeOnPages(t *testing.T) {
 	// Undone from the history, once.
 	undo := url.Values{"decision": {page.Attr(".decision-list form input[name=decision]", "value")}}
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
-	c.Get(often.ID.Path()).WantText(".flash-done", "two problems again").WantText(".decision-list .undone",
+	c.Get(often.ID.Path()).WantText(".flash-done", "Merge undone.").WantText(".decision-list .undone",
 		"undone by ada-triager").WantNone(".decision-list form")
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	c.Get(often.ID.Path()).WantText(".flash-error", "undone already")
@@ -118,7 +118,7 @@ func TestRenameOnPages(t *testing.T) {
 	c.Post(path, url.Values{"name": {"Row <parser>"}, "reason": {"shorter"}}).WantRedirect(http.StatusSeeOther,
 		b.ID.Path())
 	page := c.Get(b.ID.Path())
-	page.WantText("h1", "Row <parser>").WantText(".decision-list", "shorter").WantText(".flash-done", "new name")
+	page.WantText("h1", "Row <parser>").WantText(".decision-list", "shorter").WantText(".flash-done", "Problem renamed.")
 	if got := c.Get(path).Attr("#name", "value"); got != "Row <parser>" {
 		t.Errorf("in the form: got %q", got)
 	}
@@ -128,7 +128,7 @@ func TestRenameOnPages(t *testing.T) {
 		"at most 200")
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}
 	c.Post(b.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, b.ID.Path())
-	c.Get(b.ID.Path()).WantText("h1", b.Title).WantText(".flash-done", "as it was before")
+	c.Get(b.ID.Path()).WantText("h1", b.Title).WantText(".flash-done", "Rename undone.")
 }
 
 func TestSplitOnPages(t *testing.T) {

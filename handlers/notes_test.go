@@ -19,7 +19,7 @@ func TestNotesOnPages(t *testing.T) {
 	path := b.ID.Path() + "/notes"
 	viewer.Post(path, url.Values{"text": {"Needs a <full> disk.\nReally."}}).WantRedirect(http.StatusSeeOther, b.ID.Path()+
 		"#notes")
-	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "written down").WantText(".note-text",
+	page := viewer.Get(b.ID.Path()).WantText(".flash-done", "Note saved.").WantText(".note-text",
 		"Needs a <full> disk.").WantText(".note-head", "ada-viewer")
 	change := page.Attr(".note-folds form", "action")
 	triager.Post(change, url.Values{"text": {"Needs two."}}).Want(http.StatusSeeOther)

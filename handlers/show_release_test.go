@@ -46,7 +46,7 @@ func TestReleasePage(t *testing.T) {
 		t.Errorf("24.04: got %d problems, want 1", got)
 	}
 	resolute := c.Get("/release/Ubuntu%2026.04").Want(http.StatusOK)
-	resolute.WantText("main", "the release before: that one has 4.29")
+	resolute.WantText("main", "Compared with the previous release, Ubuntu 24.04 (noble) : that one has 4.29")
 	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 ||
 		!strings.Contains(got.First().Text(), "second") {
 		t.Errorf("26.04: got problems %s, want two, the most frequent first", got.Text())
