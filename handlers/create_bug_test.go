@@ -295,7 +295,7 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	if a.Attr(now, "hx-trigger") == "" {
 		t.Error("does not ask again, want it to")
 	}
-	a.WantText(now+" noscript", "See whether it is done")
+	a.WantText(now+" noscript", "Check whether it is done")
 	if !strings.Contains(a.Body, `<noscript><a href="`+b.ID.Path()+`">`) { // browsers with scripts take this for text
 		t.Errorf("no way on without scripts: %s", a.Body)
 	}

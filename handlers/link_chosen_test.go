@@ -65,7 +65,7 @@ func TestLinkChosen(t *testing.T) {
 			t.Errorf("%s: got %+v, want bug %d, read", b.ID, got.Bug, number)
 		}
 	}
-	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them have that bug already")
+	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them already have that bug")
 
 	// Undone, those that had no bug before have none again.
 	undo := url.Values{"bug": {fmt.Sprint(number)}}

@@ -180,15 +180,15 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 	if err != nil {
 		return err
 	}
+	if message.Undo != nil {
+		message.Undo.CSRFToken = nosurf.Token(r)
+	}
 	if !web.OnProblemPage(r, id) {
 		return s.Page(w, r, http.StatusOK, templ.Join(views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))), views.FlashNow(message)))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {
 		return err
-	}
-	if message.Undo != nil {
-		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
 }
