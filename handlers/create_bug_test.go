@@ -297,7 +297,7 @@ func TestBugPartChangesWhileFiling(t *testing.T) {
 	if a.Attr(now, "hx-trigger") == "" {
 		t.Error("got a cell that does not poll, want one that does")
 	}
-	a.WantText(now+" noscript", "See whether it is done")
+	a.WantText(now+" noscript", "Check whether it is done")
 	if !strings.Contains(a.Body, `<noscript><a href="`+b.ID.Path()+`">`) { // browsers with scripts treat this as text
 		t.Errorf("got no link for browsers without scripts: %s", a.Body)
 	}

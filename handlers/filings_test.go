@@ -163,7 +163,7 @@ func TestBanner(t *testing.T) {
 	site.Tracker.Revoke(site.Token.Token)
 	file(t, site, 2)
 	for _, path := range []string{"/", filingsPath, trackerPath} {
-		admin.Get(path).Want(http.StatusOK).WantText(".banner", "no longer accepted").WantText(".banner", "1 filing waits")
+		admin.Get(path).Want(http.StatusOK).WantText(".banner", "no longer accepts").WantText(".banner", "1 bug is waiting")
 	}
 	admin.Get("/").Want(http.StatusOK).WantText(".banner a[href='/admin/tracker']", "Connect")
 	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantNone(".banner")

@@ -19,7 +19,7 @@ func TestHealth(t *testing.T) {
 	}})
 	visitor, admin := site.Visitor(t), site.As(t, crash.RoleAdmin)
 	visitor.Get("/readyz").Want(http.StatusOK)
-	admin.Get("/admin").Want(http.StatusOK).WantText("main", "All is well").WantNone(".state-error")
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", "OK").WantNone(".state-error")
 	problem.Problem, problem.Detail = "Reports cannot be counted.", "relation secret does not exist"
 	if a := visitor.Get("/readyz").Want(http.StatusServiceUnavailable); !strings.Contains(a.Body, problem.Problem) ||
 		strings.Contains(a.Body, "secret") {

@@ -87,7 +87,7 @@ func TestLinkBugRefusals(t *testing.T) {
 	c.Get(b.ID.Path()+"/link?bug=78").Want(http.StatusOK).WantText(".found-bug",
 		"cannot be reached").WantText(".found-bug button", "anyway")
 	c.Post(b.ID.Path()+"/link", bugForm(78)).WantRedirect(http.StatusSeeOther, b.ID.Path())
-	c.Get(b.ID.Path()).WantText(".flash-done", "has not told anything about it yet").WantText(".bug-list", "not read yet")
+	c.Get(b.ID.Path()).WantText(".flash-done", "Its state will appear once").WantText(".bug-list", "not read yet")
 }
 
 func TestUnlinkBugAndUndo(t *testing.T) {
@@ -201,10 +201,10 @@ func TestSwitchComments(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(trackerPath).WantText("#comments + p", "Comments off")
+	c.Get(trackerPath).WantText("#comments + p", "Off")
 	c.Post(trackerPath+"/comments", url.Values{"on": {"true"}}).WantRedirect(http.StatusSeeOther, trackerPath)
-	c.Get(trackerPath).WantText("#comments + p", "Comments on")
+	c.Get(trackerPath).WantText("#comments + p", "On")
 	c.Post(trackerPath+"/comments", url.Values{"on": {"false"}}).WantRedirect(http.StatusSeeOther, trackerPath)
-	c.Get(trackerPath).WantText("#comments + p", "Comments off")
+	c.Get(trackerPath).WantText("#comments + p", "Off")
 	c.Post(trackerPath+"/comments", url.Values{"on": {"perhaps"}}).Want(http.StatusBadRequest)
 }

@@ -65,7 +65,7 @@ func TestLinkChosen(t *testing.T) {
 			t.Errorf("%s: got %+v, want bug %d with its details", b.ID, got.Bug, number)
 		}
 	}
-	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them have that bug already")
+	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them already have that bug")
 
 	// Undo removes the bug from problems that had none before.
 	undo := url.Values{"bug": {fmt.Sprint(number)}}

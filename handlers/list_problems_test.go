@@ -236,7 +236,7 @@ func links(a *handlertest.Answer) []string {
 func TestListProblemsUnavailable(t *testing.T) {
 	t.Parallel()
 	a := brokenSite(t).Get("/").Want(http.StatusServiceUnavailable)
-	a.WantText("main", "Not available").WantNone("table")
+	a.WantText("main", "Temporarily unavailable").WantNone("table")
 	if strings.Contains(a.Body, "pool") || strings.Contains(a.Body, "sql") {
 		t.Errorf("got the cause in the page, want a general message")
 	}

@@ -43,14 +43,14 @@ func TestMyPackages(t *testing.T) {
 	p.several(2, crashtest.Python)
 	p.several(9, crashtest.Unsymbolised)
 	ada := p.As(t, crash.RoleViewer)
-	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You follow nothing yet.").WantNone(".mine")
+	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You do not follow anything yet.").WantNone(".mine")
 
 	// Packages are followed from their page, with and without scripts.
 	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")
 	part := ada.Post("/my/follow", url.Values{"what": {"package:tidewatch"}}, handlertest.AsPart...).Want(http.StatusOK)
-	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "You follow the package tidewatch.")
+	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "Following the package tidewatch.")
 	ada.Post("/my/follow", url.Values{"kind": {"package"}, "name": {" harbor "}}).WantRedirect(http.StatusSeeOther, "/my")
-	page := ada.Get("/my").Want(http.StatusOK).WantText(".flash-done", "You follow the package harbor.").WantText(
+	page := ada.Get("/my").Want(http.StatusOK).WantText(".flash-done", "Following the package harbor.").WantText(
 		".totals", "2 problems · 5 reports")
 	if got, want := groups(page), []string{"# 2 without a bug", "tidewatch", "harbor-sync"}; !slices.Equal(got, want) {
 		t.Errorf("first visit: got %q, want %q", got, want)
@@ -78,7 +78,7 @@ func TestMyPackages(t *testing.T) {
 	}
 	ada.Post("/my/seen", url.Values{"seen": {page.Attr("#seen input[name=seen]", "value")}}).WantRedirect(
 		http.StatusSeeOther, "/my")
-	page = ada.Get("/my").WantText(".flash-done", "new to you no longer")
+	page = ada.Get("/my").WantText(".flash-done", "Marked as seen.")
 	if got := groups(page); got[0] != "# 3 without a bug" {
 		t.Errorf("after marking all as seen: got %q, want nothing new", got)
 	}
@@ -102,7 +102,7 @@ func TestMyPackages(t *testing.T) {
 	again := handlertest.Header{Name: "If-None-Match", Value: file.Header.Get("ETag")}
 	ada.Get("/my.csv", again).Want(http.StatusNotModified)
 	ada.Post("/my/unfollow", url.Values{"what": {"package:tidewatch"}}).WantRedirect(http.StatusSeeOther, "/my")
-	page = ada.Get("/my").WantText(".flash-done", "You follow the package tidewatch no longer. Undo")
+	page = ada.Get("/my").WantText(".flash-done", "No longer following the package tidewatch. Undo")
 	if got, want := groups(page), []string{"# 1 without a bug", "harbor-sync"}; !slices.Equal(got, want) {
 		t.Errorf("after unfollowing one: got %q, want %q", got, want)
 	}
@@ -168,8 +168,8 @@ func TestFollowErrors(t *testing.T) {
 	}
 	// People are looked up in the tracker. Until it has answered, the page says so.
 	ada.Post("/my/follow", url.Values{"kind": {"person"}, "name": {"~grace"}}).WantRedirect(http.StatusSeeOther, "/my")
-	ada.Get("/my").WantText(".followed tbody tr", "grace person or team the tracker is being asked").WantText(".notice",
-		"which packages grace has")
+	ada.Get("/my").WantText(".followed tbody tr", "grace person or team being read from the tracker").WantText(".notice",
+		"The packages of grace are being read")
 	ada.Post("/my/seen", url.Values{"seen": {"tomorrow"}}).Want(http.StatusBadRequest)
 	ada.Get("/my?period=century").Want(http.StatusBadRequest)
 	ada.Get("/my?only=odd").Want(http.StatusBadRequest)

@@ -17,7 +17,7 @@ func TestRegroupPage(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
 	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "No reports were regrouped yet.").WantText(".admin-nav",
-		"Regrouping")
+		"Grouping")
 	c.Post(views.PathRegroup, nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
 	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
 		WantText("#regroup-run form button", "Stop")

@@ -88,17 +88,17 @@ func TestSearch(t *testing.T) {
 		viewer.Get(searchFor(text)).WantRedirect(http.StatusSeeOther, place)
 	}
 	visitor.Get(searchFor(rows[0].ID.String())).Want(http.StatusOK).WantNone("table.problems").WantText(".notice",
-		"the name of a report. Sign in")
+		"the id of a report. Sign in")
 
 	// A name that does not exist gets a message.
 	for text, want := range map[string]string{
-		"system:none-such": "No report of this machine", strings.Repeat("0", 40): "No problem has this id",
+		"system:none-such": "No reports from this machine", strings.Repeat("0", 40): "No problem has this id",
 		"#77":                                  "No problem has this bug",
 		"00000000-0000-7000-8000-000000000000": "No report has this id", site.URL + "/bug/77": "No problem has this bug",
 	} {
 		viewer.Get(searchFor(text)).Want(http.StatusOK).WantText(".notice", want)
 	}
-	visitor.Get(searchFor("system:x")).Want(http.StatusOK).WantText(".notice", "the name of a machine. Sign in")
+	visitor.Get(searchFor("system:x")).Want(http.StatusOK).WantText(".notice", "the id of a machine. Sign in")
 	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problem of the past year is found "+
 		"by no-such-word")
 	visitor.Get(searchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]", "the past year")
@@ -109,7 +109,7 @@ func TestSearch(t *testing.T) {
 	bad.WantText(".search-problem", "none of regression, open").WantText(".search-place mark", "b<i>")
 	visitor.Get("/search?q=%ff").Want(http.StatusBadRequest)
 	visitor.Get("/search").Want(http.StatusOK).WantText(".search-fields", "frame:").WantText("pre", "seen:>=5.9")
-	visitor.Get("/keys").Want(http.StatusOK).WantText("table.keys", "next row")
+	visitor.Get("/keys").Want(http.StatusOK).WantText("table.keys", "Next row")
 	for _, path := range []string{"/", "/search", native.ID.Path(), "/login"} {
 		if visitor.Get(path).HTML().Find(`search input[name=q][list]`).Length() != 1 {
 			t.Errorf("%s has no search box", path)

@@ -63,5 +63,5 @@ func TestShowTestMachine(t *testing.T) {
 	p := newPages(t)
 	p.accept("deadbeef-7", crashtest.Native())
 	p.As(t, crash.RoleViewer).Get("/user/deadbeef-7").Want(http.StatusOK).WantText("main", "test machine Its reports are "+
-		"stored and not counted.")
+		"stored but not counted.")
 }

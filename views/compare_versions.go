@@ -124,14 +124,19 @@ func (p PackagePage) compareURL(i int) string {
 	return CompareURL(p.Name, versionKey(p.Versions[i]), versionKey(p.Versions[i+1]))
 }
 
-// rateScale returns the rate at the right end of interval bars. An interval that is much wider than
-// the highest rate is cut off.
+// fewReports is a number of reports with which an interval is too wide to set the scale of the bars.
+const fewReports = 5
+
+// rateScale returns the rate at the right end of interval bars. Longer intervals are cut off.
 func (p PackagePage) rateScale() float64 {
-	var rate, high float64
+	var most, high float64
 	for _, v := range p.Versions {
-		rate, high = max(rate, v.Rate.Per1000), max(high, v.Rate.High)
+		high = max(high, v.Rate.High)
+		if v.Reports >= fewReports {
+			most = max(most, v.Rate.High)
+		}
 	}
-	return min(high, 3*rate)
+	return cmp.Or(most, high)
 }
 
 // percent returns the place of a value on a scale: "12.5%".

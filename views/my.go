@@ -1,6 +1,7 @@
 package views
 
 import (
+	"mishap/views/text"
 	"net/url"
 	"strconv"
 	"time"
@@ -78,16 +79,16 @@ var followKinds = []struct {
 	kind  crash.FollowKind
 	words string
 }{
-	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"},
-	{crash.FollowSet, "package set"},
+	{crash.FollowPackage, text.FollowKindPackage}, {crash.FollowPerson, text.FollowKindPerson},
+	{crash.FollowSet, text.FollowKindSet},
 }
 
 func (f Followed) label() string {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return "person or team"
+		return text.FollowIsPerson
 	case crash.FollowSet:
-		return "package set"
+		return text.FollowKindSet
 	case crash.FollowPackage:
 	}
 	return "package"
@@ -126,9 +127,9 @@ func (f Followed) what() string { return f.String() }
 func (f Followed) hint() string {
 	switch {
 	case f.Nobody:
-		return "the tracker knows nothing of this name"
+		return text.FollowNobody
 	case f.Unknown:
-		return "the tracker is being asked"
+		return text.FollowReading
 	case f.Kind != crash.FollowPackage:
 		return Counted(int64(f.Packages), "source package", "source packages")
 	}

@@ -61,14 +61,6 @@ type PackageProblem struct {
 	Spark       Sparkline
 }
 
-// rateText formats a rate and its interval, per 1,000 active machines and day.
-func rateText(r stats.MachineRate) string {
-	if !r.Known() {
-		return "—"
-	}
-	return fmt.Sprintf("%s (%s–%s)", digits(r.Per1000), digits(r.Low), digits(r.High))
-}
-
 // digits formats a number with two or three significant digits.
 func digits(x float64) string {
 	switch {

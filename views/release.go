@@ -1,12 +1,13 @@
 package views
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
+	"mishap/views/text"
 )
 
 // ReleasePage holds the page of one release: its reliability and its problems.
@@ -50,13 +51,13 @@ func (p ReleasePage) life() string {
 	case p.Released.IsZero():
 		return ""
 	case p.Released.After(now):
-		return "It comes out on " + Date(p.Released, now) + "."
+		return text.ReleaseComesOut(Date(p.Released, now))
 	case p.End.IsZero():
-		return "It came out on " + Date(p.Released, now) + "."
+		return text.ReleaseCameOut(Date(p.Released, now))
 	case now.UTC().Truncate(24 * time.Hour).After(p.End):
-		return fmt.Sprintf("It came out on %s; its support ended on %s.", Date(p.Released, now), Date(p.End, now))
+		return text.ReleaseEnded(Date(p.Released, now), Date(p.End, now))
 	}
-	return fmt.Sprintf("It came out on %s and is supported until %s.", Date(p.Released, now), Date(p.End, now))
+	return text.ReleaseSupported(Date(p.Released, now), Date(p.End, now))
 }
 
 // listURL returns the address of the list of all its problems.
@@ -67,4 +68,16 @@ func (p ReleasePage) listURL() string {
 // stateURL returns the address of the list of its problems with that state.
 func (p ReleasePage) stateURL(state crash.StateWord) string {
 	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
+}
+
+// rateScale returns the rate at the right end of interval bars. Longer intervals are cut off.
+func (p ReleasePage) rateScale() float64 {
+	var most, high float64
+	for _, row := range p.Packages {
+		high = max(high, row.Rate.High)
+		if row.Reports >= fewReports {
+			most = max(most, row.Rate.High)
+		}
+	}
+	return cmp.Or(most, high)
 }

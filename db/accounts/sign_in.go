@@ -27,7 +27,7 @@ type SignedIn struct {
 }
 
 var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
-	"This name and password do not belong together. Check both, and whether caps lock is on.")
+	"Wrong name or password. Check both, and whether Caps Lock is on.")
 
 const sqlPasswordHash = `select id, password_hash, disabled from users where lower(name) = lower(@name)`
 

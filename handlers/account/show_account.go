@@ -6,6 +6,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowAccount shows the page of the person's own account.
@@ -27,7 +28,7 @@ func (s *Pages) sendAccount(
 	if err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, "Your account")
+	page.Shell = s.Shell(r, text.AccountHeading)
 	page.Tokens.Tokens, page.Tokens.Form = list, form
 	page.Tokens.MayFile = web.CurrentUser(r).Role.Allows(crash.RoleTriager)
 	return s.Page(w, r, status, views.Account(page))

@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // newTokenForm returns the form with its defaults.
@@ -37,7 +38,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(views.TokenDays, days) {
-		form.Problem = "Choose after how many days the token ends."
+		form.Problem = text.TokenChooseDays
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
 	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, scopes, s.Now().Add(time.Duration(days)*24*time.Hour))
@@ -63,7 +64,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), id); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "The token is revoked: it works no longer."); err != nil {
+	if err := s.Flash(r, views.FlashDone, text.TokenRevoked); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -12,6 +12,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowTemplates shows the form for bug templates, with the template for the package and type in the
@@ -165,10 +166,10 @@ func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.
 }
 
 func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
-	page.Shell = s.BareShell(r, "Texts of bugs")
+	page.Shell = s.BareShell(r, text.BugTemplates)
 	if web.WantsPart(r) {
 		return s.Page(w, r, status, views.TemplatePart(page))
 	}
-	page.Shell = s.Shell(r, "Texts of bugs")
+	page.Shell = s.Shell(r, text.BugTemplates)
 	return s.Page(w, r, status, views.Templates(page))
 }

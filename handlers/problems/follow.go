@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // readFollow reads the subject of a form: from one field, as the buttons send it, or from its
@@ -44,7 +45,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, true, views.Flash{
-		Kind: views.FlashDone, Text: "You follow " + followText(f) + ".",
+		Kind: views.FlashDone, Text: text.NowFollowing(followText(f)),
 		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
 	})
 }
@@ -69,7 +70,7 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
-		Kind: views.FlashDone, Text: "You follow " + followText(f) + " no longer.",
+		Kind: views.FlashDone, Text: text.NotFollowing(followText(f)),
 		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
 	})
 }
@@ -114,11 +115,11 @@ func followPage(r *http.Request) string {
 // SaveSeen marks problems up to a time as seen by the user, or undoes that.
 func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	var seen time.Time
-	if text := r.PostFormValue("seen"); text != "never" {
+	if stamp := r.PostFormValue("seen"); stamp != "never" {
 		var err error
-		if seen, err = time.Parse(time.RFC3339Nano, text); err != nil || seen.After(s.Now()) {
+		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.Now()) {
 			return crash.Errorf(crash.Invalid, "bad_time",
-				"The form does not say until when everything was seen; load the page again.")
+				text.SeenBadForm)
 		}
 	}
 	previous, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
@@ -129,9 +130,9 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if !previous.IsZero() {
 		undo.Value = previous.UTC().Format(time.RFC3339Nano)
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "What came up to now is new to you no longer.", Undo: undo}
+	message := views.Flash{Kind: views.FlashDone, Text: text.SeenDone, Undo: undo}
 	if seen.Before(previous) {
-		message = views.Flash{Kind: views.FlashDone, Text: "It is new to you again."}
+		message = views.Flash{Kind: views.FlashDone, Text: text.SeenUndone}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err

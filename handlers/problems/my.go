@@ -13,6 +13,7 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -61,10 +62,10 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	}) {
 		page.Suggest = name
 	}
-	page.Shell = s.Shell(r, "My packages")
+	page.Shell = s.Shell(r, text.NavMyPackages)
 	if len(follows) > 0 {
 		// The first alternate is the feed. Feed readers cannot sign in.
-		page.Shell.Also = views.Alternates("My packages", views.PathMy, "period="+string(choice.Period))[1:]
+		page.Shell.Also = views.Alternates(text.NavMyPackages, views.PathMy, "period="+string(choice.Period))[1:]
 	}
 	page.List.Shell = page.Shell
 	return s.Page(w, r, status, views.My(page))
@@ -94,7 +95,7 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: "My packages", path: views.PathMy, filter: packages.filter(choice, s.Now()),
+		title: text.NavMyPackages, path: views.PathMy, filter: packages.filter(choice, s.Now()),
 		private: fmt.Sprint(web.CurrentUser(r).ID, follows),
 	})
 }
@@ -169,7 +170,7 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	}
 	page.Followed = followed
 	if i := slices.IndexFunc(followed, func(f views.Followed) bool { return f.Unknown }); i >= 0 {
-		page.Notice = "The tracker is being asked which packages " + followed[i].Name + " has: look again in a moment."
+		page.Notice = text.ReadingPackages(followed[i].Name)
 	}
 	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {

@@ -7,6 +7,7 @@
   const dialog = document.getElementById("dialog");
   let opener = null; // what opened the dialog, and where it is, in case it is replaced
   let opened = "";   // the address of the part
+  let loading = false;
 
   async function load(url) {
     const answer = await fetch(url, { headers: {
@@ -19,21 +20,23 @@
   }
 
   async function open(url, from) {
-    if (dialog.open || opened) {
+    if (dialog.open || loading) {
       return;
     }
-    opened = url;
-    opener = { link: from, place: from?.closest("[id][tabindex='-1']")?.id };
+    loading = true;
+    const before = { link: from, place: from?.closest("[id][tabindex='-1']")?.id };
     from?.classList.add("htmx-request");
     try {
       dialog.innerHTML = await load(url);
     } catch {
-      opened = "";
       location.assign(url);
       return;
     } finally {
       from?.classList.remove("htmx-request");
+      loading = false;
     }
+    opened = url;
+    opener = before;
     const heading = dialog.querySelector("h2[id]");
     dialog.setAttribute("aria-labelledby", heading?.id ?? "");
     htmx.process(dialog);
@@ -52,7 +55,6 @@
     const again = opener.link?.isConnected ? opener.link : document.querySelector(`a[data-dialog][href="${CSS.escape(opened)}"]`);
     (again ?? document.getElementById(opener.place))?.focus();
     dialog.replaceChildren();
-    opened = "";
   });
 
   dialog.addEventListener("cancel", (event) => {

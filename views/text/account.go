@@ -1,0 +1,43 @@
+package text
+
+// Texts of the account page.
+const (
+	TokenChooseDays    = "Choose when the token expires."
+	TokenRevoked       = "Token revoked."
+	AccountHeading     = "Your account"
+	AccountRole        = "Role"
+	Save               = "Save"
+	Tokens             = "API tokens"
+	TokensMean         = "Scripts send a token instead of a name and password, in the header"
+	TokensLimit        = "A token never has more rights than you."
+	AboutAPI           = "About the API"
+	TokenMade          = "Your new token. Copy it now: it will not be shown again."
+	TokenBegins        = "Begins with"
+	TokenScope         = "Scope"
+	TokenExpires       = "Expires"
+	TokenLastUsed      = "Last used"
+	TokenRevoke        = "Revoke"
+	TokenExpired       = "expired"
+	Never              = "never"
+	TokenCreateHeading = "Create a token"
+	TokenPurpose       = "Purpose"
+	TokenMay           = "It may"
+	TokenMayRead       = "read reports and traces"
+	TokenMayFile       = "create bugs"
+	TokenExpiresAfter  = "Expires after"
+	TokenCreate        = "Create token"
+)
+
+// NameAt labels the name of a person at the tracker.
+func NameAt(tracker string) string { return "Your name on " + tracker }
+
+// NameHint says what that name is for.
+func NameHint(tracker string) string {
+	return tracker + " subscribes you to the bugs that you create here. Leave it empty to receive no mail."
+}
+
+// RevokeToken labels the button that revokes a token.
+func RevokeToken(name string) string { return "Revoke " + name }
+
+// Days returns "1 day" or "90 days".
+func Days(n int64) string { return Counted(n, "day", "days") }

@@ -1,0 +1,40 @@
+package text
+
+// Texts of the page of a release.
+const (
+	ReleaseWorst           = "Most common problems"
+	ReleaseNoProblem       = "No problem was counted in this period."
+	ReleaseRegressions     = "Regressions"
+	ReleaseNoRegression    = "No fixed problem came back in this period."
+	ReleaseRegressionsList = "Show regressions in the list"
+	ReleaseNew             = "New in this release"
+	ReleaseNoneNew         = "All problems of this period are known from an earlier release."
+	ReleasePackages        = "Packages"
+	ReleaseRates           = "Reports per 1,000 active machines a day, with the 95 % confidence interval."
+	ReleaseCompared        = "Compared with the previous release,"
+	ReleaseActive          = "active machines"
+	ReleaseReports         = "reports"
+	ReleaseProblems        = "problems"
+)
+
+// ShowAllProblems links to the list of all problems.
+func ShowAllProblems(n int64) string { return "Show all " + Problems(n) + " in the list" }
+
+// LastDays names a period: "in the last 28 days (UTC)".
+func LastDays(n int64) string { return "in the last " + Days(n) + " (UTC)" }
+
+// ReleaseComesOut says when a release will be published.
+func ReleaseComesOut(day string) string { return "To be released on " + day + "." }
+
+// ReleaseCameOut says when a release was published.
+func ReleaseCameOut(day string) string { return "Released on " + day + "." }
+
+// ReleaseEnded says when a release was published and its support ended.
+func ReleaseEnded(day, end string) string {
+	return "Released on " + day + "; support ended on " + end + "."
+}
+
+// ReleaseSupported says when a release was published and until when it is supported.
+func ReleaseSupported(day, end string) string {
+	return "Released on " + day + ", supported until " + end + "."
+}
