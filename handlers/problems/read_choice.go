@@ -80,9 +80,6 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	if !choice.From.IsZero() && !choice.To.IsZero() && choice.To.Before(choice.From) {
 		return choice, crash.Errorf(crash.Invalid, "bad_days", "The last day, %s, is before the first, %s.", to, from)
 	}
-	if sort == "reports" { // the name of the column on the page
-		sort = ""
-	}
 	sortable := []index.Column{index.ByCount, index.ByPackage, index.ByFirst, index.ByLast, index.ByProblem, index.ByBug}
 	if sort != "" && !slices.Contains(sortable, index.Column(sort)) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_column",
