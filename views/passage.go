@@ -53,14 +53,6 @@ func (p Passage) hint() string {
 	return "The problem is grouped by the marked lines."
 }
 
-// passagesHeading returns the heading of a report's passages.
-func passagesHeading(all []Passage) string {
-	if all[0].Own {
-		return "What went wrong"
-	}
-	return "What the report is grouped by"
-}
-
 // excerpt renders the lines of a passage, with the used ones marked. Gaps show the number of
 // omitted lines.
 func excerpt(lines grouping.Excerpt) templ.Component {

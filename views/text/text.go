@@ -40,8 +40,5 @@ func Counted(n int64, one, many string) string { return Count(n) + " " + crash.P
 // Reports returns "1 report" or "41,300 reports".
 func Reports(n int64) string { return Counted(n, "report", "reports") }
 
-// Machines returns "1 machine" or "1,902 machines".
-func Machines(n int64) string { return Counted(n, "machine", "machines") }
-
 // Problems returns "1 problem" or "72 problems".
 func Problems(n int64) string { return Counted(n, "problem", "problems") }
