@@ -100,6 +100,9 @@
 
   // openDialog opens the review of the bug of a row, or the form that links one, on this page.
   function openDialog(button, url) {
+    if (document.querySelector("dialog[open]")) {
+      return; // the event would close it
+    }
     button.focus();
     document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: url }));
   }
