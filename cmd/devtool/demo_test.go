@@ -222,7 +222,7 @@ func connect(t *testing.T, s *demoVisitor) {
 	press(t, s, s.url+"/admin/tracker/request-token",
 		url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
 	steps := pageOf(t, s, "/admin/tracker")
-	link := regexp.MustCompile(`id="authorize" href="([^"]*)"`).FindStringSubmatch(steps)
+	link := regexp.MustCompile(`id="authorize"[^>]* href="([^"]*)"`).FindStringSubmatch(steps)
 	if link == nil {
 		t.Fatalf("got no link to the tracker's page in\n%s", steps)
 	}

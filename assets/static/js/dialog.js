@@ -93,8 +93,10 @@
   });
 
   document.addEventListener("mishap:dialog", (event) => {
-    if (dialog.open && opened === event.detail) {
-      close();
+    if (dialog.open) {
+      if (opened === event.detail && event.target === document) { // the key that opened it
+        close();
+      }
     } else {
       open(event.detail, event.target instanceof Element ? event.target : document.activeElement);
     }
