@@ -15,8 +15,9 @@ var (
 	colourToken = regexp.MustCompile(`--([a-z0-9-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`)
 	cssComment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	cssRule     = regexp.MustCompile(`([^{}]+)\{([^{}]*)\}`)
-	property    = regexp.MustCompile(`(?m)^\s*(color|background|background-color|fill|stroke|border-color|border):([^;]*);`)
-	usedToken   = regexp.MustCompile(`var\(--([a-z0-9-]+)\)`)
+	property    = regexp.MustCompile(
+		`(?m)^\s*(color|background|background-color|fill|stroke|border-color|border):([^;]*);`)
+	usedToken = regexp.MustCompile(`var\(--([a-z0-9-]+)\)`)
 )
 
 // grounds are the backgrounds of a page that any text without a background of its own may have.

@@ -12,13 +12,15 @@ import (
 func TestReleaseColours(t *testing.T) {
 	t.Parallel()
 	hex := regexp.MustCompile(`#[0-9a-f]{6}`)
-	page := hex.FindAllString(fmt.Sprint(regexp.MustCompile(`--page:[^;]*;`).FindAllString(read(t, "10-tokens.css"), -1)), -1)
+	page := hex.FindAllString(fmt.Sprint(regexp.MustCompile(`--page:[^;]*;`).FindAllString(read(t, "10-tokens.css"), -1)),
+		-1)
 	if len(page) < 2 {
 		t.Fatalf("got the colours %v of the page, want a light and a dark one", page)
 	}
 	css := read(t, "12-releases.css")
 	for n := range 15 {
-		both := regexp.MustCompile(fmt.Sprintf(`--release-%d: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`, n)).FindStringSubmatch(css)
+		both := regexp.MustCompile(fmt.Sprintf(`--release-%d: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`,
+			n)).FindStringSubmatch(css)
 		if both == nil {
 			t.Fatalf("release %d has no colour", n)
 		}

@@ -76,7 +76,8 @@ func TestChosen(t *testing.T) {
 	}
 	form.Set("do", "recheck")
 	place = c.Post(chosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
-	c.Get(place).WantText("#flash", "2 bugs will be read from the tracker").WantText("#chosen-progress", "2 of 4 problems done").
+	c.Get(place).WantText("#flash", "2 bugs will be read from the tracker").WantText("#chosen-progress",
+		"2 of 4 problems done").
 		WantText("#chosen-progress[hx-get]", "done").WantText("#result-"+chosen[0].ID.String(), "no bug").
 		WantText("#result-"+chosen[1].ID.String(), "waiting to be read")
 	for _, b := range chosen[1:] {

@@ -18,9 +18,12 @@ import (
 // sqlCopyReports copies a problem's report, one per millisecond, and marks all copies as counted.
 const sqlCopyReports = `
 	insert into reports
-	select (lpad(to_hex((extract(epoch from r.received) * 1000)::bigint - n), 12, '0') || substr(replace(r.id::text, '-', ''), 13))::uuid,
-		r.received - n * interval '1 ms', r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id, r.unbucketed, r.rule, r.rules,
-		r.problem_type, repeat('title ', 40), r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture,
+	select (lpad(to_hex((extract(epoch from r.received) * 1000)::bigint - n), 12, '0') ||
+			substr(replace(r.id::text, '-', ''), 13))::uuid,
+		r.received - n * interval '1 ms', r.occurred, r.day, r.counted, r.system,
+			r.system_key, r.bucket_id, r.unbucketed, r.rule, r.rules,
+		r.problem_type, repeat('title ', 40), r.executable, r.package, r.version, r.source_package,
+			r.release, r.architecture, r.package_architecture,
 		r.address_signature, r.proposed, r.complete, r.body
 	from reports as r, generate_series(1, $1) as n`
 

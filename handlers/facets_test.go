@@ -59,7 +59,8 @@ func TestFacets(t *testing.T) {
 		}
 	}
 	page := c.Get(path+"?facet=kernel").Want(http.StatusOK).
-		WantText(".facet-table caption", "The newest 7 reports of this problem, compared with 4 reports of other problems of tidewatch")
+		WantText(".facet-table caption", "The newest 7 reports of this problem, compared with 4 reports of other problems "+
+			"of tidewatch")
 	if got := reportRows(page); got != 7 {
 		t.Errorf("a comparison without a value: got %d reports, want all 7", got)
 	}
@@ -159,7 +160,8 @@ func TestCompareStacks(t *testing.T) {
 	}
 
 	// One report is compared with the representative one, here the newest.
-	c.Get(compare+"?report="+oldest).Want(http.StatusOK).WantText(".compare-sides", "representative report of the problem").
+	c.Get(compare+"?report="+oldest).Want(http.StatusOK).WantText(".compare-sides", "representative report of "+
+		"the problem").
 		WantText(".compare-summary", "1 only in A, 1 only in B.")
 	c.Get(compare+"?report="+newest).Want(http.StatusOK).WantText(".compare-summary", "The stacks are the same: 4 frames.")
 

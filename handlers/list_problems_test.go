@@ -48,7 +48,8 @@ func TestListProblems(t *testing.T) {
 			t.Errorf("hover text: got %q, want the signature", got)
 		}
 		a.WantText("tbody tr:nth-child(2) .problem .word:last-of-type", "not symbolised")
-		if may := role.Allows(crash.RoleTriager); may != (a.HTML().Find(row+"button[form=create-bug][name=signature]").Length() == 1) {
+		create := a.HTML().Find(row+"button[form=create-bug][name=signature]").Length() == 1
+		if may := role.Allows(crash.RoleTriager); may != create {
 			t.Errorf("as %s: got Create %t, want %t", handlertest.RoleName(role), !may, may)
 		}
 		if role == crash.RoleNone {

@@ -49,7 +49,8 @@ func TestDecideInBrowser(t *testing.T) {
 		`document.querySelector(".term select").value = "architecture"; document.querySelector(".term input").value = "arm64"; true`)
 	browsertest.Do(ctx, t, browsertest.Click("form.decide[method=get] button"), browsertest.WaitVisible(".split-preview"))
 	if got := browsertest.Eval[string](ctx, t,
-		`document.querySelector(".split-preview h3").textContent.trim()`); got != "Of 5 reports, 1 would move and 4 would stay" {
+		`document.querySelector(".split-preview h3").textContent.trim()`); got != "Of 5 reports, 1 would move and 4 "+
+		"would stay" {
 		t.Errorf("preview: got %q", got)
 	}
 	browsertest.Do(ctx, t, browsertest.Click(".split-preview button"), browsertest.WaitVisible(".flash-done form button"))

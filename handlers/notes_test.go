@@ -90,7 +90,8 @@ func TestTraitsOfProblem(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
-		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports, compared with 6 others")
+		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports, compared "+
+		"with 6 others")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("#traits"), "libc6") {
 		t.Errorf("got %q, want no common traits", part.Text("#traits"))

@@ -48,7 +48,8 @@ func TestReviewInBrowser(t *testing.T) {
 		t.Errorf("count: got %q, want 6 characters", got)
 	}
 	// Opening it again discards nothing.
-	browsertest.Eval[bool](ctx, t, `document.querySelector(".row-menu").click(); document.querySelector("#row-menu .review-link").click(); true`)
+	browsertest.Eval[bool](ctx, t,
+		`document.querySelector(".row-menu").click(); document.querySelector("#row-menu .review-link").click(); true`)
 	set("review-tags", "Not a tag")
 	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`),
 		browsertest.WaitVisible("#review-problem-tags"))

@@ -72,7 +72,8 @@ func TestSavedSearchesRefused(t *testing.T) {
 		return c.Post("/searches", url.Values{"name": {name}, "path": {path}, "shared": {shared}})
 	}
 	for _, path := range []string{"/searches", "/searches/1", "/searches/1/delete", "/searches/1/restore"} {
-		tess.Post(path, url.Values{"csrf_token": {""}, "name": {"x"}, "path": {"/?period=week"}}).Want(http.StatusUnauthorized)
+		tess.Post(path, url.Values{"csrf_token": {""}, "name": {"x"}, "path": {"/?period=week"}}).Want(
+			http.StatusUnauthorized)
 	}
 	save(visitor, "x", "/?period=week", "").Want(http.StatusUnauthorized)
 	visitor.Get("/searches").Want(http.StatusSeeOther)

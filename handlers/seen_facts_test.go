@@ -162,8 +162,9 @@ func (s seenQuery) same(where, first, last string) {
 
 func (s seenQuery) pages() {
 	c := s.site.Visitor(s.t)
-	lists := map[string]string{"front": "/?" + s.query("period", "year", "columns", "first"), "sorted": "/?" + s.query("period", "year",
-		"sort", "last", "columns", "first")}
+	lists := map[string]string{"front": "/?" + s.query("period", "year", "columns", "first"), "sorted": "/?" +
+		s.query("period", "year",
+			"sort", "last", "columns", "first")}
 	if s.release == "" {
 		lists["package"] = "/package/tidewatch"
 		lists["search"] = "/search?period=year&columns=first&q=tidewatch"

@@ -42,7 +42,8 @@ func TestPackagePage(t *testing.T) {
 	}
 	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
 	dbtest.Counted(t, site.Store)
-	compared := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.10-1"}, "b": {"Ubuntu 24.04/1.9-1"}}.Encode())
+	compared := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.10-1"},
+		"b": {"Ubuntu 24.04/1.9-1"}}.Encode())
 	compared.WantText("#compare", "New in 1.10-1 since 1.9-1 a <b>second</b> problem").
 		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now").WantText("tr.chosen-version .letter", "A").
 		WantText(".compared", "more A has").WantNone("#compare .notice")
@@ -50,12 +51,14 @@ func TestPackagePage(t *testing.T) {
 		t.Errorf("compared: got B %q, want what was chosen", got)
 	}
 	// The other way round, the rate is smaller, and what is new and gone stays.
-	reverse := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.9-1"}, "b": {"Ubuntu 24.04/1.10-1"}}.Encode())
+	reverse := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.9-1"},
+		"b": {"Ubuntu 24.04/1.10-1"}}.Encode())
 	reverse.WantText(".compared", "fewer A has").WantText("#compare", "New in 1.10-1 since 1.9-1")
 	c.Get("/package/tidewatch?a=nosuch&b=x").Want(http.StatusOK).WantText("#compare .notice", "newest one")
 	same := url.Values{"a": {"Ubuntu 24.04/1.9-1"}, "b": {"Ubuntu 24.04/1.9-1"}}.Encode()
 	c.Get("/package/tidewatch?"+same).WantText("#compare .notice", "same version").WantNone(".comparison")
-	if got := compared.HTML().Find("svg.interval").First().AttrOr("aria-label", ""); !strings.Contains(got, "95 % interval") {
+	if got := compared.HTML().Find("svg.interval").First().AttrOr("aria-label", ""); !strings.Contains(got,
+		"95 % interval") {
 		t.Errorf("interval bar: got %q, want its figures", got)
 	}
 	if strings.Contains(page.Body, "<b>second</b>") {

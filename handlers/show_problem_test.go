@@ -145,7 +145,8 @@ func TestShowProblemNotCounted(t *testing.T) {
 	p := newPages(t)
 	p.accept("deadbeef-1", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
-	a.WantText(".figures", "reports 0").WantText(".problem-facts", "First seen never").WantText(".chart", "No counted reports")
+	a.WantText(".figures", "reports 0").WantText(".problem-facts", "First seen never").WantText(".chart",
+		"No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
 		t.Errorf("reports: got %d rows, want the report of the test machine", got)
 	}
@@ -176,7 +177,8 @@ func TestShowProblemVersions(t *testing.T) {
 	p.several(3, crashtest.Native)
 	b := p.Save(t, crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
-	a.WantText(".status-text", "new Open in 24.04").WantText(".verdict", "First seen in the past week. No bug filed. 24.04").
+	a.WantText(".status-text", "new Open in 24.04").WantText(".verdict", "First seen in the past week. No bug "+
+		"filed. 24.04").
 		WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
 	a.WantText(".figures", "reports 4 machines 4").WantText(".figures", "of active machines").
 		WantText(".figures", "per 1,000 machine-days")

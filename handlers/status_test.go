@@ -149,7 +149,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		}
 	}
 	site.As(t, crash.RoleViewer).Get("/user/machine-1").Want(http.StatusOK).WantNone("#create-bug, button.create")
-	visitor.Get("/package/" + problems["gone"].bucket.Package).WantNone("#create-bug, button.create").WantNone(".review-link")
+	visitor.Get("/package/" + problems["gone"].bucket.Package).WantNone("#create-bug, button.create").WantNone(
+		".review-link")
 }
 
 // quoted returns a text as CSV quotes it.

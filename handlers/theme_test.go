@@ -20,7 +20,8 @@ func TestTheme(t *testing.T) {
 	p := newPages(t)
 	p.several(3, crashtest.Native)
 	system := p.Visitor(t).Get("/").Want(http.StatusOK)
-	if system.HTML().Find("html[data-theme]").Length() != 0 || system.Attr("meta[name=color-scheme]", "content") != "light dark" {
+	if system.HTML().Find("html[data-theme]").Length() != 0 || system.Attr("meta[name=color-scheme]",
+		"content") != "light dark" {
 		t.Error("got a theme before one was chosen, want that of the system")
 	}
 	for name, c := range map[string]*handlertest.Client{"visitor": p.Visitor(t), "viewer": p.As(t, crash.RoleViewer)} {
@@ -95,7 +96,8 @@ func TestDialogInBrowser(t *testing.T) {
 		t.Errorf("theme: got %q, want dark on the same page", got)
 	}
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("main"))
-	if got := browsertest.Eval[string](ctx, t, `getComputedStyle(document.documentElement).colorScheme`); !strings.Contains(got, "dark") {
+	if got := browsertest.Eval[string](ctx, t,
+		`getComputedStyle(document.documentElement).colorScheme`); !strings.Contains(got, "dark") {
 		t.Errorf("next page: got the scheme %q, want dark", got)
 	}
 }

@@ -71,7 +71,8 @@ func decisionPages(text string, n int) map[string]templ.Component {
 		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
 	}
 	filter := views.ReportFilterForm{
-		Choice:   views.ReportChoice{Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Facet: "cpu", Value: text},
+		Choice: views.ReportChoice{Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Facet: "cpu",
+			Value: text},
 		Versions: []string{text, "1"},
 		Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
 	}
@@ -79,7 +80,8 @@ func decisionPages(text string, n int) map[string]templ.Component {
 	choice.ByValue = true
 	facet := stats.NewFacet(stats.FacetField(text), slices.Repeat([]string{text, "", "b"}, n), []string{text})
 	facets := views.FacetsView{Choice: choice, Package: text, Facet: &facet, Names: []string{text}}
-	frames := []grouping.Frame{{Function: text, Module: text, File: text, Line: 7}, {Function: "??"}, {Function: text + "x"}}
+	frames := []grouping.Frame{{Function: text, Module: text, File: text, Line: 7}, {Function: "??"},
+		{Function: text + "x"}}
 	compared := views.ComparePage{
 		Shell: shell, Bucket: bucket, First: row, Second: row, Representative: n > 0,
 		Frames: grouping.CompareFrames(frames[:n], []grouping.Frame{{Function: text, File: "b.c", Line: 1}}),

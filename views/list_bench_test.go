@@ -25,12 +25,14 @@ func frontPage() views.ListPage {
 		days = append(days, int64(i*7%11))
 	}
 	for i := range 50 {
-		signature := fmt.Sprintf("/usr/libexec/reefd-%d:11:reef_load_window_%d:reef_merge_item:reef_lookup_row:reef_draw_node:main", i, i)
+		signature := fmt.Sprintf(
+			"/usr/libexec/reefd-%d:11:reef_load_window_%d:reef_merge_item:reef_lookup_row:reef_draw_node:main", i, i)
 		b := crash.Bucket{
 			ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleStacktrace, ProblemType: "Crash",
 			Executable: fmt.Sprintf("/usr/libexec/reefd-%d", i), Package: fmt.Sprintf("reefd-%d", i), SourcePackage: "reef",
 		}
-		seen := crash.Occurrence{At: now.Add(-time.Duration(i) * time.Hour), Version: "1.5.4-1ubuntu0.3", Release: "Ubuntu 26.04"}
+		seen := crash.Occurrence{At: now.Add(-time.Duration(i) * time.Hour), Version: "1.5.4-1ubuntu0.3",
+			Release: "Ubuntu 26.04"}
 		page.Rows = append(page.Rows, views.ListRow{
 			Problem: crash.Problem{Bucket: b, Count: int64(100 - i)}, First: seen, Last: seen, Rank: i + 1,
 			Bug: views.BugPart{Bucket: b.ID, Signature: signature, State: views.BugCreate, MayFile: true, Review: true,

@@ -1,12 +1,12 @@
 package views
 
 import (
-	"mishap/views/text"
 	"net/url"
 	"strconv"
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // Addresses of a person's packages, and of changes to them.

@@ -46,7 +46,8 @@ func (l ReportList) shows(name string) bool {
 }
 
 func (c reportColumn) differs(rows []crash.ReportRow) bool {
-	return c.value == nil || slices.ContainsFunc(rows, func(r crash.ReportRow) bool { return c.value(r) != c.value(rows[0]) })
+	return c.value == nil ||
+		slices.ContainsFunc(rows, func(r crash.ReportRow) bool { return c.value(r) != c.value(rows[0]) })
 }
 
 // same lists what the reports have in common, in columns that are not shown: "reefd, amd64".

@@ -1,8 +1,9 @@
 package views
 
 import (
-	"mishap/views/text"
 	"net/url"
+
+	"mishap/views/text"
 )
 
 // SearchURL returns the address of a search.

@@ -38,7 +38,8 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 		prefix   string
 		header   http.Header
 		uncached bool
-	}{"visitor": {}, "uncached": {"", nil, true}, "signed-in": {"", s.signedIn, false}, "API": {"/api/1.0/", s.token, false},
+	}{"visitor": {}, "uncached": {"", nil, true}, "signed-in": {"", s.signedIn, false},
+		"API":  {"/api/1.0/", s.token, false},
 		"feed": {"", s.token, false}}
 	for line := range strings.Lines(benchPages) {
 		columns := strings.Fields(line)
@@ -125,8 +126,9 @@ func (b *bench) firstVisit(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
+	const loaded = "link[rel=stylesheet], link[rel=icon], link[rel=preload], script[src], img[src]"
 	paths := []string{"/"}
-	for _, e := range page.Find("link[rel=stylesheet], link[rel=icon], link[rel=preload], script[src], img[src]").EachIter() {
+	for _, e := range page.Find(loaded).EachIter() {
 		paths = append(paths, e.AttrOr("href", e.AttrOr("src", "")))
 	}
 	total := 0

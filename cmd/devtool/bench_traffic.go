@@ -23,7 +23,7 @@ type traffic struct {
 
 // send sends the traffic and waits for all answers. An answer that is not a success is an error.
 func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
-	workers := uint64(max(t.connections, 0)) //nolint:gosec // not negative
+	workers := uint64(max(t.connections, 0))
 	options := []func(*vegeta.Attacker){vegeta.Connections(mostConnections), vegeta.Workers(workers)}
 	if t.perSecond == 0 {
 		options = append(options, vegeta.MaxWorkers(workers))

@@ -128,8 +128,7 @@ func TestUserCommands(t *testing.T) {
 		{"user add ADA --role viewer --password-stdin", "correct horse battery", exitFailed, "mishap: There is already an " +
 			"account named"},
 		{"user add bob --role viewer --password-stdin", "", exitFailed, "mishap: --password-stdin: the standard " +
-			"input holds " +
-			"no password\n"},
+			"input contains no password\n"},
 		{"user password ada --password-stdin", "staple battery horse\r\n", exitOK, "The password of ada is changed.\n"},
 		{"user password bob --password-stdin", "staple battery horse\n", exitFailed,
 			`mishap: There is no account named "bob".`},

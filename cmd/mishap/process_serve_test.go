@@ -138,7 +138,8 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
 		t.Errorf("report after kill -9: got status %d", status)
 	}
-	if page := getText(t, "http://"+addresses["listen"]+"/?period=year"); !strings.Contains(page, "<span>2 reports</span>") {
+	if page := getText(t, "http://"+addresses["listen"]+"/?period=year"); !strings.Contains(page,
+		"<span>2 reports</span>") {
 		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
 	}
 	if status := p.terminate(); status != exitOK {

@@ -40,14 +40,16 @@ func TestSymbolise(t *testing.T) {
 	status, stdout, stderr = runIn(t.Context(), nil, nil, "symbolise", conf, file)
 	for _, want := range []string{
 		"/usr/bin/tail:11:parse:hand_over:load", " in parse (p=...) at tail.c:1\n",
-		"    build-id    " + id + "\n", "    program     added files (tail)\n", "    debug file  added files (tail.debug)\n"} {
+		"    build-id    " + id + "\n", "    program     added files (tail)\n", "    debug file  added files " +
+			"(tail.debug)\n"} {
 		if status != exitOK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("with files: got %d, %q and\n%s\nwant %q in it", status, stderr, stdout, want)
 		}
 	}
 
 	server := symboltest.Debuginfod(t, []string{"deep"}, filepath.Join(dir, "root"), filepath.Join(dir, "symbols"))
-	status, stdout, stderr = runIn(t.Context(), nil, []string{"MISHAP_DEBUGINFOD_URLS=" + server}, "symbolise", "--json", conf,
+	status, stdout, stderr = runIn(t.Context(), nil, []string{"MISHAP_DEBUGINFOD_URLS=" + server}, "symbolise", "--json",
+		conf,
 		symboltest.Crash(t, "deep", symboltest.Core(t, "deep")))
 	var got symbolised
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != exitOK {

@@ -76,7 +76,7 @@ func publicReleases(releases []*Facts) []*Facts {
 
 // ForVisitors returns the row as visitors see it.
 func (r Row) ForVisitors() Row {
-	r.Problem, r.Facts = r.Public(), r.Facts.public()
+	r.Problem, r.Facts = r.Public(), r.public()
 	return r
 }
 

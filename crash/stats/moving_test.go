@@ -13,7 +13,8 @@ func TestMovingRates(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 0, 0, 0, 0, time.UTC) }
 	got := stats.MovingRates([]stats.DayRate{
-		{Day: day(2), Reports: 4, Machines: 4}, {Day: day(4), Reports: 8, Machines: 8}, {Day: day(9), Reports: 99, Machines: 1},
+		{Day: day(2), Reports: 4, Machines: 4}, {Day: day(4), Reports: 8, Machines: 8},
+		{Day: day(9), Reports: 99, Machines: 1},
 	}, day(1), day(5), 3)
 	want := []float64{0, 1, .5, .75, .4} // the last: 0, 8 and 0 reports of 4, 8 and 8 machines
 	if diff := cmp.Diff(want, got); diff != "" {

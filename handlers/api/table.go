@@ -50,7 +50,8 @@ func (a *answers) table() []resource {
 
 // Parameters that several resources share.
 var (
-	releaseParam = param{name: "release", kind: kindText, doc: "A release, by the name in reports.", example: "Ubuntu 24.04"}
+	releaseParam = param{name: "release", kind: kindText, doc: "A release, by the name in reports.",
+		example: "Ubuntu 24.04"}
 	packageParam = param{name: "package", kind: kindText, doc: "Name of a binary package.", example: "tidewatch"}
 	problemParam = param{
 		name: "id", kind: kindSignature, required: true, example: "/usr/bin/tidewatch:11:parse:load:main",

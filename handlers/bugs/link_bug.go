@@ -184,7 +184,8 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	if !web.OnProblemPage(r, id) {
-		return s.Page(w, r, http.StatusOK, templ.Join(views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))), views.FlashNow(message)))
+		return s.Page(w, r, http.StatusOK, templ.Join(views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))),
+			views.FlashNow(message)))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {

@@ -109,10 +109,12 @@ func must[T any](value T, err error) func(*testing.B) T {
 // its row, its bucket and a counter of its day.
 const sqlLeastTables = `
 	create table bench_keys (key bytea primary key, report_id uuid not null);
-	create table bench_reports (id uuid primary key, received timestamptz not null, bucket_id bytea not null, body bytea not null);
+	create table bench_reports (id uuid primary key, received timestamptz not null, bucket_id bytea not null,
+		body bytea not null);
 	create index bench_reports_bucket on bench_reports (bucket_id, received desc);
 	create table bench_buckets (id bytea primary key, reports bigint not null) with (fillfactor = 80);
-	create table bench_days (bucket_id bytea, day date, reports bigint not null, primary key (bucket_id, day)) with (fillfactor = 80);
+	create table bench_days (bucket_id bytea, day date, reports bigint not null,
+		primary key (bucket_id, day)) with (fillfactor = 80);
 	create table bench_rows (id uuid primary key, body bytea not null);
 	alter table bench_rows alter column body set storage external;
 	alter table bench_reports alter column body set storage external`
@@ -131,7 +133,8 @@ const sqlStoreLeast = sqlGiven + `, new as (
 		insert into bench_buckets as b select bucket_id, count(*) from given join new using (id) group by 1 order by 1
 		on conflict (id) do update set reports = b.reports + excluded.reports
 	)
-	insert into bench_days as d select bucket_id, received::date, count(*) from given join new using (id) group by 1, 2 order by 1, 2
+	insert into bench_days as d select bucket_id, received::date, count(*) from given join new using (id)
+	group by 1, 2 order by 1, 2
 	on conflict (bucket_id, day) do update set reports = d.reports + excluded.reports`
 
 const sqlStoreRow = sqlGiven + ` insert into bench_rows select id, body from given`

@@ -131,7 +131,8 @@ func passes(f index.Filter, r crash.ReportRow) bool {
 }
 
 // bucketReports returns the page of a bucket's reports that a choice and the query select.
-func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.ReportChoice) (*views.ReportList, error) {
+func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.ReportChoice) (*views.ReportList,
+	error) {
 	after, err := web.QueryOops(r.URL.Query(), "after")
 	if err != nil {
 		return nil, err

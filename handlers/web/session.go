@@ -147,7 +147,7 @@ func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 			case u.Role != crash.RoleNone:
 				return crash.Errorf(crash.Forbidden, "role",
 					"This needs the role %s; yours is %s. "+
-						"Somebody who is an administrator here can change that.", //nolint:misspell // page texts stay
+						"Somebody who is an administrator here can change that.",
 					role, u.Role)
 			case formatOf(r) == formatPage && SafeMethods[r.Method]:
 				return Redirect(w, r, signInPath(ReturnPath(r)))

@@ -37,7 +37,7 @@ func New(tb TB, options ...Options) *Tracker {
 		tb.Fatalf("%v", err)
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0") //nolint:forbidigo // TB has no context
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatalf("practice tracker: %v", err)
 	}

@@ -161,6 +161,7 @@ func release(machines int64) views.ReleasePage {
 			page.Trend = t
 		case releases[1]:
 			page.BeforeNow = t
+		default:
 		}
 	}
 	if machines == 0 {

@@ -22,8 +22,9 @@ const (
 	Regrouped       = "regrouped"
 	Undone          = "Undone"
 
-	RenameTitle  = "Rename problem"
-	RenameHint   = "Lists and the page show this name instead of the title of the newest report. Signature and addresses stay the same. An empty name removes it."
+	RenameTitle = "Rename problem"
+	RenameHint  = "Lists and the page show this name instead of the title of the newest report. Signature and addresses " +
+		"stay the same. An empty name removes it."
 	ProblemName  = "Name"
 	Rename       = "Rename"
 	Renamed      = "Problem renamed"
@@ -34,7 +35,8 @@ const (
 	PreviewMerge    = "Preview"
 	SimilarOfSource = "Similar problems of the package"
 	MergeTitle      = "Merge these problems?"
-	MergeHint       = "Their reports, including future ones, will be counted, shown and filed as one problem. Each signature keeps its address, which leads to the merged problem. You can undo this at any time."
+	MergeHint       = "Their reports, including future ones, will be counted, shown and filed as one problem. Each " +
+		"signature keeps its address, which leads to the merged problem. You can undo this at any time."
 	MergeCaption    = "The problems before, and the merged problem"
 	MainProblem     = "Main problem"
 	MergeMachines   = "Machines"
@@ -55,8 +57,9 @@ const (
 	MergeOne        = "Select at least two different problems to merge."
 	SelectMain      = "Select the main problem."
 
-	SplitTitle       = "Split off reports"
-	SplitHint        = "The reports move to a problem of their own, with its own address, counts and bugs. A condition also applies to future reports. You can undo this at any time; the reports then move back."
+	SplitTitle = "Split off reports"
+	SplitHint  = "The reports move to a problem of their own, with its own address, counts and bugs. A condition " +
+		"also applies to future reports. You can undo this at any time; the reports then move back."
 	SplitByCondition = "By a condition"
 	SplitWhat        = "What"
 	SplitValue       = "Value"

@@ -8,10 +8,12 @@ const (
 	PackageProblems     = "Problems"
 	PackageNoProblems   = "No problem of this package was counted in this period."
 
-	Versions        = "Versions"
-	VersionsMean    = "Reports per 1,000 active machines a day while the version was seen, with the 95 % confidence interval."
+	Versions     = "Versions"
+	VersionsMean = "Reports per 1,000 active machines a day while the version was seen, with the 95 % " +
+		"confidence interval."
 	VersionsHow     = "How to read this"
-	VersionsHowLong = "A machine is active in a release if it reported anything in the 90 days before. A difference is marked " +
+	VersionsHowLong = "A machine is active in a release if it reported anything in the 90 days before. A difference " +
+		"is marked " +
 		"only if the interval of the ratio excludes 1. A rare problem may be missing from a version by chance."
 	CompareVersions = "Compare"
 	CompareAgainst  = "against"

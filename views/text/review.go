@@ -36,9 +36,10 @@ const (
 	ReviewPreview   = "Preview"
 
 	ReviewLooksPrivate = "These parts look private. They will be sent unless you change them:"
-	ReviewMarker       = "The permanent address of the problem is added as the last line, so that the bug can be found again."
-	ReviewAffects      = "Affects"
-	ReviewTagsBefore   = "Tags:"
+	ReviewMarker       = "The permanent address of the problem is added as the last line, so that the bug can be " +
+		"found again."
+	ReviewAffects    = "Affects"
+	ReviewTagsBefore = "Tags:"
 
 	ReviewDiscard  = "Close and discard your changes?"
 	ReviewNoAnswer = "The server did not answer. Try again; this cannot file the bug twice."
@@ -77,7 +78,8 @@ func OnDistribution(distribution string) string { return distribution + ", witho
 
 // PrivateMeans says who sees a private bug.
 func PrivateMeans(distribution string) string {
-	return "Only " + distribution + "’s security team and subscribers of the bug can read it, until one of them makes it public."
+	return "Only " + distribution + "’s security team and subscribers of the bug can read it, until one of them makes " +
+		"it public."
 }
 
 // PrivateSuggested says why a bug should be private.

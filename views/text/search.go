@@ -13,7 +13,8 @@ const (
 	SearchLabel       = "Search problems"
 	SearchPlaceholder = "Search: signature, package, frame:…, oops id, bug"
 	SearchIntro       = "Words match signatures (functions and files), titles, names, " +
-		"packages, programs, and first and last versions. An oops id, a problem id, a whole signature, a bug number (#2101233 or its address), a machine id, or an address of a page here leads straight to what it names."
+		"packages, programs, and first and last versions. An oops id, a problem id, a whole signature, a bug number " +
+		"(#2101233 or its address), a machine id, or an address of a page here leads straight to what it names."
 	SearchSyntax = "Terms side by side must all match; OR separates alternatives, " +
 		"parentheses group, - excludes, quotation marks keep spaces together, and * stands for any characters."
 	SearchTips    = "How to search"

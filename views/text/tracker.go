@@ -9,9 +9,11 @@ const (
 	TrackerHeading = "Bug tracker"
 
 	TrackerNotConnected      = "Not connected"
-	TrackerNotConnectedMeans = "Bugs cannot be created yet. Requested bugs are queued and will be created once mishap is connected."
-	TrackerRejected          = "No longer accepted"
-	TrackerConnected         = "Connected"
+	TrackerNotConnectedMeans = "Bugs cannot be created yet. Requested bugs are queued and will be created once " +
+		"mishap is " +
+		"connected."
+	TrackerRejected  = "No longer accepted"
+	TrackerConnected = "Connected"
 
 	TrackerSteps      = "Connect"
 	TrackerStepsAgain = "Reconnect"
@@ -42,7 +44,8 @@ const (
 	TrackerLastError     = "Last error"
 	TrackerTest          = "Test connection"
 
-	TrackerEnvironment = "MISHAP_TRACKER_OAUTH_TOKEN or MISHAP_TRACKER_OAUTH_TOKEN_FILE is set in the environment of this " +
+	TrackerEnvironment = "MISHAP_TRACKER_OAUTH_TOKEN or MISHAP_TRACKER_OAUTH_TOKEN_FILE is set in the " +
+		"environment of this " +
 		"instance and overrides the configuration file. A new connection made here lasts until this instance is restarted."
 
 	TrackerUnwritten    = "The configuration file could not be written"
@@ -62,14 +65,16 @@ const (
 	CommentsHeading = "Comments on regressions"
 	CommentsOn      = "On"
 	CommentsOff     = "Off"
-	CommentsMeans   = "When a fixed bug is seen in a version that should have the fix, mishap can comment on the bug: once " +
+	CommentsMeans   = "When a fixed bug is seen in a version that should have the fix, mishap can comment on the " +
+		"bug: once " +
 		"per version, with counts and the address of the problem."
-	CommentsSwitchOn   = "Turn comments on"
-	CommentsSwitchOff  = "Turn comments off"
-	CommentsAreOn      = "Comments on regressions are on."
-	CommentsAreOff     = "Comments on regressions are off."
-	ConfigNotWritten   = "The configuration file could not be written."
-	TokenOfOther       = "This session did not create the access token, so it is not shown. Reconnect to get one of your own."
+	CommentsSwitchOn  = "Turn comments on"
+	CommentsSwitchOff = "Turn comments off"
+	CommentsAreOn     = "Comments on regressions are on."
+	CommentsAreOff    = "Comments on regressions are off."
+	ConfigNotWritten  = "The configuration file could not be written."
+	TokenOfOther      = "This session did not create the access token, so it is not shown. Reconnect to get one " +
+		"of your own."
 	BannerConnect      = "Connect"
 	AdminNavLabel      = "Administration"
 	AdminTracker       = "Bug tracker"
@@ -138,7 +143,8 @@ func DisconnectConfigured(origin string) string {
 
 // TokenRemoved confirms that only the copy in the database has been removed.
 func TokenRemoved(origin string) string {
-	return "The access token has been removed from the database. This instance stays connected with the token from " + origin + "."
+	return "The access token has been removed from the database. This instance stays connected with the token from " +
+		origin + "."
 }
 
 // ConnectedAs confirms that the connection works.

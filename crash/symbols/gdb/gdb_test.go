@@ -85,7 +85,8 @@ func TestNoScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	beside, start, inside := filepath.Join(work, "beside"), filepath.Join(work, "start"), filepath.Join(dir, "trace-of-script")
+	beside, start, inside := filepath.Join(work, "beside"), filepath.Join(work, "start"),
+		filepath.Join(dir, "trace-of-script")
 	for name, script := range map[string]string{
 		"m0-gdb.py": "open('" + beside + "', 'w')\n", ".gdbinit": "shell touch " + start + "\n",
 	} {
