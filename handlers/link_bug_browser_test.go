@@ -26,9 +26,9 @@ func TestLinkBugInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#bugs .bug-actions a"))
+		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#bugs .link-bug-link"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-actions a"), browsertest.WaitVisible("#dialog #bug"),
+	browsertest.Do(ctx, t, browsertest.Click("#bugs .link-bug-link"), browsertest.WaitVisible("#dialog #bug"),
 		browsertest.Type("#dialog #bug", "seven\r"), browsertest.WaitVisible("#dialog .error"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
 		got, "neither the number") {

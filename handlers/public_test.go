@@ -156,8 +156,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 // needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
-	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/"}
-	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs"}
+	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches"}
+	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||
 		strings.HasPrefix(path, "/assets/") || path == "/problem/{id}.{format}" ||
 		slices.ContainsFunc(problem, func(end string) bool { return path == "/problem/{id}"+end })
