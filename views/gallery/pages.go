@@ -90,11 +90,12 @@ func problem(user crash.User) views.ProblemPage {
 			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +
 				"/usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
 		}})
-	page.Reports = &views.ReportList{ID: "reports", Now: now, Choice: &views.ReportChoice{Path: page.Bucket.ID.Path()}, Rows: []crash.ReportRow{{
-		ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
-		Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2],
-			Architecture: "amd64"},
-	}}}
+	page.Reports = &views.ReportList{ID: "reports", Now: now, Choice: &views.ReportChoice{Path: page.Bucket.ID.Path()},
+		Rows: []crash.ReportRow{{
+			ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
+			Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2],
+				Architecture: "amd64"},
+		}}}
 	return page
 }
 
