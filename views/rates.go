@@ -251,9 +251,27 @@ func (c RateChart) markX(m crash.ReleaseDay) string {
 	return fmt.Sprint(int(midnight(m.Day).Sub(c.Since)/(24*time.Hour))*dayWidth + dayWidth/2)
 }
 
-func (c RateChart) viewBox() string {
-	return fmt.Sprintf("0 0 %d %d", (int(c.Until.Sub(c.Since)/(24*time.Hour))+1)*dayWidth, rateHeight)
+// markPlace returns the position of the mark of a release as a part of the width.
+func (c RateChart) markPlace(m crash.ReleaseDay) float64 {
+	days := float64(c.width()) / dayWidth
+	return (midnight(m.Day).Sub(c.Since).Hours()/24 + 0.5) / days
 }
+
+// markAnchor returns the side of the text of a mark that is at the mark, so that the text stays within
+// the chart.
+func (c RateChart) markAnchor(m crash.ReleaseDay) string {
+	switch place := c.markPlace(m); {
+	case place < 0.25:
+		return "start"
+	case place > 0.75:
+		return "end"
+	}
+	return "middle"
+}
+
+func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)) + 1) * dayWidth }
+
+func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
 
 // class returns the class with the colour of the line. Small releases are grey.
 func (l RateLine) class() string {

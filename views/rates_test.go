@@ -52,6 +52,9 @@ func TestRateChart(t *testing.T) {
 	if got := strings.Join(strings.Fields(doc.Find(".release-note").Text()), " "); got != "26.04 released 17 May" {
 		t.Errorf("note of a release: got %q", got)
 	}
+	if got, _ := doc.Find(".release-note").Attr("x"); got != "61.1%" { // 55 of 90
+		t.Errorf("note of a release: got x = %q, want the place of its mark", got)
+	}
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
 	if want := "24.04 0.30 22.04 0.18 −59 %"; text != want {
 		t.Errorf("legend: got %q, want %q", text, want)
