@@ -99,7 +99,7 @@ func (s *Stack) top() []grouping.Frame { return s.Frames[:min(len(s.Frames), sho
 
 func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), shownFrames):] }
 
-// nothing says that there is nothing to read.
+// nothing returns the sentence that replaces an empty stack.
 func (s *Stack) nothing() string {
 	if s.OfReport {
 		return "The report contains no stack, traceback or other readable text."

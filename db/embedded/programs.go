@@ -40,7 +40,7 @@ type programs struct {
 
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
-// findPrograms returns server programs that can run the server of h.
+// findPrograms returns installed programs of PostgreSQL that can run the server in the folder h.
 func findPrograms(ctx context.Context, h home) (programs, error) {
 	return choosePrograms(installed(ctx, candidates(ctx)), h)
 }
