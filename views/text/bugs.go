@@ -4,7 +4,6 @@ import "strconv"
 
 // Texts of the bugs of a problem, in lists and on its page.
 const (
-	NoBug             = "No bug"
 	LinkBug           = "Link a bug…"
 	LinkAnotherBug    = "Link another bug…"
 	Unlink            = "Unlink"
@@ -38,7 +37,6 @@ const (
 	HasThisBug        = "already linked"
 	None              = "none"
 	RefreshTitle      = "Read the state of these bugs from the tracker now"
-	UnknownPackage    = "unknown package"
 )
 
 // CreateBugIn is the label of the button that creates a bug.

@@ -2,8 +2,5 @@ package text
 
 // Texts of the filing log and of bug templates.
 const (
-	BugTemplates    = "Bug templates"
-	FilingLog       = "Filing log"
-	FilingRetrying  = "Retrying."
-	FilingAbandoned = "Filing abandoned."
+	BugTemplates = "Bug templates"
 )

@@ -37,13 +37,11 @@ const (
 	NewMeans       = "Problems that no earlier version had"
 	GoneMeans      = "Problems of the previous version that no version from this one on has"
 
-	RateMore      = "more"
-	RateFewer     = "fewer"
-	RateSame      = "within normal variation"
-	RateUnknown   = "unknown"
-	NoneNewHere   = "None."
-	MoreInTheList = "Show all in the list"
-	NoPackageNext = "Search for it"
+	RateMore    = "more"
+	RateFewer   = "fewer"
+	RateSame    = "within normal variation"
+	RateUnknown = "unknown"
+	NoneNewHere = "None."
 )
 
 // PackagePeriod says what the page of a package covers.

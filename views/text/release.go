@@ -11,7 +11,6 @@ const (
 	ReleaseNoneNew         = "All problems of this period are known from an earlier release."
 	ReleasePackages        = "Packages"
 	ReleaseRates           = "Reports per 1,000 active machines a day, with the 95 % confidence interval."
-	ReleaseCompared        = "Compared with the previous release,"
 	ReleaseActive          = "active machines"
 	ReleaseReports         = "reports"
 	ReleaseProblems        = "problems"
@@ -19,6 +18,9 @@ const (
 
 // ShowAllProblems links to the list of all problems.
 func ShowAllProblems(n int64) string { return "Show all " + Problems(n) + " in the list" }
+
+// SeeRelease links to the page of another release.
+func SeeRelease(name string) string { return "See " + name + "." }
 
 // LastDays names a period: "in the last 28 days (UTC)".
 func LastDays(n int64) string { return "in the last " + Days(n) + " (UTC)" }

@@ -13,8 +13,6 @@ const (
 	SavedHint      = "A saved search is a name for the address of a list, with all its filters."
 	SavedNone      = "You have no saved searches. Choose filters in the list of problems, then press “Save this search”."
 	SavedToList    = "To the list of problems"
-	SavedSearch    = "Search"
-	SavedOwner     = "Owner"
 	SavedVisible   = "Visible to"
 	SavedEveryone  = "everyone"
 	SavedOnlyYou   = "only you"
