@@ -83,11 +83,7 @@ func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 
 // LinkBug links a bug to a problem and stores its state in the tracker, if the tracker answers.
 func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	number, err := s.formBugNumber(r)
+	b, number, err := s.problemAndBug(r)
 	if err != nil {
 		return err
 	}
@@ -113,13 +109,18 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: message})
 }
 
+// problemAndBug returns the problem in the path and the number of the bug in the form.
+func (s *Pages) problemAndBug(r *http.Request) (b crash.Bucket, number int64, err error) {
+	if b, err = s.BucketInPath(r); err != nil {
+		return b, 0, err
+	}
+	number, err = s.formBugNumber(r)
+	return b, number, err
+}
+
 // UnlinkBug unlinks a bug from a problem, and offers to undo that.
 func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	number, err := s.formBugNumber(r)
+	b, number, err := s.problemAndBug(r)
 	if err != nil {
 		return err
 	}
@@ -134,11 +135,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 
 // RelinkBug undoes UnlinkBug.
 func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	number, err := s.formBugNumber(r)
+	b, number, err := s.problemAndBug(r)
 	if err != nil {
 		return err
 	}

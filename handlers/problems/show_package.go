@@ -19,19 +19,29 @@ const (
 	packageVersions = 40 // maximum number of versions that it compares
 )
 
-// ShowPackage shows a binary or source package: its problems, reports by day, and a comparison
-// of versions. With a file extension or Accept header it sends the problems as a file or feed.
-func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
+// nameAndFormat returns the name in the path, and the format of the file or feed that the request
+// asks for by a file extension or Accept header; "" is the page.
+func nameAndFormat(r *http.Request) (name, format string, err error) {
 	text, err := web.PathText(r, "name")
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	name, format := web.CutFormat(text)
+	name, format = web.CutFormat(text)
 	if format == "" {
 		format = web.AcceptedExport(r)
 	}
 	if name == "" || len(name) > web.MaxQueryText {
-		return web.ErrNoPage
+		return "", "", web.ErrNoPage
+	}
+	return name, format, nil
+}
+
+// ShowPackage shows a binary or source package: its problems, reports by day, and a comparison
+// of versions. With a file extension or Accept header it sends the problems as a file or feed.
+func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
+	name, format, err := nameAndFormat(r)
+	if err != nil {
+		return err
 	}
 	since, until := s.LastDays(packageDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}

@@ -24,16 +24,9 @@ const (
 // ShowRelease shows one release: its reliability compared with its predecessor, its problems and
 // packages. With a file extension or Accept header it sends the problems as a file or feed.
 func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
-	text, err := web.PathText(r, "name")
+	name, format, err := nameAndFormat(r)
 	if err != nil {
 		return err
-	}
-	name, format := web.CutFormat(text)
-	if format == "" {
-		format = web.AcceptedExport(r)
-	}
-	if name == "" || len(name) > web.MaxQueryText {
-		return web.ErrNoPage
 	}
 	release := crash.Release(name)
 	has, err := s.Counts.HasRelease(r.Context(), release)
