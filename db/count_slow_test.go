@@ -100,7 +100,7 @@ func TestCountingFails(t *testing.T) {
 	}
 	run("alter table report_days rename to elsewhere")
 	rec := record(t, today, "machine", nil)
-	save(t, s, rec)
+	store(t, s, rec)
 	for p, detail := problem(); ; p, detail = problem() {
 		if p != "" {
 			if !strings.Contains(p, "cannot be counted") || !strings.Contains(detail, "1 stored reports") ||

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/db"
@@ -18,9 +19,10 @@ import (
 func TestCountedWhenAnswered(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
+	s.SetAnswerDelay(time.Hour) // a busy machine is no load
 	for i := range 5 {
 		rec := record(t, today, fmt.Sprint("machine", i), nil)
-		save(t, s, rec)
+		store(t, s, rec)
 		b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature))
 		if err != nil || b.Reports != int64(i+1) || b.Systems != int64(i+1) {
 			t.Fatalf("after report %d: got %d reports of %d machines, %v", i+1, b.Reports, b.Systems, err)
@@ -75,7 +77,7 @@ func TestCountingHeldUp(t *testing.T) {
 	s := dbtest.Open(t, url)
 	release := holdCounting(t, url)
 	rec := record(t, today, "machine", nil)
-	save(t, s, rec)
+	store(t, s, rec)
 	if b, err := s.Bucket(t.Context(), crash.BucketIDOf(rec.Grouping.Signature)); err != nil || b.Reports != 0 {
 		t.Errorf("while it cannot be counted: got %d reports, %v", b.Reports, err)
 	}

@@ -271,7 +271,7 @@ func TestDecisions(t *testing.T) {
 				stores: []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}, url: url,
 			}
 			for range 10 {
-				save(t, d.store(), d.record(t))
+				store(t, d.store(), d.record(t))
 			}
 			var done []string
 			for i := range 40 {

@@ -18,6 +18,9 @@ func (s *Store) SetRoundTimeout(d time.Duration) {
 	s.counter.timeout = d
 }
 
+// SetAnswerDelay sets how long the answer for a stored report waits until the report is counted.
+func (s *Store) SetAnswerDelay(d time.Duration) { s.answerDelay = d }
+
 // These names are for the tests of migrations.
 const (
 	BaselineVersion     = baselineVersion

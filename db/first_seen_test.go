@@ -24,7 +24,7 @@ func TestFirstSeenOfOneMoment(t *testing.T) {
 			var rec crash.Record
 			for i, version := range order {
 				rec = record(t, at, fmt.Sprint("machine", i), crash.Fields{"Package": "harbor " + version})
-				save(t, instances[i], rec)
+				store(t, instances[i], rec)
 				if err := instances[i].WaitCounted(t.Context()); err != nil {
 					t.Fatal(err)
 				}

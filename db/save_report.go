@@ -31,7 +31,7 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	select {
 	case a := <-p.answer:
 		if a.counted != nil {
-			counting, cancel := context.WithTimeout(ctx, maxAnswerDelay)
+			counting, cancel := context.WithTimeout(ctx, s.answerDelay)
 			defer cancel()
 			select {
 			case <-a.counted:
@@ -44,8 +44,8 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	}
 }
 
-// maxAnswerDelay limits how long the answer for a stored report waits until the report is counted.
-const maxAnswerDelay = 250 * time.Millisecond
+// usualAnswerDelay limits how long the answer for a stored report waits until the report is counted.
+const usualAnswerDelay = 250 * time.Millisecond
 
 var (
 	errBusy = &crash.Error{Kind: crash.Unavailable, Code: "overload", RetryAfter: time.Minute,

@@ -45,6 +45,14 @@ func record(t *testing.T, at time.Time, system string, changes crash.Fields) cra
 
 func save(t *testing.T, s *db.Store, rec crash.Record) crash.OopsID {
 	t.Helper()
+	id := store(t, s, rec)
+	dbtest.Counted(t, s)
+	return id
+}
+
+// store stores a report. Under load, it is counted later.
+func store(t *testing.T, s *db.Store, rec crash.Record) crash.OopsID {
+	t.Helper()
 	id, _, err := s.SaveReport(t.Context(), rec)
 	if err != nil {
 		t.Fatalf("save report: %v", err)

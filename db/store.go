@@ -42,6 +42,8 @@ type Store struct {
 	counter    *counter
 	indexCache *indexCache
 
+	answerDelay time.Duration // see usualAnswerDelay
+
 	counts   *cache.Cache[stamp] // see CachedCounts
 	allInUse atomic.Pointer[versionsInUse]
 	names    rowCache[crash.BucketID, bool] // provisional buckets whose names are stored
@@ -87,7 +89,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), indexCache: newIndexCache(),
-		counts: cache.New[stamp](maxCountBytes),
+		counts: cache.New[stamp](maxCountBytes), answerDelay: usualAnswerDelay,
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {

@@ -124,7 +124,7 @@ func (in *installation) do(req *http.Request, want int) string {
 	return string(body)
 }
 
-// report posts a report as a machine would, and returns its bucket.
+// report posts a report as a machine would, waits until it is counted, and returns its bucket.
 func (in *installation) report(system string, r crashtest.Report) crash.BucketID {
 	in.t.Helper()
 	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system,
@@ -135,6 +135,7 @@ func (in *installation) report(system string, r crashtest.Report) crash.BucketID
 	if answer := in.do(req, http.StatusOK); !strings.HasSuffix(answer, " OOPSID") {
 		in.t.Fatalf("answer to a report: got %q, want an id and OOPSID", answer)
 	}
+	dbtest.Counted(in.t, in.store)
 	return crash.BucketIDOf(grouping.SignatureOf(r.Fields()).Signature)
 }
 

@@ -40,6 +40,7 @@ func oldReports(t *testing.T, p *prepared, n int) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	dbtest.Counted(t, p.store)
 	dbtest.Exec(t, p.url, `update reports set rules = 1 where unbucketed = 'old' or rule = 'stacktrace'`)
 }
 

@@ -26,7 +26,6 @@ func TestDocumentedDifferences(t *testing.T) {
 	}
 	h.save(20, now, crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.8-1"),
 		crashtest.Set("DuplicateSignature", "on derivatives")))
-	h.counted()
 	c := h.As(t, crash.RoleViewer)
 	fields := func(id crash.OopsID) map[string]string {
 		var oops struct{ Data map[string]string }

@@ -63,7 +63,7 @@ var archive = trackertest.Archive{
 	Subscriptions: map[string][]string{"tide-team": {"tidewatch"}, "idle-team": {}},
 }
 
-// save stores a report of a machine that was received at a given time.
+// save stores a report of a machine that was received at a given time, and waits until it is counted.
 func (h *fixture) save(machineNumber int, at time.Time, report crashtest.Report) crash.OopsID {
 	h.t.Helper()
 	h.saved++
@@ -81,6 +81,7 @@ func (h *fixture) save(machineNumber int, at time.Time, report crashtest.Report)
 	if err != nil {
 		h.t.Fatalf("save report: %v", err)
 	}
+	dbtest.Counted(h.t, h.Store)
 	h.ids = append(h.ids, id)
 	return id
 }
@@ -110,13 +111,6 @@ func (h *fixture) fill() {
 	h.save(6, now.AddDate(0, 0, -1), crashtest.Recoverable())
 	h.save(7, now.Add(-5*time.Hour), crashtest.Unsymbolised())
 	h.save(7, now.AddDate(0, 0, -40), crashtest.Unsymbolised())
-	h.counted()
-}
-
-// counted waits until all stored reports are counted.
-func (h *fixture) counted() {
-	h.t.Helper()
-	dbtest.Counted(h.t, h.Store)
 }
 
 // bucket returns the bucket of a signature.

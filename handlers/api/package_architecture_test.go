@@ -32,7 +32,6 @@ func TestPackageArchitecture(t *testing.T) {
 			}
 		}
 	}
-	h.counted()
 	c := h.Visitor(t)
 	// The second period is older than the days in memory.
 	for _, period := range []string{"period=day", "from=20250103&to=20250103"} {

@@ -55,7 +55,6 @@ func TestWalks(t *testing.T) {
 		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"),
 			crashtest.Set("DistroRelease", fmt.Sprintf("Plum %d", i%9))))
 	}
-	h.counted()
 	c := h.As(t, crash.RoleViewer)
 	words := h.words()
 	reach := map[string]int{ // the number of objects, for any limit
@@ -114,7 +113,6 @@ func TestDays(t *testing.T) {
 	h.save(1, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Version(older)))
 	h.save(2, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Set("DuplicateSignature", "another")))
 	h.save(3, now.AddDate(0, 0, -364), crashtest.Native(crashtest.Version(older)))
-	h.counted()
 	c := h.Visitor(t)
 	for _, tt := range []struct {
 		days  int
