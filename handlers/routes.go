@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
+	"mishap/handlers/debuginfod"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -38,6 +39,9 @@ func (s *Server) routes() (http.Handler, error) {
 	root.Get("/healthz", s.Do(admin.ShowHealth))
 	root.Get("/readyz", s.Do(s.admin.ShowReady))
 	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.Config.AssetsDir))
+	if s.symbols != nil {
+		root.Mount(debuginfod.Prefix, debuginfod.Handler(s.symbols))
+	}
 
 	site := chi.NewRouter()
 	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime),

@@ -10,6 +10,7 @@ package handlers
 import (
 	"net/http"
 
+	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/account"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
@@ -29,6 +30,7 @@ type Server struct {
 	bugs      *bugs.Pages
 	admin     *admin.Pages
 	account   *account.Pages
+	symbols   *debuginfo.Folder // nil: debuggers get no files
 	handler   http.Handler
 }
 
@@ -46,7 +48,7 @@ func New(d web.Deps) (*Server, error) {
 			Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
-		admin: admin.New(kit), account: account.New(kit),
+		admin: admin.New(kit), account: account.New(kit), symbols: d.Symbols,
 	}
 	s.lists, s.problems, s.decisions = problems.New(panel, exporter)
 	s.handler, err = s.routes()

@@ -17,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -140,6 +141,12 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
+	var symbols *debuginfo.Folder
+	if i.config.ServeSymbols {
+		if symbols, _, err = symbolFolders(i.config); err != nil {
+			return err
+		}
+	}
 	server, err := handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
@@ -170,6 +177,7 @@ func (i *instance) buildWeb() error {
 		Log:        i.log,
 		Now:        i.now,
 		Registerer: i.metrics,
+		Symbols:    symbols,
 		Health:     i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)

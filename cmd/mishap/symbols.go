@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -29,7 +30,8 @@ functions. They are stored by build-id under data_dir/symbols, in the layout of 
 }
 
 func (p *program) symbolsAddCommand() *cobra.Command {
-	return &cobra.Command{
+	var sources []string
+	cmd := &cobra.Command{
 		Use:   "add FILE|DIR|PACKAGE...",
 		Short: "Adds programs, libraries and debug files",
 		Long: `Adds ELF files with a build-id: programs, libraries and debug files. A folder stands for all ELF files
@@ -38,23 +40,40 @@ in folders are not followed.
 
 To name the functions of a crash, mishap needs both the program or library and its debug file.
 
+With --source it also stores the source files that the debug files name, for developers' debuggers (see
+serve_symbols). DIR is a folder whose path the compiler recorded. FROM=DIR is a folder that the compiler
+recorded as FROM, for example because of -ffile-prefix-map.
+
 It prints each file. If a file is refused, it prints the reason, and the exit status is 1; the others
 are added.`,
 		Example: `  mishap symbols add build/usr/bin/tidewatch tidewatch.debug
   mishap symbols add tidewatch_1.0_amd64.deb tidewatch-dbgsym_1.0_amd64.ddeb
-  mishap symbols add /srv/builds`,
+  mishap symbols add /srv/builds
+  mishap symbols add --source /usr/src/tidewatch=. tidewatch-dbgsym_1.0_amd64.ddeb`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.config(cmd)
 			if err != nil {
 				return err
 			}
-			return p.addSymbols(cmd.Context(), c, args)
+			trees := make([]debuginfo.SourceTree, len(sources))
+			for i, s := range sources {
+				trees[i], err = debuginfo.ParseSourceTree(s)
+				if err == nil {
+					_, err = os.ReadDir(trees[i].Dir)
+				}
+				if err != nil {
+					return &usageError{fmt.Errorf("--source: %w", err), cmd.CommandPath()}
+				}
+			}
+			return p.addSymbols(cmd.Context(), c, args, trees)
 		},
 	}
+	cmd.Flags().StringArrayVar(&sources, "source", nil, "also add source files below this `[FROM=]DIR`; may be repeated")
+	return cmd
 }
 
-func (p *program) addSymbols(ctx context.Context, c config.Config, names []string) error {
+func (p *program) addSymbols(ctx context.Context, c config.Config, names []string, trees []debuginfo.SourceTree) error {
 	added, _, err := symbolFolders(c)
 	if err != nil {
 		return err
@@ -73,6 +92,9 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 				stored++
 				p.printf("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
 			}
+			if a.Refused == nil && a.Kind == debuginfo.Debuginfo && len(trees) > 0 {
+				p.addSources(ctx, added, a, trees)
+			}
 		})
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted: %w", ctx.Err())
@@ -87,6 +109,18 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 		return errReported
 	}
 	return nil
+}
+
+// addSources adds the sources of an added debug file, and prints their number or why there are none.
+func (p *program) addSources(ctx context.Context, added *debuginfo.Folder, a debuginfo.Added,
+	trees []debuginfo.SourceTree,
+) {
+	n, err := added.AddSources(ctx, a.ID, trees)
+	if err != nil {
+		_, _ = fmt.Fprintf(p.err, "%s: no source files: %s\n", onOneLine(a.Name), onOneLine(reason(err)))
+		return
+	}
+	p.printf("%s  %-10s  %d files named by %s", a.ID, debuginfo.Sources, n, onOneLine(a.Name))
 }
 
 func (p *program) symbolsListCommand() *cobra.Command {

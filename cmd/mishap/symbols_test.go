@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,5 +86,39 @@ func TestSymboliseRefuses(t *testing.T) {
 		if err != nil || status != exitFailed || !strings.Contains(got.Failed, want) {
 			t.Errorf("%s: got %d and %s, want %q", file, status, stdout, want)
 		}
+	}
+}
+
+// TestServeSymbols adds a debug file with its sources, and downloads both only if the configuration
+// says so.
+func TestServeSymbols(t *testing.T) {
+	t.Parallel()
+	dir, id := symboltest.Programs(t), string(symboltest.BuildID(t, "tail"))
+	debug := filepath.Join(dir, "symbols/tail.debug")
+	for line, want := range map[string]int{"serve_symbols = true": http.StatusOK,
+		"serve_symbols = false": http.StatusNotFound} {
+		in := install(t, line)
+		status, stdout, stderr := runIn(t.Context(), nil, in.environ, "symbols", "add", "--config", in.config,
+			"--source", "/usr/src/tide="+dir+"/src", "--source", "/nowhere", debug)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "open /nowhere: no such file") {
+			t.Errorf("a missing folder: got %d, %q and\n%s", status, stderr, stdout)
+		}
+		status, stdout, stderr = runIn(t.Context(), nil, in.environ, "symbols", "add", "--config", in.config,
+			"--source", "/usr/src/tide="+dir+"/src", debug)
+		if status != exitOK || !strings.Contains(stdout, id+"  source.zip  1 files named by ") {
+			t.Errorf("symbols add: got %d, %q and\n%s", status, stderr, stdout)
+		}
+		if got := in.get(in.url+"/buildid/"+id+"/debuginfo", want); want == http.StatusOK &&
+			got != string(symboltest.Read(t, debug)) {
+			t.Errorf("got a debug file of %d bytes", len(got))
+		}
+		got := in.get(in.url+"/buildid/"+id+"/source/usr/src/tide/tail.c", want)
+		if want == http.StatusOK && got != string(symboltest.Read(t, filepath.Join(dir, "src/tail.c"))) {
+			t.Errorf("got the source %q", got)
+		}
+	}
+	status, _, stderr := runIn(t.Context(), nil, nil, "symbols", "add", noConfig(t), "--source", "src", debug)
+	if status != exitUsage || !strings.Contains(stderr, `"src" is neither an absolute path nor FROM=DIR`) {
+		t.Errorf("a relative folder: got %d and %q", status, stderr)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/redact"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -71,6 +72,7 @@ type Deps struct {
 	Log         *slog.Logger
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
+	Symbols     *debuginfo.Folder // files to serve to debuggers; nil: none are served
 
 	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck

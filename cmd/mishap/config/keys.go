@@ -52,6 +52,7 @@ func (c *Config) keys() []key {
 			&c.DebuginfodURLs, isServers),
 		flag("symbols_from_machine", &c.SymbolsFromMachine),
 		number("symbols_cache_max_bytes", "a number of bytes above 0", &c.SymbolsCacheMaxBytes, 1, 1<<50),
+		flag("serve_symbols", &c.ServeSymbols),
 		number("symbolise_seconds", seconds+" above 0", &c.SymboliseSeconds, 1, 3600),
 		number("symbolise_max_memory_bytes", "a number of bytes, at least 536870912", &c.SymboliseMaxMemory, 512<<20, 1<<50),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),

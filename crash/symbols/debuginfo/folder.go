@@ -97,6 +97,15 @@ func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) err
 	return nil
 }
 
+// Open opens a stored file and returns where it came from (empty: unknown). The error is
+// fs.ErrNotExist if the folder does not have the file. The caller closes it.
+func (f *Folder) Open(id elffile.BuildID, k Kind) (file *os.File, origin string, err error) {
+	if file, err = f.open(id, k); err != nil {
+		return nil, "", err
+	}
+	return file, f.origin(id, k), nil
+}
+
 // open opens a file and marks it as used now. The error is fs.ErrNotExist if the file is not there.
 func (f *Folder) open(id elffile.BuildID, k Kind) (*os.File, error) {
 	place := f.path(id, k)
@@ -142,7 +151,7 @@ func (f *Folder) List() ([]Entry, error) {
 		if err != nil {
 			continue
 		}
-		for _, k := range []Kind{Executable, Debuginfo} {
+		for _, k := range []Kind{Executable, Debuginfo, Sources} {
 			info, err := os.Stat(f.path(id, k))
 			if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 				continue

@@ -73,14 +73,15 @@ func altOf(f *elffile.File, s elffile.Section) (elffile.BuildID, error) {
 	return elffile.ParseBuildID(fmt.Sprintf("%x", id))
 }
 
-// Kind is one of the two files of a build. Its value is the name of the file in debuginfod's cache
-// and in the addresses of its servers.
+// Kind is one of the files of a build. Its value is the name of the file in a [Folder]; except for
+// Sources, debuginfod's cache and servers use the same names.
 type Kind string
 
 // The kinds of files.
 const (
 	Executable Kind = "executable" // the program or library
 	Debuginfo  Kind = "debuginfo"  // its debug information
+	Sources    Kind = "source.zip" // its source files, in a zip archive
 )
 
 // kinds returns the kinds that a file can serve as.
