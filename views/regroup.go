@@ -35,31 +35,3 @@ func RegroupPercent(r crash.RegroupRun) int64 {
 	}
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
 }
-
-// RegroupWords describes the state of a run in one line.
-func RegroupWords(r crash.RegroupRun) string {
-	verb := "moved"
-	if r.Dry {
-		verb = "would move"
-	}
-	out := fmt.Sprintf("%s looked at, %s %s", Counted(r.LookedAt, "report", "reports"), Count(r.Moved), verb)
-	switch {
-	case r.State == crash.RegroupStopped:
-		out += "; stopped"
-	case r.State == crash.RegroupDone:
-		out += "; done"
-	case r.Waiting:
-		out += "; waiting for counting to catch up"
-	}
-	return out
-}
-
-// EffectWords describes the effect of a run on problems in one line.
-func EffectWords(r crash.RegroupRun, e crash.RegroupEffect) string {
-	will := ""
-	if r.Dry {
-		will = "would "
-	}
-	return fmt.Sprintf("%s %sget other reports: %s split, %s new, %s merged into.",
-		Counted(e.Changed, "problem", "problems"), will, Count(e.Split), Count(e.New), Count(e.Merged))
-}

@@ -33,6 +33,9 @@ const (
 		"page and try again."
 )
 
+// SourcePackages returns "1 source package" or "12 source packages".
+func SourcePackages(n int64) string { return Counted(n, "source package", "source packages") }
+
 // Follow is the button that follows a package.
 func Follow(name string) string { return "Follow " + name }
 
