@@ -21,7 +21,7 @@ func TestTemplates(t *testing.T) {
 	other := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get(templatesPath + "?package=tidewatch&type=Crash").Want(http.StatusOK)
-	page.WantText("#template", "so bugs use the built-in template").WantText(".template-names",
+	page.WantText("#template", "bugs use the built-in template").WantText(".template-names",
 		"versions_table").WantNone("button[value=default]")
 	if got := strings.TrimPrefix(page.Text("#template-body"), "\n"); !strings.Contains(got, "{how_often}") {
 		t.Errorf("got %q, want the built-in template", got)
@@ -59,7 +59,7 @@ func TestTemplates(t *testing.T) {
 	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {
 		t.Errorf("got bug %q, want it by the template", got)
 	}
-	c.Get(templatesPath+"?package=tidewatch&type=Package").WantText("#template", "so bugs use the built-in template")
+	c.Get(templatesPath+"?package=tidewatch&type=Package").WantText("#template", "bugs use the built-in template")
 
 	drop := c.Post(templatesPath, with(mine, "do", "default"), handlertest.AsPart...).Want(http.StatusOK)
 	if got := drop.Header.Get("HX-Redirect"); got != address {

@@ -48,8 +48,7 @@ func TemplateOf(scope string) string { return "the template for " + scope }
 
 // TemplateInherited says which template applies as long as there is no specific one.
 func TemplateInherited(from string) string {
-	return "There is no template for exactly this yet, so bugs use " + from +
-		", shown below. Saving creates a separate template."
+	return "No template of its own yet: bugs use " + from + ", which is shown below. Save to create one."
 }
 
 // TemplateSaved confirms that a template was saved.
