@@ -182,10 +182,10 @@ func (g MyGroup) countWords() string { return strconv.Itoa(g.Count) + " " + g.Wo
 
 func (p MyPage) seenAt() string { return p.Visit.Last.UTC().Format(time.RFC3339Nano) }
 
-// columns returns the number of columns of the table.
+// columns returns the number of columns that the table has at every width, so without the sparkline.
 func (p MyPage) columns() string {
 	if p.List.maySelect() {
-		return "6"
+		return "5"
 	}
-	return "5"
+	return "4"
 }

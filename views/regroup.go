@@ -21,6 +21,9 @@ type RegroupPage struct {
 
 func (p RegroupPage) running() bool { return p.Run != nil && p.Run.State == crash.RegroupRunning }
 
+// nothingToDo reports whether a complete run found no report to move.
+func (p RegroupPage) nothingToDo() bool { return p.Run.State == crash.RegroupDone && p.Run.Moved == 0 }
+
 func (p RegroupPage) form(what string) PostFormArgs {
 	return PostFormArgs{ID: "regroup" + what, Action: PathRegroup + what, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
 }

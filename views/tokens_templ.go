@@ -41,9 +41,9 @@ var TokenDays = []int{7, 30, 90, 365}
 
 func scopeWord(s crash.Scope) string {
 	if s == crash.ScopeFile {
-		return text.TokenMayFile
+		return text.TokenFiles
 	}
-	return text.TokenMayRead
+	return text.TokenReads
 }
 
 func expired(t crash.APIToken, now time.Time) bool { return !t.Expires.After(now) }
@@ -172,7 +172,7 @@ func tokens(v TokensView, s Shell) templ.Component {
 			}
 		}
 		if len(v.Tokens) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><thead><tr><th scope=\"col\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"scroll\" tabindex=\"0\"><table class=\"data tokens\"><thead><tr><th scope=\"col\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -25,6 +25,8 @@ const (
 	TokenMay           = "It may"
 	TokenMayRead       = "read reports and traces"
 	TokenMayFile       = "create bugs"
+	TokenReads         = "read"
+	TokenFiles         = "create bugs"
 	TokenExpiresAfter  = "Expires after"
 	TokenCreate        = "Create token"
 )

@@ -9,7 +9,7 @@ const (
 	MyEmptyNext = "Press Follow on the page of a package, or enter below what you want " +
 		"to follow."
 	PastYear          = "Show the past year"
-	MyFirstVisit      = "from your next visit on, new problems come first"
+	MyFirstVisit      = "from your next visit, new problems come first"
 	MyAllGroups       = "all groups"
 	MarkSeen          = "Mark all as seen"
 	WhatYouFollow     = "Following"
