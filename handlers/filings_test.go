@@ -36,7 +36,7 @@ func TestLedger(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	admin := site.As(t, crash.RoleAdmin)
-	admin.Get(filingsPath).Want(http.StatusOK).WantText(".empty", "Nobody has pressed Create yet")
+	admin.Get(filingsPath).Want(http.StatusOK).WantText(".empty", "No bugs have been requested yet")
 
 	filed := file(t, site, 1)
 	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
@@ -108,7 +108,7 @@ func TestGivenUpWhileUncertain(t *testing.T) {
 		}
 	}
 	path := fmt.Sprintf("%s/%d", filingsPath, f.ID)
-	admin.Part(path).Want(http.StatusOK).WantText(".filing", "uncertain")
+	admin.Part(path).Want(http.StatusOK).WantText(".filing", "unknown")
 	admin.Post(path+"/give-up", url.Values{"reason": {"tired"}}).Want(http.StatusSeeOther)
 	site.Tracker.ClearFaults()
 	answer := admin.Post(path+"/retry", nil)
@@ -139,7 +139,7 @@ func TestLedgerPages(t *testing.T) {
 			seen[id] = true
 		}
 		next := page.HTML().Find(".paging a").First()
-		if !strings.Contains(next.Text(), "older") {
+		if !strings.Contains(next.Text(), "Older") {
 			break
 		}
 		href, _ := next.Attr("href")

@@ -171,7 +171,8 @@ func TestFollowErrors(t *testing.T) {
 	ada.Get("/my").WantText(".followed tbody tr", "grace person or team being read from the tracker").WantText(".notice",
 		"The packages of grace are being read")
 	ada.Post("/my/seen", url.Values{"seen": {"tomorrow"}}).Want(http.StatusBadRequest)
-	ada.Get("/my?period=century").Want(http.StatusBadRequest)
-	ada.Get("/my?only=odd").Want(http.StatusBadRequest)
+	ada.Get("/my?period=century&only=odd").Want(http.StatusOK).WantText(".notice",
+		"Invalid values in the address ignored: period, only.")
+	ada.Get("/my.csv?period=century").Want(http.StatusBadRequest) // a file must not silently differ
 	ada.Get("/my.xml").Want(http.StatusNotFound)
 }

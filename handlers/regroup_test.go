@@ -16,7 +16,7 @@ func TestRegroupPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "No reports were regrouped yet.").WantText(".admin-nav",
+	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(".admin-nav",
 		"Grouping")
 	c.Post(views.PathRegroup, nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
 	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
@@ -43,7 +43,7 @@ func TestRegroupPage(t *testing.T) {
 		t.Fatalf("run: got %+v, %v, want one report moved", run, err)
 	}
 	c.Get(views.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run",
-		"all <of> them").WantText(".regroup-runs", "dry")
+		"all <of> them").WantText(".regroup-runs", "preview")
 	c.Part(views.PathRegroup+"?run=1").Want(http.StatusOK).WantText("section", "would move").WantNone("main")
 	c.Get(views.PathRegroup + "?run=99").Want(http.StatusNotFound)
 	c.Get(views.PathRegroup + "?run=x").Want(http.StatusNotFound)

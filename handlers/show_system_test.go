@@ -33,9 +33,9 @@ func TestShowSystemUnknown(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	c := p.As(t, crash.RoleViewer)
-	c.Get("/user/nobody").Want(http.StatusOK).WantText("#reports", "No errors have been reported from "+
-		"this system.").WantNone("table")
-	c.Get("/user/").Want(http.StatusOK).WantText("h1", "Machines without a name").WantNone("table")
+	c.Get("/user/nobody").Want(http.StatusOK).WantText("#reports", "No reports from this machine are "+
+		"stored.").WantNone("table")
+	c.Get("/user/").Want(http.StatusOK).WantText("h1", "Machines without an id").WantNone("table")
 	c.Get("/user/nobody?after=x").Want(http.StatusBadRequest)
 	p.Visitor(t).Get("/user/nobody").WantRedirect(http.StatusSeeOther, "/login?next=%2Fuser%2Fnobody")
 }
@@ -55,7 +55,7 @@ func TestShowSystemPages(t *testing.T) {
 		}
 	}
 	c.Part(next).WantNone("h1, header")
-	c.Get("/user/m").WantText(".machine .numbers", "53 reports").WantText(".lanes tbody tr", "tidewatch 53 1")
+	c.Get("/user/m").WantText(".machine .figures", "reports 53").WantText(".lanes tbody tr", "tidewatch 53 1")
 }
 
 func TestShowTestMachine(t *testing.T) {

@@ -21,10 +21,10 @@ func TestTemplates(t *testing.T) {
 	other := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get(templatesPath + "?package=tidewatch&type=Crash").Want(http.StatusOK)
-	page.WantText("#template", "below is the shipped text").WantText(".template-names",
+	page.WantText("#template", "bugs use the built-in template").WantText(".template-names",
 		"versions_table").WantNone("button[value=default]")
 	if got := strings.TrimPrefix(page.Text("#template-body"), "\n"); !strings.Contains(got, "{how_often}") {
-		t.Errorf("got %q, want the shipped text", got)
+		t.Errorf("got %q, want the built-in template", got)
 	}
 	mine := url.Values{"package": {"tidewatch"}, "type": {"Crash"},
 		"body": {"Hello {program} <b>\r\n\r\n{problem_url}\r\n{?kernel_message}\r\nno\r\n{/kernel_message}\r\n"}}
@@ -53,19 +53,19 @@ func TestTemplates(t *testing.T) {
 
 	address := templatesPath + "?package=tidewatch&type=Crash"
 	c.Post(templatesPath, with(mine, "do", "save")).WantRedirect(http.StatusSeeOther, address)
-	c.Get(address).WantText(".flash-done", "Saved").WantText(".templates", "tidewatch, Crash").WantText("#template-body",
+	c.Get(address).WantText(".flash-done", "saved. New bugs will use it.").WantText(".templates", "tidewatch, Crash").WantText("#template-body",
 		"Hello {program}").WantText(".templates", "ada-admin")
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {
 		t.Errorf("got bug %q, want it by the template", got)
 	}
-	c.Get(templatesPath+"?package=tidewatch&type=Package").WantText("#template", "below is the shipped text")
+	c.Get(templatesPath+"?package=tidewatch&type=Package").WantText("#template", "bugs use the built-in template")
 
 	drop := c.Post(templatesPath, with(mine, "do", "default"), handlertest.AsPart...).Want(http.StatusOK)
 	if got := drop.Header.Get("HX-Redirect"); got != address {
 		t.Errorf("removed: got redirected to %q, want %q", got, address)
 	}
-	c.Get(address).WantText(".flash-done", "default again").WantNone("button[value=default]")
+	c.Get(address).WantText(".flash-done", "deleted").WantNone("button[value=default]")
 	c.Post(templatesPath, with(mine, "do", "default")).Want(http.StatusNotFound)
 	c.Get(templatesPath + "?package=%ff").Want(http.StatusBadRequest)
 
@@ -76,7 +76,7 @@ func TestTemplates(t *testing.T) {
 		"username": {"ada-admin"}, "password": {handlertest.Password}, "next": {kept.Attr("[name=next]", "value")},
 		"kept": {kept.Attr("[name=kept]", "value")},
 	}).WantRedirect(http.StatusSeeOther, templatesPath)
-	c.Get(templatesPath).WantText("#template-trouble", "is back").WantText("#template-body",
+	c.Get(templatesPath).WantText("#template-trouble", "has been restored").WantText("#template-body",
 		"Hello {program}").WantText("#template-title", "tidewatch, Crash")
 }
 

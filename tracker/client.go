@@ -165,6 +165,12 @@ func (c *Client) Check(ctx context.Context) (string, error) {
 	return name, err
 }
 
+// errPermission returns the error for a call that the access token or its account may not make.
+func errPermission(e *CallError) *crash.Error {
+	return crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: mishap lacks a permission (%s). "+
+		"An admin can reconnect at /admin/tracker with a level that may change data.", e.Text).Because(e)
+}
+
 // sentence returns the error that a person sees for a failed call.
 func sentence(e *CallError) *crash.Error {
 	var out *crash.Error
@@ -175,6 +181,9 @@ func sentence(e *CallError) *crash.Error {
 		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "The tracker cannot be reached (%s).", e.Text)
 		out.RetryAfter = defaultRetryAfter
 	case OutcomeRefused:
+		if e.Status == http.StatusUnauthorized {
+			return errPermission(e)
+		}
 		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Text)
 	case OutcomeBusy:
 		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker asks to be called later (%s).", e.Text)

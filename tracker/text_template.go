@@ -47,28 +47,28 @@ type TemplateName struct {
 // left out.
 func TemplateNames() []TemplateName {
 	return []TemplateName{
-		{"problem_url", "the permanent address of the problem; has to be in every bug"},
-		{"title", "the bug's title, however long"},
-		{"whole_title", "the same, only where it is too long for the title of a bug"},
-		{"what_happened", "the title as a sentence, in full"},
-		{"how_often", "a sentence: how many reports, from how many machines, since when"},
+		{"problem_url", "the permanent address of the problem; required in every bug"},
+		{"title", "the title of the bug, at any length"},
+		{"whole_title", "the same, only if it is too long for a bug title"},
+		{"what_happened", "the title as a full sentence"},
+		{"how_often", "one sentence: number of reports and machines, and since when"},
 		{"reports", "number of reports"}, {"machines", "number of machines"},
-		{"first_day", "day of the first report"}, {"last_day", "day of the latest report"},
-		{"facts", "program, package, versions and the like as an aligned list"},
+		{"first_day", "day of the first report"}, {"last_day", "day of the newest report"},
+		{"facts", "program, package, versions and so on, as an aligned list"},
 		{"program", "path of the program"}, {"package", "binary package"}, {"source_package", "source package"},
 		{"first_version", "version of the oldest report, and its release"},
 		{"last_version", "version of the newest report, and its release"},
 		{"highest_version", "highest version with the problem, and its release"},
-		{"architecture", "of the report that the trace is from"},
-		{"architectures", "all on which it was seen, with numbers of reports"},
-		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "what the reports have in common"},
+		{"architecture", "of the report with the trace"},
+		{"architectures", "all architectures, with the number of reports"},
+		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "the signature of the problem"},
 		{"versions_table", "versions × releases as an aligned table"},
-		{"trace", "assertion, traceback, stack, and the text by which reports are grouped " +
-			"(panic, kernel's message, log of a package), with headings"},
-		{"reproduce", "how to make it happen again, when a report says so"},
-		{"report_version", "version and release of the report that the trace is from"},
+		{"trace", "assertion, traceback, stack and the text used for grouping " +
+			"(panic, kernel message, package log), with headings"},
+		{"reproduce", "steps to reproduce, if a report has them"},
+		{"report_version", "version and release of the report with the trace"},
 		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
-		{"kernel_message", "the kernel's message"}, {"error_message", "the package manager's message"},
+		{"kernel_message", "the kernel message"}, {"error_message", "the package manager's error message"},
 	}
 }
 
@@ -161,7 +161,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 			parts = append(parts, textPart{text: "{"})
 			continue
 		case "{":
-			add(m[0], "“{” begins no name here; write {{ for the sign itself.")
+			add(m[0], "“{” does not begin a name here; write {{ for a brace.")
 			continue
 		}
 		kind, name := text[m[2]:m[3]], text[m[4]:m[5]]
@@ -174,7 +174,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 			parts = []textPart{}
 		case "/":
 			if len(stack) == 0 || stack[len(stack)-1].name != name {
-				add(m[0], "{/%s} ends no block that is open here.", Clean(name, 50))
+				add(m[0], "{/%s} does not end an open block.", Clean(name, 50))
 				continue
 			}
 			block := stack[len(stack)-1]
@@ -188,7 +188,7 @@ func parseTemplate(text string) (parts []textPart, problems []string) {
 		parts = append(parts, textPart{text: text[last:]})
 	}
 	for _, block := range stack {
-		add(block.at, "the block {?%s} is never ended with {/%s}.", Clean(block.name, 50), Clean(block.name, 50))
+		add(block.at, "the block {?%s} is never ended; add {/%s}.", Clean(block.name, 50), Clean(block.name, 50))
 	}
 	return parts, problems
 }
@@ -201,10 +201,10 @@ func CheckTemplate(text string) []string {
 			"{problem_url} is missing, or only in a block: every bug needs the permanent address of its problem.")
 	}
 	if n := utf8.RuneCountInString(text); n > maxTemplate {
-		problems = append(problems, fmt.Sprintf("The template has %d characters; %d are enough.", n, maxTemplate))
+		problems = append(problems, fmt.Sprintf("The template has %d characters; the limit is %d.", n, maxTemplate))
 	}
 	if !storable(text) {
-		problems = append(problems, "The template holds bytes that are no text.")
+		problems = append(problems, "The template contains invalid characters.")
 	}
 	return problems
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // LedgerPage holds a page of the ledger, for admins.
@@ -38,19 +39,18 @@ var filingStates = []struct {
 	look  string
 	means string
 }{
-	{crash.FilingQueued, "queued", "state-wait", "It is sent when its turn comes."},
-	{crash.FilingSending, "filing", "state-wait", "It is being sent to the tracker."},
-	{crash.FilingUncertain, "uncertain", "state-warn",
-		"The tracker may have it; it is searched for before anything is sent again."},
-	{crash.FilingRefused, "refused", "state-error", "The tracker said no."},
-	{crash.FilingAbandoned, "given up", "", "A person gave it up."},
-	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
+	{crash.FilingQueued, text.FilingQueued, "state-wait", text.FilingQueuedMeans},
+	{crash.FilingSending, text.FilingSending, "state-wait", text.FilingSendingMeans},
+	{crash.FilingUncertain, text.FilingUnknown, "state-warn", text.FilingUnknownMeans},
+	{crash.FilingRefused, text.FilingRefused, "state-error", text.FilingRefusedMeans},
+	{crash.FilingAbandoned, text.FilingAbandoned, "", text.FilingAbandonMeans},
+	{crash.FilingFiled, text.FilingFiled, "state-done", text.FilingFiledMeans},
 }
 
 // FilingStateOf parses a state in an address.
-func FilingStateOf(text string) (crash.FilingState, bool) {
+func FilingStateOf(name string) (crash.FilingState, bool) {
 	for _, s := range filingStates {
-		if string(s.state) == text {
+		if string(s.state) == name {
 			return s.state, true
 		}
 	}
@@ -88,6 +88,14 @@ func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
 	return PathFilings + "?" + q.Encode()
 }
 
+// heading returns the heading of the page.
+func (p LedgerPage) heading() string {
+	if p.Only && len(p.Rows) == 1 {
+		return text.FilingHeading(p.Rows[0].ID)
+	}
+	return text.FilingLog
+}
+
 func (p LedgerPage) total() int64 {
 	var n int64
 	for _, count := range p.Totals.States {
@@ -100,7 +108,7 @@ func (p FilingPart) id() string { return "filing-" + strconv.FormatInt(p.ID, 10)
 
 func (p FilingPart) path() string { return PathFilings + "/" + strconv.FormatInt(p.ID, 10) }
 
-// Moves reports whether the filing will soon change by itself.
+// moves reports whether the filing will soon change by itself.
 func (p FilingPart) moves() bool {
 	return p.State == crash.FilingSending || p.State == crash.FilingQueued && p.Problem == ""
 }
@@ -129,25 +137,27 @@ func (p FilingPart) mayGiveUp() bool {
 	return p.State == crash.FilingQueued || p.State == crash.FilingUncertain || p.State == crash.FilingRefused
 }
 
+// actionTexts maps what people and mishap do with a filing to its label.
+var actionTexts = map[string]string{
+	"bug.create": text.FilingDidRequest, "bug.filed": text.FilingDidFile, "bug.retry": text.FilingDidRetry,
+	"bug.give-up": text.FilingDidGiveUp, "bug.link": text.FilingDidLink, "bug.unlink": text.FilingDidUnlink,
+	"bug.relink": text.FilingDidRelink, "bug.reconciled": text.FilingDidReconcile,
+}
+
 // actionText returns the label of a line of the history.
 func actionText(l crash.LedgerLine) string {
 	switch l.Call {
 	case "create":
-		return "sent to the tracker"
+		return text.FilingCallCreate
 	case "search":
-		return "searched for"
+		return text.FilingCallSearch
 	case "subscribe":
-		return "subscribed the person who asked"
+		return text.FilingCallSubscribe
 	}
-	words, ok := map[string]string{
-		"bug.create": "asked for", "bug.filed": "filed", "bug.retry": "retried by hand", "bug.give-up": "given up",
-		"bug.link": "linked by hand", "bug.unlink": "unlinked", "bug.relink": "link put back",
-		"bug.reconciled": "found in the tracker and linked",
-	}[l.Action]
-	if !ok {
-		return l.Action
+	if label, ok := actionTexts[l.Action]; ok {
+		return label
 	}
-	return words
+	return l.Action
 }
 
 // outcomeText describes the outcome of a call.
@@ -156,7 +166,7 @@ func outcomeText(l crash.LedgerLine) string {
 	case l.Call == "":
 		return ""
 	case l.Ended.IsZero():
-		return "no answer yet"
+		return text.FilingNoAnswer
 	}
 	return l.Outcome
 }

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/views/text"
 )
 
 // MachineStory holds what a machine reported, over time.
@@ -157,7 +158,7 @@ func (l MachineLane) mark(i int) int {
 func (l MachineLane) versions() string {
 	words := strings.Join(l.Versions[:min(len(l.Versions), 3)], ", ")
 	if len(l.Versions) > 3 {
-		words += fmt.Sprintf(" and %d more", len(l.Versions)-3)
+		words += text.VersionsAndMore(len(l.Versions) - 3)
 	}
 	return words
 }

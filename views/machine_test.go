@@ -40,9 +40,13 @@ func TestMachineStory(t *testing.T) {
 			t.Errorf("tidewatch: got %q, want %q in it", got, want)
 		}
 	}
-	if diff := cmp.Diff("5 reports first 21 Sep 2025 last 1 d ago Ubuntu 24.04 amd64Ubuntu 22.04 amd64",
-		collapse(doc.Find(".machine .numbers").Text())); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+	if diff := cmp.Diff("reports5first report21 Sep 2025last report1 d ago",
+		collapse(doc.Find(".machine .figures").Text())); diff != "" {
+		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("Has run Ubuntu 24.04 amd64 · Ubuntu 22.04 amd64",
+		collapse(doc.Find(".machine .figures + p").Text())); diff != "" {
+		t.Errorf("releases (-want +got):\n%s", diff)
 	}
 	if marks := doc.Find(".lanes tbody tr:first-child rect").Length(); marks < 2 || marks > 4 {
 		t.Errorf("got %d marks on the time line, want marks at two distant times", marks)

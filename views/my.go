@@ -42,6 +42,7 @@ type MyPage struct {
 	Reports  int64
 	Only     string // the only group shown; empty: all
 	Notice   string // why something is missing
+	Ignored  string // which values of the address are invalid
 	Followed []Followed
 	Suggest  string // account in the tracker whose packages the person could follow
 	Tracker  string // its name
@@ -91,7 +92,7 @@ func (f Followed) label() string {
 		return text.FollowKindSet
 	case crash.FollowPackage:
 	}
-	return "package"
+	return text.FollowKindPackage
 }
 
 // path returns the address of its problems.
@@ -131,7 +132,7 @@ func (f Followed) hint() string {
 	case f.Unknown:
 		return text.FollowReading
 	case f.Kind != crash.FollowPackage:
-		return Counted(int64(f.Packages), "source package", "source packages")
+		return text.SourcePackages(int64(f.Packages))
 	}
 	return ""
 }
@@ -181,10 +182,10 @@ func (g MyGroup) countWords() string { return strconv.Itoa(g.Count) + " " + g.Wo
 
 func (p MyPage) seenAt() string { return p.Visit.Last.UTC().Format(time.RFC3339Nano) }
 
-// columns returns the number of columns of the table.
+// columns returns the number of columns that the table has at every width, so without the sparkline.
 func (p MyPage) columns() string {
 	if p.List.maySelect() {
-		return "6"
+		return "5"
 	}
-	return "5"
+	return "4"
 }

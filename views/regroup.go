@@ -21,6 +21,9 @@ type RegroupPage struct {
 
 func (p RegroupPage) running() bool { return p.Run != nil && p.Run.State == crash.RegroupRunning }
 
+// nothingToDo reports whether a complete run found no report to move.
+func (p RegroupPage) nothingToDo() bool { return p.Run.State == crash.RegroupDone && p.Run.Moved == 0 }
+
 func (p RegroupPage) form(what string) PostFormArgs {
 	return PostFormArgs{ID: "regroup" + what, Action: PathRegroup + what, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
 }
@@ -34,32 +37,4 @@ func RegroupPercent(r crash.RegroupRun) int64 {
 		return 100
 	}
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
-}
-
-// RegroupWords describes the state of a run in one line.
-func RegroupWords(r crash.RegroupRun) string {
-	verb := "moved"
-	if r.Dry {
-		verb = "would move"
-	}
-	out := fmt.Sprintf("%s looked at, %s %s", Counted(r.LookedAt, "report", "reports"), Count(r.Moved), verb)
-	switch {
-	case r.State == crash.RegroupStopped:
-		out += "; stopped"
-	case r.State == crash.RegroupDone:
-		out += "; done"
-	case r.Waiting:
-		out += "; waiting for counting to catch up"
-	}
-	return out
-}
-
-// EffectWords describes the effect of a run on problems in one line.
-func EffectWords(r crash.RegroupRun, e crash.RegroupEffect) string {
-	will := ""
-	if r.Dry {
-		will = "would "
-	}
-	return fmt.Sprintf("%s %sget other reports: %s split, %s new, %s merged into.",
-		Counted(e.Changed, "problem", "problems"), will, Count(e.Split), Count(e.New), Count(e.Merged))
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // PathTemplates is the address of the page that edits the texts of bugs.
@@ -15,7 +16,7 @@ type TemplatesPage struct {
 	Saved    []crash.BugTemplate
 	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
 	Own      bool              // a text is saved for exactly this package and type
-	From     string            // source of the text if there is none: "the shipped text"
+	From     string            // source of the text if there is none: "the built-in template"
 	Names    []TemplateName
 	Problems []string
 	Bucket   string // problem for the preview, as typed
@@ -35,13 +36,13 @@ func templateURL(pkg, problemType string) string {
 func templateFor(t crash.BugTemplate) string {
 	switch {
 	case t.Package != "" && t.ProblemType != "":
-		return t.Package + ", " + t.ProblemType
+		return text.TemplateForType(t.Package, t.ProblemType)
 	case t.Package != "":
-		return t.Package + ", all types"
+		return text.TemplateForType(t.Package, text.TemplateAllTypes)
 	case t.ProblemType != "":
-		return "all packages, " + t.ProblemType
+		return text.TemplateForType(text.TemplateAllPackages, t.ProblemType)
 	}
-	return "all packages and types"
+	return text.TemplateEverything
 }
 
 // For describes the scope of the text.

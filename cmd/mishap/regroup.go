@@ -15,6 +15,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // regroupShown is the maximum number of moves that are listed.
@@ -67,7 +68,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {
-			p.printf("%s. A running server continues it, or this command if called again.", views.RegroupWords(run))
+			p.printf("%s. A running server continues it, or this command if called again.", text.RegroupState(run))
 		}
 		return err
 	}
@@ -75,7 +76,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 }
 
 func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
-	bar.Describe(views.RegroupWords(run))
+	bar.Describe(text.RegroupState(run))
 	_ = bar.Set64(views.RegroupPercent(run))
 }
 
@@ -90,7 +91,7 @@ func (p *program) printRegrouped(ctx context.Context, store *db.Store, run crash
 		return err
 	}
 	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n",
-		run.Rules, views.RegroupWords(run), views.EffectWords(run, effect)); err != nil {
+		run.Rules, text.RegroupState(run), text.RegroupEffect(run, effect)); err != nil {
 		return err
 	}
 	if len(moves) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowHealth answers "ok" while the process runs.
@@ -39,13 +40,13 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, "Health"), Checks: s.Health(ctx)}
+	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: s.Health(ctx)}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
 }
 
-func writeText(w http.ResponseWriter, text string) error {
+func writeText(w http.ResponseWriter, body string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(text)) // an error means that the visitor has left
+	_, _ = w.Write([]byte(body)) // an error means that the visitor has left
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -23,9 +24,9 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 	if p.Runs, err = s.Decisions.Regroups(r.Context(), shownRuns); err != nil {
 		return err
 	}
-	switch text := r.URL.Query().Get("run"); {
-	case text != "":
-		id, err := strconv.ParseInt(text, 10, 64)
+	switch run := r.URL.Query().Get("run"); {
+	case run != "":
+		id, err := strconv.ParseInt(run, 10, 64)
 		if err != nil {
 			return errNoRun
 		}
@@ -49,11 +50,11 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, http.StatusOK, views.RegroupRun(p))
 	}
-	p.Shell = s.Shell(r, "Regrouping")
+	p.Shell = s.Shell(r, text.AdminGrouping)
 	return s.Page(w, r, http.StatusOK, views.Regroup(p))
 }
 
-var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
+var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such regrouping run.")
 
 // TryRegroup starts a dry run, which finds out what the present grouping rules would change.
 func (s *Pages) TryRegroup(w http.ResponseWriter, r *http.Request) error {

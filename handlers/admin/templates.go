@@ -28,7 +28,7 @@ func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 	}
 	if saved {
 		page.Editing.Body, page.Bucket = formTemplateBody(form), form.Get("bucket")
-		page.Notice = "What you wrote is back. Nothing has been saved yet."
+		page.Notice = text.TemplateTextsBack
 	}
 	return s.sendTemplates(w, r, http.StatusOK, page)
 }
@@ -47,7 +47,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Filings.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.redirectToTemplate(w, r, page, "The text for "+page.For()+" is the default again.")
+		return s.redirectToTemplate(w, r, page, text.TemplateDeleted(page.For()))
 	}
 	page.Editing.Body, page.Bucket = formTemplateBody(r.PostForm), r.PostForm.Get("bucket")
 	if page.Problems = tracker.CheckTemplate(page.Editing.Body); len(page.Problems) > 0 {
@@ -57,7 +57,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Filings.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.redirectToTemplate(w, r, page, "Saved. Bugs for "+page.For()+" have this text from now on.")
+		return s.redirectToTemplate(w, r, page, text.TemplateSaved(page.For()))
 	}
 	status := http.StatusOK
 	if err := s.previewTemplate(r, &page); err != nil {
@@ -87,10 +87,9 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 	page := views.TemplatesPage{Editing: crash.BugTemplate{
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
-	for _, text := range []string{page.Editing.Package, page.Editing.ProblemType} {
-		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > web.MaxQueryText {
-			return page, crash.Errorf(crash.Invalid, "bad_template",
-				"The name of the package or the problem type is not readable.")
+	for _, name := range []string{page.Editing.Package, page.Editing.ProblemType} {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) || utf8.RuneCountInString(name) > web.MaxQueryText {
+			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", text.TemplateBadName)
 		}
 	}
 	for _, n := range tracker.TemplateNames() {
@@ -106,12 +105,12 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 	}
 	switch {
 	case found.Body == "":
-		page.Editing.Body, page.From = tracker.DefaultTemplate, "the shipped text"
+		page.Editing.Body, page.From = tracker.DefaultTemplate, text.TemplateBuiltIn
 	case found.Package == page.Editing.Package && found.ProblemType == page.Editing.ProblemType:
 		page.Editing, page.Own = found, true
 	default:
 		page.Editing.Body = found.Body
-		page.From = "the text for " + views.TemplatesPage{Editing: found}.For()
+		page.From = text.TemplateOf(views.TemplatesPage{Editing: found}.For())
 	}
 	return page, nil
 }
@@ -159,8 +158,7 @@ func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.
 	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
 	list := b.List(year, nil, nil, 1)
 	if len(list.Rows) == 0 {
-		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem",
-			"There is no problem of this package to show the text with; name one.")
+		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "%s", text.TemplateNoProblem)
 	}
 	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
 }

@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ledgerSize is the number of filings on a page of the ledger.
@@ -44,9 +45,9 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range entries {
 		page.Rows = append(page.Rows, s.FilingPart(r, e))
 	}
-	page.Shell = s.Shell(r, "Filings")
+	page.Shell = s.Shell(r, text.FilingLog)
 	_, query, _ := strings.Cut(views.FilingsURL(filter.State), "?")
-	page.Shell.Also = views.Alternates("Filings", views.PathFilings, query)
+	page.Shell.Also = views.Alternates(text.FilingLog, views.PathFilings, query)
 	return s.Page(w, r, http.StatusOK, views.Ledger(page))
 }
 
@@ -90,7 +91,7 @@ func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 		return s.Page(w, r, http.StatusOK, views.Filing(part))
 	}
 	page := views.LedgerPage{Only: true, First: true, Rows: []views.FilingPart{part}}
-	page.Shell = s.Shell(r, "Filing")
+	page.Shell = s.Shell(r, text.FilingHeading(id))
 	return s.Page(w, r, http.StatusOK, views.Ledger(page))
 }
 
@@ -120,9 +121,9 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.changeFiling(w, r, func(id int64) (string, error) {
 		f, err := s.Filer.Retry(r.Context(), id, web.CurrentUser(r).Name, s.Config.CreateWait)
 		if f.State == crash.FilingFiled {
-			return "The bug is filed: " + strconv.FormatInt(f.Bug, 10) + ".", err
+			return text.FilingDone(f.Bug), err
 		}
-		return "It is being tried again.", err
+		return text.FilingRetrying, err
 	})
 }
 
@@ -130,7 +131,7 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.changeFiling(w, r, func(id int64) (string, error) {
 		_, err := s.Filer.GiveUp(r.Context(), id, web.CurrentUser(r).Name, r.PostFormValue("reason"))
-		return "The filing is given up.", err
+		return text.FilingGivenUp, err
 	})
 }
 
@@ -154,11 +155,11 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		s.LogError(r, failed, a)
 	}
 	if !web.WantsPart(r) {
-		kind, text := views.FlashDone, message
+		kind := views.FlashDone
 		if failed != nil {
-			kind, text = views.FlashError, a.Message
+			kind, message = views.FlashError, a.Message
 		}
-		if err := s.Flash(r, kind, text); err != nil {
+		if err := s.Flash(r, kind, message); err != nil {
 			return err
 		}
 		back := web.ReturnPath(r)

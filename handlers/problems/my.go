@@ -36,14 +36,8 @@ func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form views.FollowForm) error {
 	ctx, user := r.Context(), web.CurrentUser(r)
-	choice, err := myChoice(r)
-	if err != nil {
-		return err
-	}
-	page := views.MyPage{Only: r.URL.Query().Get("only"), Tracker: s.Config.TrackerName, Form: form}
-	if page.Only != "" && !slices.Contains(myGroups[:], page.Only) {
-		return crash.Errorf(crash.Invalid, "unknown_group", "%.40q is not a group of this page.", page.Only)
-	}
+	choice, only, ignored := myPageChoice(r)
+	page := views.MyPage{Only: only, Tracker: s.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
 	follows, err := s.Accounts.Followed(ctx, user.ID)
 	if err != nil {
 		return err
@@ -112,6 +106,20 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 			"%.40q is not a period; the periods are day, week, month and year.", string(period))
 	}
 	return views.ListChoice{Period: period}, nil
+}
+
+// myPageChoice reads the period and the group of the page. It replaces invalid values by the defaults
+// and returns their names.
+func myPageChoice(r *http.Request) (choice views.ListChoice, only string, ignored []string) {
+	choice, err := myChoice(r)
+	if err != nil {
+		choice, ignored = views.ListChoice{Period: crash.PeriodMonth}, append(ignored, "period")
+	}
+	only = r.URL.Query().Get("only")
+	if only != "" && !slices.Contains(myGroups[:], only) {
+		only, ignored = "", append(ignored, "only")
+	}
+	return choice, only, ignored
 }
 
 // packagesOf returns the source packages of a person, team or set, or the package itself. known

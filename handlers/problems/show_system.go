@@ -6,16 +6,17 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
 // lists no reports.
 func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
-	text, err := web.PathText(r, "system")
+	address, err := web.PathText(r, "system")
 	if err != nil {
 		return err
 	}
-	name, format := web.CutFormat(text)
+	name, format := web.CutFormat(address)
 	system := crash.NewSystemID(name)
 	if format == "" {
 		format = web.AcceptedExport(r)
@@ -33,7 +34,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := s.ReportList(views.SystemPath(system), after, rows)
 	list.Via = views.SystemPath(system)
-	list.Empty = "No errors have been reported from this system."
+	list.Empty = text.MachineNoReports
 	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
 		return err
 	}
@@ -46,8 +47,8 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	shell := s.Shell(r, "Machine")
-	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
+	shell := s.Shell(r, text.MachineTitle)
+	shell.Also = views.Alternates(text.MachineReportsOf, views.SystemPath(system), "")
 	page.Shell = shell
 	return s.Page(w, r, http.StatusOK, views.System(page))
 }

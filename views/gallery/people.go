@@ -7,6 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // decided returns the specimens of decisions and administration: merging, splitting, names,
@@ -14,23 +15,22 @@ import (
 func decided() []specimen {
 	b := bucket(0)
 	return []specimen{
-		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "launchpad.net",
+		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "Launchpad",
 			Suggest: "vera"})},
 		{"My packages, first visit", views.My(my(crash.Visit{Last: now}, ""))},
-		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, "The tracker is being asked which "+
-			"packages grace has: look again in a moment."))},
+		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, text.ReadingPackages("grace")))},
 		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine",
-			Problem: "That names no problem.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
+			Problem: "No problem matches this.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
 		{"Merge", views.Merge(merge(""))},
-		{"Merge, refused", views.Merge(merge("Somebody has merged one of them meanwhile. Look again."))},
+		{"Merge, refused", views.Merge(merge("Someone has merged one of these problems in the meantime. Reload the page."))},
 		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row",
 			Problem: "Another problem has that name."})},
 		{"Split, how to", views.Split(views.SplitPage{Shell: shell("Split off reports", admin), Bucket: b,
 			Terms: make([]crash.Term, 3), Reports: reportList()})},
 		{"Split, nothing to choose, mistake", views.Split(views.SplitPage{
 			Shell: shell("Split off reports", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
-			Problem: "That is no version.",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: "Its reports are not kept any more."},
+			Problem: "This is not a version.",
+			Reports: views.ReportList{ID: "reports", Now: now, Empty: text.NoReportsStored},
 		})},
 		{"Decisions", views.Problem(decidedProblem())},
 		{"Chosen problems", views.Chosen(chosen())},
@@ -39,12 +39,12 @@ func decided() []specimen {
 			Warning: "The tracker did not answer.",
 			Rows:    []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
 		})},
-		{"Ledger, empty", views.Ledger(views.LedgerPage{Shell: shell("Filings", admin), First: true})},
-		{"Ledger, every state", views.Ledger(ledger())},
-		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "launchpad.net",
+		{"Filing log, empty", views.Ledger(views.LedgerPage{Shell: shell("Filing log", admin), First: true})},
+		{"Filing log, every state", views.Ledger(ledger())},
+		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
-		{"Account, a token made, mistake", views.Account(views.AccountPage{
-			Shell: shell("Your account", admin), Tracker: "launchpad.net", Name: "ad a", Problem: "Nobody there is called that.",
+		{"Account, new token, mistake", views.Account(views.AccountPage{
+			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a", Problem: "The tracker has no account with this name.",
 			Tokens: views.TokensView{
 				Made: "mishap_not_a_real_token", MayFile: true, Form: views.TokenForm{Read: true, File: true, Days: 30},
 				Tokens: []crash.APIToken{{ID: 1, Name: "watcher", Hint: "mishap_abcd", Scopes: []crash.Scope{crash.ScopeRead},
@@ -58,7 +58,7 @@ func decided() []specimen {
 func my(visit crash.Visit, notice string) views.MyPage {
 	cells := bugStates(viewer)
 	page := views.MyPage{
-		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "launchpad.net", Problems: 4,
+		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "Launchpad", Problems: 4,
 		Reports: 8773,
 		Followed: []views.Followed{
 			{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, Problems: 4, New: 1, Reports: 8773},
@@ -66,7 +66,7 @@ func my(visit crash.Visit, notice string) views.MyPage {
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "nobody"}, Nobody: true},
 			{Follow: crash.Follow{Kind: crash.FollowSet, Name: "desktop-core"}, Packages: 212},
 		},
-		Form: views.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "That cannot be a name."},
+		Form: views.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
 	}
 	page.List = list(page.Shell, cells)
 	page.List.Choice.Period = crash.PeriodMonth
@@ -119,7 +119,7 @@ func chosen() views.ChosenPage {
 
 // ledger returns a filing in every state, with its history.
 func ledger() views.LedgerPage {
-	page := views.LedgerPage{Shell: shell("Filings", admin), Next: "/admin/filings?after=1", Totals: crash.FilingTotals{
+	page := views.LedgerPage{Shell: shell("Filing log", admin), Next: "/admin/filings?after=1", Totals: crash.FilingTotals{
 		States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour),
 		Parked: 1,
 	}}

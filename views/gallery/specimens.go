@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/query"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // now is the time at which the gallery is viewed.
@@ -27,12 +28,11 @@ func shell(title string, user crash.User) views.Shell {
 func specimens() []specimen {
 	withFlashes := shell("", admin)
 	withFlashes.Flash = []views.Flash{
-		{Kind: views.FlashDone, Text: "Bug 2101233 is not linked any more.", Undo: &views.Undo{Action: "/", Field: "bug",
+		{Kind: views.FlashDone, Text: text.BugUnlinked(2101233), Undo: &views.Undo{Action: "/", Field: "bug",
 			Value: "2101233"}},
-		{Kind: views.FlashError, Text: "The bug tracker did not answer. Try again in a minute."},
+		{Kind: views.FlashError, Text: "Launchpad did not answer. Try again in a minute."},
 	}
-	withFlashes.Banner = views.Banner{Text: "The bug tracker refuses our credentials: nothing is filed until it is " +
-		"connected again.", Href: "/admin/tracker", Link: "Connect"}
+	withFlashes.Banner = views.Banner{Text: text.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: text.BannerConnect}
 	lists := []specimen{
 		{"List, empty", views.List(list(shell("", visitor), nil))},
 		{"List, nothing found", views.List(nothingFound())},
@@ -46,28 +46,28 @@ func specimens() []specimen {
 		{"Problem for visitors", views.Problem(problem(visitor))},
 		{"Problem", views.Problem(problem(viewer))},
 		{"Problem, too much", views.Problem(hugeProblem())},
-		{"Problem, tracker away", views.Problem(trackerAway())},
-		{"Review, tracker asked", views.Review(review(nil))},
-		{"Review, tracker away",
-			views.Review(review(&views.ReviewSearch{Tracker: "launchpad.net", Problem: "It did not answer within 4 seconds."}))},
+		{"Problem, tracker unavailable", views.Problem(trackerAway())},
+		{"Review, searching the tracker", views.Review(review(nil))},
+		{"Review, tracker unavailable",
+			views.Review(review(&views.ReviewSearch{Tracker: "Launchpad", Problem: "It did not answer within 4 seconds."}))},
 		{"Review, found, mistakes", views.Review(refusedReview())},
-		{"Search, how to", views.Search(views.SearchPage{Shell: shell("Search", visitor)})},
+		{"Search, help", views.Search(views.SearchPage{Shell: shell("Search", visitor)})},
 		{"Search, mistake", views.Search(views.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
 			Problem: &query.Error{
 				Length: 6, Message: "There is no field named colour."}})},
-		{"Keys", views.Keys(shell("Keys", visitor))},
+		{"Keyboard shortcuts", views.Keys(shell("Keyboard shortcuts", visitor))},
 		{"Error, not signed in", views.ErrorPage(shell("Error", visitor),
 			views.ErrorView{Status: 401, Message: "Reports are for people with an account.", SignIn: true})},
 		{"Error, no permission", views.ErrorPage(shell("Error", viewer),
-			views.ErrorView{Status: 403, Message: "Only admins see this. Ask one of them."})},
-		{"Error, not there", views.ErrorPage(shell("Error", visitor),
-			views.ErrorView{Status: 404, Message: "There is no such page."})},
-		{"Error, database away", views.ErrorPage(shell("Error", visitor),
+			views.ErrorView{Status: 403, Message: "This needs the role admin; yours is viewer. Ask an admin."})},
+		{"Error, not found", views.ErrorPage(shell("Error", visitor),
+			views.ErrorView{Status: 404, Message: "There is no page at this address."})},
+		{"Error, database unavailable", views.ErrorPage(shell("Error", visitor),
 			views.ErrorView{Status: 503, Message: "The database cannot be reached.", RequestID: "B5Z6BTVSNBPIG2Y6"})},
 		{"Sign in", views.SignInPage(shell("Sign in", visitor),
-			views.SignInForm{Name: "ada", Problem: "Name or password is wrong."})},
+			views.SignInForm{Name: "ada", Problem: "Wrong name or password. Check both, and whether Caps Lock is on."})},
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
-			Tracker: "launchpad.net", ConfigFile: "local_config.toml"})},
+			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
 	}
 	return slices.Concat(lists, things(), decided())
 }
@@ -94,7 +94,7 @@ func bugStates(user crash.User) []views.BugPart {
 	linked := crash.Bug{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233",
 		By: "ada", At: now}
 	reasons := map[views.BugState]string{
-		views.BugImpossible: "No source package is known.", views.BugWaiting: "The tracker is away.",
+		views.BugImpossible: "No source package is known.", views.BugWaiting: "The tracker cannot be reached.",
 		views.BugRefused: "The tracker said: title is too long.",
 	}
 	var all []views.BugPart

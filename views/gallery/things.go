@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // things returns the specimens of reports, machines, packages and releases.
@@ -45,8 +46,8 @@ func things() []specimen {
 		{"Report, in no problem", views.Report(views.ReportPage{Shell: shell("Report", viewer), Report: loose})},
 		{"Machine", views.System(machine)},
 		{"Machine, nothing reported", views.System(views.SystemPage{Shell: shell("Machine", viewer), System: "machine-2",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: "No errors have been reported from this system."}})},
-		{"Machines without a name", views.System(views.SystemPage{Shell: shell("Machine", viewer), Reports: reportList()})},
+			Reports: views.ReportList{ID: "reports", Now: now, Empty: text.MachineNoReports}})},
+		{"Machines without an id", views.System(views.SystemPage{Shell: shell("Machine", viewer), Reports: reportList()})},
 		{"Package for visitors", views.Package(pkg(visitor))},
 		{"Package, followed, too much", views.Package(pkg(viewer))},
 		{"Package, nothing lately", views.Package(views.PackagePage{Shell: shell("quillpad", viewer), Name: "quillpad",

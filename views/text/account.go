@@ -5,6 +5,7 @@ const (
 	TokenChooseDays    = "Choose when the token expires."
 	TokenRevoked       = "Token revoked."
 	AccountHeading     = "Your account"
+	AccountProfile     = "Profile"
 	AccountRole        = "Role"
 	Save               = "Save"
 	Tokens             = "API tokens"
@@ -24,6 +25,8 @@ const (
 	TokenMay           = "It may"
 	TokenMayRead       = "read reports and traces"
 	TokenMayFile       = "create bugs"
+	TokenReads         = "read"
+	TokenFiles         = "create bugs"
 	TokenExpiresAfter  = "Expires after"
 	TokenCreate        = "Create token"
 )
@@ -33,7 +36,8 @@ func NameAt(tracker string) string { return "Your name on " + tracker }
 
 // NameHint says what that name is for.
 func NameHint(tracker string) string {
-	return tracker + " subscribes you to the bugs that you create here. Leave it empty to receive no mail."
+	return "You will be subscribed to bugs that you create here, so " + tracker + " sends you mail about them. Leave this empty " +
+		"to receive none."
 }
 
 // RevokeToken labels the button that revokes a token.

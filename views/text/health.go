@@ -2,8 +2,13 @@ package text
 
 // Texts of the health page and of the links to files.
 const (
+	HealthCheck   = "Check"
+	HealthState   = "State"
+	HealthDetails = "Details"
 	HealthGood    = "OK"
 	HealthBad     = "Problem"
-	HealthHint    = "The same for programs, on the address of ops_listen:"
+	HealthHint    = "For monitoring, at the address of ops_listen:"
+	HealthCounts  = "Recount stored reports in a terminal:"
+	HealthPeople  = "Accounts and API tokens are managed in a terminal:"
 	ExportsBefore = "This list as"
 )

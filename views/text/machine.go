@@ -1,15 +1,29 @@
 package text
 
+import "strconv"
+
 // Texts of the page of a machine.
 const (
+	MachineTitle     = "Machine"
+	MachinesNameless = "Machines without an id"
 	MachineTest      = "test machine"
 	MachineTestMeans = "Its reports are stored but not counted."
-	MachineNameless  = "Virtual machines and boards without firmware send no machine id, so " +
-		"these reports may come from several machines."
-	MachineReports  = "Summary"
-	MachineFirst    = "First"
-	MachineLast     = "Last"
-	MachineVersions = "Versions"
+	MachineNameless  = "Virtual machines and boards without firmware send no machine id, so these reports may come " +
+		"from several machines."
+	MachineSummary   = "Packages"
+	MachineReports   = "reports"
+	MachineNewest    = "newest reports"
+	MachineFirstSeen = "first report"
+	MachineSince     = "since"
+	MachineLastSeen  = "last report"
+	MachineRuns      = "Runs"
+	MachineRan       = "Has run"
+	MachineFirst     = "First"
+	MachineLast      = "Last"
+	MachineVersions  = "Versions"
+	MachineAll       = "Reports"
+	MachineNoReports = NoSuchMachine
+	MachineReportsOf = "Reports of a machine"
 )
 
 // MorePackages says what a table leaves out.
@@ -21,3 +35,11 @@ func MorePackages(n int64) string {
 func ReportsBetween(n int64, first, last string) string {
 	return Reports(n) + " from " + first + " to " + last
 }
+
+// ReportedBetween says when a machine reported from a release.
+func ReportedBetween(first, last string) string {
+	return "Reports from " + first + " to " + last
+}
+
+// VersionsAndMore follows the newest versions of a list.
+func VersionsAndMore(n int) string { return " and " + strconv.Itoa(n) + " more" }

@@ -9,7 +9,7 @@ const (
 	MyEmptyNext = "Press Follow on the page of a package, or enter below what you want " +
 		"to follow."
 	PastYear          = "Show the past year"
-	MyFirstVisit      = "from your next visit on, new problems come first"
+	MyFirstVisit      = "from your next visit, new problems come first"
 	MyAllGroups       = "all groups"
 	MarkSeen          = "Mark all as seen"
 	WhatYouFollow     = "Following"
@@ -32,6 +32,9 @@ const (
 	SeenBadForm       = "The form does not say until when to mark problems as seen. Reload the " +
 		"page and try again."
 )
+
+// SourcePackages returns "1 source package" or "12 source packages".
+func SourcePackages(n int64) string { return Counted(n, "source package", "source packages") }
 
 // Follow is the button that follows a package.
 func Follow(name string) string { return "Follow " + name }

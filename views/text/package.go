@@ -30,7 +30,7 @@ const (
 	ColumnSeen     = "Seen"
 	ColumnRate     = "Rate"
 	ColumnInterval = "95 % interval"
-	ColumnScale    = "On one scale"
+	ColumnScale    = "To scale"
 	ColumnPrevious = "Compared with previous"
 	ColumnNew      = "New"
 	ColumnGone     = "Gone"

@@ -12,8 +12,6 @@ const (
 	ReleasePackages        = "Packages"
 	ReleaseRates           = "Reports per 1,000 active machines a day, with the 95 % confidence interval."
 	ReleaseActive          = "active machines"
-	ReleaseReports         = "reports"
-	ReleaseProblems        = "problems"
 )
 
 // ShowAllProblems links to the list of all problems.
@@ -22,8 +20,11 @@ func ShowAllProblems(n int64) string { return "Show all " + Problems(n) + " in t
 // SeeRelease links to the page of another release.
 func SeeRelease(name string) string { return "See " + name + "." }
 
-// LastDays names a period: "in the last 28 days (UTC)".
-func LastDays(n int64) string { return "in the last " + Days(n) + " (UTC)" }
+// ReportsInDays labels the reports of the last days: "reports in 28 days".
+func ReportsInDays(days int64) string { return "reports in " + Days(days) }
+
+// ProblemsInDays labels the problems of the last days: "problems in 28 days".
+func ProblemsInDays(days int64) string { return "problems in " + Days(days) }
 
 // ReleaseComesOut says when a release will be published.
 func ReleaseComesOut(day string) string { return "To be released on " + day + "." }

@@ -4,5 +4,6 @@ package text
 const (
 	SignInName     = "Name"
 	SignInPassword = "Password"
+	SignInWithout  = "Browse problems without signing in"
 	SignInAccounts = "No account yet? Ask an administrator of this site, who runs:"
 )

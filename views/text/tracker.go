@@ -55,7 +55,6 @@ const (
 
 	Disconnect             = "Disconnect"
 	RemoveStoredToken      = "Remove token from the database"
-	TrackerInTerminal      = "In a terminal:"
 	TrackerDisconnected    = "Disconnected. The access token has been removed from the database."
 	TrackerFromDatabase    = "the database, for all instances without a token of their own"
 	TrackerFromEnvironment = "the environment of this instance"
