@@ -456,7 +456,7 @@ func myControls(p MyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(choice.words)
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(choice.label)
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/my.templ`, Line: 75, Col: 130}
 			}

@@ -11,7 +11,7 @@ const (
 	InCommon           = "All:"
 	Selected           = "Selected"
 	Report             = "Report"
-	NoDateOfItsOwn     = "The report has no readable date. This is when it arrived."
+	NoDateOfItsOwn     = "The report has no readable date of its own."
 	Proposed           = "proposed"
 	ProposedHint       = "The package came from the proposed pocket."
 	HasTrace           = "yes"
