@@ -181,7 +181,7 @@ func TestShowProblemVersions(t *testing.T) {
 		"filed. 24.04").
 		WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
 	a.WantText(".figures", "reports 4 machines 4").WantText(".figures", "of active machines").
-		WantText(".figures", "reports per 1,000 machines a day")
+		WantText(".figures", "per 1,000 machine-days")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
 	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
 		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {

@@ -15,7 +15,7 @@ const (
 	ProblemType           = "Type"
 	ProblemFirstSeen      = "First seen"
 	ProblemLastSeen       = "Last seen"
-	ProblemVsLastWeek     = "compared with last week"
+	ProblemVsLastWeek     = "vs last week"
 	ProblemShare          = "of active machines"
 	ProblemShareMost      = "of active machines, at most"
 	SimilarTitle          = "Similar problems"
@@ -25,7 +25,7 @@ const (
 	BreakdownShare        = "Share"
 	StatusBugRead         = "Bug as of"
 	TraitsTitle           = "What stands out"
-	TraitsCompare         = "Compare with other problems of the package"
+	TraitsCompare         = "Compare with the package’s other problems"
 	BreakdownArch         = "Architecture"
 	BreakdownPocket       = "Pocket"
 	BreakdownOtherPockets = "others"
@@ -38,7 +38,7 @@ func MoreReleases(n int) string { return Counted(int64(n), "more release", "more
 
 // RateLabel labels the rate of a problem, with its confidence interval.
 func RateLabel(low, high string) string {
-	return "reports per 1,000 machines a day (" + low + "–" + high + ")"
+	return "per 1,000 machine-days (" + low + "–" + high + ")"
 }
 
 // RateMeans explains that rate.
@@ -70,7 +70,7 @@ func TraitShare(share string) string { return "(" + share + " elsewhere)" }
 
 // TraitsCaption says which reports are compared.
 func TraitsCaption(here, there int) string {
-	return fmt.Sprintf("The newest %s, compared with %s of other problems of the package",
+	return fmt.Sprintf("The newest %s, compared with %s of the package’s other problems",
 		Reports(int64(here)), Count(int64(there)))
 }
 
@@ -81,7 +81,7 @@ func TraitsTooFew(here, there int) string {
 
 // TraitsNone says that nothing stands out.
 func TraitsNone(here, there int) string {
-	return fmt.Sprintf("Nothing: the newest %s look like %s of other problems of the package.",
+	return fmt.Sprintf("Nothing. The newest %s resemble the newest %s of the package’s other problems.",
 		Reports(int64(here)), Count(int64(there)))
 }
 
