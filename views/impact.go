@@ -57,7 +57,8 @@ func (m Impact) trendMeans() string { return text.TrendMeans(m.Week, m.WeekBefor
 
 // rateMeans explains the rate.
 func (m Impact) rateMeans() string {
-	return text.RateMeans(m.Rate.Reports, int64(m.Days), int64(m.Rate.MachineDays), figure(m.Rate.Low), figure(m.Rate.High))
+	return text.RateMeans(m.Rate.Reports, int64(m.Days), int64(m.Rate.MachineDays),
+		figure(m.Rate.Low), figure(m.Rate.High))
 }
 
 // shareMeans explains the share.

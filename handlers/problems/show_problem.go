@@ -75,8 +75,10 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	}
 	bucket := s.SeenBucket(r, facts.bucket)
 	page := &views.ProblemPage{
-		Bucket: bucket, Grouping: s.ExplainBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
-		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
+		Bucket: bucket, Grouping: s.ExplainBucket(bucket), Chart: facts.chart,
+		Status:   s.StatusViewOf(r, facts.bucket, facts.bugs),
+		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
+		Filter: facts.filter, Alike: facts.alike,
 	}
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")

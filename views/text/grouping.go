@@ -18,7 +18,7 @@ const (
 	GroupingOldRules   = "grouped by older rules"
 	GroupingNewProblem = "a new problem:"
 	ExcerptGrouped     = "The marked lines determine the problem."
-	ExcerptOwn         = "The marked lines explain the crash. The report brought its own signature, which determines the problem."
+	ExcerptOwn         = "The marked lines explain the crash. The report’s own signature determines the problem."
 )
 
 // GroupingOlder says which version of the rules grouped a report, and introduces the problem into which
