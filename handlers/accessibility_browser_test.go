@@ -130,3 +130,38 @@ func scheme(name string) chromedp.Action[chromedp.Void] {
 		return err
 	})
 }
+
+// filledButtons is a script that returns the texts of the visible buttons with the accent colour as
+// background, except chips and other marks of a choice.
+const filledButtons = `(() => {
+	const probe = document.body.appendChild(document.createElement("i"));
+	probe.style.backgroundColor = "var(--accent)";
+	const accent = getComputedStyle(probe).backgroundColor;
+	probe.remove();
+	return [...document.querySelectorAll("button, .button, input[type=submit]")]
+		.filter((e) => e.checkVisibility({visibilityProperty: true}) && getComputedStyle(e).backgroundColor === accent)
+		.map((e) => e.textContent.trim());
+})()`
+
+// TestOneFilledButton checks that no page of the gallery has more than one filled button, so that the
+// main action is obvious. Gallery pages show every state, with and without rights.
+func TestOneFilledButton(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(gallery.Handler(""))
+	t.Cleanup(server.Close)
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.EmulateViewport(1440, 900))
+	with := 0
+	for _, path := range gallery.Paths() {
+		browsertest.Do(ctx, t, chromedp.Navigate(server.URL+path), browsertest.WaitPresent("main"))
+		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
+		case len(filled) > 1:
+			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
+		case len(filled) == 1:
+			with++
+		}
+	}
+	if with < 5 {
+		t.Errorf("got %d pages with a filled button, want at least 5", with)
+	}
+}

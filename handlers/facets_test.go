@@ -114,7 +114,7 @@ func TestReportColumns(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	path := b.ID.Path()
 	page := c.Get(path).Want(http.StatusOK).WantText("#reports thead", "Selected Report Occurred Release").
-		WantText("#reports .toolbar", "All: tidewatch, 1.4.9-2, amd64, Crash")
+		WantText("#reports .toolbar", "In common: tidewatch, 1.4.9-2, amd64, Crash")
 	if text := page.Text("#reports thead"); strings.Contains(text, "Version") || strings.Contains(text, "Architecture") {
 		t.Errorf("got the columns %q, want only those in which the reports differ", text)
 	}

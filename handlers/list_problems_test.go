@@ -153,7 +153,7 @@ func TestListProblemsPages(t *testing.T) {
 	}
 	c := p.Visitor(t)
 	first := c.Get("/?period=month").Want(http.StatusOK)
-	first.WantText(".totals", "60 problems · 120 reports").WantText(".paging a", "next 50")
+	first.WantText(".totals", "60 problems · 120 reports").WantText(".paging a", "Next 50")
 	second := c.Get(first.Attr(".paging a", "href")).Want(http.StatusOK)
 	if got := second.Attr("tbody tr:first-child .reports", "title"); got != "Rank 51 by reports" {
 		t.Errorf("first row of the second page: got %q", got)

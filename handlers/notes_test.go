@@ -91,7 +91,7 @@ func TestTraitsOfProblem(t *testing.T) {
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
 		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports, compared "+
-		"with 6 others")
+		"with 6 of the package’s other problems")
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("#traits"), "libc6") {
 		t.Errorf("got %q, want no common traits", part.Text("#traits"))

@@ -117,7 +117,7 @@ func TestShowProblemManyVersions(t *testing.T) {
 		t.Errorf("versions: got %d rows, want 15", got)
 	}
 	a = p.Visitor(t).Get(id.Path() + "?versions=all").Want(http.StatusOK)
-	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantText(".versions .paging", "Fewer versions")
+	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantText(".versions .paging", "Show fewer versions")
 }
 
 func TestShowProblemHostile(t *testing.T) {

@@ -87,8 +87,8 @@ func TestShowReportUnbucketed(t *testing.T) {
 	p := newPages(t)
 	id := p.accept("", crashtest.Ungroupable())
 	a := p.As(t, crash.RoleViewer).Get("/oops/" + id.String()).Want(http.StatusOK)
-	a.WantText(".report-facts", "in no problem "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
-	a.WantText(".report-facts", "Machine no name").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
+	a.WantText(".report-facts", "not grouped "+grouping.SignatureOf(crashtest.Ungroupable().Fields()).Reason)
+	a.WantText(".report-facts", "Machine no machine id").WantNone(".report-facts a[href^='/problem/'], .report-facts " +
 		"a[href^='/user/']")
 }
 

@@ -25,7 +25,7 @@ func TestShowSystem(t *testing.T) {
 		if got := a.HTML().Find("#reports tbody tr").Length(); got != 2 {
 			t.Errorf("machine %q: got %d reports, want 2", name, got)
 		}
-		a.WantText("tbody", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText("tbody .state", "in no problem")
+		a.WantText("tbody", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText("tbody .state", "not grouped")
 	}
 }
 

@@ -18,7 +18,7 @@ func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string
 	for range 20 {
 		a := c.Get(path).Want(http.StatusOK)
 		seen = append(seen, strings.ReplaceAll(a.Text(what), " ", "")) // long ids have a gap in the middle
-		next := a.HTML().Find(".way a[rel=next]")
+		next := a.HTML().Find(".pager a[rel=next]")
 		if next.Length() == 0 {
 			return seen
 		}
@@ -43,11 +43,11 @@ func TestWalkThroughChosenReports(t *testing.T) {
 		t.Errorf("got %d reports by next links, want 3", len(seen))
 	}
 	a := c.Get(list.Attr("#reports tbody tr:nth-child(2) a[href^='/oops/']", "href"))
-	a.WantText(".way", "reports of this problem (Ubuntu 22.04)")
-	if got := a.Attr(".way-name a", "href"); got != chosen {
+	a.WantText(".pager", "reports of this problem (Ubuntu 22.04)")
+	if got := a.Attr(".pager-list a", "href"); got != chosen {
 		t.Errorf("link to the list: got %q, want %q", got, chosen)
 	}
-	back := strings.ReplaceAll(c.Get(a.Attr(".way a[rel=prev]", "href")).Text(".report-facts code"), " ", "")
+	back := strings.ReplaceAll(c.Get(a.Attr(".pager a[rel=prev]", "href")).Text(".report-facts code"), " ", "")
 	if back != seen[0] {
 		t.Errorf("back from the second: got %s, want %s", back, seen[0])
 	}
@@ -73,7 +73,7 @@ func TestWalkThroughSearch(t *testing.T) {
 		t.Fatalf("got problems %v by next links, want 3", ids)
 	}
 	page := c.Get(first).Want(http.StatusOK)
-	page.WantText(".way", "1 of 3").WantText(".way", "search: release:")
+	page.WantText(".pager", "1 of 3").WantText(".pager", "search: release:")
 	reports := walk(t, c, page.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
 	if got := len(reports); got != 6 && got != 7 { // the newest report may be that of 22.04
 		t.Errorf("got %d reports by next links, want the 6 that the search counts", got)
@@ -82,16 +82,16 @@ func TestWalkThroughSearch(t *testing.T) {
 	var back []string
 	for a := last; ; {
 		back = append(back, strings.ReplaceAll(a.Text(".report-facts code"), " ", ""))
-		if a.HTML().Find(".way a[rel=prev]").Length() == 0 {
+		if a.HTML().Find(".pager a[rel=prev]").Length() == 0 {
 			break
 		}
-		a = c.Get(a.Attr(".way a[rel=prev]", "href")).Want(http.StatusOK)
+		a = c.Get(a.Attr(".pager a[rel=prev]", "href")).Want(http.StatusOK)
 	}
 	slices.Reverse(back)
 	if !slices.Equal(back, reports[len(reports)-len(back):]) || len(back) != 6 {
 		t.Errorf("backwards: got %v, want the reverse of %v", back, reports)
 	}
-	p.Visitor(t).Get(first).Want(http.StatusOK).WantText(".way", "1 of 3")
+	p.Visitor(t).Get(first).Want(http.StatusOK).WantText(".pager", "1 of 3")
 }
 
 // TestWalkOddWays checks that no page follows a "via" parameter that points elsewhere.
@@ -108,7 +108,7 @@ func TestWalkOddWays(t *testing.T) {
 	} {
 		for _, path := range []string{problem, report} {
 			a := c.Get(path + "?via=" + url.QueryEscape(via)).Want(http.StatusOK)
-			a.WantNone(".way-name a")
+			a.WantNone(".pager-list a")
 		}
 	}
 }

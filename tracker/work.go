@@ -245,7 +245,7 @@ func (f *Filer) logOutcome(ctx context.Context, filing crash.Filing, result cras
 		log.InfoContext(ctx, "bug filed", "bug", filing.Bug)
 	case result.Problem != "":
 		log.WarnContext(ctx, "bug not filed yet",
-			"status", result.Answer.Status, "words", result.Answer.Message, "request", result.Answer.RequestID)
+			"status", result.Answer.Status, "answer", result.Answer.Message, "request", result.Answer.RequestID)
 	default:
 		log.InfoContext(ctx, "the tracker does not have the bug; it is sent again")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // Chart holds reports per day, stacked by release.
@@ -115,8 +116,7 @@ func (c Chart) describe(day ChartDay, now time.Time) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
 		}
 	}
-	return fmt.Sprintf("%s: %s (%s)", Date(day.Day, now), Counted(day.Total, "report", "reports"),
-		strings.Join(parts, ", "))
+	return text.ChartDay(Date(day.Day, now), day.Total, strings.Join(parts, ", "))
 }
 
 // fullest returns the last day with the most reports.
@@ -132,8 +132,7 @@ func (c Chart) fullest() ChartDay {
 
 // label describes the chart for screen readers.
 func (c Chart) label(now time.Time) string {
-	return fmt.Sprintf("Reports per day from %s to %s, at most %s on %s. The table below has the same numbers.",
-		Date(c.Since, now), Date(c.Until, now), Count(c.Most), Date(c.fullest().Day, now))
+	return text.ChartLabel(Date(c.Since, now), Date(c.Until, now), Count(c.Most), Date(c.fullest().Day, now))
 }
 
 // rows returns the days with reports, newest first, for the table below the chart.
@@ -149,7 +148,7 @@ func (c Chart) rows() []ChartDay {
 
 func releaseName(r crash.Release) string {
 	if r == "" {
-		return "unknown release"
+		return text.UnknownRelease
 	}
 	return ShortRelease(r)
 }

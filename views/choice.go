@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/views/text"
 )
 
 // ListChoice holds the controls of the front page, and thereby the address of a list. Its filter
@@ -30,12 +31,12 @@ func (c ListChoice) showsFirst() bool { return c.First || c.Sort == index.ByFirs
 // periods lists the periods of the front page, shortest first.
 var periods = []struct {
 	period crash.Period
-	words  string
+	label  string
 }{
-	{crash.PeriodDay, "the past day"},
-	{crash.PeriodWeek, "the past week"},
-	{crash.PeriodMonth, "the past month"},
-	{crash.PeriodYear, "the past year"},
+	{crash.PeriodDay, text.PeriodPastDay},
+	{crash.PeriodWeek, text.PeriodPastWeek},
+	{crash.PeriodMonth, text.PeriodPastMonth},
+	{crash.PeriodYear, text.PeriodPastYear},
 }
 
 // ColumnFirst is the value of the parameter columns for the column First seen.
@@ -64,14 +65,14 @@ func (c ListChoice) shown() string {
 // ProblemStates lists the states by which a list can be filtered, with their labels.
 var ProblemStates = problemStates()
 
-func problemStates() []struct{ State, Words string } {
-	states := []struct{ State, Words string }{{"none", "without a bug"}, {"bug", "with a bug"}}
+func problemStates() []struct{ State, Label string } {
+	states := []struct{ State, Label string }{{"none", text.ListWithoutBug}, {"bug", text.ListWithBug}}
 	for _, word := range crash.StateWords {
-		words := string(word)
+		label := string(word)
 		if word == crash.StateUnread {
-			words = "not read yet"
+			label = text.ListBugUnread
 		}
-		states = append(states, struct{ State, Words string }{string(word), words})
+		states = append(states, struct{ State, Label string }{string(word), label})
 	}
 	return states
 }
@@ -83,15 +84,15 @@ func (c ListChoice) dated() bool { return !c.From.IsZero() || !c.To.IsZero() }
 func (c ListChoice) phrase() string {
 	switch {
 	case !c.From.IsZero() && !c.To.IsZero():
-		return "the days from " + isoDay(c.From) + " to " + isoDay(c.To)
+		return text.DaysBetween(isoDay(c.From), isoDay(c.To))
 	case !c.From.IsZero():
-		return "the days since " + isoDay(c.From)
+		return text.DaysSince(isoDay(c.From))
 	case !c.To.IsZero():
-		return "the year up to " + isoDay(c.To)
+		return text.DaysUntil(isoDay(c.To))
 	}
 	for _, p := range periods {
 		if p.period == c.Period {
-			return p.words
+			return p.label
 		}
 	}
 	return string(c.Period)
@@ -229,7 +230,7 @@ func (c ListChoice) length(now time.Time) int64 {
 func (c ListChoice) daysText(now time.Time) string {
 	since, until := c.Days(now)
 	if c.To.IsZero() {
-		return "since " + Date(since, now)
+		return text.ShortSince(Date(since, now))
 	}
 	return Date(since, now) + " – " + Date(until, now)
 }

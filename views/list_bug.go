@@ -32,14 +32,14 @@ func fixedWord(s crash.Status) string {
 	version := ""
 	for _, r := range s.Releases {
 		if r.Fix == "" || version != "" && r.Fix != version {
-			return "fixed"
+			return text.ListFixed
 		}
 		version = r.Fix
 	}
 	if version == "" {
-		return "fixed"
+		return text.ListFixed
 	}
-	return "fixed in " + version
+	return text.ListFixedIn + " " + version
 }
 
 // rowMenuPath returns the address that the menu of a row leads to without scripts.

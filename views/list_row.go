@@ -44,7 +44,7 @@ func rowFrames(s Signature) string {
 		frames = frames[:rowFrameCount]
 	}
 	if len(frames) == 0 && s.Program == "" {
-		return "(blank signature)"
+		return text.BlankSignature
 	}
 	return strings.Join(frames, " → ")
 }
@@ -61,25 +61,9 @@ func seenTitle(seen crash.Occurrence) string {
 func shortAgo(t, now time.Time) string {
 	ago := Ago(t, now)
 	if ago == "just now" {
-		return "now"
+		return text.ListJustNow
 	}
 	return strings.TrimSuffix(ago, " ago")
-}
-
-// versionTail is the length of the part of a version that is never shortened.
-const versionTail = 9
-
-// splitVersion splits a version into a part that may be shortened and one that may not. A short
-// version has no part that may be shortened.
-func splitVersion(version string) (head, tail string) {
-	if len(version) <= versionTail+3 {
-		return "", orUnknown(version)
-	}
-	cut := len(version) - versionTail
-	for cut > 0 && version[cut]&0xc0 == 0x80 { // within a character
-		cut--
-	}
-	return version[:cut], version[cut:]
 }
 
 // share returns part/whole as the width of a bar, in percent. A part above 0 is always visible.

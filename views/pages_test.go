@@ -103,28 +103,28 @@ func components(text string, n int) map[string]templ.Component {
 		Bugs: []crash.Bug{{Number: 7, Title: text, URL: text, By: text, At: now, State: known, Master: &known,
 			MasterURL: text}},
 	}
-	why := views.WhyPart{
+	why := views.GroupingView{
 		Rule: crash.Rule(text), Signature: signature, Address: "https://crashes.example.org" + bucket.ID.Path(),
 		Report: crash.NewOopsID(now),
-		Now:    &views.WhyNow{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &grouping.Explanation{
+		Now:    &views.PresentGrouping{Bucket: bucket.ID, Known: n > 0, Rules: 1}, Explained: &grouping.Explanation{
 			Field: text, Frames: []grouping.FrameUse{{Text: text, Used: true, As: signature}, {Text: signature, Why: text}},
 			Changes: []grouping.Change{{From: text, To: signature}},
 		},
 	}
 	problem := views.ProblemPage{
 		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Status: views.StatusView{Status: bug.Status,
-			Bugs: bugs, Now: now}, Why: why,
+			Bugs: bugs, Now: now}, Grouping: why,
 		Chart:    views.ChartPart(views.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now),
 		Versions: views.NewVersionTable(versions), Stack: views.NewStack(report), Reports: &reports,
 	}
 	forVisitors := problem
 	forVisitors.Shell, forVisitors.Stack, forVisitors.Reports = visitor, nil, nil
-	forVisitors.Why.Explained, forVisitors.Why.Now = nil, nil
+	forVisitors.Grouping.Explained, forVisitors.Grouping.Now = nil, nil
 	bucketed := views.ReportPage{Shell: shell, Report: report, Core: 1 << 20,
-		Way: views.Way{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1",
+		Pager: views.Pager{Via: "/search?q=" + url.QueryEscape(text), List: text, Chosen: text, Previous: "/oops/1",
 			Next: "/oops/2", Place: n, Of: n}}
-	bucketed.Report.Bucket, bucketed.Why = &bucket.ID, views.WhyPart{Rule: why.Rule, Explained: why.Explained,
-		Now: &views.WhyNow{None: true}}
+	bucketed.Report.Bucket, bucketed.Grouping = &bucket.ID, views.GroupingView{Rule: why.Rule, Explained: why.Explained,
+		Now: &views.PresentGrouping{None: true}}
 	story := views.NewMachineStory(machine.Rows, true, now)
 	found := crash.FoundBug{Number: 7, Title: text, Status: text, Fixed: text, URL: text}
 	linked := bucket

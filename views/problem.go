@@ -16,10 +16,10 @@ import (
 type ProblemPage struct {
 	Shell    Shell
 	Bucket   crash.Bucket
-	Way      *Way // through the list from which the visitor came; nil: there was none
+	Pager    *Pager // through the list from which the visitor came; nil: there was none
 	Status   StatusView
-	Why      WhyPart
-	Much     Much
+	Grouping GroupingView
+	Impact   Impact
 	Chart    templ.Component // reports by day; nil: none
 	Versions VersionTable
 	// From is the signature of the merged bucket whose address led here; empty: the problem's own address did.

@@ -273,8 +273,10 @@ func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)
 
 func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
 
-// class returns the class with the colour of the line. Small releases are grey.
-func (l RateLine) class() string {
+// lineClass returns the class of the line. The line of a small release is grey, so that it does not
+// distract. Its mark in the legend and at the end of the line has the colour that the release has on
+// every page.
+func (l RateLine) lineClass() string {
 	if l.Small {
 		return ReleaseClass("")
 	}

@@ -224,7 +224,7 @@ func Search(p SearchPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var10 string
-						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(choice.words)
+						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(choice.label)
 						if templ_7745c5c3_Err != nil {
 							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/search.templ`, Line: 65, Col: 137}
 						}

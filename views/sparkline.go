@@ -1,15 +1,16 @@
 package views
 
 import (
-	"fmt"
 	"strconv"
 	"time"
+
+	"mishap/views/text"
 )
 
 // Sparkline is a small chart in a line of text: one bar per day, all in one SVG path.
 type Sparkline struct {
 	Path  string // SVG path, in a box of sparkWidth by sparkHeight
-	Words string // its description: "most on 3 May: 14"
+	Label string // its description: "most on 3 May: 14"
 	Any   bool
 }
 
@@ -28,7 +29,7 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 		}
 	}
 	if most == 0 {
-		return Sparkline{Words: fmt.Sprintf("none in %d days", len(days))}
+		return Sparkline{Label: text.SparklineNone(len(days))}
 	}
 	path := make([]byte, 0, 24*len(days))
 	number := func(before string, n int64) { path = strconv.AppendInt(append(path, before...), n, 10) }
@@ -43,5 +44,5 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
 	return Sparkline{Path: string(path), Any: true,
-		Words: fmt.Sprintf("at most %s a day in %d days, on %s", Count(most), len(days), Date(day, until))}
+		Label: text.SparklineLabel(Count(most), len(days), Date(day, until))}
 }

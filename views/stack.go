@@ -10,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
+	"mishap/views/text"
 )
 
 // Stack holds the evidence of the representative report of a problem.
@@ -21,11 +22,11 @@ type Stack struct {
 	Frames     []grouping.Frame       // of the thread that crashed
 	Threads    []grouping.Thread
 	Tracebacks []grouping.Traceback
-	Passages   []Passage // passages that the grouping rule read
-	Text       string    // unchanged, for copying
-	FacetNames []string  // names of fields by which reports like this one can be compared
-	OfReport   bool      // the page is that of the report, not of its problem
-	blamed     string    // the function by which the problem is grouped; empty: none
+	Excerpts   []FieldExcerpt // what the grouping rule read
+	Text       string         // unchanged, for copying
+	FacetNames []string       // names of fields by which reports like this one can be compared
+	OfReport   bool           // the page is that of the report, not of its problem
+	blamed     string         // the function by which the problem is grouped; empty: none
 }
 
 // NewStack returns the evidence in a report.
@@ -46,8 +47,8 @@ func NewStack(report crash.StoredReport) *Stack {
 			break
 		}
 	}
-	s.Passages = NewPassages(f)
-	s.Text = traceText(f, s.Passages)
+	s.Excerpts = NewFieldExcerpts(f)
+	s.Text = traceText(f, s.Excerpts)
 	s.FacetNames = slices.Sorted(maps.Keys(f))
 	for _, trait := range stats.Traits(f) {
 		if field, _ := trait.Facet(); field.Package() != "" && len(s.FacetNames) < maxFacetNames {
@@ -62,15 +63,15 @@ const maxFacetNames = 300
 
 // traceText returns the text for copying: the fields that only a rule of ours reads, else the stack
 // or traceback.
-func traceText(f crash.Fields, passages []Passage) string {
+func traceText(f crash.Fields, excerpts []FieldExcerpt) string {
 	var texts []string
-	for _, p := range passages {
-		if !p.Stack {
-			texts = append(texts, f[p.Field])
+	for _, e := range excerpts {
+		if !e.Stack {
+			texts = append(texts, f[e.Field])
 		}
 	}
 	for _, name := range []string{"Traceback", "Stacktrace", "StacktraceTop", "OopsText", "StackTrace"} {
-		if f[name] != "" && !slices.ContainsFunc(passages, func(p Passage) bool { return p.Field == name && !p.Stack }) {
+		if f[name] != "" && !slices.ContainsFunc(excerpts, func(e FieldExcerpt) bool { return e.Field == name && !e.Stack }) {
 			texts = append(texts, f[name])
 			break
 		}
@@ -80,10 +81,10 @@ func traceText(f crash.Fields, passages []Passage) string {
 
 // heading returns the heading of the section.
 func (s *Stack) heading() string {
-	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Passages) == 0 {
-		return "Stack"
+	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Excerpts) == 0 {
+		return text.StackTitle
 	}
-	return "What went wrong"
+	return text.StackWentWrong
 }
 
 // How much of the evidence the page of a problem shows. The page of the report shows the rest.
@@ -102,9 +103,9 @@ func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), sho
 // nothing returns the sentence that replaces an empty stack.
 func (s *Stack) nothing() string {
 	if s.OfReport {
-		return "The report contains no stack, traceback or other readable text."
+		return text.StackNoneHere
 	}
-	return "The reports of this problem contain no stack, traceback or other readable text."
+	return text.StackNone
 }
 
 // blames reports whether the problem is grouped by a frame: whether it is the first one with the
@@ -114,15 +115,15 @@ func (s *Stack) blames(f grouping.Frame) bool {
 	return s.blamed != "" && first >= 0 && s.Frames[first] == f
 }
 
-// texts returns the passages that are no stack, stacks the others.
-func (s *Stack) texts() []Passage  { return s.passages(false) }
-func (s *Stack) stacks() []Passage { return s.passages(true) }
+// texts returns the excerpts that are not a stack, stacks the others.
+func (s *Stack) texts() []FieldExcerpt  { return s.excerpts(false) }
+func (s *Stack) stacks() []FieldExcerpt { return s.excerpts(true) }
 
-func (s *Stack) passages(stack bool) []Passage {
-	var some []Passage
-	for _, p := range s.Passages {
-		if p.Stack == stack {
-			some = append(some, p)
+func (s *Stack) excerpts(stack bool) []FieldExcerpt {
+	var some []FieldExcerpt
+	for _, e := range s.Excerpts {
+		if e.Stack == stack {
+			some = append(some, e)
 		}
 	}
 	return some
@@ -134,15 +135,6 @@ func (s *Stack) threads() []grouping.Thread { return s.Threads[:min(len(s.Thread
 // firstFrames returns the first frames of another thread.
 func firstFrames(t grouping.Thread) []grouping.Frame {
 	return t.Frames[:min(len(t.Frames), threadFrames)]
-}
-
-// threadName returns the heading of a thread: "thread 2, gmain".
-func threadName(t grouping.Thread) string {
-	name := "thread " + strconv.Itoa(t.Number)
-	if t.Name != "" {
-		name += ", " + t.Name
-	}
-	return name
 }
 
 // frameTitle returns the full name of a frame, with its arguments.
@@ -211,19 +203,16 @@ func (s *Stack) nameless() (n int, modules string) {
 // hasText reports whether the report has a text besides the stack that explains the crash. Then
 // missing names do not matter.
 func (s *Stack) hasText() bool {
-	return slices.ContainsFunc(s.Passages, func(p Passage) bool { return !p.Stack })
+	return slices.ContainsFunc(s.Excerpts, func(e FieldExcerpt) bool { return !e.Stack })
 }
 
 // missing says which debug symbols are missing; empty: none.
 func (s *Stack) missing() string {
 	n, modules := s.nameless()
-	switch {
-	case n == 0 || s.hasText():
+	if n == 0 || s.hasText() {
 		return ""
-	case modules == "":
-		return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing."
 	}
-	return Counted(int64(n), "frame has", "frames have") + " no name. Debug symbols are missing for " + modules + "."
+	return text.FramesNameless(n, modules)
 }
 
 // chosen explains why the stack is from this report.
@@ -231,13 +220,13 @@ func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
 	case !s.Complete:
-		return "the newest; none of the latest has a stack, a traceback or another readable text"
+		return text.ChosenNewest
 	case n > 0 && !s.hasText():
-		return "the newest with a stack"
+		return text.ChosenStack
 	case len(s.Tracebacks) > 0:
-		return "the newest with a traceback"
+		return text.ChosenTraceback
 	case len(s.Frames) == 0:
-		return "the newest with such a text"
+		return text.ChosenText
 	}
-	return "the newest complete one"
+	return text.ChosenComplete
 }

@@ -34,7 +34,7 @@ func TestStackSaysWhatItOmits(t *testing.T) {
 		t.Errorf("first frame: got %q, want %q", got, want)
 	}
 	text := strings.Join(strings.Fields(doc.Find(".stack").Text()), " ")
-	for _, want := range []string{"12 more frames", "60 other threads", "thread 1, gmain", "5 more frames in the report",
+	for _, want := range []string{"12 more frames", "60 other threads", "Thread 1, gmain", "5 more frames in the report",
 		"10 more threads in the report"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("stack: got no text %q", want)
@@ -50,9 +50,9 @@ func TestEmptyStack(t *testing.T) {
 	signedIn := views.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: now}
 	for want, page := range map[string]views.ProblemPage{
 		"No report of this problem is stored any more.": {Shell: signedIn},
-		"The reports of this problem contain no stack, traceback or other readable text.": {Shell: signedIn,
+		"The reports of this problem have no stack, traceback or other readable text.": {Shell: signedIn,
 			Stack: views.NewStack(crash.StoredReport{})},
-		"Sign in to see the stack and the traceback.": {
+		"Sign in to see the stack.": {
 			Shell: views.Shell{Path: "/problem/x"}},
 	} {
 		doc := parse(t, render(t, views.Problem(page)))

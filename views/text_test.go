@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	goparser "go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,14 +12,6 @@ import (
 	"github.com/a-h/templ/parser/v2"
 	"github.com/a-h/templ/parser/v2/visitor"
 )
-
-// notConverted are the templates that still contain texts of their own. Remove a file once its texts
-// are in views/text; never add one.
-var notConverted = []string{
-	"chart.templ", "chosen.templ", "list.templ", "passage.templ", "problem.templ", "report.templ",
-	"report_filter.templ", "reports.templ", "stack.templ", "status.templ", "traits.templ", "versions.templ",
-	"way.templ", "why.templ", "words.templ",
-}
 
 var prose = regexp.MustCompile(`\pL{2}`)
 
@@ -36,19 +27,8 @@ func TestTextsArePackaged(t *testing.T) {
 		t.Fatalf("got %d templates, %v", len(files), err)
 	}
 	for _, file := range files {
-		found := proseIn(t, file)
-		switch listed := slices.Contains(notConverted, file); {
-		case listed && len(found) == 0:
-			t.Errorf("%s has no texts of its own any more: remove it from notConverted", file)
-		case !listed:
-			for _, text := range found {
-				t.Errorf("%s: %q should be in views/text", file, text)
-			}
-		}
-	}
-	for _, file := range notConverted {
-		if _, err := os.Stat(file); err != nil {
-			t.Errorf("notConverted: %v", err)
+		for _, text := range proseIn(t, file) {
+			t.Errorf("%s: %q should be in views/text", file, text)
 		}
 	}
 }

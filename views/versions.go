@@ -10,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/dpkg"
 	"mishap/crash/stats"
+	"mishap/views/text"
 )
 
 // VersionTable is the table of a problem's reports by version and release.
@@ -127,25 +128,25 @@ func (t *VersionTable) mark() {
 				row.Kind = word
 			}
 			if row.inReleases() > 1 {
-				word += " in " + releaseName(release)
+				word = text.MarkIn(word, releaseName(release))
 			}
 			marks[row] = append(marks[row], word)
 		}
 		switch {
 		case len(seen) > 0 && newer:
-			add(seen[0], "last")
-			seen[0].Why = "Not seen in a newer version in " + releaseName(release)
+			add(seen[0], text.MarkLast)
+			seen[0].Why = text.MarkLastMeans(releaseName(release))
 		case len(seen) > 1:
-			add(seen[0], "highest")
+			add(seen[0], text.MarkHighest)
 		}
 		if len(seen) > 1 {
-			add(seen[len(seen)-1], "first")
+			add(seen[len(seen)-1], text.MarkFirst)
 		}
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
 		if row.Mark = strings.Join(marks[row], ", "); row.Total == 0 {
-			row.Mark, row.Kind = "not seen", "none"
+			row.Mark, row.Kind = text.MarkNone, "none"
 		}
 	}
 }
@@ -165,7 +166,7 @@ func (row *VersionRow) inReleases() (n int) {
 func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 	for _, k := range f.Story.Before {
 		if row := rows[k.Version]; row != nil && row.Total == 0 {
-			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+", where the problem was never seen in it"
+			row.Mark, row.Why = text.MarkBefore, text.MarkBeforeMeans(releaseName(k.Release))
 		}
 	}
 	for _, k := range f.Story.After {
@@ -173,22 +174,21 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		row.Mark, row.Why = "not seen yet", "In use in "+releaseName(k.Release)+" since "+
-			Date(k.Since, f.Now)+", without this problem"
-		if f.fixed(k.Release) {
-			row.Mark, row.Kind, row.Fix = "probable fix", "fix", true
-			row.Why += "; it is the first version after the last one with the problem"
+		row.Mark, row.Fix = text.MarkNotYet, f.fixed(k.Release)
+		if row.Fix {
+			row.Mark, row.Kind = text.MarkFix, "fix"
 		}
+		row.Why = text.MarkNotYetMeans(releaseName(k.Release), Date(k.Since, f.Now), row.Fix)
 	}
 	for _, r := range f.Status.Releases {
 		row, i := rows[r.Fix], slices.Index(t.Releases, r.Release)
 		if r.Fix == "" || row == nil || i < 0 {
 			continue
 		}
-		row.Mark, row.Kind, row.Fix = "fixed", "fix", true
-		row.Why = "Bug " + strconv.FormatInt(f.Bug, 10) + " says that it is fixed in this version"
+		row.Mark, row.Kind, row.Fix = text.MarkFixed, "fix", true
+		row.Why = text.MarkFixedMeans(f.Bug)
 		if row.Counts[i] > 0 {
-			row.Mark, row.Kind, row.Fix = "fixed, seen again", "again", false
+			row.Mark, row.Kind, row.Fix = text.MarkSeenAgain, "again", false
 		}
 	}
 }
@@ -274,14 +274,7 @@ func (t VersionTable) left() string {
 			without++
 		}
 	}
-	var parts []string
-	if older > 0 {
-		parts = append(parts, Counted(older, "older version", "older versions"))
-	}
-	if without > 0 {
-		parts = append(parts, Counted(without, "version without reports", "versions without reports"))
-	}
-	return strings.Join(parts, " and ")
+	return text.MatrixMore(older, without)
 }
 
 // folds reports whether the table hides rows unless a person asks for all.
@@ -320,7 +313,7 @@ type releaseGroup struct {
 }
 
 // The groups of releases, in the order of the columns.
-var groupNames = []string{"Ubuntu", "Debian", "Others"}
+var groupNames = []string{"Ubuntu", "Debian", text.MatrixOthers}
 
 // groupOf returns the number of the group of a release.
 func groupOf(r crash.Release) int {
@@ -359,20 +352,3 @@ func (g releaseGroup) short(r crash.Release) string {
 
 // headRows returns the number of rows of the table's head.
 func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups), 2)) }
-
-// Versions up to wholeRunes are not shortened. Of others, the last endRunes are always visible.
-const (
-	wholeRunes = 16
-	endRunes   = 9
-)
-
-// versionStart returns the part of a version that narrow columns shorten, versionEnd the rest.
-func versionStart(v string) string { return strings.TrimSuffix(v, versionEnd(v)) }
-
-func versionEnd(v string) string {
-	runes := []rune(v)
-	if len(runes) <= wholeRunes {
-		return v
-	}
-	return string(runes[max(len(runes)-endRunes, len(runes)/2):])
-}

@@ -87,7 +87,7 @@ func TestVersionTableFolds(t *testing.T) {
 		t.Errorf("got %d rows, want the newest 13 of 26.04, one of 24.04 and one of Debian 13:\n%s", len(shown),
 			strings.Join(shown, "\n"))
 	}
-	if got, want := doc.Find(".paging").Text(), "8 older versions and 1 version without reports"; got != want {
+	if got, want := doc.Find(".paging").Text(), "Show 8 older versions and 1 version without reports"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	// Narrow screens show the release with the most reports first.

@@ -11,6 +11,7 @@ import (
 	"mishap/crash/query"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // A page reached from a list has that list's path and query in its parameter via. Its links to the
@@ -62,9 +63,9 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 // readListOrigin reads the choice and the query of a list of problems.
 func (s *choices) readListOrigin(ctx context.Context, l *origin, u *url.URL) (*origin, error) {
 	values := u.Query()
-	text := ""
+	search := ""
 	if u.Path == views.PathSearch {
-		text = strings.TrimSpace(values.Get("q"))
+		search = strings.TrimSpace(values.Get("q"))
 		setSearchPeriod(values)
 	}
 	choice, err := s.readChoice(ctx, values)
@@ -74,10 +75,10 @@ func (s *choices) readListOrigin(ctx context.Context, l *origin, u *url.URL) (*o
 	case err != nil:
 		return nil, err
 	}
-	if l.query, err = query.Parse(text); err != nil {
+	if l.query, err = query.Parse(search); err != nil {
 		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 	}
-	choice.Query = text
+	choice.Query = search
 	l.choice = &choice
 	return l, nil
 }
@@ -93,7 +94,7 @@ func (s *choices) originRows(r *http.Request, l *origin) (
 
 // problemNavigation returns the neighbours of a problem in the list from which the visitor came,
 // or nil if there is no such list.
-func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.Way, error) {
+func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.Pager, error) {
 	l, err := s.readOrigin(r)
 	if err != nil || l == nil || l.choice == nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.
 		return nil, err
 	}
 	previous, next, position, total := b.Neighbours(filter, match, id)
-	nav := &views.Way{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
+	nav := &views.Pager{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
 	if previous != nil {
 		nav.Previous = views.WithVia(previous.ID.Path(), l.address)
 	}
@@ -115,28 +116,28 @@ func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.
 
 // reportNavigation returns the neighbours of a report: within the list from which the visitor
 // came, or else among the reports of its problem.
-func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (views.Way, error) {
+func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (views.Pager, error) {
 	ctx := r.Context()
 	l, err := s.readOrigin(r)
 	if err != nil {
-		return views.Way{}, err
+		return views.Pager{}, err
 	}
 	if l == nil {
 		if report.Bucket == nil {
-			return views.Way{}, nil
+			return views.Pager{}, nil
 		}
 		l = &origin{problem: report.Bucket}
 	}
-	nav := views.Way{Via: l.address, List: "reports of this problem"}
+	nav := views.Pager{Via: l.address, List: text.PagerOfProblem}
 	var newer, older crash.OopsID
 	switch {
 	case l.system != nil:
-		nav.List = "reports of this machine"
+		nav.List = text.PagerOfMachine
 		newer, older, err = s.Reports.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
 		return s.searchNavigation(r, l, report)
 	default:
-		nav.Chosen = views.FilterWords(l.reports)
+		nav.Chosen = views.FilterText(l.reports)
 		newer, older, err = s.Reports.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
 	}
 	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
@@ -157,9 +158,9 @@ const maxSkipped = 5
 
 // searchNavigation returns the neighbours of a report in a list of problems. It passes through
 // the reports of each problem from the newest to the oldest, then to the next problem.
-func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (views.Way, error) {
+func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (views.Pager, error) {
 	ctx := r.Context()
-	nav := views.Way{Via: l.address, List: l.choice.Name()}
+	nav := views.Pager{Via: l.address, List: l.choice.Name()}
 	b, filter, match, err := s.originRows(r, l)
 	if err != nil || report.Bucket == nil {
 		return nav, err

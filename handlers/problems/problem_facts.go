@@ -20,12 +20,12 @@ const (
 
 // impact returns the number of reports and machines of a problem, and its rate per active
 // machine.
-func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Much, error) {
+func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Impact, error) {
 	releases := map[crash.Release]bool{}
 	for _, c := range versions {
 		releases[c.Release] = true
 	}
-	m := views.Much{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
+	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
 	if b.FirstSeen.After(since) {

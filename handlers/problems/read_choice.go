@@ -66,7 +66,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 			"%q is not a period; the periods are day, week, month and year.", period)
 	}
 	choice.Release = crash.Release(release)
-	isState := func(s struct{ State, Words string }) bool { return s.State == choice.State }
+	isState := func(s struct{ State, Label string }) bool { return s.State == choice.State }
 	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, isState) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}

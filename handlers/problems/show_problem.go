@@ -17,6 +17,7 @@ import (
 	"mishap/crash/redact"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowProblem shows one problem. Visitors see its counts; signed-in users also see the stack and
@@ -54,7 +55,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if page.Way, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
+	if page.Pager, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
 		return err
 	}
 	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket, signedIn))
@@ -74,8 +75,10 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	}
 	bucket := s.SeenBucket(r, facts.bucket)
 	page := &views.ProblemPage{
-		Bucket: bucket, Why: s.ExplainBucket(bucket), Status: s.StatusViewOf(r, facts.bucket, facts.bugs), Chart: facts.chart,
-		Versions: facts.versions, Much: facts.impact, Breakdowns: facts.breakdowns, Filter: facts.filter, Alike: facts.alike,
+		Bucket: bucket, Grouping: s.ExplainBucket(bucket), Chart: facts.chart,
+		Status:   s.StatusViewOf(r, facts.bucket, facts.bugs),
+		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
+		Filter: facts.filter, Alike: facts.alike,
 	}
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")
@@ -86,7 +89,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 		if page.First, page.Last, err = s.occurrencesIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
 			return nil, err
 		}
-		page.Much.First, page.Much.Last = page.First.At, page.Last.At
+		page.Impact.First, page.Impact.Last = page.First.At, page.Last.At
 	}
 	if web.IsPublic(r) {
 		s.HideProblem(page)
@@ -116,7 +119,7 @@ type problemFacts struct {
 	bugs       []crash.Bug
 	chart      templ.Component
 	versions   views.VersionTable
-	impact     views.Much
+	impact     views.Impact
 	breakdowns []views.Breakdown
 	filter     views.ReportFilterForm
 	alike      []grouping.SimilarProblem
@@ -189,14 +192,14 @@ const typeSample = 500
 // there are several.
 func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
 	if len(architectures) > 1 {
-		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
+		all = append(all, views.Breakdown{Title: text.BreakdownArch, Field: "architecture", Shares: architectures})
 	}
 	if len(types) > 1 {
-		all = append(all, views.Breakdown{Title: "Problem type of the newest", Shares: types})
+		all = append(all, views.Breakdown{Title: text.BreakdownType, Shares: types})
 	}
 	if proposed > 0 {
-		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{
-			{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed},
+		all = append(all, views.Breakdown{Title: text.BreakdownPocket, Shares: []crash.NameCount{
+			{Name: text.Proposed, Reports: proposed}, {Name: text.BreakdownOtherPockets, Reports: b.Reports - proposed},
 		}})
 	}
 	return all
@@ -229,7 +232,7 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	if err != nil {
 		return err
 	}
-	page.Stack, page.Why, page.Status.Advice = facts.Stack, facts.Why, facts.Advice
+	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, facts.Advice
 	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}

@@ -33,10 +33,10 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
 	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
-	if page.Way, err = s.reportNavigation(r, report); err != nil {
+	if page.Pager, err = s.reportNavigation(r, report); err != nil {
 		return err
 	}
-	if page.Why, err = s.ExplainReport(r, report); err != nil {
+	if page.Grouping, err = s.ExplainReport(r, report); err != nil {
 		return err
 	}
 	page.Shell = s.Shell(r, "Report "+id.String())

@@ -16,18 +16,18 @@ import (
 
 // ExplainBucket returns why the reports of a bucket are grouped, without anything that visitors may
 // not see.
-func (s *Panel) ExplainBucket(b crash.Bucket) views.WhyPart {
-	return views.WhyPart{
+func (s *Panel) ExplainBucket(b crash.Bucket) views.GroupingView {
+	return views.GroupingView{
 		Rule: b.Rule, Signature: b.Signature,
 		Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path(),
 	}
 }
 
 // explainByExample extends ExplainBucket with what the rules read in one report of the bucket.
-func (s *Panel) explainByExample(r *http.Request, b crash.Bucket, report crash.StoredReport) (views.WhyPart, error) {
+func (s *Panel) explainByExample(r *http.Request, b crash.Bucket, report crash.StoredReport) (views.GroupingView, error) {
 	why, err := s.ExplainReport(r, report)
 	if err != nil {
-		return views.WhyPart{}, err
+		return views.GroupingView{}, err
 	}
 	whole := s.ExplainBucket(b)
 	whole.Report, whole.Explained, whole.Now = report.ID, why.Explained, why.Now
@@ -36,20 +36,20 @@ func (s *Panel) explainByExample(r *http.Request, b crash.Bucket, report crash.S
 
 // ExplainReport returns why a report is in its bucket, and whether the present rules would choose
 // another.
-func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views.WhyPart, error) {
+func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views.GroupingView, error) {
 	e := grouping.Explain(report.Fields)
-	why := views.WhyPart{Rule: report.Rule, Explained: &e}
+	why := views.GroupingView{Rule: report.Rule, Explained: &e}
 	today, grouped := e.Bucket()
 	if grouped == (report.Bucket != nil) && (!grouped || today == *report.Bucket) {
 		return why, nil
 	}
-	why.Now = &views.WhyNow{
+	why.Now = &views.PresentGrouping{
 		Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion,
 	}
 	if grouped {
 		_, err := s.Store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {
-			return views.WhyPart{}, err
+			return views.GroupingView{}, err
 		}
 		why.Now.Known = err == nil
 	}
@@ -58,8 +58,8 @@ func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views
 
 // stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
-	Stack *views.Stack // nil: no report is stored
-	Why   views.WhyPart
+	Stack    *views.Stack // nil: no report is stored
+	Grouping views.GroupingView
 	// Advice returns whether filing a bug is useful, and similar problems that have a bug.
 	Advice stats.Advice
 	fields int64 // bytes of the report's fields, which the stack refers to
@@ -75,13 +75,13 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 			facts.fields += int64(len(value))
 		}
 		facts.Stack.Links = s.Config.SourceLinks
-		if facts.Why, err = s.explainByExample(r, b, report); err != nil {
+		if facts.Grouping, err = s.explainByExample(r, b, report); err != nil {
 			return facts, err
 		}
 	case !errors.Is(err, crash.NotFound):
 		return facts, err
 	default:
-		facts.Why = s.ExplainBucket(b)
+		facts.Grouping = s.ExplainBucket(b)
 	}
 	if advise {
 		facts.Advice, _, err = s.Advice(r.Context(), b, report.Fields)

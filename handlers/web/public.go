@@ -68,7 +68,7 @@ func SearchFilter(r *http.Request, q query.Query, filter index.Filter) (index.Fi
 
 // HideProblem redacts the page of a problem for visitors.
 func (s *Kit) HideProblem(page *views.ProblemPage) {
-	page.Why.Signature = page.Bucket.Signature
+	page.Grouping.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
 	for i := range page.Alike {
 		page.Alike[i].Bucket = s.Redacted.Bucket(page.Alike[i].Bucket)

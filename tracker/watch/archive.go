@@ -134,5 +134,5 @@ func (a *ArchiveReader) pause(ctx context.Context, e *tracker.CallError) {
 	a.paused++
 	a.resume = a.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
 	a.log.WarnContext(ctx, "calls for archive facts pause", "until", a.resume,
-		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Text)
+		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }

@@ -159,7 +159,7 @@ func (w *BugReader) pause(ctx context.Context, e *tracker.CallError) {
 	w.paused++
 	w.resume = w.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
 	w.log.WarnContext(ctx, "calls to the tracker pause", "until", w.resume,
-		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "words", e.Text)
+		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }
 
 // changes asks the tracker which of our bugs changed since the last query, and makes them due.

@@ -80,7 +80,8 @@ func problem(user crash.User) views.ProblemPage {
 			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1],
 				Reports: 2110},
 		}),
-		Why: views.WhyPart{Rule: b.Rule, Signature: b.Signature, Address: "https://crashes.example.org" + b.ID.Path()},
+		Grouping: views.GroupingView{Rule: b.Rule, Signature: b.Signature,
+			Address: "https://crashes.example.org" + b.ID.Path()},
 	}
 	if user.ID == 0 {
 		return page

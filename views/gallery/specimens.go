@@ -69,7 +69,7 @@ func specimens() []specimen {
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
 			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
 	}
-	return slices.Concat(lists, things(), decided())
+	return slices.Concat(lists, things(), compared(), decided())
 }
 
 // bucket returns problem number i.

@@ -28,9 +28,9 @@ func things() []specimen {
 			"OddField":      "said by nobody's dictionary",
 		},
 	}
-	way := views.Way{Via: "/?period=week", List: "most common problems", Previous: "/oops/a", Next: "/oops/b", Place: 2,
+	way := views.Pager{Via: "/?period=week", List: "most common problems", Previous: "/oops/a", Next: "/oops/b", Place: 2,
 		Of: 40}
-	why := views.WhyPart{Rule: crash.RuleStacktrace, Signature: bucket(0).Signature,
+	why := views.GroupingView{Rule: crash.RuleStacktrace, Signature: bucket(0).Signature,
 		Address: "https://crashes.example.org" + bucket(0).ID.Path()}
 	loose := report
 	loose.Bucket, loose.Unbucketed, loose.Fields = nil, "It has neither a stack nor a traceback.",
@@ -41,7 +41,7 @@ func things() []specimen {
 	story := views.NewMachineStory(machine.Reports.Rows, true, now)
 	machine.Story = &story
 	return []specimen{
-		{"Report", views.Report(views.ReportPage{Shell: shell("Report", admin), Report: report, Way: way, Why: why,
+		{"Report", views.Report(views.ReportPage{Shell: shell("Report", admin), Report: report, Pager: way, Grouping: why,
 			Core: 41_000_000})},
 		{"Report, in no problem", views.Report(views.ReportPage{Shell: shell("Report", viewer), Report: loose})},
 		{"Machine", views.System(machine)},

@@ -55,8 +55,72 @@ const (
 	ListLink           = "Link…"
 	ListMerge          = "Merge…"
 	ListClear          = "Clear"
-	ListFirstPage      = "first page"
+	ListFirstPage      = "First page"
+	ListProblems       = "Problems"
+	ListFrom           = "from"
+	ListTo             = "to"
+	ListSource         = "source package"
+	ListVersion        = "version"
+	ListType           = "problem type"
+	ListState          = "status"
+	ListSet            = "package set"
+	ListPerson         = "packages of"
+	ListPersonHint     = "person or team"
+	ListAny            = "any"
+	ListOnlyNew        = "only new problems"
+	ListOnlyNewMeans   = "With a version: not seen in any earlier version. Without one: first seen in this period."
+	ListWithoutBug     = "without a bug"
+	ListWithBug        = "with a bug"
+	ListBugUnread      = "bug not read yet"
+	PeriodPastDay      = "the past day"
+	PeriodPastWeek     = "the past week"
+	PeriodPastMonth    = "the past month"
+	PeriodPastYear     = "the past year"
 )
+
+// DaysBetween names a range of days in a sentence.
+func DaysBetween(from, to string) string { return "the days from " + from + " to " + to }
+
+// DaysSince names the days from one on.
+func DaysSince(from string) string { return "the days since " + from }
+
+// DaysUntil names the year before a day.
+func DaysUntil(to string) string { return "the year up to " + to }
+
+// ShortSince names a range of days beside the totals of a list.
+func ShortSince(day string) string { return "since " + day }
+
+// ShortDays names a range of days beside the totals of a list, which are counted in UTC.
+func ShortDays(days string) string { return days + " (UTC)" }
+
+// Texts of a list without rows.
+const (
+	EmptyEnd        = "No more problems."
+	EmptyFirstPage  = "Back to the first page"
+	EmptyNoMatch    = "No problems match"
+	EmptyNoField    = "is not a search field, so it was searched for as text."
+	EmptySearchYear = "Search the past year"
+	EmptyReports    = "No counted reports"
+	EmptyOfPackage  = "of the package"
+	EmptyWiden      = "All packages and releases"
+	EmptyYear       = "Show the past year"
+	EmptySendTo     = "Machines send reports to"
+	EmptyWhoopsie   = "On machines with whoopsie, set"
+	EmptyImport     = "To import report files, run"
+	EmptyByHand     = "To send one by hand:"
+	ListFixed       = "fixed"
+	ListFixedIn     = "fixed in"
+	ListJustNow     = "now"
+)
+
+// EmptyIn ends the sentence about a period without problems.
+func EmptyIn(period string) string { return "in " + period + "." }
+
+// EmptyFrom names the release of that sentence.
+func EmptyFrom(release string) string { return "from " + release }
+
+// EmptyNone says that nothing was counted in a period.
+func EmptyNone(period string) string { return "No reports in " + period + "." }
 
 // ListSelectRow labels the check box of a row.
 func ListSelectRow(place int) string { return "Select row " + strconv.Itoa(place) }
@@ -68,7 +132,7 @@ func ListSeenSince(last, first string) string { return last + "; first seen " + 
 func ListRefresh(tracker string) string { return "Refresh from " + tracker }
 
 // ListNext links to the next page of a list.
-func ListNext(rows int) string { return "next " + strconv.Itoa(rows) }
+func ListNext(rows int) string { return "Next " + strconv.Itoa(rows) }
 
 // ListRank describes a row by its rank, and by its reports in as many days before.
 func ListRank(rank int, before int64, days int64, compared bool) string {
@@ -96,6 +160,7 @@ const (
 	ChosenRefused    = "not created"
 	ChosenImpossible = "cannot be filed"
 	ChosenPending    = "creating"
+	ChosenDone       = "Done"
 	ChosenWaiting    = "waiting for the tracker"
 	ChosenNotFiled   = "no bug requested"
 	ChosenNoBug      = "no bug"

@@ -7,7 +7,6 @@ const (
 	RatesTitle = "Reports per machine and day"
 	RatesMeans = "Mean of seven days; the faint line is each day. Machines that reported anything in 90 days count. " +
 		"Releases with few machines are grey."
-	RatesTable      = "as table"
 	RatesDay        = "Day (UTC)"
 	TrendWorse      = "worse"
 	TrendBetter     = "better"

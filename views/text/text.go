@@ -40,5 +40,14 @@ func Counted(n int64, one, many string) string { return Count(n) + " " + crash.P
 // Reports returns "1 report" or "41,300 reports".
 func Reports(n int64) string { return Counted(n, "report", "reports") }
 
+// ReportsWord returns "report" or "reports".
+func ReportsWord(n int64) string { return crash.Plural(n, "report", "reports") }
+
+// MachinesWord returns "machine" or "machines".
+func MachinesWord(n int64) string { return crash.Plural(n, "machine", "machines") }
+
 // Problems returns "1 problem" or "72 problems".
 func Problems(n int64) string { return Counted(n, "problem", "problems") }
+
+// Machines returns "1 machine" or "1,902 machines".
+func Machines(n int64) string { return Counted(n, "machine", "machines") }

@@ -50,15 +50,15 @@ func TestPassages(t *testing.T) {
 			}
 			for _, path := range []string{report.Bucket.Path(), "/oops/" + id.String()} {
 				a := reader.Get(path).Want(http.StatusOK)
-				a.WantText(".passage h3", tt.field)
-				if marked := a.HTML().Find(".passage mark.used").Text(); !containsAll(marked, tt.used) {
+				a.WantText(".excerpt h3", tt.field)
+				if marked := a.HTML().Find(".excerpt mark.used").Text(); !containsAll(marked, tt.used) {
 					t.Errorf("%s: got the marked lines %q, want %q", path, marked, tt.used)
 				}
 				if strings.Contains(a.HTML().Find(".stack").Text(), "no stack and no traceback") {
 					t.Errorf("%s: got a page that says there is no passage", path)
 				}
 			}
-			visitor.Get(report.Bucket.Path()).Want(http.StatusOK).WantNone(".passage").WantNone("mark")
+			visitor.Get(report.Bucket.Path()).Want(http.StatusOK).WantNone(".excerpt").WantNone("mark")
 			if raw := reader.Get("/oops/" + id.String() + ".json").Want(http.StatusOK).Body; !strings.Contains(raw,
 				`"evidence"`) || !strings.Contains(raw, `"`+tt.field+`"`) {
 				t.Errorf("JSON of the report: got no evidence in %.300s", raw)

@@ -22,14 +22,14 @@ func TestWhyHere(t *testing.T) {
 	description := crash.RuleKernel.Description()
 
 	visitor := p.Visitor(t).Get(path).Want(http.StatusOK)
-	visitor.WantText(".grouping p", description).WantText(".why-rule", "kernel").WantNone(".why")
+	visitor.WantText(".grouping p", description).WantText(".grouping-rule", "kernel").WantNone(".grouping-list")
 	for _, at := range []string{path, "/oops/" + report.String()} {
 		a := p.As(t, crash.RoleViewer).Get(at).Want(http.StatusOK)
-		a.WantText(".grouping summary", "Why grouped here").WantText(".grouping p", description).WantText(".why-rule",
+		a.WantText(".grouping summary", "Why grouped here").WantText(".grouping p", description).WantText(".grouping-rule",
 			"kernel")
-		a.WantText(".why-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
-		a.WantText(".why-skipped", "? show_regs+0x6d/0x80 the kernel is not sure of it")
-		a.WantNone(".why-now").WantNone(".grouping[open]")
+		a.WantText(".grouping-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
+		a.WantText(".grouping-ignored", "? show_regs+0x6d/0x80 the kernel is not sure of it")
+		a.WantNone(".grouping-now").WantNone(".grouping[open]")
 	}
 	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+
 		report.String() {
@@ -42,12 +42,12 @@ func TestWhyHereChanges(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	id := p.accept("m", crashtest.Assertion())
-	p.As(t, crash.RoleViewer).Get("/oops/"+id.String()).Want(http.StatusOK).WantText(".why-changed", "(ADDR)")
+	p.As(t, crash.RoleViewer).Get("/oops/"+id.String()).Want(http.StatusOK).WantText(".grouping-changed", "(ADDR)")
 }
 
-// TestWhyHereOfOlderRules checks that a report grouped by older rules links to its problem under
+// TestGroupedByOlderRules checks that a report grouped by older rules links to its problem under
 // the current rules.
-func TestWhyHereOfOlderRules(t *testing.T) {
+func TestGroupedByOlderRules(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	p := newPagesOn(t, dbtest.Open(t, url))
@@ -61,25 +61,25 @@ func TestWhyHereOfOlderRules(t *testing.T) {
 	move(old, nil, 1)
 	c := p.As(t, crash.RoleViewer)
 	a := c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	a.WantText(".why-now", "by older rules It was grouped by version 1 of the rules. The present rules would put it into "+
+	a.WantText(".grouping-now", "grouped by older rules Version 1 of the rules grouped it. The current rules would put it into "+
 		today.String())
-	if got := a.Attr(".why-now a", "href"); got != today.Path() {
+	if got := a.Attr(".grouping-now a", "href"); got != today.Path() {
 		t.Errorf("link: got %q, want %q", got, today.Path())
 	}
 
 	move(old, elsewhere[:], 1)
-	c.Get("/oops/"+old.String()).WantText(".why-now", "by older rules")
+	c.Get("/oops/"+old.String()).WantText(".grouping-now", "grouped by older rules")
 	move(old, elsewhere[:], grouping.RulesVersion)
-	c.Get("/oops/"+old.String()).WantText(".why-now", "decided by people").WantText(".why-now a", today.String())
+	c.Get("/oops/"+old.String()).WantText(".grouping-now", "moved by hand").WantText(".grouping-now a", today.String())
 	move(old, today[:], 1)
-	c.Get("/oops/" + old.String()).WantNone(".why-now")
+	c.Get("/oops/" + old.String()).WantNone(".grouping-now")
 
 	dbtest.Exec(t, url, "delete from buckets where id = $1", today[:])
 	move(old, nil, 1)
 	a = c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	if text := a.Text(".why-now"); !strings.Contains(text, "that does not exist yet") ||
+	if text := a.Text(".grouping-now"); !strings.Contains(text, "a new problem:") ||
 		!strings.Contains(text, today.String()) {
-		t.Errorf("got %q, want a problem that does not exist yet", text)
+		t.Errorf("got %q, want a new problem", text)
 	}
-	c.Get("/oops/" + other.String()).WantNone(".why-now")
+	c.Get("/oops/" + other.String()).WantNone(".grouping-now")
 }

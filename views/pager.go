@@ -6,6 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/views/text"
 )
 
 // Via is the query parameter that holds the list from which a page was opened.
@@ -19,8 +20,8 @@ func WithVia(path, list string) string {
 	return path + "?" + url.Values{Via: {list}}.Encode()
 }
 
-// Way holds the links from a page to its neighbours in the list from which it was opened.
-type Way struct {
+// Pager holds the links from a page to its neighbours in the list from which it was opened.
+type Pager struct {
 	Via            string // address of the list; empty: the page was opened otherwise
 	List           string // contents of the list, in words
 	Chosen         string // filter within the list; empty: all
@@ -31,29 +32,31 @@ type Way struct {
 }
 
 // Any reports whether there is anything to show.
-func (w Way) Any() bool { return w.Via != "" || w.Previous != "" || w.Next != "" }
+func (p Pager) Any() bool { return p.Via != "" || p.Previous != "" || p.Next != "" }
 
 // Name returns the name of the list for links back to it.
 func (c ListChoice) Name() string {
 	if c.Query != "" {
-		return "search: " + cut(c.Query, 80)
+		return text.PagerSearch(cut(c.Query, 80))
 	}
-	return "most common problems"
+	return text.PagerCommon
 }
 
-// FilterWords describes the reports that pass a filter; empty: all.
-func FilterWords(f index.Filter) string {
-	var words []string
-	for _, part := range []struct{ before, text string }{{"version ", f.Version}, {"", string(f.Release)},
-		{"", f.Architecture}} {
-		if part.text != "" {
-			words = append(words, part.before+cut(part.text, 60))
+// FilterText describes the reports that pass a filter; empty: all.
+func FilterText(f index.Filter) string {
+	var parts []string
+	if f.Version != "" {
+		parts = append(parts, text.VersionFilter(cut(f.Version, 60)))
+	}
+	for _, part := range []string{string(f.Release), f.Architecture} {
+		if part != "" {
+			parts = append(parts, cut(part, 60))
 		}
 	}
 	if f.Complete {
-		words = append(words, "with a stack, traceback or other text")
+		parts = append(parts, text.PagerWithTrace)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // problemPath returns the address of a problem in the list. It includes a search for everyone,

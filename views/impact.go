@@ -1,16 +1,16 @@
 package views
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"mishap/crash/stats"
+	"mishap/views/text"
 )
 
-// Much holds the figures that show how much a problem matters.
-type Much struct {
+// Impact holds the figures that show how much a problem matters.
+type Impact struct {
 	Reports, Systems int64
 	Active           int64 // active machines of the releases with the problem; 0: unknown
 	AtMost           bool  // Systems may include machines that are not active
@@ -22,23 +22,23 @@ type Much struct {
 }
 
 // share returns the problem's share of the active machines, such as "0.8 %"; empty: unknown.
-func (m Much) share() string {
+func (m Impact) share() string {
 	if m.Active == 0 || m.Systems == 0 {
 		return ""
 	}
 	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + " %"
 }
 
-func (m Much) shareLabel() string {
+func (m Impact) shareLabel() string {
 	if m.AtMost {
-		return "of active machines, at most"
+		return text.ProblemShareMost
 	}
-	return "of active machines"
+	return text.ProblemShare
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as
 // "+40 %"; empty: there were none in the previous week.
-func (m Much) trend() string {
+func (m Impact) trend() string {
 	if m.WeekBefore == 0 {
 		return ""
 	}
@@ -53,29 +53,16 @@ func (m Much) trend() string {
 }
 
 // trendMeans explains the trend.
-func (m Much) trendMeans() string {
-	return fmt.Sprintf("%s in the seven days before today, %s in the seven before those",
-		Counted(m.Week, "report", "reports"), Count(m.WeekBefore))
-}
+func (m Impact) trendMeans() string { return text.TrendMeans(m.Week, m.WeekBefore) }
 
 // rateMeans explains the rate.
-func (m Much) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; "+
-		"95 %% confidence interval: %s to %s",
-		Counted(m.Rate.Reports, "report", "reports"), Counted(int64(m.Days), "day", "days"),
-		Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
+func (m Impact) rateMeans() string {
+	return text.RateMeans(m.Rate.Reports, int64(m.Days), int64(m.Rate.MachineDays),
+		figure(m.Rate.Low), figure(m.Rate.High))
 }
 
 // shareMeans explains the share.
-func (m Much) shareMeans() string {
-	means := fmt.Sprintf("%s reported it; %s are active in the releases in which it was seen: "+
-		"they sent any report in the past 90 days",
-		Counted(m.Systems, "machine", "machines"), Count(m.Active))
-	if m.AtMost {
-		return means + ". Some of those with the problem may no longer be active"
-	}
-	return means
-}
+func (m Impact) shareMeans() string { return text.ShareMeans(m.Systems, m.Active, m.AtMost) }
 
 // figure formats a number with two significant digits: "0.034", "1.2", "34", "1,204".
 func figure(f float64) string {
@@ -83,7 +70,7 @@ func figure(f float64) string {
 	case f == 0:
 		return "0"
 	case f < 0.001:
-		return "less than 0.001"
+		return text.LessThan("0.001")
 	case f < 10:
 		return strconv.FormatFloat(f, 'g', 2, 64)
 	}
