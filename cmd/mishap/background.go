@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -14,7 +15,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/jobs"
-	"mishap/handlers/ingest"
+	"mishap/db/symbols"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
@@ -82,11 +83,11 @@ func (i *instance) removeCores(ctx context.Context) error {
 	if i.config.CoresKeepDays > 0 {
 		before = i.now().AddDate(0, 0, -i.config.CoresKeepDays)
 	}
-	n, err := ingest.RemoveCores(i.config.DataDir, before, int64(i.config.CoresTotalMaxBytes))
-	if n > 0 {
-		i.log.InfoContext(ctx, "removed old core dumps", "cores", n)
+	removed, err := i.cores.RemoveOld(before, int64(i.config.CoresTotalMaxBytes))
+	if len(removed) > 0 {
+		i.log.InfoContext(ctx, "removed old core dumps", "cores", len(removed))
 	}
-	return err
+	return errors.Join(err, symbols.New(i.store).CoresRemoved(ctx, removed))
 }
 
 // background runs tasks and exports metrics about them.

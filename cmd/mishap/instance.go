@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -25,6 +25,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -48,6 +49,7 @@ type instance struct {
 	log       *slog.Logger
 	metrics   *prometheus.Registry
 	disk      *disk.Watch
+	cores     *cores.Store
 	now       func() time.Time
 
 	web, ingest, ops       *http.Server // nil: not served by this kind of instance
@@ -90,9 +92,12 @@ func (i *instance) build() error {
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
-			Store:          reports.New(i.store),
-			DataDir:        i.config.DataDir,
+			Store:          symbols.New(i.store),
+			Cores:          i.cores,
+			WantCores:      i.config.Cores == "wanted",
+			CorePackages:   i.config.CorePatterns(),
 			MaxBytes:       int64(i.config.IngestMaxBytes),
+			MaxCoreBytes:   int64(i.config.CoreMaxBytes),
 			MaxCoresBytes:  int64(i.config.CoresTotalMaxBytes),
 			Disk:           i.disk,
 			RatePerSystem:  i.config.IngestRatePerSystem,
@@ -159,7 +164,7 @@ func (i *instance) buildWeb() error {
 			TrustedProxies:        i.config.ProxyNetworks(),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
-			CoresDir:              filepath.Join(i.config.DataDir, "cores"),
+			Cores:                 i.cores,
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
