@@ -2,6 +2,9 @@ package crash
 
 import "time"
 
+// SymbolisedBy is the field that marks a report whose stack mishap has worked out.
+const SymbolisedBy = "SymbolisedBy"
+
 // CoreRequest describes the core dump that a report could be symbolised with.
 type CoreRequest struct {
 	Report       OopsID
@@ -51,7 +54,7 @@ type SymbolOutcome struct {
 	Reason  string      // why the state is not done, as a sentence; may be empty
 	Fields  Fields      // apport's fields of the stacks; empty: none were found
 	Modules []SymbolModule
-	Missing []string      // build-ids whose files would help
+	Missing []string      // files that would help, as BUILD-ID/executable or BUILD-ID/debuginfo
 	Again   time.Duration // after which the next try begins; 0: none by itself
 	Engine  string        // the debugger with its version; empty: it did not run
 	Seconds float64
@@ -67,6 +70,7 @@ type SymbolModule struct {
 	Executable *SymbolSearch `json:"executable,omitempty"`
 	Debuginfo  *SymbolSearch `json:"debuginfo,omitempty"` // nil: in the program, or not looked for
 	Shared     *SymbolSearch `json:"shared_debuginfo,omitempty"`
+	SharedID   string        `json:"shared_build_id,omitempty"` // of debug information shared with other files
 }
 
 // SymbolSearch is the search for one file.
@@ -75,7 +79,7 @@ type SymbolSearch struct {
 	Origin   string          `json:"origin,omitempty"`
 	Size     int64           `json:"size,omitempty"`
 	Retry    bool            `json:"retry,omitempty"` // a later try may find it
-	Searched []SymbolAttempt `json:"searched,omitempty"`
+	Searched []SymbolAttempt `json:"searched"`
 }
 
 // SymbolAttempt is the answer of one source of files.

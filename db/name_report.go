@@ -17,9 +17,6 @@ import (
 // with the prefix senderPrefix.
 const senderPrefix = "Sender"
 
-// SymbolisedBy is the field that marks reports whose stack mishap has worked out.
-const SymbolisedBy = "SymbolisedBy"
-
 const (
 	sqlReportToName = `
 		select bucket_id, counted, executable, package, version, release, architecture, address_signature, body
@@ -96,7 +93,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 // signature: computed from the new stack it would differ, because that has inlined functions.
 func withNames(fields, found crash.Fields, address string) crash.Fields {
 	all := maps.Clone(fields)
-	if _, again := fields[SymbolisedBy]; !again {
+	if _, again := fields[crash.SymbolisedBy]; !again {
 		for name := range found {
 			if value, ok := fields[name]; ok {
 				all[senderPrefix+name] = value

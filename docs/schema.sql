@@ -1011,7 +1011,7 @@ COMMENT ON COLUMN symbol_jobs.lease IS 'Until when the claim of a running job ho
 COMMENT ON COLUMN symbol_jobs.not_before IS 'When a partial or waiting job is tried again. Null: not by itself.';
 COMMENT ON COLUMN symbol_jobs.started IS 'When the latest try began.';
 COMMENT ON COLUMN symbol_jobs.ended IS 'When the latest try ended.';
-COMMENT ON COLUMN symbol_jobs.missing IS 'Build-ids of modules in the stack whose files were not found. Adding one of them starts the job again.';
+COMMENT ON COLUMN symbol_jobs.missing IS 'Files that were not found, as BUILD-ID/executable or BUILD-ID/debuginfo. Adding one of them starts the job again.';
 COMMENT ON COLUMN symbol_jobs.modules IS 'Programs and libraries of the process, with where their files were found or searched (crash.SymbolModule).';
 COMMENT ON COLUMN symbol_jobs.engine IS 'The debugger with its version.';
 COMMENT ON COLUMN symbol_jobs.seconds IS 'Time of the debugger in the latest try.';

@@ -60,7 +60,7 @@ comment on column symbol_jobs.lease is 'Until when the claim of a running job ho
 comment on column symbol_jobs.not_before is 'When a partial or waiting job is tried again. Null: not by itself.';
 comment on column symbol_jobs.started is 'When the latest try began.';
 comment on column symbol_jobs.ended is 'When the latest try ended.';
-comment on column symbol_jobs.missing is 'Build-ids of modules in the stack whose files were not found. Adding one of them starts the job again.';
+comment on column symbol_jobs.missing is 'Files that were not found, as BUILD-ID/executable or BUILD-ID/debuginfo. Adding one of them starts the job again.';
 comment on column symbol_jobs.modules is 'Programs and libraries of the process, with where their files were found or searched (crash.SymbolModule).';
 comment on column symbol_jobs.engine is 'The debugger with its version.';
 comment on column symbol_jobs.seconds is 'Time of the debugger in the latest try.';

@@ -44,7 +44,8 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols": {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync",
+	"crash/symbols": {ours: "crash crash/grouping crash/symbols/corefile crash/symbols/debuginfo " +
+		"crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox", others: "golang.org/x/sync",
 		never: "database testing"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
@@ -55,6 +56,9 @@ var rules = map[string]rule{
 		never: "net/http os/exec database"},
 	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
 		"golang.org/x/sys/unix", never: "net/http database"},
+
+	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/cores crash/symbols/debuginfo",
+		others: "github.com/prometheus/client_golang", never: "database testing"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 

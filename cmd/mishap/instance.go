@@ -17,6 +17,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -61,6 +62,7 @@ type instance struct {
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	jobs                   *jobs.Jobs
+	symbols                *worker.Worker // nil: this instance does not symbolise
 	background             *background
 }
 
@@ -122,6 +124,21 @@ func (i *instance) build() error {
 // health runs the health checks for this kind of instance.
 func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 	return append(i.store.Health(ctx), i.disk.Health()...)
+}
+
+// buildSymbols creates the worker that symbolises cores.
+func (i *instance) buildSymbols() error {
+	s, err := symboliser(i.config)
+	if err != nil {
+		return err
+	}
+	store := symbols.New(i.store)
+	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Cores: i.cores, Symboliser: s,
+		Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
+	if err != nil {
+		return fmt.Errorf("register metrics of symbols: %w", err)
+	}
+	return nil
 }
 
 func (i *instance) buildWeb() error {
@@ -224,9 +241,23 @@ func (i *instance) run(ctx context.Context) error {
 	i.drain(background)
 	stopBackground()
 	i.background.wait()
+	i.stopSymbols(context.WithoutCancel(ctx))
 	i.stopServers()
 	i.log.InfoContext(ctx, "stopped")
 	return err
+}
+
+// stopSymbols tells other instances that this one symbolises no longer, so that machines are not asked
+// for cores in vain.
+func (i *instance) stopSymbols(ctx context.Context) {
+	if i.symbols == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobsTimeout)
+	defer cancel()
+	if err := i.symbols.Stop(ctx); err != nil {
+		i.log.WarnContext(ctx, "cannot tell other instances that this one symbolises no longer", "error", err)
+	}
 }
 
 // listen starts the servers, once.

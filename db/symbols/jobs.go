@@ -146,6 +146,11 @@ const (
 		where store = @store and state in ('waiting', 'partial') and core_removed is null and missing && @ids`
 	sqlDoneCores = `
 		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
+	sqlUnrecordedCores = `
+		select c.report_id, r.architecture
+		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join core_requests as c on c.report_id = m.id and c.received is null
+			join reports as r on r.received = m.received and r.id = m.id`
 	// sqlCoresRemoved also ends the jobs that needed the cores. A claimed job finds out by itself.
 	sqlCoresRemoved = `
 		update symbol_jobs set core_removed = now(), not_before = null,
@@ -154,7 +159,7 @@ const (
 		where report_id = any(@ids::uuid[]) and core_removed is null`
 )
 
-// MissingFiles returns the build-ids that jobs with a core in this store wait for.
+// MissingFiles returns the files (BUILD-ID/KIND) that jobs with a core in this store wait for.
 func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, sqlMissing, pgx.NamedArgs{"store": store})
 	if err != nil {
@@ -167,7 +172,7 @@ func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error
 	return ids, nil
 }
 
-// FilesAdded queues the jobs again that wait for one of these build-ids.
+// FilesAdded queues the jobs again that wait for one of these files.
 func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) error {
 	if _, err := s.Pool.Exec(ctx, sqlFilesAdded, pgx.NamedArgs{"store": store, "ids": ids}); err != nil {
 		return fmt.Errorf("files added: %w", db.Classify(err))
@@ -189,6 +194,27 @@ func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.Oo
 		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
 	}
 	return done, nil
+}
+
+// UnrecordedCores returns those of the stored cores that were asked for, but whose arrival was not
+// recorded because the database did not answer.
+func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]crash.ReceivedCore, error) {
+	received := make([]time.Time, len(stored))
+	for i, id := range stored {
+		received[i] = id.Received()
+	}
+	rows, err := s.Pool.Query(ctx, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received})
+	if err != nil {
+		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crash.ReceivedCore, err error) {
+		err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
+	}
+	return found, nil
 }
 
 // CoresRemoved records that cores are no longer stored.

@@ -269,7 +269,7 @@ func TestPartialNames(t *testing.T) {
 	f.asks(r, true)
 	f.arrives(r, true)
 	f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsPartial, Fields: names("??", "load", "main"),
-		Missing: []string{"ab12", "cd34"}, Again: time.Hour, Reason: "Files are missing."})
+		Missing: []string{"ab12/executable", "cd34/debuginfo"}, Again: time.Hour, Reason: "Files are missing."})
 	report, err := f.Report(t.Context(), r.Report)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestPartialNames(t *testing.T) {
 	if ids, err := f.MissingFiles(t.Context(), folder); err != nil || len(ids) != 2 {
 		t.Errorf("got %v, %v; want two missing files", ids, err)
 	}
-	if err := f.FilesAdded(t.Context(), folder, []string{"cd34"}); err != nil {
+	if err := f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}); err != nil {
 		t.Fatal(err)
 	}
 	c := f.claim(r.Report)
