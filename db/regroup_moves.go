@@ -48,33 +48,41 @@ func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, re
 		if err := d.countAll(ctx); err != nil {
 			return err
 		}
-		moves, pairs, err := d.regroupMoves(ctx, reports)
-		if err != nil {
-			return err
-		}
-		if _, err := d.moveReports(ctx, moves, run.Rules); err != nil {
-			return err
-		}
-		if err := d.stampRule(ctx, reports, moves); err != nil {
-			return err
-		}
-		if err := d.inheritNew(ctx, pairs); err != nil {
-			return err
-		}
 		names := map[crash.BucketID]crash.BucketID{}
 		for _, r := range reports {
 			if id := nameOf(r.counted, r.grouping.Rule, r.address); id != nil {
 				names[*id] = *r.own()
 			}
 		}
-		if _, err := s.insertNames(ctx, d, d.server, names); err != nil {
-			return err
-		}
-		if err := s.adoptProvisional(ctx, d, d.round); err != nil {
+		pairs, err := d.regroup(ctx, reports, names, run.Rules)
+		if err != nil {
 			return err
 		}
 		return d.addMoves(ctx, run, pairs)
 	})
+}
+
+// regroup moves the reports to the buckets of their new groupings. It then merges provisional buckets
+// for which names are given. It returns how many reports moved between which buckets.
+func (d *deciding) regroup(ctx context.Context, reports []groupedReport, names map[crash.BucketID]crash.BucketID,
+	rules int) (map[bucketPair]pairCount, error) {
+	moves, pairs, err := d.regroupMoves(ctx, reports)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.moveReports(ctx, moves, rules); err != nil {
+		return nil, err
+	}
+	if err := d.stampRule(ctx, reports, moves); err != nil {
+		return nil, err
+	}
+	if err := d.inheritNew(ctx, pairs); err != nil {
+		return nil, err
+	}
+	if _, err := d.store.insertNames(ctx, d, d.server, names); err != nil {
+		return nil, err
+	}
+	return pairs, d.store.adoptProvisional(ctx, d, d.round)
 }
 
 // regroupMoves decides to which bucket each report moves. It also counts the moves for each pair of

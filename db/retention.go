@@ -27,6 +27,8 @@ const (
 	sqlDroppedMonth = `
 		insert into dropped_months as d (month, reports, dropped) values (@month, @reports, @now)
 		on conflict (month) do update set reports = d.reports + excluded.reports, dropped = excluded.dropped`
+	sqlDropCoreRequests = `delete from core_requests where report_id >= @from and report_id < @until`
+	sqlDropSymbolJobs   = `delete from symbol_jobs where report_id >= @from and report_id < @until`
 )
 
 // retentionLock is the advisory lock of the instance that drops reports. The number is arbitrary.
@@ -174,6 +176,12 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports,
 				"now": d.store.Now()}); err != nil {
 				return err
+			}
+			ids := pgx.NamedArgs{"from": [16]byte(crash.FirstOopsID(p.from)), "until": [16]byte(crash.FirstOopsID(p.until()))}
+			for _, sql := range []string{sqlDropCoreRequests, sqlDropSymbolJobs} {
+				if _, err := tx.Exec(ctx, sql, ids); err != nil {
+					return err
+				}
 			}
 			d.months = append(d.months, p.from.Format("2006-01"))
 		}

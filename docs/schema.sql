@@ -386,13 +386,17 @@ CREATE TABLE core_requests (
     report_id uuid NOT NULL,
     system text NOT NULL,
     requested timestamp with time zone DEFAULT now() NOT NULL,
-    received timestamp with time zone
+    received timestamp with time zone,
+    problem bytea DEFAULT '\x'::bytea NOT NULL,
+    version text DEFAULT ''::text NOT NULL
 );
 COMMENT ON TABLE core_requests IS 'Reports whose core dump a machine was asked for; no other core is accepted. No foreign key: an id of reports is unique only together with its partition.';
 COMMENT ON COLUMN core_requests.report_id IS 'The report.';
 COMMENT ON COLUMN core_requests.system IS 'The machine that was asked; empty: a machine without a hash.';
 COMMENT ON COLUMN core_requests.requested IS 'When it was asked.';
 COMMENT ON COLUMN core_requests.received IS 'When the core was on disk. Null: not yet.';
+COMMENT ON COLUMN core_requests.problem IS 'What the core would name: id of the bucket that the report arrived in, or of one made from program and signal if it arrived in none. Empty: asked for by hand.';
+COMMENT ON COLUMN core_requests.version IS 'Version of the package of the report.';
 
 CREATE TABLE counting (
     single boolean DEFAULT true NOT NULL,
@@ -959,6 +963,75 @@ COMMENT ON TABLE split_sources IS 'The buckets whose reports the condition of a 
 COMMENT ON COLUMN split_sources.bucket_id IS 'The bucket.';
 COMMENT ON COLUMN split_sources.decision_id IS 'The split.';
 
+CREATE TABLE symbol_jobs (
+    report_id uuid NOT NULL,
+    problem bytea NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL,
+    store text NOT NULL,
+    core_bytes bigint NOT NULL,
+    core_removed timestamp with time zone,
+    state text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    pressed timestamp with time zone,
+    pressed_by text DEFAULT ''::text NOT NULL,
+    created timestamp with time zone DEFAULT now() NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    deaths integer DEFAULT 0 NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    lease timestamp with time zone,
+    not_before timestamp with time zone,
+    started timestamp with time zone,
+    ended timestamp with time zone,
+    missing text[] DEFAULT '{}'::text[] NOT NULL,
+    modules jsonb DEFAULT '[]'::jsonb NOT NULL,
+    engine text DEFAULT ''::text NOT NULL,
+    seconds real DEFAULT 0 NOT NULL,
+    cpu_seconds real DEFAULT 0 NOT NULL,
+    memory_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT symbol_jobs_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'partial'::text, 'waiting'::text, 'failed'::text, 'expired'::text])))
+);
+COMMENT ON TABLE symbol_jobs IS 'Cores that machines have sent, and what came of symbolising them. No foreign key: an id of reports is unique only together with its partition.';
+COMMENT ON COLUMN symbol_jobs.report_id IS 'The report that the core belongs to.';
+COMMENT ON COLUMN symbol_jobs.problem IS 'As in core_requests.';
+COMMENT ON COLUMN symbol_jobs.version IS 'Version of the package of the report.';
+COMMENT ON COLUMN symbol_jobs.architecture IS 'Architecture of the core, in Debian''s words.';
+COMMENT ON COLUMN symbol_jobs.store IS 'Identity of the store that holds the core. Only instances that can read this store claim the job.';
+COMMENT ON COLUMN symbol_jobs.core_bytes IS 'Size of the core in the store.';
+COMMENT ON COLUMN symbol_jobs.core_removed IS 'When the core was removed from the store. Null: it is there.';
+COMMENT ON COLUMN symbol_jobs.state IS 'queued, running (until lease), done (the names are complete), partial (some are missing), waiting (files could not be fetched, or nothing has a name), failed (not tried again by itself), expired (the core was removed first).';
+COMMENT ON COLUMN symbol_jobs.reason IS 'Why the state is not done, as a sentence for people; empty: nothing to say.';
+COMMENT ON COLUMN symbol_jobs.pressed IS 'When a person asked to symbolise it now. Null: nobody has. Cleared when the job ends.';
+COMMENT ON COLUMN symbol_jobs.pressed_by IS 'Account name of the person who asked last; empty: nobody.';
+COMMENT ON COLUMN symbol_jobs.created IS 'When the core arrived.';
+COMMENT ON COLUMN symbol_jobs.attempt IS 'Number of times that an instance has claimed the job. A result counts only if this has not changed since.';
+COMMENT ON COLUMN symbol_jobs.deaths IS 'Number of claims whose instance died.';
+COMMENT ON COLUMN symbol_jobs.tries IS 'Number of tries that ended as partial or waiting; it decides when to try again.';
+COMMENT ON COLUMN symbol_jobs.lease IS 'Until when the claim of a running job holds; the instance prolongs it. Null: not running.';
+COMMENT ON COLUMN symbol_jobs.not_before IS 'When a partial or waiting job is tried again. Null: not by itself.';
+COMMENT ON COLUMN symbol_jobs.started IS 'When the latest try began.';
+COMMENT ON COLUMN symbol_jobs.ended IS 'When the latest try ended.';
+COMMENT ON COLUMN symbol_jobs.missing IS 'Files that were not found, as BUILD-ID/executable or BUILD-ID/debuginfo. Adding one of them starts the job again.';
+COMMENT ON COLUMN symbol_jobs.modules IS 'Programs and libraries of the process, with where their files were found or searched (crash.SymbolModule).';
+COMMENT ON COLUMN symbol_jobs.engine IS 'The debugger with its version.';
+COMMENT ON COLUMN symbol_jobs.seconds IS 'Time of the debugger in the latest try.';
+COMMENT ON COLUMN symbol_jobs.cpu_seconds IS 'Processor time of the debugger in the latest try.';
+COMMENT ON COLUMN symbol_jobs.memory_bytes IS 'Memory of the debugger in the latest try, at the most.';
+
+CREATE TABLE symbol_workers (
+    instance bigint NOT NULL,
+    store text NOT NULL,
+    architectures text[] NOT NULL,
+    problem text NOT NULL,
+    seen timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE symbol_workers IS 'Instances that symbolise, or would if they could. Machines are asked for cores only while an instance can symbolise them. Rows of dead instances are removed after a day.';
+COMMENT ON COLUMN symbol_workers.instance IS 'Number of the instance.';
+COMMENT ON COLUMN symbol_workers.store IS 'Identity of the store whose cores it reads.';
+COMMENT ON COLUMN symbol_workers.architectures IS 'Architectures whose cores it can symbolise, in Debian''s words.';
+COMMENT ON COLUMN symbol_workers.problem IS 'Why it cannot symbolise, as a sentence for people; empty: it can.';
+COMMENT ON COLUMN symbol_workers.seen IS 'When the instance said so last; it does every minute.';
+
 CREATE TABLE uncounted (
     id uuid NOT NULL,
     stored timestamp with time zone DEFAULT now() NOT NULL,
@@ -1156,6 +1229,12 @@ ALTER TABLE ONLY sign_in_failures
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_pkey PRIMARY KEY (bucket_id, decision_id);
 
+ALTER TABLE ONLY symbol_jobs
+    ADD CONSTRAINT symbol_jobs_pkey PRIMARY KEY (report_id);
+
+ALTER TABLE ONLY symbol_workers
+    ADD CONSTRAINT symbol_workers_pkey PRIMARY KEY (instance);
+
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
 
@@ -1192,6 +1271,8 @@ CREATE INDEX buckets_source_package ON buckets USING btree (source_package);
 CREATE INDEX bug_states_due ON bug_states USING btree (next_read);
 
 CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
+
+CREATE INDEX core_requests_problem ON core_requests USING btree (problem, version, requested);
 
 CREATE INDEX decisions_bucket ON decisions USING btree (bucket_id);
 
@@ -1238,6 +1319,10 @@ CREATE INDEX saved_searches_shared ON saved_searches USING btree (id) WHERE (sha
 CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
 
 CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX symbol_jobs_open ON symbol_jobs USING btree (store, created) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'partial'::text]));
+
+CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
 

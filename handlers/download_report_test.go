@@ -2,8 +2,6 @@ package handlers_test
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/symbols/cores"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -78,8 +77,11 @@ func TestDownloadReport(t *testing.T) {
 // sent it.
 func TestDownloadCore(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.New(t), CoresDir: folder})
+	store, err := cores.Open(t.TempDir(), "the key of this test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.New(t), Cores: store})
 	id := p.accept("m", crashtest.Native())
 	path := "/oops/" + id.String()
 	triager := p.As(t, crash.RoleTriager)
@@ -87,7 +89,7 @@ func TestDownloadCore(t *testing.T) {
 	triager.Get(path + ".crash?core=yes").Want(http.StatusNotFound)
 	// "core dump\n" compressed by gzip. Each line is padded separately, as apport does.
 	const sent = "H4sICAAAAAAC/0NvcmVEdW1wAA==\nS84vSlVIKc0t4AIAUSBh1QoAAAA="
-	if err := os.WriteFile(filepath.Join(folder, id.String()+".core"), []byte(sent), 0o600); err != nil {
+	if _, _, err := store.Put(id, strings.NewReader(sent)); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := triager.Get(path).Attr(".downloads a:nth-child(3)", "href"), path+".crash?core=yes"; got != want {

@@ -11,10 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash/grouping"
+	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/jobs"
-	"mishap/handlers/ingest"
+	"mishap/db/symbols"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
@@ -67,10 +68,16 @@ func (i *instance) ownTasks() []task {
 			2 * time.Second, i.filer.StartDue,
 		})
 	}
-	if i.ingest != nil {
+	if i.symbols != nil {
+		// This is not a job: one can take minutes, and the files are in the data_dir of this instance.
+		tasks = append(tasks, task{
+			"symbolise", "symbolises core dumps that have arrived", 2 * time.Second, i.symbols.Round,
+		})
+	}
+	if i.ingest != nil || i.symbols != nil {
 		// This is not a job: the files are in the data_dir of this instance.
 		tasks = append(tasks, task{
-			"remove-cores", "removes core dumps that are too old or too many", 10 * time.Minute, i.removeCores,
+			"remove-cores", "removes core dumps that are too old, too many or not needed", 10 * time.Minute, i.removeCores,
 		})
 	}
 	return tasks
@@ -82,11 +89,7 @@ func (i *instance) removeCores(ctx context.Context) error {
 	if i.config.CoresKeepDays > 0 {
 		before = i.now().AddDate(0, 0, -i.config.CoresKeepDays)
 	}
-	n, err := ingest.RemoveCores(i.config.DataDir, before, int64(i.config.CoresTotalMaxBytes))
-	if n > 0 {
-		i.log.InfoContext(ctx, "removed old core dumps", "cores", n)
-	}
-	return err
+	return worker.Clean(ctx, symbols.New(i.store), i.cores, before, int64(i.config.CoresTotalMaxBytes), i.log)
 }
 
 // background runs tasks and exports metrics about them.

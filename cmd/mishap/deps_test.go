@@ -44,15 +44,21 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols": {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync",
+	"crash/symbols": {ours: "crash crash/grouping crash/symbols/corefile crash/symbols/debuginfo " +
+		"crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox", others: "golang.org/x/sync",
 		never: "database testing"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
 		others: "github.com/klauspost/compress github.com/ulikunitz/xz", never: "os/exec database"},
 	"crash/symbols/gdb": {ours: "crash crash/symbols/sandbox", never: "=net net/http database"},
+	"crash/symbols/cores": {ours: "crash", others: "filippo.io/age github.com/klauspost/compress",
+		never: "net/http os/exec database"},
 	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
 		"golang.org/x/sys/unix", never: "net/http database"},
+
+	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/cores crash/symbols/debuginfo",
+		others: "github.com/prometheus/client_golang", never: "database testing"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
@@ -74,6 +80,7 @@ var rules = map[string]rule{
 	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/symbols":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash", never: "net/http database"},
@@ -106,8 +113,9 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
-		ours:   "crash/* db db/disk handlers/proxies",
-		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
+		ours: "crash/* db db/disk handlers/proxies",
+		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/hashicorp/golang-lru/v2 " +
+			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
 		ours:   "crash crash/grouping crash/symbols/debuginfo handlers/proxies",

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,7 +16,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -26,6 +27,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -49,6 +51,7 @@ type instance struct {
 	log       *slog.Logger
 	metrics   *prometheus.Registry
 	disk      *disk.Watch
+	cores     *cores.Store
 	now       func() time.Time
 
 	web, ingest, ops       *http.Server // nil: not served by this kind of instance
@@ -60,6 +63,7 @@ type instance struct {
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	jobs                   *jobs.Jobs
+	symbols                *worker.Worker // nil: this instance does not symbolise
 	background             *background
 }
 
@@ -91,9 +95,12 @@ func (i *instance) build() error {
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
-			Store:          reports.New(i.store),
-			DataDir:        i.config.DataDir,
+			Store:          symbols.New(i.store),
+			Cores:          i.cores,
+			WantCores:      i.config.Cores == "wanted",
+			CorePackages:   i.config.CorePatterns(),
 			MaxBytes:       int64(i.config.IngestMaxBytes),
+			MaxCoreBytes:   int64(i.config.CoreMaxBytes),
 			MaxCoresBytes:  int64(i.config.CoresTotalMaxBytes),
 			Disk:           i.disk,
 			RatePerSystem:  i.config.IngestRatePerSystem,
@@ -118,6 +125,21 @@ func (i *instance) build() error {
 // health runs the health checks for this kind of instance.
 func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 	return append(i.store.Health(ctx), i.disk.Health()...)
+}
+
+// buildSymbols creates the worker that symbolises cores.
+func (i *instance) buildSymbols() error {
+	s, err := symboliser(i.config)
+	if err != nil {
+		return err
+	}
+	store := symbols.New(i.store)
+	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Cores: i.cores, Symboliser: s,
+		Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
+	if err != nil {
+		return fmt.Errorf("register metrics of symbols: %w", err)
+	}
+	return nil
 }
 
 func (i *instance) buildWeb() error {
@@ -166,7 +188,7 @@ func (i *instance) buildWeb() error {
 			TrustedProxies:        i.config.ProxyNetworks(),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
-			CoresDir:              filepath.Join(i.config.DataDir, "cores"),
+			Cores:                 i.cores,
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
@@ -227,9 +249,23 @@ func (i *instance) run(ctx context.Context) error {
 	i.drain(background)
 	stopBackground()
 	i.background.wait()
+	i.stopSymbols(context.WithoutCancel(ctx))
 	i.stopServers()
 	i.log.InfoContext(ctx, "stopped")
 	return err
+}
+
+// stopSymbols tells other instances that this one symbolises no longer, so that machines are not asked
+// for cores in vain.
+func (i *instance) stopSymbols(ctx context.Context) {
+	if i.symbols == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobsTimeout)
+	defer cancel()
+	if err := i.symbols.Stop(ctx); err != nil {
+		i.log.WarnContext(ctx, "cannot tell other instances that this one symbolises no longer", "error", err)
+	}
 }
 
 // listen starts the servers, once.

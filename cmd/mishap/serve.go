@@ -14,8 +14,8 @@ import (
 	"mishap/cmd/mishap/config"
 )
 
-// kinds says what an instance serves.
-type kinds struct{ web, ingest bool }
+// kinds says what an instance does.
+type kinds struct{ web, ingest, symbols bool }
 
 func (p *program) serveCommand() *cobra.Command {
 	var only string
@@ -30,15 +30,18 @@ SIGINT (Ctrl-C) and SIGTERM stop it: it accepts nothing new, finishes what it ac
 calls to the bug tracker a little time to end. A second signal stops it at once, without losing
 anything that was acknowledged.
 
-With --only the instance serves only pages or only reports, so that different machines can do so on
-one database_url.`,
+It also symbolises the core dumps that machines send, if gdb is installed (see docs/symbols.md).
+
+With --only the instance serves only pages, receives only reports, or only symbolises core dumps, so
+that different machines can do so on one database_url. Core dumps are in data_dir, so an instance that
+symbolises needs the data_dir of the one that receives.`,
 		Example: `  mishap serve
   MISHAP_DATABASE_URL=postgres://mishap@db/mishap mishap serve --only ingest`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			k := kinds{web: only != "ingest", ingest: only != "web"}
-			if only != "" && k.web == k.ingest {
-				return &usageError{fmt.Errorf("--only: expected web or ingest, got %q", only), cmd.CommandPath()}
+			k, ok := kindsOf(only)
+			if !ok {
+				return &usageError{fmt.Errorf("--only: expected web, ingest or symbols, got %q", only), cmd.CommandPath()}
 			}
 			c, err := p.config(cmd)
 			if err != nil {
@@ -47,8 +50,23 @@ one database_url.`,
 			return p.serve(cmd.Context(), c, k)
 		},
 	}
-	cmd.Flags().StringVar(&only, "only", "", "run an instance of one kind: web or ingest")
+	cmd.Flags().StringVar(&only, "only", "", "run an instance of one kind: web, ingest or symbols")
 	return cmd
+}
+
+// kindsOf returns what an instance does with a value of --only.
+func kindsOf(only string) (kinds, bool) {
+	switch only {
+	case "":
+		return kinds{web: true, ingest: true, symbols: true}, true
+	case "web":
+		return kinds{web: true}, true
+	case "ingest":
+		return kinds{ingest: true}, true
+	case "symbols":
+		return kinds{symbols: true}, true
+	}
+	return kinds{}, false
 }
 
 // serve runs an instance until ctx ends, then stops it gracefully. It returns nil after a graceful
@@ -76,8 +94,16 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	}
 	defer i.store.Close()
 	i.disk = database.watch(c.DataDir)
+	if i.cores, err = openCores(c); err != nil {
+		return err
+	}
 	if err := i.build(); err != nil {
 		return err
+	}
+	if k.symbols {
+		if err := i.buildSymbols(); err != nil {
+			return err
+		}
 	}
 	p.banner(c, listeners, database)
 	return i.run(ctx)

@@ -27,8 +27,7 @@ func (p *program) symboliseCommand() *cobra.Command {
 		Long: `Reads apport's report files with a core dump, works out the stack with gdb, and prints it with the
 signature that the report then has. For each program and library of the process it prints the build-id
 and where the program and its debug file were found, or where they were searched. It uses no database
-and changes no report. Reports that are stored in the database cannot be named, because they have no
-cores yet.
+and changes no report. "mishap serve" symbolises the reports in the database by itself.
 
 The files come from "mishap symbols add", from the servers in debuginfod_urls, and from this machine if
 symbols_from_machine is true. gdb runs in a sandbox without network.
@@ -105,59 +104,30 @@ func symboliseFile(ctx context.Context, s *symbols.Symboliser, file string) (res
 
 // symbolised is the output for one file with --json. Missing values are left out.
 type symbolised struct {
-	File        string          `json:"file"`
-	Failed      string          `json:"failed,omitempty"` // the reason
-	State       symbols.State   `json:"state,omitempty"`
-	Signature   string          `json:"signature,omitempty"`
-	Rule        crash.Rule      `json:"rule,omitempty"`
-	Provisional bool            `json:"provisional,omitempty"`
-	Truncated   bool            `json:"truncated,omitempty"`
-	Incomplete  string          `json:"incomplete,omitempty"`
-	Threads     int             `json:"threads,omitempty"`
-	Engine      string          `json:"engine,omitempty"`
-	Seconds     float64         `json:"seconds,omitempty"`
-	CPUSeconds  float64         `json:"cpu_seconds,omitempty"`
-	MemoryBytes int64           `json:"memory_bytes,omitempty"`
-	Fields      crash.Fields    `json:"fields,omitempty"`
-	Modules     []symbolsModule `json:"modules,omitempty"`
-}
-
-// symbolsModule is a program or library in the output.
-type symbolsModule struct {
-	Path       string        `json:"path"`
-	BuildID    string        `json:"build_id,omitempty"`
-	Frames     int           `json:"frames"` // of the thread that crashed
-	Executable *symbolSearch `json:"executable,omitempty"`
-	Debuginfo  *symbolSearch `json:"debuginfo,omitempty"`
-	Shared     *symbolSearch `json:"shared_debuginfo,omitempty"`
-}
-
-// symbolSearch is the search for one file.
-type symbolSearch struct {
-	Found    bool                `json:"found"`
-	Origin   string              `json:"origin,omitempty"`
-	Size     int64               `json:"size,omitempty"`
-	Retry    bool                `json:"retry,omitempty"` // a later try may find it
-	Searched []debuginfo.Attempt `json:"searched"`
+	File        string               `json:"file"`
+	Failed      string               `json:"failed,omitempty"` // the reason
+	State       symbols.State        `json:"state,omitempty"`
+	Signature   string               `json:"signature,omitempty"`
+	Rule        crash.Rule           `json:"rule,omitempty"`
+	Provisional bool                 `json:"provisional,omitempty"`
+	Truncated   bool                 `json:"truncated,omitempty"`
+	Incomplete  string               `json:"incomplete,omitempty"`
+	Threads     int                  `json:"threads,omitempty"`
+	Engine      string               `json:"engine,omitempty"`
+	Seconds     float64              `json:"seconds,omitempty"`
+	CPUSeconds  float64              `json:"cpu_seconds,omitempty"`
+	MemoryBytes int64                `json:"memory_bytes,omitempty"`
+	Fields      crash.Fields         `json:"fields,omitempty"`
+	Modules     []crash.SymbolModule `json:"modules,omitempty"`
 }
 
 func newSymbolised(file string, r symbols.Result, err error) symbolised {
 	out := symbolised{File: file, State: r.State, Signature: r.Grouping.Signature, Rule: r.Grouping.Rule,
 		Provisional: r.Grouping.Provisional, Truncated: r.Truncated, Incomplete: r.Incomplete, Threads: r.Threads,
 		Engine: r.Engine, Seconds: r.Seconds, CPUSeconds: r.Usage.CPU.Seconds(), MemoryBytes: r.Usage.Memory,
-		Fields: r.Fields}
+		Fields: r.Fields, Modules: r.Describe()}
 	if err != nil {
 		out.Failed = reason(err)
-	}
-	search := func(r *debuginfo.Result) *symbolSearch {
-		if r == nil {
-			return nil
-		}
-		return &symbolSearch{r.Found, r.Origin, r.Size, r.Retry(), r.Attempts}
-	}
-	for _, m := range r.Modules {
-		out.Modules = append(out.Modules, symbolsModule{Path: m.Path, BuildID: string(m.BuildID), Frames: m.Frames,
-			Executable: search(m.Executable), Debuginfo: search(m.Debuginfo), Shared: search(m.Shared)})
 	}
 	return out
 }

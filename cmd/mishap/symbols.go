@@ -13,6 +13,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/symbols"
+	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 )
 
@@ -172,6 +173,15 @@ func symbolFolders(c config.Config) (added, cache *debuginfo.Folder, err error) 
 	}
 	cache, err = debuginfo.OpenFolder(filepath.Join(root, "cache"), int64(c.SymbolsCacheMaxBytes))
 	return added, cache, err
+}
+
+// openCores opens the store of cores in data_dir.
+func openCores(c config.Config) (*cores.Store, error) {
+	key, err := cores.Key(c.DataDir, c.CoresKey)
+	if err != nil {
+		return nil, err
+	}
+	return cores.Open(filepath.Join(c.DataDir, "cores"), key)
 }
 
 // symboliser returns a Symboliser with this configuration.

@@ -47,6 +47,10 @@ type Receipt struct {
 	ID         crash.OopsID // of the first submission, if this one is a duplicate
 	Duplicate  bool         // the machine sent the same crash before; it was not counted again
 	Unbucketed bool         // stored, but no rule can group it
+
+	// Core describes the core dump that would give the report function names. It is nil if the report
+	// has them, or could not get them.
+	Core *crash.CoreRequest
 }
 
 // Accept checks a report and stores it. When Accept returns, the report is on disk. A report
@@ -57,9 +61,13 @@ func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, err
 	if err != nil {
 		return Receipt{}, err
 	}
+	core, unbucketed := coreRequest(rec), rec.Grouping.Signature == "" // before rec.Done frees the texts
 	id, duplicate, err := in.store.SaveReport(ctx, rec)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: rec.Grouping.Signature == ""}, nil
+	if core != nil {
+		core.Report = id
+	}
+	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: unbucketed, Core: core}, nil
 }

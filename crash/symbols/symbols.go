@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,6 +63,31 @@ func (s *Symboliser) checkSandbox(ctx context.Context, dir string) error {
 	err := sandbox.Check(ctx, dir)
 	s.confined = err == nil
 	return err
+}
+
+// architectures lists the architectures whose cores package corefile reads.
+var architectures = [...]string{"amd64", "i386", "arm64", "armhf", "riscv64", "ppc64el", "s390x"}
+
+// Architectures returns the architectures of cores (Debian's names) that this machine can symbolise.
+// The error is Unavailable if gdb is missing or cannot be confined.
+func (s *Symboliser) Architectures(ctx context.Context) ([]string, error) {
+	var all []string
+	var first error
+	for _, name := range architectures {
+		if _, err := gdb.Find(name); err == nil {
+			all = append(all, name)
+		} else if first == nil || name == runtime.GOARCH {
+			first = err
+		}
+	}
+	if len(all) == 0 {
+		return nil, first
+	}
+	dir, err := newFolder(s.WorkDir)
+	if err != nil {
+		return nil, err
+	}
+	return all, errors.Join(s.checkSandbox(ctx, dir), os.RemoveAll(dir))
 }
 
 // State says how far a crash is symbolised.

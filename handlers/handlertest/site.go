@@ -19,6 +19,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -46,7 +47,7 @@ type Options struct {
 	Settle                             time.Duration // delay before the search after an unknown outcome; 0: 1 ms
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
-	CoresDir                           string                                    // folder of core dumps; empty: none
+	Cores                              *cores.Store                              // core dumps; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
 	Environment bool // the access token counts as coming from the environment
@@ -132,7 +133,7 @@ func New(t testing.TB, o Options) *Site {
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, CoresDir: o.CoresDir,
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,
 			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",

@@ -21,7 +21,7 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/embedded"
-	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers/ingest"
 )
 
@@ -61,7 +61,7 @@ func BenchmarkReports(b *testing.B) {
 			b.Run(fmt.Sprintf("connections=%d/%s", connections, v.name), func(b *testing.B) {
 				h := must(ingest.New(ingest.Deps{
 					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store),
-					Store:  reports.New(store), DataDir: b.TempDir(), MaxBytes: 16 << 20,
+					Store:  symbols.New(store), Cores: openCores(b, b.TempDir()), WantCores: true, MaxBytes: 16 << 20,
 				}))(b)
 				before := processes.Used()
 				b.SetParallelism(max(connections/runtime.GOMAXPROCS(0), 1))

@@ -3,17 +3,12 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
-	"time"
 
 	"mishap/crash"
+	"mishap/crash/symbols/cores"
 )
 
 // architectures lists Debian's and Ubuntu's ports, past and present. Cores of others could not be
@@ -32,8 +27,9 @@ var (
 	errNoRoomForCore = crash.Errorf(crash.Unavailable, "no_room", "There is no room for core dumps at the moment.")
 )
 
-// submitCore stores a core that the machine was asked for, unchanged. A repeated upload gets the
-// same answer and does not replace the first one.
+// submitCore stores a core that the machine was asked for, as it was sent, and queues it for
+// symbolising. A repeated upload gets the same answer and does not replace the first one. So does a
+// core that is no longer needed, because another machine was faster; it is removed.
 func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (result, error) {
 	id, err := crash.ParseOopsID(to.oops)
 	if err != nil {
@@ -54,11 +50,16 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	if err != nil {
 		return result{}, err
 	}
-	fresh, err := h.storeCore(id, body)
+	needed := true
+	size, fresh, err := h.storeCore(id, body)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
 		defer cancel()
-		err = h.Store.CoreReceived(ctx, id)
+		needed, err = h.Store.CoreReceived(ctx, crash.ReceivedCore{Report: id, Architecture: to.architecture,
+			Store: h.Cores.ID(), Bytes: size})
+	}
+	if err == nil && !needed {
+		err = h.Cores.Remove(id)
 	}
 	if err != nil {
 		if crash.KindOf(err) == 0 {
@@ -69,6 +70,9 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	}
 	if !fresh {
 		return repeated, nil
+	}
+	if !needed {
+		return result{text: id.String(), outcome: "not_needed"}, nil
 	}
 	return result{text: id.String(), outcome: "stored"}, nil
 }
@@ -83,69 +87,23 @@ func (h *handler) coreRequested(
 	return h.Store.CoreRequested(ctx, id, system)
 }
 
-const partialPattern = ".upload-*"
-
-// storeCore writes the body to cores/<id>.core, so that the file is either complete and on disk or
-// absent. fresh is false if the file existed.
-func (h *handler) storeCore(id crash.OopsID, body *pacedBody) (fresh bool, err error) {
-	size := h.MaxCoreBytes
+// storeCore stores the body, so that the core is either complete and on disk or absent. fresh is
+// false if it was stored before.
+func (h *handler) storeCore(id crash.OopsID, body *pacedBody) (size int64, fresh bool, err error) {
+	expected := h.MaxCoreBytes
 	if body.r.ContentLength >= 0 {
-		size = body.r.ContentLength
+		expected = body.r.ContentLength
 	}
-	if err := h.coreSpace.reserve(size); err != nil {
-		return false, err
+	if err := h.coreSpace.reserve(expected); err != nil {
+		return 0, false, err
 	}
-	defer h.coreSpace.release(size)
-	f, err := os.CreateTemp(h.cores, partialPattern) // mode 0600
-	if err != nil {
-		return false, fmt.Errorf("store core: %w", err)
+	defer h.coreSpace.release(expected)
+	size, fresh, err = h.Cores.Put(id, h.coreSpace.whileRoom(body))
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		err = errNoRoomForCore.Because(err)
+	case errors.Is(err, cores.ErrEmpty):
+		err = errEmptyCore
 	}
-	defer func() {
-		_ = f.Close()
-		_ = os.Remove(f.Name())
-	}()
-	n, err := io.Copy(f, h.coreSpace.whileRoom(body))
-	if errors.Is(err, syscall.ENOSPC) {
-		return false, errNoRoomForCore.Because(err)
-	}
-	if err != nil {
-		return false, fmt.Errorf("store core: %w", err)
-	}
-	if n == 0 {
-		return false, errEmptyCore
-	}
-	if err := f.Sync(); err != nil {
-		return false, fmt.Errorf("store core: %w", err)
-	}
-	switch err := os.Link(f.Name(), filepath.Join(h.cores, id.String()+".core")); {
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("store core: %w", err)
-	}
-	if err := syncFolder(h.cores); err != nil {
-		return false, fmt.Errorf("store core: %w", err)
-	}
-	return true, nil
-}
-
-func syncFolder(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer d.Close() //nolint:errcheck // nothing was written through it
-	return d.Sync()
-}
-
-// removePartials removes partial files that a terminated process left. It skips recent files,
-// because another process may be writing them.
-func (h *handler) removePartials() {
-	rests, _ := filepath.Glob(filepath.Join(h.cores, partialPattern)) // the pattern is valid
-	for _, name := range rests {
-		info, err := os.Lstat(name)
-		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.Remove(name)
-		}
-	}
+	return size, fresh, err
 }

@@ -6,8 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/crash/symbols/cores"
 	"mishap/db/disk"
 )
+
+func openStore(t *testing.T) *cores.Store {
+	t.Helper()
+	s, err := cores.Open(t.TempDir(), "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // TestCoreSpaceKeepsDiskFree checks that reservations leave the disk above its low mark, and stop
 // when others fill it.
@@ -15,7 +25,7 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
 	free := disk.Space{Free: 3 * gib, Total: 100 * gib}
-	s := &coreSpace{folder: t.TempDir(), most: 100 * gib, space: func(string) (disk.Space, error) { return free, nil }}
+	s := &coreSpace{cores: openStore(t), most: 100 * gib, space: func(string) (disk.Space, error) { return free, nil }}
 	if s.reserve(gib) != nil {
 		t.Error("1 GiB of 3: got no room")
 	}

@@ -31,7 +31,11 @@ func (noReports) CoreRequested(context.Context, crash.OopsID, crash.SystemID) (b
 	return false, crash.Errorf(crash.NotFound, "core_not_requested", "Not asked for.")
 }
 
-func (noReports) CoreReceived(context.Context, crash.OopsID) error { return nil }
+func (noReports) RequestCore(context.Context, crash.CoreRequest, string) (bool, error) {
+	return false, nil
+}
+
+func (noReports) CoreReceived(context.Context, crash.ReceivedCore) (bool, error) { return false, nil }
 
 func (noReports) Collectors() []prometheus.Collector { return nil }
 
@@ -63,7 +67,7 @@ func FuzzPost(f *testing.F) {
 	})
 	handler, err := ingest.New(ingest.Deps{
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, store),
-		Store:  noReports{}, DataDir: f.TempDir(), MaxBytes: 1 << 20, Now: func() time.Time { return now },
+		Store:  noReports{}, Cores: openCores(f, f.TempDir()), MaxBytes: 1 << 20, Now: func() time.Time { return now },
 	})
 	if err != nil {
 		f.Fatal(err)

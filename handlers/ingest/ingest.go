@@ -12,16 +12,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db/disk"
 	"mishap/handlers/proxies"
 )
@@ -32,8 +33,11 @@ type Store interface {
 	// CoreRequested reports whether the requested core of a report has been received. It returns
 	// NotFound if nobody asked the machine for it.
 	CoreRequested(ctx context.Context, report crash.OopsID, system crash.SystemID) (received bool, err error)
-	// CoreReceived records that the core of a report is on disk.
-	CoreReceived(ctx context.Context, report crash.OopsID) error
+	// RequestCore decides whether to ask a machine for the core of its report, and records that. store
+	// is the identity of the store of cores.
+	RequestCore(ctx context.Context, r crash.CoreRequest, store string) (wanted bool, err error)
+	// CoreReceived records that a core is on disk. needed is false if it is no longer needed.
+	CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed bool, err error)
 	// Collectors returns the metrics of the database.
 	Collectors() []prometheus.Collector
 }
@@ -42,7 +46,9 @@ type Store interface {
 type Deps struct {
 	Intake         *intake.Intake
 	Store          Store
-	DataDir        string                // its folder "cores" holds cores
+	Cores          *cores.Store          // where cores are stored
+	WantCores      bool                  // whether machines are asked for cores
+	CorePackages   debuginfo.Patterns    // of which programs cores are asked for
 	MaxBytes       int64                 // size limit of reports
 	MaxCoreBytes   int64                 // size limit of cores, as sent; 0: 256 MiB
 	MaxCoresBytes  int64                 // size limit of all cores together; 0: 20 GiB
@@ -63,8 +69,8 @@ const (
 
 type handler struct {
 	Deps
-	cores     string // folder
 	coreSpace *coreSpace
+	declined  *expirable.LRU[declinedCore, struct{}] // cores that were not wanted a moment ago
 	memory    *memory
 	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
@@ -72,8 +78,7 @@ type handler struct {
 	byAddress *limit
 }
 
-// New returns the handler of the ingest listener, and makes the folder for cores. It fails if the
-// folder cannot be made or the metrics cannot be registered.
+// New returns the handler of the ingest listener. It fails if the metrics cannot be registered.
 func New(d Deps) (http.Handler, error) {
 	if d.MaxCoreBytes == 0 {
 		d.MaxCoreBytes = defaultMaxCore
@@ -92,16 +97,12 @@ func New(d Deps) (http.Handler, error) {
 	}
 	h := &handler{
 		Deps:      d,
-		cores:     filepath.Join(d.DataDir, "cores"),
+		coreSpace: &coreSpace{cores: d.Cores, most: d.MaxCoresBytes, space: disk.Of},
+		declined:  expirable.NewLRU[declinedCore, struct{}](maxDeclined, nil, declinedFor),
 		memory:    newMemory(d.MaxBytes),
 		bySystem:  newLimit(d.RatePerSystem),
 		byAddress: newLimit(d.RatePerAddress),
 	}
-	if err := os.MkdirAll(h.cores, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder for cores: %w", err)
-	}
-	h.coreSpace = &coreSpace{folder: h.cores, most: d.MaxCoresBytes, space: disk.Of}
-	h.removePartials()
 	var err error
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {
 		return nil, fmt.Errorf("register metrics of ingest: %w", err)

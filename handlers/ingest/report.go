@@ -53,5 +53,8 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	case receipt.Unbucketed:
 		res.reason = "unbucketed"
 	}
+	if receipt.Core != nil && h.wantsCore(ctx, *receipt.Core) {
+		res.text = receipt.ID.String() + " CORE"
+	}
 	return res, nil
 }

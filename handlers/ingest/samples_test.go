@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -137,13 +138,23 @@ func TestSampleCores(t *testing.T) {
 		id := h.post(t, "/machine", bytes.NewReader(report)).stored(t)
 		h.ask(t, id.String(), "machine")
 		h.post(t, "/"+id.String()+"/submit-core/amd64/machine", bytes.NewReader(coreText)).want(t, http.StatusOK, id.String())
-		kept, err := os.ReadFile(h.coreFile(id))
-		if err != nil || !bytes.Equal(kept, coreText) {
-			t.Errorf("%s: got %d bytes and error %v, want the %d that were sent", file, len(kept), err, len(coreText))
+		if kept := h.core(t, id); kept != string(coreText) {
+			t.Errorf("%s: got %d bytes, want the %d that were sent", file, len(kept), len(coreText))
 		}
 	}
 }
 
-func (h *fixture) coreFile(id crash.OopsID) string {
-	return filepath.Join(h.data, "cores", id.String()+".core")
+// core returns the stored core of a report.
+func (h *fixture) core(t *testing.T, id crash.OopsID) string {
+	t.Helper()
+	in, err := openCores(t, h.data).Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

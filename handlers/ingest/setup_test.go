@@ -14,9 +14,10 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers/ingest"
 	"mishap/handlers/proxies"
 )
@@ -49,7 +50,8 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 		t.Fatal(err)
 	}
 	d := ingest.Deps{
-		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: reports.New(h.store), DataDir: h.data,
+		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: symbols.New(h.store),
+		Cores: openCores(t, h.data), WantCores: true,
 		MaxBytes: 1 << 20, AnswerWithin: time.Minute, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now,
 		Registerer: h.metrics,
 	}
@@ -64,6 +66,16 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 	h.Config = ingest.NewServer(handler)
 	h.Start()
 	t.Cleanup(h.Close)
+}
+
+// openCores opens the store of cores in a folder.
+func openCores(t testing.TB, dir string) *cores.Store {
+	t.Helper()
+	s, err := cores.Open(filepath.Join(dir, "cores"), "the key of this test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // reply is the answer that a client gets.

@@ -19,7 +19,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/disk"
 	"mishap/db/disk/disktest"
-	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers/ingest"
 )
 
@@ -234,7 +234,7 @@ func TestRegisterTwice(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	_, err := ingest.New(ingest.Deps{
-		Intake: intake.New(intake.Config{}, h.store), Store: reports.New(h.store), DataDir: h.data, MaxBytes: 1,
+		Intake: intake.New(intake.Config{}, h.store), Store: symbols.New(h.store), Cores: openCores(t, h.data), MaxBytes: 1,
 		Registerer: h.metrics,
 	})
 	if again := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &again) || !strings.Contains(fmt.Sprint(err),

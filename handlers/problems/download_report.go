@@ -3,10 +3,9 @@ package problems
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"mishap/crash"
@@ -85,13 +84,13 @@ func setFileHeaders(w http.ResponseWriter, media, name string) {
 // sendCrash sends a report as a file that apport and its tools read. With core=yes it adds the
 // core dump, compressed as the machine sent it, for users who may file bugs.
 func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
-	var core *os.File
+	var core io.ReadCloser
 	if r.URL.Query().Get("core") != "" {
 		if !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
 			return errCoreForbidden
 		}
 		var err error
-		if core, err = os.Open(s.corePath(report.ID)); errors.Is(err, fs.ErrNotExist) {
+		if core, err = s.openCore(report.ID); errors.Is(err, fs.ErrNotExist) {
 			return errNoCore
 		} else if err != nil {
 			return err
@@ -111,21 +110,23 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 	return nil
 }
 
-// corePath returns where intake stores the core dump of a report, in the format that whoopsie
-// sends: base64 by lines.
-func (s *Pages) corePath(id crash.OopsID) string {
-	return filepath.Join(s.Config.CoresDir, id.String()+".core")
+// openCore returns the core dump of a report in the format that whoopsie sends: base64 by lines.
+func (s *Pages) openCore(id crash.OopsID) (io.ReadCloser, error) {
+	if s.Config.Cores == nil {
+		return nil, fs.ErrNotExist
+	}
+	return s.Config.Cores.Open(id)
 }
 
-// coreSize returns the size in bytes of the stored core dump, or 0 if there is none or the user
-// may not download it.
+// coreSize returns the stored size in bytes of the core dump, or 0 if there is none or the user may
+// not download it.
 func (s *Pages) coreSize(r *http.Request, id crash.OopsID) int64 {
-	if s.Config.CoresDir == "" || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+	if s.Config.Cores == nil || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
 		return 0
 	}
-	info, err := os.Stat(s.corePath(id))
+	size, err := s.Config.Cores.Size(id)
 	if err != nil {
 		return 0
 	}
-	return info.Size()
+	return size
 }

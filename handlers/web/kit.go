@@ -21,6 +21,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/redact"
+	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/accounts"
@@ -40,7 +41,7 @@ type Config struct {
 	CreateWait     time.Duration          // time limit of the tracker for Create; 0: 4 s
 	SearchTime     time.Duration          // time limit of a search of the tracker for a review; 0: 4 s
 	Version        string                 // of the program
-	CoresDir       string                 // folder of core dumps; empty: not on this machine
+	Cores          *cores.Store           // core dumps; nil: not on this machine
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages
 	AssetsDir      string                 // development: serve assets from this folder

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 )
 
@@ -32,6 +33,9 @@ type Config struct {
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
+	Cores                string       // wanted or never
+	CoresPackages        string       // see debuginfo.ParsePatterns
+	CoresKey             crash.Secret // empty: generated in data_dir
 	CoresTotalMaxBytes   int
 	CoresKeepDays        int
 	CoreMaxBytes         int
@@ -81,6 +85,7 @@ func Default() Config {
 		IngestMaxBytes:       16 << 20,
 		IngestRatePerSystem:  6000,
 		IngestMaxAgeDays:     366,
+		Cores:                "wanted",
 		CoresTotalMaxBytes:   20 << 30,
 		CoresKeepDays:        7,
 		CoreMaxBytes:         256 << 20,
@@ -184,6 +189,12 @@ func (c *Config) SecretsInFile() bool {
 func (c *Config) ProxyNetworks() proxies.Networks {
 	networks, _ := proxies.Parse(c.TrustedProxies)
 	return networks
+}
+
+// CorePatterns returns the patterns of CoresPackages.
+func (c *Config) CorePatterns() debuginfo.Patterns {
+	patterns, _ := debuginfo.ParsePatterns(c.CoresPackages)
+	return patterns
 }
 
 // TrackerName returns the name that pages use for the tracker: the configured one, "Launchpad" for

@@ -44,6 +44,11 @@ func (c *Config) keys() []key {
 			&c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
+		text("cores", `"wanted" or "never"`, &c.Cores, func(s string) bool { return s == "wanted" || s == "never" }),
+		list("cores_packages", "patterns of packages, programs or paths such as acme-* !acme-vault, or nothing",
+			&c.CoresPackages, isPatterns),
+		secret("cores_key", "a text of at least 32 characters on one line that nobody can guess, or nothing",
+			&c.CoresKey, func(s string) bool { return s == "" || len(s) >= 32 && isToken(s) }),
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
 		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
 		number("core_max_bytes", "a number of bytes above 0", &c.CoreMaxBytes, 1, 1<<50),
@@ -161,6 +166,11 @@ func flag(name string, into *bool) key {
 
 func isServers(s string) bool {
 	_, err := debuginfo.ParseServers(s)
+	return err == nil
+}
+
+func isPatterns(s string) bool {
+	_, err := debuginfo.ParsePatterns(s)
 	return err == nil
 }
 

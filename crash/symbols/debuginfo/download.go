@@ -52,7 +52,7 @@ func newServer(s Server, agent string) *server {
 // fails or ctx is done.
 func (f *Finder) ask(ctx context.Context, s *server, w Wanted, to string, r *Result) (Attempt, error) {
 	a := Attempt{Source: s.URL, Outcome: OutcomeNotAsked}
-	if !s.serves(w) {
+	if !s.Patterns.Match(w.Path, w.Packages...) {
 		a.Detail = "excluded by debuginfod_urls"
 		return a, nil
 	}

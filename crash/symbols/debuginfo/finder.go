@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"mishap/crash/symbols/elffile"
 )
@@ -36,9 +38,12 @@ const (
 	OutcomeNotAsked Outcome = "not asked" // the configuration excludes the file, or it was missing recently
 )
 
+// AddedFiles is the source of files that people added.
+const AddedFiles = "added files"
+
 // Attempt is the answer of one source.
 type Attempt struct {
-	Source  string  `json:"source"` // "added files", "cache", "this machine" or the address of a server
+	Source  string  `json:"source"` // AddedFiles, "cache", "this machine" or the address of a server
 	Outcome Outcome `json:"outcome"`
 	Detail  string  `json:"detail,omitempty"` // where the file came from, or why it was not used
 }
@@ -95,6 +100,18 @@ func NewFinder(c Config) *Finder {
 	return f
 }
 
+// Added returns those of the files that people have added. A file is named BUILD-ID/KIND.
+func (f *Finder) Added(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		id, kind, _ := strings.Cut(name, "/")
+		file, err := f.added.open(elffile.BuildID(id), Kind(kind))
+		if err == nil {
+			_ = file.Close()
+		}
+		return err != nil
+	})
+}
+
 // Find searches a file in all sources, in order, and places the first usable one at the path to,
 // which must not exist. It returns an error only if this machine fails (a full disk, for example) or
 // ctx is done.
@@ -104,7 +121,7 @@ func (f *Finder) Find(ctx context.Context, w Wanted, to string) (Result, error) 
 		name string
 		open func() (*os.File, string, string, error) // returns the file, its path, its origin
 	}{
-		{"added files", func() (*os.File, string, string, error) { return openIn(f.added, w) }},
+		{AddedFiles, func() (*os.File, string, string, error) { return openIn(f.added, w) }},
 		{"cache", func() (*os.File, string, string, error) { return openIn(f.cache, w) }},
 		{"this machine", func() (*os.File, string, string, error) { return f.openOnMachine(w) }},
 	} {

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
+	"mishap/db/symbols"
+)
+
+// nameless is a crash of a program of package symboltest without function names.
+func nameless(name string) crashtest.Report {
+	return crashtest.Native(crashtest.Set("ExecutablePath", "/usr/bin/"+name), crashtest.Set("Architecture", "amd64"),
+		crashtest.Set("StacktraceAddressSignature", fmt.Sprintf("/usr/bin/%[1]s:11:/usr/bin/%[1]s+139:/usr/bin/%[1]s+177", name)),
+		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"), crashtest.Set("StacktraceTop", "?? ()\n?? ()\n?? ()"))
+}
+
+// answerTo posts to a listener of reports and returns the answer.
+func answerTo(t *testing.T, address, path string, body []byte) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: got %d %q, %v; want 200", path, resp.StatusCode, text, err)
+	}
+	return string(text)
+}
+
+// sendCore posts reports of a program until its core is asked for, as new machines do, and sends it. It
+// returns the report.
+func sendCore(t *testing.T, ingest, name string) crash.OopsID {
+	t.Helper()
+	var id, machine string
+	asked := 0
+	eventually(t, "a core is asked for", func() bool {
+		asked++
+		machine = fmt.Sprint("machine", asked)
+		var word string
+		id, word, _ = strings.Cut(answerTo(t, ingest, "/"+machine, nameless(name).BSON()), " ")
+		return word == "CORE"
+	})
+	file := symboltest.Read(t, symboltest.Crash(t, name, symboltest.Core(t, name)))
+	_, core, _ := bytes.Cut(file, []byte("CoreDump: base64\n"))
+	core = bytes.TrimSuffix(bytes.ReplaceAll(bytes.TrimPrefix(core, []byte(" ")), []byte("\n "), []byte("\n")), []byte("\n"))
+	if got := answerTo(t, ingest, "/"+id+"/submit-core/amd64/"+machine, core); got != id {
+		t.Fatalf("send core: got %q, want %q", got, id)
+	}
+	report, err := crash.ParseOopsID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// symbolsFixture is a database and a data_dir with the files of a program.
+type symbolsFixture struct {
+	environ []string
+	url     string
+	store   *symbols.Store
+}
+
+func newSymbolsFixture(t *testing.T, files ...string) symbolsFixture {
+	t.Helper()
+	data := filepath.Join(symboltest.TempDir(t), "data")
+	f := symbolsFixture{url: dbtest.URL(t)}
+	f.store = symbols.New(dbtest.Open(t, f.url))
+	f.environ = []string{"MISHAP_DATABASE_URL=" + f.url, "MISHAP_DATA_DIR=" + data, "MISHAP_READ_ARCHIVE=false"}
+	if len(files) > 0 {
+		args := []string{"symbols", "add", noConfig(t)}
+		for _, name := range files {
+			args = append(args, filepath.Join(symboltest.Programs(t), name))
+		}
+		if status, _, stderr := runIn(t.Context(), nil, f.environ, args...); status != exitOK {
+			t.Fatalf("symbols add: got %d and %s", status, stderr)
+		}
+	}
+	return f
+}
+
+// until waits for a state of the job of a report.
+func (f symbolsFixture) until(t *testing.T, report crash.OopsID, state crash.SymbolState) {
+	t.Helper()
+	eventually(t, "the report is "+string(state), func() bool {
+		j, _, err := f.store.ReportJob(t.Context(), report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch j.State {
+		case state:
+			return true
+		case crash.SymbolsAsked, crash.SymbolsQueued, crash.SymbolsRunning:
+		default:
+			t.Fatalf("the job is %s (%s), want %s; its modules are %+v", j.State, j.Reason, state, j.Modules)
+		}
+		return false
+	})
+}
+
+func (f symbolsFixture) signature(t *testing.T, report crash.OopsID) string {
+	t.Helper()
+	r, err := f.store.Report(t.Context(), report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.store.Bucket(t.Context(), *r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Signature
+}
+
+// TestServeSymbolises checks the whole way: a report without names is answered with CORE, the core is
+// sent, and its problem gets the names.
+func TestServeSymbolises(t *testing.T) {
+	t.Parallel()
+	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
+	_, addresses := serveProcess(t, f.environ, "--only", "ingest")
+	p, _ := serveProcess(t, f.environ, "--only", "symbols")
+	report := sendCore(t, addresses["ingest_listen"], "tiny")
+	f.until(t, report, crash.SymbolsDone)
+	if got := f.signature(t, report); got != "/usr/bin/tiny:11:parse:row:load:_start" {
+		t.Errorf("got signature %q, want the functions of the program", got)
+	}
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
+	}
+	if workers, err := f.store.Workers(t.Context()); err != nil || len(workers) != 0 {
+		t.Errorf("got %v, %v; want no instance that symbolises after the stop", workers, err)
+	}
+	if status, out, _ := runIn(t.Context(), nil, f.environ, "check", "--all", noConfig(t)); status != exitOK {
+		t.Errorf("check: got status %d and\n%s", status, out)
+	}
+}
+
+// TestKilledWhileSymbolising checks that another instance completes a job whose instance was killed.
+func TestKilledWhileSymbolising(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Bool
+	file := filepath.Join(symboltest.Programs(t), "symbols/tiny.debug")
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(true)
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+		http.ServeFile(w, r, file)
+	}))
+	defer server.Close()
+	f := newSymbolsFixture(t, "root/usr/bin/tiny")
+	f.environ = append(f.environ, "MISHAP_DEBUGINFOD_URLS="+server.URL)
+	_, addresses := serveProcess(t, f.environ, "--only", "ingest")
+	first, _ := serveProcess(t, f.environ, "--only", "symbols")
+	report := sendCore(t, addresses["ingest_listen"], "tiny")
+	f.until(t, report, crash.SymbolsRunning)
+	eventually(t, "the job is under way", asked.Load)
+	serveProcess(t, f.environ, "--only", "symbols")
+	first.kill()
+	close(hang)
+	dbtest.Exec(t, f.url, "update symbol_jobs set lease = now() - interval '1 second'")
+	f.until(t, report, crash.SymbolsDone)
+	var attempts, deaths int
+	row := f.store.Pool.QueryRow(t.Context(), "select attempt, deaths from symbol_jobs")
+	if err := row.Scan(&attempts, &deaths); err != nil || attempts != 2 || deaths != 1 {
+		t.Errorf("got %d attempts and %d deaths, %v; want 2 and 1", attempts, deaths, err)
+	}
+	if got := f.signature(t, report); got != "/usr/bin/tiny:11:parse:row:load:_start" {
+		t.Errorf("got signature %q, want the functions of the program", got)
+	}
+}

@@ -1,0 +1,6 @@
+package worker
+
+import "time"
+
+// SearchNow makes the next round look for added files.
+func (w *Worker) SearchNow() { w.searched = time.Time{} }

@@ -1,0 +1,135 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/debuginfo"
+)
+
+// delays are the times after which a job with missing files is tried again: people publish debug
+// files later than programs.
+var delays = [...]time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
+
+// nextTry returns when a job is tried again, or 0 after the last try.
+func nextTry(c crash.SymbolClaim) time.Duration {
+	if c.Tries >= len(delays) {
+		return 0
+	}
+	return delays[c.Tries]
+}
+
+// failure returns the outcome of a job that ended with an error. Errors of the core are final. Others
+// are those of this machine, and the job is tried again.
+func failure(c crash.SymbolClaim, err error) crash.SymbolOutcome {
+	o := crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: nextTry(c),
+		Reason: "The server could not symbolise the core; its log says why."}
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		o.Reason = e.Message
+		if e.Kind != crash.Unavailable {
+			o.State, o.Again = crash.SymbolsFailed, 0
+		}
+	}
+	if o.State == crash.SymbolsWaiting && o.Again == 0 {
+		o.State = crash.SymbolsFailed
+	}
+	return o
+}
+
+// maxField limits the size of one field of a symbolised stack, in bytes.
+const maxField = 1 << 20
+
+// outcome returns the outcome of a core whose stack was found.
+func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.SymbolOutcome {
+	o := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: maps.Clone(r.Fields), Modules: r.Describe(),
+		Reason: r.Incomplete, Engine: r.Engine, Seconds: r.Seconds, CPU: r.Usage.CPU, Memory: r.Usage.Memory}
+	for name, text := range o.Fields {
+		if len(text) > maxField {
+			o.Fields[name] = strings.ToValidUTF8(text[:maxField], "") + "\n[shortened]"
+		}
+	}
+	o.Fields[crash.SymbolisedBy] = strings.TrimSpace("mishap " + version + ", " + r.Engine)
+	if r.State == symbols.Done {
+		return o
+	}
+	o.State, o.Again = crash.SymbolsPartial, nextTry(c)
+	var paths []string
+	away := false
+	o.Missing, paths, away = missing(o.Modules)
+	nameless := !strings.ContainsFunc(named(r.Fields["StacktraceTop"]), func(rune) bool { return true })
+	if (away || nameless) && o.Again > 0 {
+		o.State = crash.SymbolsWaiting
+	}
+	switch {
+	case len(paths) > 0:
+		o.Reason = "Files with function names are missing: " + list(paths) + "."
+	case o.Reason == "":
+		o.Reason = "Some functions have no name in the files that were found."
+	}
+	if len(o.Missing) == 0 {
+		o.State, o.Again = crash.SymbolsPartial, 0
+	}
+	return o
+}
+
+// named returns the lines of a StacktraceTop that have names.
+func named(top string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(top, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "??")
+	}), "")
+}
+
+// missing returns the files that were not found (BUILD-ID/KIND), and the paths of modules in the stack
+// that lack one. away is true if a server did not answer. If the program of a module in the stack is
+// missing, the frames below it are unknown, so any module may be in the stack.
+func missing(modules []crash.SymbolModule) (files, paths []string, away bool) {
+	lacks := func(s *crash.SymbolSearch) bool { return s != nil && !s.Found }
+	anywhere := slices.ContainsFunc(modules, func(m crash.SymbolModule) bool { return m.Frames > 0 && lacks(m.Executable) })
+	for _, m := range modules {
+		if m.BuildID == "" || m.Frames == 0 && !anywhere {
+			continue
+		}
+		absent := false
+		for _, f := range []struct {
+			search   *crash.SymbolSearch
+			id, kind string
+		}{
+			{m.Executable, m.BuildID, "executable"}, {m.Debuginfo, m.BuildID, "debuginfo"}, {m.Shared, m.SharedID, "debuginfo"},
+		} {
+			if !lacks(f.search) {
+				continue
+			}
+			absent, away = true, away || f.search.Retry
+			name := f.id + "/" + f.kind
+			if !rejected(f.search) && !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+		if absent && m.Frames > 0 && !slices.Contains(paths, m.Path) {
+			paths = append(paths, m.Path)
+		}
+	}
+	return files, paths, away
+}
+
+// rejected reports whether a file was added, but is not usable. Only a better one would help.
+func rejected(s *crash.SymbolSearch) bool {
+	return slices.ContainsFunc(s.Searched, func(a crash.SymbolAttempt) bool {
+		return a.Source == debuginfo.AddedFiles && a.Outcome != string(debuginfo.OutcomeMissing)
+	})
+}
+
+// list joins up to five names.
+func list(names []string) string {
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}

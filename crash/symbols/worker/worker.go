@@ -1,0 +1,340 @@
+// Package worker symbolises the cores that machines have sent. It claims jobs from the database, one
+// at a time, and stores their outcomes. Which cores are asked for is decided elsewhere.
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/crash/compressed"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/cores"
+)
+
+// Jobs stores the jobs.
+type Jobs interface {
+	// ClaimJob claims the next job. It returns false if there is none.
+	ClaimJob(ctx context.Context, store string, architectures []string) (crash.SymbolClaim, bool, error)
+	// RenewClaim prolongs a claim. It returns Conflict if another instance has taken over the job.
+	RenewClaim(ctx context.Context, c crash.SymbolClaim) error
+	// ReleaseClaim returns a job to the queue.
+	ReleaseClaim(ctx context.Context, c crash.SymbolClaim) error
+	// FinishJob stores the outcome of a job. It returns Conflict if another instance has taken it over.
+	FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error
+	// Report returns a report with its fields, or NotFound.
+	Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error)
+}
+
+// Files stores what instances can do and which files jobs wait for.
+type Files interface {
+	// WorkerSeen records what this instance can symbolise, or why it cannot.
+	WorkerSeen(ctx context.Context, w crash.SymbolWorker) error
+	// WorkerGone records that this instance no longer symbolises.
+	WorkerGone(ctx context.Context) error
+	// MissingFiles returns the files (BUILD-ID/KIND) that jobs wait for.
+	MissingFiles(ctx context.Context, store string) ([]string, error)
+	// FilesAdded queues the jobs again that wait for one of these files.
+	FilesAdded(ctx context.Context, store string, ids []string) error
+	// CoresRemoved records that cores are no longer stored.
+	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
+}
+
+// Deps holds the dependencies and settings of a Worker.
+type Deps struct {
+	Jobs       Jobs
+	Files      Files
+	Cores      *cores.Store
+	Symboliser *symbols.Symboliser
+	Version    string        // of mishap
+	Renew      time.Duration // interval of prolonging a claim
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Worker symbolises cores.
+type Worker struct {
+	Deps
+	ended   *prometheus.CounterVec
+	seconds prometheus.Histogram
+
+	checked       time.Time // when the debugger was checked last
+	architectures []string  // that it can symbolise; none: it cannot work
+	searched      time.Time // when added files were looked for
+
+	mu      sync.Mutex
+	problem string // why it cannot work
+}
+
+// New returns a Worker.
+func New(d Deps) (*Worker, error) {
+	w := &Worker{
+		Deps: d,
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_symbol_jobs_total", Help: "Cores that this instance has tried to symbolise, by outcome.",
+		}, []string{"state"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "mishap_symbol_job_seconds", Help: "Time from claiming a core to storing its outcome.",
+			Buckets: prometheus.ExponentialBuckets(0.1, 2, 12),
+		}),
+	}
+	for _, c := range []prometheus.Collector{w.ended, w.seconds} {
+		if err := d.Registerer.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+const (
+	checkInterval  = time.Minute      // of what this instance can do; the database forgets it after three
+	searchInterval = 10 * time.Second // of looking for files that jobs wait for
+)
+
+// Round symbolises all cores that are due. It must be called again every few seconds, by one
+// goroutine.
+func (w *Worker) Round(ctx context.Context) error {
+	if err := w.check(ctx); err != nil || len(w.architectures) == 0 {
+		return err
+	}
+	if err := w.search(ctx); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		c, ok, err := w.Jobs.ClaimJob(ctx, w.Cores.ID(), w.architectures)
+		if err != nil || !ok {
+			return err
+		}
+		if err := w.work(ctx, c); err != nil {
+			return err
+		}
+		if err := w.check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop records that this instance no longer symbolises.
+func (w *Worker) Stop(ctx context.Context) error { return w.Files.WorkerGone(ctx) }
+
+// Problem returns why this instance cannot symbolise, or an empty text.
+func (w *Worker) Problem() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.problem
+}
+
+// check finds out what this instance can symbolise, and records that.
+func (w *Worker) check(ctx context.Context) error {
+	if !w.checked.IsZero() && time.Since(w.checked) < checkInterval {
+		return nil
+	}
+	architectures, err := w.Symboliser.Architectures(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+		if e, ok := errors.AsType[*crash.Error](err); ok {
+			problem = e.Message
+		}
+		architectures = nil
+	}
+	w.mu.Lock()
+	news := w.problem != problem
+	w.problem = problem
+	w.mu.Unlock()
+	if news && problem != "" {
+		w.Log.WarnContext(ctx, "cannot symbolise cores, so machines are not asked for any", "reason", problem)
+	}
+	w.architectures, w.checked = architectures, time.Now()
+	return w.Files.WorkerSeen(ctx, crash.SymbolWorker{Store: w.Cores.ID(), Architectures: architectures,
+		Problem: problem})
+}
+
+// search queues jobs again whose missing files were added in the meantime.
+func (w *Worker) search(ctx context.Context) error {
+	if time.Since(w.searched) < searchInterval {
+		return nil
+	}
+	w.searched = time.Now()
+	missing, err := w.Files.MissingFiles(ctx, w.Cores.ID())
+	if err != nil {
+		return err
+	}
+	if added := w.Symboliser.Finder.Added(missing); len(added) > 0 {
+		return w.Files.FilesAdded(ctx, w.Cores.ID(), added)
+	}
+	return nil
+}
+
+// work does one job and stores its outcome.
+func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
+	began := time.Now()
+	job, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var renewing sync.WaitGroup
+	renewing.Go(func() { w.renew(job, cancel, c) })
+	defer renewing.Wait()
+	defer cancel()
+	o, err := w.symbolise(job, c)
+	if job.Err() != nil {
+		return w.release(ctx, c)
+	}
+	if err != nil {
+		w.Log.WarnContext(ctx, "a core could not be symbolised", "report", c.Report.String(), "error", err)
+	}
+	if err := w.finish(ctx, c, o); err != nil {
+		return err
+	}
+	w.ended.WithLabelValues(string(o.State)).Inc()
+	w.seconds.Observe(time.Since(began).Seconds())
+	w.Log.InfoContext(ctx, "worked on a core", "report", c.Report.String(), "state", string(o.State),
+		"reason", o.Reason, "seconds", time.Since(began).Seconds())
+	if o.State != crash.SymbolsDone {
+		return nil
+	}
+	if err := w.Cores.Remove(c.Report); err != nil {
+		return err // the cleaner tries again
+	}
+	return w.Files.CoresRemoved(ctx, []crash.OopsID{c.Report})
+}
+
+// renew prolongs a claim until ctx ends. If another instance has taken over the job, it calls cancel.
+func (w *Worker) renew(ctx context.Context, cancel func(), c crash.SymbolClaim) {
+	for crash.Sleep(ctx, w.Renew) == nil {
+		err := w.Jobs.RenewClaim(ctx, c)
+		if errors.Is(err, crash.Conflict) {
+			cancel()
+		}
+		if err != nil && ctx.Err() == nil {
+			w.Log.WarnContext(ctx, "cannot prolong the claim of a core", "report", c.Report.String(), "error", err)
+		}
+	}
+}
+
+const (
+	releaseTimeout = 5 * time.Second
+	finishAttempts = 5
+	finishPause    = time.Second // before the second attempt; doubled for each further one
+)
+
+// release returns a job to the queue, because this instance stops or has lost the job.
+func (w *Worker) release(ctx context.Context, c crash.SymbolClaim) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := w.Jobs.ReleaseClaim(ctx, c); err != nil && !errors.Is(err, crash.Conflict) {
+		return err
+	}
+	return nil
+}
+
+// finish stores an outcome. It tries again while the database is unavailable. If another instance has
+// taken over the job, its outcome counts.
+func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error {
+	pause := finishPause
+	for n := 1; ; n++ {
+		err := w.Jobs.FinishJob(ctx, c, o)
+		switch {
+		case err == nil, errors.Is(err, crash.Conflict):
+			return err
+		case errors.Is(err, crash.NotFound): // the report was dropped
+			o = crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The report is no longer stored."}
+		case !errors.Is(err, crash.Unavailable) || n == finishAttempts || crash.Sleep(ctx, pause) != nil:
+			return errors.Join(err, w.release(ctx, c))
+		}
+		pause *= 2
+	}
+}
+
+// symbolise does the work of a job. The error is for the log; the outcome holds what people see.
+func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.SymbolOutcome, error) {
+	report, err := w.Jobs.Report(ctx, c.Report)
+	if errors.Is(err, crash.NotFound) {
+		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The report is no longer stored."}, nil
+	}
+	if err != nil {
+		return failure(c, err), err
+	}
+	job, err := w.Symboliser.NewJob()
+	if err != nil {
+		return failure(c, err), err
+	}
+	defer func() {
+		if err := job.Close(); err != nil {
+			w.Log.WarnContext(ctx, "cannot remove the files of a job", "error", err)
+		}
+	}()
+	if err := w.unpack(job, c.Report); errors.Is(err, fs.ErrNotExist) {
+		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The core was removed before it was symbolised."}, nil
+	} else if err != nil {
+		return failure(c, err), err
+	}
+	result, err := job.Run(ctx, report.Fields)
+	if err != nil {
+		o := failure(c, err)
+		o.Modules, o.Engine, o.Seconds = result.Describe(), result.Engine, result.Seconds
+		o.CPU, o.Memory = result.Usage.CPU, result.Usage.Memory
+		return o, err
+	}
+	return outcome(c, result, w.Version), nil
+}
+
+// unpack writes the core of a report into the folder of a job.
+func (w *Worker) unpack(job *symbols.Job, report crash.OopsID) error {
+	in, err := w.Cores.Open(report)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	damage := &reader{from: in}
+	to := &writer{to: job.Core()}
+	_, err = compressed.Copy(to, damage, w.Symboliser.Core+1)
+	switch {
+	case to.err != nil:
+		return to.err
+	case damage.err != nil:
+		return damage.err
+	case err != nil:
+		return crash.Errorf(crash.Invalid, "bad_core", "The core that the machine sent is damaged: %s.",
+			strings.TrimSuffix(err.Error(), "."))
+	}
+	return nil
+}
+
+// reader and writer remember errors of files, to tell them from errors of the core.
+type reader struct {
+	from io.Reader
+	err  error
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+type writer struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.err = err
+	return n, err
+}

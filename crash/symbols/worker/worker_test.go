@@ -1,0 +1,253 @@
+package worker_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/symboltest"
+	"mishap/crash/symbols/worker"
+	"mishap/db/dbtest"
+	dbsymbols "mishap/db/symbols"
+)
+
+func TestMain(m *testing.M) { symboltest.Main(m) }
+
+// fixture is a worker with a database and a store of cores.
+type fixture struct {
+	*testing.T
+	*worker.Worker
+	store *dbsymbols.Store
+	url   string
+	cores *cores.Store
+	added *debuginfo.Folder
+}
+
+func start(t *testing.T) fixture {
+	t.Helper()
+	dir := symboltest.TempDir(t)
+	f := fixture{T: t, url: dbtest.URL(t)}
+	f.store = dbsymbols.New(dbtest.Open(t, f.url))
+	var err error
+	if f.cores, err = cores.Open(filepath.Join(dir, "cores"), "the key of this test"); err != nil {
+		t.Fatal(err)
+	}
+	if f.added, err = debuginfo.OpenFolder(filepath.Join(dir, "added"), 0); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := debuginfo.OpenFolder(filepath.Join(dir, "cache"), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := symbols.New(symbols.Config{Finder: debuginfo.NewFinder(debuginfo.Config{Added: f.added, Cache: cache}),
+		WorkDir: filepath.Join(dir, "jobs"), Core: 1 << 30, Memory: 4 << 30, Time: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Cores: f.cores, Symboliser: s, Version: "1",
+		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.round() // announces what it can do
+	return f
+}
+
+func (f fixture) round() {
+	f.Helper()
+	if err := f.Round(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f fixture) add(files ...string) {
+	f.Helper()
+	for _, name := range files {
+		err := f.added.Add(f.Context(), filepath.Join(symboltest.Programs(f.T), name), func(a debuginfo.Added) {
+			if a.Refused != nil {
+				f.Errorf("add %s: %v", a.Name, a.Refused)
+			}
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+}
+
+// crashed stores a crash of tiny without names, and asks for its core.
+func (f fixture) crashed(machine string) crash.CoreRequest {
+	f.Helper()
+	fields := crashtest.Native(crashtest.Set("ExecutablePath", "/usr/bin/tiny"), crashtest.Set("Package", "tide 1.0"),
+		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tiny:11:/usr/bin/tiny+0:/usr/bin/tiny+5:/usr/bin/tiny+9"),
+		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"), crashtest.Set("StacktraceTop", "?? ()\n?? ()\n?? ()"),
+		crashtest.Set("ProcStatus", "Pid:\t"+machine)).Fields()
+	rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(crash.Report{System: crash.SystemID(machine),
+		Fields: fields})
+	if err == nil {
+		_, _, err = f.store.SaveReport(f.Context(), rec)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return crash.CoreRequest{Report: rec.ID, System: rec.System, Problem: crash.BucketIDOf(rec.Grouping.Signature),
+		Version: rec.Version, Architecture: "amd64"}
+}
+
+// sends asks for a core and stores what the machine sends.
+func (f fixture) sends(r crash.CoreRequest, sent string) {
+	f.Helper()
+	if wanted, err := f.store.RequestCore(f.Context(), r, f.cores.ID()); !wanted || err != nil {
+		f.Fatalf("ask for a core: got %v, %v; want it asked for", wanted, err)
+	}
+	size, _, err := f.cores.Put(r.Report, strings.NewReader(sent))
+	if err == nil {
+		_, err = f.store.CoreReceived(f.Context(), crash.ReceivedCore{Report: r.Report, Architecture: "amd64",
+			Store: f.cores.ID(), Bytes: size})
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// asSent returns a core as whoopsie sends it.
+func asSent(core []byte) string {
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(core)                                 // into memory
+	_ = w.Close()
+	b := packed.Bytes()
+	return base64.StdEncoding.EncodeToString(b[:10]) + "\n" + base64.StdEncoding.EncodeToString(b[10:])
+}
+
+func (f fixture) wantJob(r crash.CoreRequest, state crash.SymbolState, reason string) crash.SymbolJob {
+	f.Helper()
+	j, _, err := f.store.ReportJob(f.Context(), r.Report)
+	if err != nil || j.State != state || !strings.Contains(j.Reason, reason) {
+		f.Errorf("got %s %q, %v; want %s with %q", j.State, j.Reason, err, state, reason)
+	}
+	return j
+}
+
+func (f fixture) wantCore(r crash.CoreRequest, there bool) {
+	f.Helper()
+	if _, err := f.cores.Size(r.Report); errors.Is(err, fs.ErrNotExist) == there {
+		f.Errorf("core: got %v, want it there: %v", err, there)
+	}
+}
+
+// age makes a stored core older.
+func (f fixture) age(r crash.CoreRequest, by time.Duration) {
+	f.Helper()
+	at := time.Now().Add(-by)
+	if err := os.Chtimes(filepath.Join(f.cores.Dir(), r.Report.String()+".core"), at, at); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// TestWorker checks that a core waits for its files, is symbolised once they are added, and is gone
+// then.
+func TestWorker(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1")
+	f.crashed("m2")
+	f.sends(r, asSent(symboltest.Core(t, "tiny")))
+	f.round()
+	j := f.wantJob(r, crash.SymbolsWaiting, "Files with function names are missing: ")
+	if len(j.Modules) == 0 || j.Modules[0].BuildID == "" || j.Modules[0].Executable == nil || j.NotBefore.IsZero() {
+		t.Errorf("got %+v, want the modules, where they were searched, and the time of the next try", j)
+	}
+	f.wantCore(r, true)
+
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	missing, err := f.store.MissingFiles(t.Context(), f.cores.ID())
+	if err != nil || len(missing) == 0 {
+		t.Fatalf("got %v, %v; want the missing files", missing, err)
+	}
+	f.SearchNow()
+	f.round()
+	f.wantJob(r, crash.SymbolsDone, "")
+	f.wantCore(r, false)
+	dbtest.Counted(t, f.store.Store)
+	b, err := f.store.Bucket(t.Context(), r.Problem)
+	if err != nil || b.Signature != "/usr/bin/tiny:11:parse:row:load:_start" || b.Reports != 2 {
+		t.Errorf("got %q with %d reports, %v; want both in the problem with names", b.Signature, b.Reports, err)
+	}
+	report, err := f.store.Report(t.Context(), r.Report)
+	if err != nil || !strings.HasPrefix(report.Fields[crash.SymbolisedBy], "mishap 1, GNU gdb") ||
+		report.Fields["SenderStacktrace"] != "#0  0x1 in ?? ()" || report.Fields["Registers"] == "" ||
+		!strings.Contains(report.Title, "crashed with SIGSEGV in parse()") {
+		t.Errorf("got title %q, by %q, sender's %q, %v", report.Title, report.Fields[crash.SymbolisedBy],
+			report.Fields["SenderStacktrace"], err)
+	}
+}
+
+// TestBadCores checks that a core that cannot be read ends as failed, with the reason, and that other
+// machines are asked then.
+func TestBadCores(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for i, c := range []struct{ sent, state, reason string }{
+		{"not base64 at all !", "failed", "The core that the machine sent is damaged"},
+		{asSent([]byte("a text")), "failed", "not a core"},
+		{asSent(symboltest.Core(t, "tiny")[:200]), "failed", ""},
+	} {
+		r := f.crashed("m" + string(rune('1'+i)))
+		f.sends(r, c.sent)
+		f.round()
+		f.wantJob(r, crash.SymbolState(c.state), c.reason)
+		f.wantCore(r, true) // for cores_keep_days
+	}
+}
+
+// TestClean checks that cores are removed that are too old or no longer needed, and that an arrival is
+// recorded that was not.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1")
+	if wanted, err := f.store.RequestCore(t.Context(), r, f.cores.ID()); !wanted || err != nil {
+		t.Fatalf("ask: got %v, %v", wanted, err)
+	}
+	if _, _, err := f.cores.Put(r.Report, strings.NewReader("core")); err != nil {
+		t.Fatal(err)
+	}
+	f.age(r, 10*time.Minute)
+	clean := func(before time.Time) {
+		t.Helper()
+		if err := worker.Clean(t.Context(), f.store, f.cores, before, 1<<30, dbtest.Log(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clean(time.Time{}) // the database was away when it arrived
+	f.wantJob(r, crash.SymbolsQueued, "")
+	f.wantCore(r, true)
+	dbtest.Exec(t, f.url, "update symbol_jobs set state = 'done'")
+	clean(time.Time{}) // its instance died before it removed the core
+	f.wantCore(r, false)
+	if j := f.wantJob(r, crash.SymbolsDone, ""); !j.CoreGone {
+		t.Error("got the core recorded as stored, want it gone")
+	}
+	dbtest.Exec(t, f.url, "delete from symbol_jobs")
+	other := f.crashed("m2")
+	f.sends(other, "core")
+	f.age(other, 48*time.Hour)
+	clean(time.Now().Add(-24 * time.Hour))
+	f.wantCore(other, false)
+	f.wantJob(other, crash.SymbolsExpired, "removed before")
+}

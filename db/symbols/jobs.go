@@ -1,0 +1,237 @@
+package symbols
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// A claim holds for five minutes and is prolonged every minute (RenewInterval). When it ends
+// without a result, its instance has died, and another one claims the job. The second death ends the
+// job: its core probably caused both.
+
+// RenewInterval is how often a claim must be prolonged.
+const RenewInterval = time.Minute
+
+const (
+	sqlBuryJobs = `
+		update symbol_jobs set state = 'failed', lease = null, pressed = null, ended = now(), deaths = deaths + 1,
+			reason = 'mishap was stopped or died twice while it symbolised this core.'
+		where state = 'running' and lease < now() and deaths > 0`
+	// sqlClaimJob prefers jobs that a person asked for, then those of problems with many reports.
+	sqlClaimJob = `
+		update symbol_jobs as j set state = 'running', attempt = attempt + 1, started = now(),
+			lease = now() + interval '5 minutes', deaths = deaths + case when state = 'running' then 1 else 0 end
+		where report_id = (
+			select o.report_id from symbol_jobs as o left join buckets as b on b.id = o.problem
+			where o.store = @store and o.architecture = any(@architectures) and o.core_removed is null
+				and (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
+					or o.state = 'running' and o.lease < now())
+			order by o.pressed nulls last, coalesce(b.reports, 0) desc, o.created, o.report_id
+			limit 1 for update of o skip locked)
+		returning report_id, architecture, attempt, tries`
+	sqlRenewClaim = `
+		update symbol_jobs set lease = now() + interval '5 minutes'
+		where report_id = @report and attempt = @attempt and state = 'running'`
+	sqlReleaseClaim = `
+		update symbol_jobs set state = 'queued', lease = null
+		where report_id = @report and attempt = @attempt and state = 'running'`
+	sqlFinishJob = `
+		update symbol_jobs set state = @state, reason = @reason, lease = null, pressed = null, ended = now(),
+			tries = tries + case when @state in ('partial', 'waiting') then 1 else 0 end,
+			not_before = now() + @again::interval, missing = @missing, modules = @modules, engine = @engine,
+			seconds = @seconds, cpu_seconds = @cpu, memory_bytes = @memory
+		where report_id = @report and attempt = @attempt and state = 'running'`
+)
+
+// ErrLostClaim is returned if another instance has taken over the job.
+var ErrLostClaim = crash.Errorf(crash.Conflict, "lost_claim", "Another instance has taken over the job.")
+
+// ClaimJob claims the next job whose core is in a store and of one of these architectures. It returns
+// false if there is none.
+func (s *Store) ClaimJob(ctx context.Context, store string, architectures []string) (c crash.SymbolClaim, ok bool,
+	err error) {
+	if _, err := s.Pool.Exec(ctx, sqlBuryJobs); err != nil {
+		return c, false, fmt.Errorf("claim a core: %w", db.Classify(err))
+	}
+	row := s.Pool.QueryRow(ctx, sqlClaimJob, pgx.NamedArgs{"store": store, "architectures": architectures})
+	switch err := row.Scan((*[16]byte)(&c.Report), &c.Architecture, &c.Attempt, &c.Tries); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return c, false, nil
+	case err != nil:
+		return c, false, fmt.Errorf("claim a core: %w", db.Classify(err))
+	}
+	return c, true, nil
+}
+
+// RenewClaim prolongs a claim. It returns ErrLostClaim if another instance has claimed the job since.
+func (s *Store) RenewClaim(ctx context.Context, c crash.SymbolClaim) error {
+	return s.change(ctx, sqlRenewClaim, c)
+}
+
+// ReleaseClaim returns a job to the queue, because this instance stops.
+func (s *Store) ReleaseClaim(ctx context.Context, c crash.SymbolClaim) error {
+	return s.change(ctx, sqlReleaseClaim, c)
+}
+
+func (s *Store) change(ctx context.Context, sql string, c crash.SymbolClaim) error {
+	tag, err := s.Pool.Exec(ctx, sql, pgx.NamedArgs{"report": [16]byte(c.Report), "attempt": c.Attempt})
+	if err != nil {
+		return fmt.Errorf("claim of %s: %w", c.Report, db.Classify(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrLostClaim
+	}
+	return nil
+}
+
+// FinishJob stores the outcome of a job. If it has fields, they go to the report in the same
+// transaction; if it is done, the report and all others with its addresses move to the problem with
+// names. It returns ErrLostClaim, and changes nothing, if another instance has claimed the job since.
+func (s *Store) FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error {
+	finish := func(ctx context.Context, tx pgx.Tx, state crash.SymbolState, reason string) error {
+		tag, err := tx.Exec(ctx, sqlFinishJob, finishArgs(c, o, state, reason))
+		if err == nil && tag.RowsAffected() == 0 {
+			err = ErrLostClaim
+		}
+		return err
+	}
+	var err error
+	if len(o.Fields) == 0 {
+		err = s.InTx(ctx, func(tx pgx.Tx) error { return finish(ctx, tx, o.State, o.Reason) })
+	} else {
+		err = db.NewDecisions(s.Store).NameReport(ctx, c.Report, o.Fields, o.State == crash.SymbolsDone,
+			func(ctx context.Context, tx pgx.Tx, named bool, why string) error {
+				if o.State == crash.SymbolsDone && !named {
+					return finish(ctx, tx, crash.SymbolsPartial, cmp.Or(why, "The names that were found give no signature."))
+				}
+				return finish(ctx, tx, o.State, o.Reason)
+			})
+	}
+	if err != nil {
+		return fmt.Errorf("outcome of %s: %w", c.Report, err)
+	}
+	return nil
+}
+
+func finishArgs(c crash.SymbolClaim, o crash.SymbolOutcome, state crash.SymbolState, reason string) pgx.NamedArgs {
+	if o.Missing == nil {
+		o.Missing = []string{}
+	}
+	if o.Modules == nil {
+		o.Modules = []crash.SymbolModule{}
+	}
+	var again *time.Duration
+	if o.Again > 0 {
+		again = &o.Again
+	}
+	return pgx.NamedArgs{"report": [16]byte(c.Report), "attempt": c.Attempt, "state": string(state), "reason": reason,
+		"again": again, "missing": o.Missing, "modules": o.Modules, "engine": o.Engine, "seconds": o.Seconds,
+		"cpu": o.CPU.Seconds(), "memory": o.Memory}
+}
+
+const (
+	sqlMissing = `
+		select distinct m from symbol_jobs, unnest(missing) as m
+		where store = @store and state in ('waiting', 'partial') and core_removed is null limit 10000`
+	sqlFilesAdded = `
+		update symbol_jobs set state = 'queued', not_before = null
+		where store = @store and state in ('waiting', 'partial') and core_removed is null and missing && @ids`
+	sqlDoneCores = `
+		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
+	sqlUnrecordedCores = `
+		select c.report_id, r.architecture
+		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join core_requests as c on c.report_id = m.id and c.received is null
+			join reports as r on r.received = m.received and r.id = m.id`
+	// sqlCoresRemoved also ends the jobs that needed the cores. A claimed job finds out by itself.
+	sqlCoresRemoved = `
+		update symbol_jobs set core_removed = now(), not_before = null,
+			reason = case when state in ('queued', 'waiting') then 'The core was removed before it was symbolised.' else reason end,
+			state = case when state in ('queued', 'waiting') then 'expired' else state end
+		where report_id = any(@ids::uuid[]) and core_removed is null`
+)
+
+// MissingFiles returns the files (BUILD-ID/KIND) that jobs with a core in this store wait for.
+func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, sqlMissing, pgx.NamedArgs{"store": store})
+	if err != nil {
+		return nil, fmt.Errorf("missing files: %w", db.Classify(err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("missing files: %w", db.Classify(err))
+	}
+	return ids, nil
+}
+
+// FilesAdded queues the jobs again that wait for one of these files.
+func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) error {
+	if _, err := s.Pool.Exec(ctx, sqlFilesAdded, pgx.NamedArgs{"store": store, "ids": ids}); err != nil {
+		return fmt.Errorf("files added: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// DoneCores returns which of these cores are no longer needed, because their reports have names.
+func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
+	rows, err := s.Pool.Query(ctx, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)})
+	if err != nil {
+		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
+	}
+	done, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+		err = row.Scan((*[16]byte)(&id))
+		return id, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
+	}
+	return done, nil
+}
+
+// UnrecordedCores returns those of the stored cores that were asked for, but whose arrival was not
+// recorded because the database did not answer.
+func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]crash.ReceivedCore, error) {
+	received := make([]time.Time, len(stored))
+	for i, id := range stored {
+		received[i] = id.Received()
+	}
+	rows, err := s.Pool.Query(ctx, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received})
+	if err != nil {
+		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crash.ReceivedCore, err error) {
+		err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
+	}
+	return found, nil
+}
+
+// CoresRemoved records that cores are no longer stored.
+func (s *Store) CoresRemoved(ctx context.Context, cores []crash.OopsID) error {
+	if len(cores) == 0 {
+		return nil
+	}
+	if _, err := s.Pool.Exec(ctx, sqlCoresRemoved, pgx.NamedArgs{"ids": uuids(cores)}); err != nil {
+		return fmt.Errorf("cores removed: %w", db.Classify(err))
+	}
+	return nil
+}
+
+func uuids(ids []crash.OopsID) [][16]byte {
+	out := make([][16]byte, len(ids))
+	for i, id := range ids {
+		out[i] = id
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package symbols
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	jobColumns = `
+		report_id, state, reason, created, ended, not_before, core_removed is not null, engine, modules`
+	sqlJob = `select ` + jobColumns + ` from symbol_jobs where report_id = @report`
+	// sqlProblemJob selects the job whose result tells most about a problem.
+	sqlProblemJob = `
+		select ` + jobColumns + ` from symbol_jobs
+		where problem in (select id from buckets where head = (select head from buckets where id = @problem))
+		order by state = 'done' desc, state in ('running', 'queued') desc, state in ('partial', 'waiting') desc,
+			created desc
+		limit 1`
+	sqlCoreAsked = `
+		select max(requested) from core_requests
+		where problem in (select id from buckets where head = (select head from buckets where id = @problem))
+			and received is null and requested > now() - interval '7 days'`
+	sqlCoreAskedOf = `select requested from core_requests where report_id = @report and received is null`
+	sqlPressJob    = `
+		update symbol_jobs set state = case when state = 'running' then state else 'queued' end, pressed = now(),
+			pressed_by = @person, not_before = null
+		where report_id = @report and core_removed is null and state not in ('done', 'expired')`
+)
+
+func scanJob(row pgx.CollectableRow) (j crash.SymbolJob, err error) {
+	err = row.Scan((*[16]byte)(&j.Report), &j.State, &j.Reason, &j.Created, db.OrZero(&j.Ended), db.OrZero(&j.NotBefore),
+		&j.CoreGone, &j.Engine, &j.Modules)
+	return j, err
+}
+
+// ReportJob returns the job of a report, or the state SymbolsAsked if its core has yet to arrive. ok
+// is false if nobody asked for its core.
+func (s *Store) ReportJob(ctx context.Context, report crash.OopsID) (j crash.SymbolJob, ok bool, err error) {
+	args := pgx.NamedArgs{"report": [16]byte(report)}
+	return s.oneJob(ctx, sqlJob, sqlCoreAskedOf, args)
+}
+
+// ProblemJob returns the job that tells most about a problem, or the state SymbolsAsked if cores
+// were asked for in the last week and none has arrived. ok is false if there is neither.
+func (s *Store) ProblemJob(ctx context.Context, problem crash.BucketID) (j crash.SymbolJob, ok bool, err error) {
+	return s.oneJob(ctx, sqlProblemJob, sqlCoreAsked, pgx.NamedArgs{"problem": problem[:]})
+}
+
+func (s *Store) oneJob(ctx context.Context, job, asked string, args pgx.NamedArgs) (j crash.SymbolJob, ok bool,
+	err error) {
+	rows, err := s.Pool.Query(ctx, job, args)
+	if err != nil {
+		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	}
+	j, err = pgx.CollectExactlyOneRow(rows, scanJob)
+	if err == nil {
+		return j, true, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	}
+	err = s.Pool.QueryRow(ctx, asked, args).Scan(db.OrZero(&j.Created))
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && j.Created.IsZero() {
+		return j, false, nil
+	}
+	if err != nil {
+		return j, false, fmt.Errorf("requests for cores: %w", db.Classify(err))
+	}
+	j.State = crash.SymbolsAsked
+	return j, true, nil
+}
+
+var errNoCore = crash.Errorf(crash.Conflict, "no_core", "No core of this report is stored any more.")
+
+// PressJob symbolises a report again, before others. It returns Conflict if no core of it is stored.
+func (s *Store) PressJob(ctx context.Context, report crash.OopsID, person string) error {
+	tag, err := s.Pool.Exec(ctx, sqlPressJob, pgx.NamedArgs{"report": [16]byte(report), "person": person})
+	if err != nil {
+		return fmt.Errorf("symbolise %s again: %w", report, db.Classify(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return errNoCore
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package symbols_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db/check"
+	"mishap/db/dbtest"
+	"mishap/db/symbols"
+)
+
+const folder = "store 1"
+
+// fixture is a database with an instance that symbolises.
+type fixture struct {
+	*testing.T
+	*symbols.Store
+	url string
+}
+
+func start(t *testing.T) fixture {
+	t.Helper()
+	url := dbtest.URL(t)
+	f := fixture{t, symbols.New(dbtest.Open(t, url)), url}
+	f.seen("amd64")
+	return f
+}
+
+func (f fixture) seen(architectures ...string) {
+	f.Helper()
+	err := f.WorkerSeen(f.Context(), crash.SymbolWorker{Store: folder, Architectures: architectures})
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// crashed stores a crash at some addresses.
+func (f fixture) crashed(machine, place string) crash.CoreRequest {
+	f.Helper()
+	address := "/usr/bin/tide:11:/usr/bin/tide+" + place
+	fields := crashtest.Native(crashtest.Set("StacktraceAddressSignature", address),
+		crashtest.Set("ProcStatus", "Pid:\t"+machine+place)).Fields()
+	delete(fields, "Stacktrace")
+	delete(fields, "StacktraceTop")
+	rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(crash.Report{
+		System: crash.SystemID(machine), Fields: fields})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if !rec.Grouping.Provisional {
+		f.Fatalf("got %+v, want a provisional group", rec.Grouping)
+	}
+	if _, _, err := f.SaveReport(f.Context(), rec); err != nil {
+		f.Fatal(err)
+	}
+	return crash.CoreRequest{Report: rec.ID, System: rec.System, Problem: crash.BucketIDOf(address), Version: rec.Version,
+		Architecture: "amd64"}
+}
+
+func (f fixture) asks(r crash.CoreRequest, want bool) {
+	f.Helper()
+	got, err := f.RequestCore(f.Context(), r, folder)
+	if got != want || err != nil {
+		f.Errorf("ask for a core: got %v, %v; want %v", got, err, want)
+	}
+}
+
+func (f fixture) arrives(r crash.CoreRequest, want bool) {
+	f.Helper()
+	needed, err := f.CoreReceived(f.Context(), crash.ReceivedCore{Report: r.Report, Architecture: r.Architecture,
+		Store: folder, Bytes: 1000})
+	if needed != want || err != nil {
+		f.Errorf("core arrives: got needed %v, %v; want %v", needed, err, want)
+	}
+}
+
+func (f fixture) claim(want crash.OopsID) crash.SymbolClaim {
+	f.Helper()
+	c, ok, err := f.ClaimJob(f.Context(), folder, []string{"amd64"})
+	if err != nil || ok != (want != crash.OopsID{}) || c.Report != want {
+		f.Fatalf("claim: got %v, %v, %v; want %s", c, ok, err, want)
+	}
+	return c
+}
+
+func (f fixture) finish(c crash.SymbolClaim, o crash.SymbolOutcome) {
+	f.Helper()
+	if err := f.FinishJob(f.Context(), c, o); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// later makes what is due in the given time due now.
+func (f fixture) later(d string) {
+	f.Helper()
+	for column, table := range map[string]string{"lease": "symbol_jobs", "not_before": "symbol_jobs",
+		"seen": "symbol_workers", "requested": "core_requests"} {
+		dbtest.Exec(f, f.url, fmt.Sprintf("update %s set %s = %s - interval '%s'", table, column, column, d))
+	}
+}
+
+func (f fixture) job(id crash.OopsID) crash.SymbolJob {
+	f.Helper()
+	j, _, err := f.ReportJob(f.Context(), id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return j
+}
+
+// TestRequestCore checks when a machine is asked for a core.
+func TestRequestCore(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	first := f.crashed("m1", "aa")
+	f.asks(first, true)
+	f.asks(first, true) // the machine has not got the answer
+	second := f.crashed("m2", "aa")
+	f.asks(second, true) // the first machine may never send its core
+	other := first
+	other.System = "m3"
+	other.Report = crash.NewOopsID(time.Now())
+	other.Architecture = "riscv64"
+	f.asks(other, false)
+	f.arrives(first, true)
+	if j := f.job(first.Report); j.State != crash.SymbolsQueued {
+		t.Errorf("got state %s, want queued", j.State)
+	}
+	third := f.crashed("m3", "aa")
+	f.asks(third, false)
+	f.arrives(second, false) // it was asked for, but is needed no longer
+	f.asks(second, false)
+	third.Version = "2.0"
+	f.asks(third, true)
+
+	// The core was bad.
+	f.finish(f.claim(first.Report), crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
+	fourth := f.crashed("m4", "aa")
+	f.asks(fourth, true)
+	for _, machine := range []string{"m5", "m6"} {
+		r := f.crashed(machine, "aa")
+		f.asks(r, true)
+		f.arrives(r, true)
+		f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
+	}
+	fifth := f.crashed("m7", "aa")
+	f.asks(fifth, false) // after three bad cores
+	f.later("1 day")
+	f.seen("amd64")
+	f.asks(fifth, true)
+	f.asks(f.crashed("m8", "aa"), false) // one a day
+
+	// No instance can symbolise, or sees the cores.
+	f.later("4 minutes")
+	f.asks(f.crashed("m1", "bb"), false)
+	f.seen()
+	f.asks(f.crashed("m2", "bb"), false)
+	f.seen("amd64")
+	r := f.crashed("m3", "bb")
+	if got, err := f.RequestCore(t.Context(), r, "another store"); got || err != nil {
+		t.Errorf("another store: got %v, %v; want no request", got, err)
+	}
+	f.asks(r, true)
+	if err := f.WorkerGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.asks(f.crashed("m4", "bb"), false)
+}
+
+// TestRequestsAreLimited checks that a problem that many machines have at once does not bring cores
+// of all of them.
+func TestRequestsAreLimited(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for i := range 10 {
+		f.asks(f.crashed(fmt.Sprint("m", i), "aa"), true)
+	}
+	last := f.crashed("m10", "aa")
+	f.asks(last, false)
+	f.later("61 minutes")
+	f.seen("amd64")
+	f.asks(last, true)
+}
+
+// names are the fields of a symbolised stack.
+func names(functions ...string) crash.Fields {
+	f := crash.Fields{"SymbolisedBy": "mishap"}
+	for i, function := range functions {
+		line := fmt.Sprintf("#%d  0x000055989a6e9%03x in %s () at tide.c:%d", i, i, function, i+1)
+		if i > 0 {
+			f["Stacktrace"] += "\n"
+			f["StacktraceTop"] += "\n"
+		}
+		f["Stacktrace"] += line
+		f["StacktraceTop"] += function + " () at tide.c:1"
+	}
+	return f
+}
+
+// TestFinishJob checks that a symbolised core names its report and all others with its addresses,
+// and that the counts stay exact.
+func TestFinishJob(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1", "aa")
+	f.crashed("m2", "aa")
+	elsewhere := f.crashed("m3", "bb")
+	f.asks(r, true)
+	f.arrives(r, true)
+	c := f.claim(r.Report)
+	f.finish(c, crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("parse", "load", "main"), Engine: "gdb 13",
+		Modules: []crash.SymbolModule{{Path: "/usr/bin/tide", BuildID: "ab12", Frames: 3}}})
+	signature := "/usr/bin/tide:11:parse:load:main"
+	report, err := f.Report(t.Context(), r.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Rule != crash.RuleStacktrace || report.Bucket == nil || *report.Bucket == r.Problem ||
+		report.Fields["StacktraceTop"] == "" || report.AddressSignature != "/usr/bin/tide:11:/usr/bin/tide+aa" {
+		t.Errorf("got rule %s, bucket %s, top %q; want the names and signature %s", report.Rule, report.Bucket,
+			report.Fields["StacktraceTop"], signature)
+	}
+	b, err := f.Bucket(t.Context(), r.Problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.ID != *report.Bucket || b.Reports != 2 || b.Systems != 2 || b.Provisional {
+		t.Errorf("got %s with %d reports of %d machines, want both in %s", b.ID, b.Reports, b.Systems, report.Bucket)
+	}
+	f.crashed("m4", "aa")
+	dbtest.Counted(t, f.Store.Store)
+	if b, err = f.Bucket(t.Context(), *report.Bucket); err != nil || b.Reports != 3 {
+		t.Errorf("a later crash: got %d reports, %v; want 3", b.Reports, err)
+	}
+	f.asks(f.crashed("m5", "aa"), false)
+	if j, _, err := f.ProblemJob(t.Context(), b.ID); err != nil || j.State != crash.SymbolsDone || len(j.Modules) != 1 ||
+		j.Engine != "gdb 13" {
+		t.Errorf("got job %+v, %v; want it done", j, err)
+	}
+	if done, err := f.DoneCores(t.Context(), []crash.OopsID{r.Report, elsewhere.Report}); err != nil || len(done) != 1 {
+		t.Errorf("got %v, %v; want the core of the first", done, err)
+	}
+	f.checkCounts()
+}
+
+func (f fixture) checkCounts() {
+	f.Helper()
+	dbtest.Counted(f, f.Store.Store)
+	result, err := check.Run(f.Context(), f.Store.Store, crash.CheckScope{Most: 10}, func() {})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, d := range result.Differences {
+		f.Errorf("check: %+v", d)
+	}
+}
+
+// TestPartialNames checks that incomplete names are shown, but leave the report where it is, and that
+// a missing file that is added starts the job again.
+func TestPartialNames(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1", "aa")
+	f.asks(r, true)
+	f.arrives(r, true)
+	f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsPartial, Fields: names("??", "load", "main"),
+		Missing: []string{"ab12/executable", "cd34/debuginfo"}, Again: time.Hour, Reason: "Files are missing."})
+	report, err := f.Report(t.Context(), r.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *report.Bucket != r.Problem || report.Fields["StacktraceTop"] == "" || report.Rule != crash.RuleAddress {
+		t.Errorf("got bucket %s by %s, want the provisional one, %s", report.Bucket, report.Rule, r.Problem)
+	}
+	f.claim(crash.OopsID{})
+	if ids, err := f.MissingFiles(t.Context(), folder); err != nil || len(ids) != 2 {
+		t.Errorf("got %v, %v; want two missing files", ids, err)
+	}
+	if err := f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}); err != nil {
+		t.Fatal(err)
+	}
+	c := f.claim(r.Report)
+	if c.Tries != 1 {
+		t.Errorf("got %d tries, want 1", c.Tries)
+	}
+	f.finish(c, crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour})
+	f.claim(crash.OopsID{})
+	f.later("1 hour")
+	f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("parse", "load", "main")})
+	b, err := f.Bucket(t.Context(), r.Problem)
+	if err != nil || b.ID == r.Problem || b.Provisional {
+		t.Errorf("got %s, %v; want the named problem", b.ID, err)
+	}
+	f.checkCounts()
+}
+
+// TestClaims checks that a job is completed once, whatever dies.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1", "aa")
+	f.asks(r, true)
+	f.arrives(r, true)
+	if _, ok, err := f.ClaimJob(t.Context(), "another store", []string{"amd64"}); ok || err != nil {
+		t.Errorf("another store: got %v, %v; want no job", ok, err)
+	}
+	first := f.claim(r.Report)
+	f.claim(crash.OopsID{})
+	if err := f.ReleaseClaim(t.Context(), first); err != nil { // a graceful stop
+		t.Fatal(err)
+	}
+	first = f.claim(r.Report)
+	if err := f.RenewClaim(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	f.later("5 minutes")
+	second := f.claim(r.Report)
+	done := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("late", "load", "main")}
+	for what, err := range map[string]error{"renew": f.RenewClaim(t.Context(), first),
+		"finish": f.FinishJob(t.Context(), first, done)} {
+		if !errors.Is(err, symbols.ErrLostClaim) {
+			t.Errorf("%s a lost claim: got %v, want %v", what, err, symbols.ErrLostClaim)
+		}
+	}
+	if report, err := f.Report(t.Context(), r.Report); err != nil || report.Fields["StacktraceTop"] != "" {
+		t.Errorf("got %q, %v; want nothing stored by the instance that was late", report.Fields["StacktraceTop"], err)
+	}
+	if err := f.RenewClaim(t.Context(), second); err != nil {
+		t.Error(err)
+	}
+	f.later("5 minutes")
+	f.claim(crash.OopsID{})
+	if j := f.job(r.Report); j.State != crash.SymbolsFailed || j.Reason == "" {
+		t.Errorf("after two deaths: got %s %q, want failed with a reason", j.State, j.Reason)
+	}
+}
+
+// TestOrder checks that jobs come in order of a person's wish, then of reports, then of time.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	var jobs []crash.CoreRequest
+	for _, place := range []string{"aa", "bb", "cc", "dd"} {
+		r := f.crashed("m1", place)
+		f.asks(r, true)
+		f.arrives(r, true)
+		jobs = append(jobs, r)
+	}
+	f.crashed("m2", "cc")
+	dbtest.Counted(t, f.Store.Store)
+	if err := f.PressJob(t.Context(), jobs[3].Report, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{3, 2, 0, 1} {
+		f.claim(jobs[i].Report)
+	}
+}
+
+// TestCoresRemoved checks that jobs end whose core was removed first.
+func TestCoresRemoved(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1", "aa")
+	f.asks(r, true)
+	f.arrives(r, true)
+	if err := f.CoresRemoved(t.Context(), []crash.OopsID{r.Report}); err != nil {
+		t.Fatal(err)
+	}
+	f.claim(crash.OopsID{})
+	if j := f.job(r.Report); j.State != crash.SymbolsExpired || !j.CoreGone {
+		t.Errorf("got %+v, want it expired", j)
+	}
+	if err := f.PressJob(t.Context(), r.Report, "ada"); crash.KindOf(err) != crash.Conflict {
+		t.Errorf("symbolise again: got %v, want a conflict", err)
+	}
+	f.asks(f.crashed("m2", "aa"), true)
+}

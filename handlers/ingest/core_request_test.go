@@ -1,0 +1,86 @@
+package ingest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/db/symbols"
+	"mishap/handlers/ingest"
+)
+
+// addresses is a native crash without function names.
+func addresses(changes ...crashtest.Option) crashtest.Report {
+	const top = "?? ()\n?? ()\n?? ()"
+	return crashtest.Native(append([]crashtest.Option{
+		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tide:11:/usr/bin/tide+1139:/usr/bin/tide+1177"),
+		crashtest.Set("StacktraceTop", top), crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
+	}, changes...)...)
+}
+
+// symbolised announces an instance that symbolises the cores of this listener.
+func (h *fixture) symbolised(t *testing.T) {
+	t.Helper()
+	err := symbols.New(h.store).WorkerSeen(t.Context(), crash.SymbolWorker{
+		Store: openCores(t, h.data).ID(), Architectures: []string{"amd64"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantCore posts a report and checks whether its core is asked for. It returns the path for the core.
+func (h *fixture) wantCore(t *testing.T, machine string, r crashtest.Report, want bool) string {
+	t.Helper()
+	got := h.post(t, "/"+machine, body(r))
+	id, word, _ := strings.Cut(got.text, " ")
+	if got.status != http.StatusOK || (word == "CORE") != want || (word == "OOPSID") == want {
+		t.Errorf("%s: got %d %q, want a core asked for: %v", machine, got.status, got.text, want)
+	}
+	return "/" + id + "/submit-core/amd64/" + machine
+}
+
+// TestAskForCore checks which reports are answered with CORE, until a core has arrived.
+func TestAskForCore(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.symbolised(t)
+	first := h.wantCore(t, "m1", addresses(), true)
+	h.wantCore(t, "m1", addresses(), true) // the same report again: the answer was lost
+	h.wantCore(t, "m2", addresses(), true) // m1 may never send it
+	other := crashtest.Set("StacktraceAddressSignature", "/usr/bin/tide:11:/usr/bin/tide+2000")
+	for name, r := range map[string]crashtest.Report{
+		"names":        crashtest.Native(),
+		"a traceback":  addresses(other, crashtest.Set("Traceback", "Traceback (most recent call last):\nE: no\n")),
+		"own":          addresses(other, crashtest.Set("DuplicateSignature", "mine")),
+		"architecture": addresses(other, crashtest.Set("Architecture", "riscv64")),
+		"python":       crashtest.Python(),
+	} {
+		h.wantCore(t, strings.ReplaceAll(name, " ", ""), r, false)
+	}
+	h.wantCore(t, "deadbeef1", addresses(other), false) // a test machine
+	late := h.wantCore(t, "m3", addresses(), true)
+	h.post(t, first, text("core")).want(t, http.StatusOK, strings.Split(first, "/")[1])
+	h.wantCore(t, "m4", addresses(), false)
+	h.post(t, late, text("another core")).want(t, http.StatusOK, strings.Split(late, "/")[1])
+	h.wantFiles(t, strings.Split(first, "/")[1]+".core") // the late one is not needed
+}
+
+// TestAskForNoCore checks that no core is asked for if the configuration, the disk or the lack of a
+// debugger forbids it.
+func TestAskForNoCore(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*ingest.Deps){
+		"never":    func(d *ingest.Deps) { d.WantCores = false },
+		"packages": func(d *ingest.Deps) { d.CorePackages = debuginfo.Patterns{"acme-*"} },
+		"space":    func(d *ingest.Deps) { d.MaxCoresBytes = 1000 },
+	} {
+		h := start(t, change)
+		h.symbolised(t)
+		h.wantCore(t, name, addresses(), false)
+	}
+	h := start(t, nil) // no instance symbolises
+	h.wantCore(t, "m1", addresses(), false)
+}
