@@ -46,6 +46,9 @@ var rules = map[string]rule{
 
 	"crash/symbols": {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync",
 		never: "database testing"},
+	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
+		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",
+		never:  "=net net/http os/exec database"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
