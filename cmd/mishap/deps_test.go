@@ -44,7 +44,7 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols": {ours: "crash crash/grouping crash/symbols/*", others: "golang.org/x/sync",
+	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/*", others: "golang.org/x/sync",
 		never: "database testing"},
 	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
 		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",

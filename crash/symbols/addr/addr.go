@@ -22,6 +22,7 @@ type Frame struct {
 	File     string // as gdb prints it, often relative to the folder in which the compiler ran
 	Line     int
 	Inlined  bool // into the next frame
+	Main     bool // where the programmer's code begins; gdb ends stacks there
 }
 
 // Input is one file to read.
@@ -196,6 +197,7 @@ func (m *Module) Frames(address uint64) []Frame {
 			if outer.Function == "" {
 				outer.Function = m.symbolAt(address)
 			}
+			outer.Main = outer.Main || outer.Function == "main"
 			return frames
 		}
 	}
@@ -203,6 +205,7 @@ func (m *Module) Frames(address uint64) []Frame {
 	if f.Function == "" && m.golang != nil {
 		f = m.golang.frame(address)
 	}
+	f.Main = f.Function == "main" || f.Function == goMain
 	return []Frame{f}
 }
 

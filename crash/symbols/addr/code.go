@@ -25,6 +25,7 @@ type block struct {
 	outer              int32 // the block around this one; -1: none
 	callFile, callLine int32 // where it was called, if it is inlined
 	inlined            bool
+	main               bool // the unit says that the programmer's code begins there
 }
 
 type blockRange struct {
@@ -105,7 +106,7 @@ func (c *unitCode) frames(address uint64) []Frame {
 	for i := c.blockAt(address); i >= 0; i = c.blocks[i].outer {
 		b := &c.blocks[i]
 		f := &frames[len(frames)-1]
-		f.Function, f.Inlined = b.name, b.inlined
+		f.Function, f.Inlined, f.Main = b.name, b.inlined, b.main || b.name == goMain
 		if !b.inlined {
 			break
 		}

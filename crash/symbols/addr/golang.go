@@ -14,6 +14,8 @@ type goTable struct {
 	bytes int64
 }
 
+const goMain = "main.main"
+
 // leastGoFunction is the number of bytes in the table that the smallest functions need on average.
 // It limits the functions that a damaged file can claim to have.
 const leastGoFunction = 32

@@ -207,6 +207,7 @@ func (w *walk) block(e *dwarf.Entry, function reference, l level) (level, error)
 			return l, nil
 		}
 	}
+	b.main, _ = e.Val(dwarf.AttrMainSubprogram).(bool)
 	number := int32(len(w.code.blocks))
 	for _, r := range ranges {
 		if r[0] < r[1] && isCode(w.unit.info.code, r[0]) {
