@@ -18,6 +18,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/addr"
+	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/elffile"
 )
@@ -71,10 +72,10 @@ func (n *Namer) Name(ctx context.Context, report crash.Fields) (Result, error) {
 	if !ok {
 		return Result{}, crash.Errorf(crash.Unprocessable, "no_addresses", "The report has no address signature.")
 	}
-	machine, class, ok := machineOf(report["Architecture"])
+	machine, class, ok := machineOf(builds.ArchitectureOf(report))
 	if !ok {
 		return Result{}, crash.Errorf(crash.Unprocessable, "unknown_architecture",
-			"mishap does not know the architecture %q.", crash.Shorten(report["Architecture"], 50))
+			"mishap does not know the architecture %q.", crash.Shorten(builds.ArchitectureOf(report), 50))
 	}
 	r := Result{Engine: "mishap"}
 	program := cmp.Or(report["InterpreterPath"], report["ExecutablePath"])
