@@ -363,6 +363,22 @@ COMMENT ON COLUMN bugs.number IS 'Number in the tracker.';
 COMMENT ON COLUMN bugs.title IS 'Title; empty: not read yet.';
 COMMENT ON COLUMN bugs.url IS 'Address of its page in the tracker.';
 
+CREATE TABLE builds (
+    path text NOT NULL,
+    package text NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL,
+    build_id text NOT NULL,
+    learned timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE builds IS 'Which build of a program or library a package of a version holds, from packages that were added and from cores. Two builds under one key contradict each other: then neither counts.';
+COMMENT ON COLUMN builds.path IS 'Path of the file, with /usr: /usr/lib/x86_64-linux-gnu/libc.so.6.';
+COMMENT ON COLUMN builds.package IS 'Binary package.';
+COMMENT ON COLUMN builds.version IS 'Version of the binary package.';
+COMMENT ON COLUMN builds.architecture IS 'Architecture of the file, in Debian''s words.';
+COMMENT ON COLUMN builds.build_id IS 'Build-id in lower-case hex digits.';
+COMMENT ON COLUMN builds.learned IS 'When mishap learned it.';
+
 CREATE TABLE changes (
     id bigint NOT NULL,
     xact xid8 DEFAULT pg_current_xact_id() NOT NULL,
@@ -1138,6 +1154,9 @@ ALTER TABLE ONLY bug_watch
 
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY builds
+    ADD CONSTRAINT builds_pkey PRIMARY KEY (path, architecture, package, version, build_id);
 
 ALTER TABLE ONLY changes
     ADD CONSTRAINT changes_pkey PRIMARY KEY (xact, at);

@@ -44,9 +44,14 @@ var rules = map[string]rule{
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols": {ours: "crash crash/grouping crash/symbols/corefile crash/symbols/debuginfo " +
-		"crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox", others: "golang.org/x/sync",
-		never: "database testing"},
+	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/addr crash/symbols/builds " +
+		"crash/symbols/corefile crash/symbols/debuginfo crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox",
+		others: "golang.org/x/sync",
+		never:  "database testing"},
+	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
+		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",
+		never:  "=net net/http os/exec database"},
+	"crash/symbols/builds":   {ours: "crash crash/pytext crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
@@ -80,7 +85,7 @@ var rules = map[string]rule{
 	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/symbols":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash", never: "net/http database"},

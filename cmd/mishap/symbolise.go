@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
 )
@@ -26,8 +28,11 @@ func (p *program) symboliseCommand() *cobra.Command {
 		Short: "Gives the crashes in report files the names of their functions",
 		Long: `Reads apport's report files with a core dump, works out the stack with gdb, and prints it with the
 signature that the report then has. For each program and library of the process it prints the build-id
-and where the program and its debug file were found, or where they were searched. It uses no database
-and changes no report. "mishap serve" symbolises the reports in the database by itself.
+and where the program and its debug file were found, or where they were searched. It changes no report.
+
+A report without a core dump, but with an address signature, is named without gdb if the database says
+which builds of the programs and libraries the versions of its packages hold ("mishap symbols add" of
+packages). Otherwise, it uses no database. "mishap serve" symbolises the reports in the database by itself.
 
 The files come from "mishap symbols add", from the servers in debuginfod_urls, and from this machine if
 symbols_from_machine is true. gdb runs in a sandbox without network.
@@ -58,7 +63,7 @@ func (p *program) symbolise(ctx context.Context, c config.Config, files []string
 	out.SetEscapeHTML(false)
 	failed := false
 	for i, file := range files {
-		result, err := symboliseFile(ctx, s, file)
+		result, err := symboliseFile(ctx, c, newLog(p.err, slog.LevelWarn), s, file)
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted: %w", ctx.Err())
 		}
@@ -81,7 +86,8 @@ func (p *program) symbolise(ctx context.Context, c config.Config, files []string
 	return nil
 }
 
-func symboliseFile(ctx context.Context, s *symbols.Symboliser, file string) (result symbols.Result, err error) {
+func symboliseFile(ctx context.Context, c config.Config, log *slog.Logger, s *symbols.Symboliser, file string) (
+	result symbols.Result, err error) {
 	in, err := os.Open(file)
 	if err != nil {
 		return symbols.Result{}, err
@@ -97,6 +103,9 @@ func symboliseFile(ctx context.Context, s *symbols.Symboliser, file string) (res
 		return symbols.Result{}, err
 	}
 	if !slices.ContainsFunc(binary, func(b apport.Binary) bool { return b.Name == "CoreDump" && b.Size > 0 }) {
+		if grouping.AddressSignature(fields) != "" {
+			return nameAddresses(ctx, c, log, s, fields)
+		}
 		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_core", "The report has no core dump.")
 	}
 	return job.Run(ctx, fields)
@@ -170,7 +179,7 @@ func (p *program) describeSymbolised(file string, r symbols.Result, failure erro
 		}
 		p.printf("  %s", onOneLine(m.Path))
 		if m.BuildID == "" {
-			p.printf("    build-id    unknown: the core does not hold it")
+			p.printf("    build-id    unknown: %s", unknownBuild(r))
 			continue
 		}
 		p.printf("    build-id    %s", m.BuildID)

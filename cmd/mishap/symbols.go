@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -13,6 +14,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/symbols"
+	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 )
@@ -39,7 +41,9 @@ func (p *program) symbolsAddCommand() *cobra.Command {
 and packages in it and below it, a Debian package (.deb, .ddeb) for all ELF files in it. Symbolic links
 in folders are not followed.
 
-To name the functions of a crash, mishap needs both the program or library and its debug file.
+To name the functions of a crash, mishap needs both the program or library and its debug file. From
+packages, it learns in the database which build each version has, so that crashes without a core dump
+can be named, too.
 
 With --source it also stores the source files that the debug files name, for developers' debuggers (see
 serve_symbols). DIR is a folder whose path the compiler recorded. FROM=DIR is a folder that the compiler
@@ -80,8 +84,12 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 		return err
 	}
 	var stored, known, refused int
+	var facts []builds.Fact
 	for _, name := range names {
 		err := added.Add(ctx, name, func(a debuginfo.Added) {
+			if f := factOf(a); f.Valid() {
+				facts = append(facts, f)
+			}
 			switch {
 			case a.Refused != nil:
 				refused++
@@ -106,6 +114,9 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 		}
 	}
 	p.printf("%d added, %d known already, %d refused.", stored, known, refused)
+	if err := learnBuilds(ctx, c, newLog(p.err, slog.LevelWarn), facts); err != nil {
+		return fmt.Errorf("the files are added, but mishap did not learn which versions of packages they belong to: %w", err)
+	}
 	if refused > 0 {
 		return errReported
 	}

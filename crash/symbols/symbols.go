@@ -235,12 +235,18 @@ func (r *Result) render(core *corefile.Core, stack gdb.Stack, report crash.Field
 		"Registers":        renderRegisters(stack.Registers),
 		"Disassembly":      renderInstructions(stack.Instructions, stack.Threads[0].Frames[0].Address),
 	}
-	r.Fields["StacktraceTop"] = grouping.StacktraceTop(r.Fields["Stacktrace"])
 	if message := assertion(stack); message != "" {
 		r.Fields["AssertionMessage"] = message
 	}
-	all := crash.Fields{"Signal": strconv.Itoa(core.Signal), "ExecutablePath": core.Executable, "ProblemType": "Crash"}
-	for _, fields := range []crash.Fields{report, r.Fields} {
+	r.group(report, crash.Fields{"Signal": strconv.Itoa(core.Signal), "ExecutablePath": core.Executable})
+}
+
+// group computes StacktraceTop, the grouping and the state from the new fields, those of the report
+// and what else is known.
+func (r *Result) group(report, known crash.Fields) {
+	r.Fields["StacktraceTop"] = grouping.StacktraceTop(r.Fields["Stacktrace"])
+	all := crash.Fields{"ProblemType": "Crash"}
+	for _, fields := range []crash.Fields{known, report, r.Fields} {
 		for name, value := range fields {
 			if value != "" {
 				all[name] = value

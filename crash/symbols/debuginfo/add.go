@@ -21,6 +21,10 @@ type Added struct {
 	Kind    Kind
 	Known   bool  // it was stored before
 	Refused error // why it was not stored; nil: it is stored
+
+	// In packages:
+	Package Package
+	Path    string // that the package installs the file at
 }
 
 // Add stores a program, library or debug file, all of those in a folder and the folders below it, or

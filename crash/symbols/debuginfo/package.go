@@ -44,7 +44,7 @@ func (f *Folder) addPackage(ctx context.Context, in io.Reader, name string, repo
 }
 
 func (f *Folder) addData(ctx context.Context, in *bufio.Reader, name string, report func(Added)) error {
-	data, form, err := findData(in)
+	data, form, described, err := findData(in)
 	if err != nil {
 		return err
 	}
@@ -70,33 +70,43 @@ func (f *Folder) addData(ctx context.Context, in *bufio.Reader, name string, rep
 			continue
 		}
 		inside := strings.TrimPrefix(filepath.Clean("/"+entry.Name), "/")
-		if err := f.addELF(ctx, content, name+": "+inside, filepath.Base(name), report); err != nil {
+		err = f.addELF(ctx, content, name+": "+inside, filepath.Base(name), func(a Added) {
+			a.Package, a.Path = described, "/"+inside
+			report(a)
+		})
+		if err != nil {
 			return err
 		}
 	}
 }
 
 // findData returns the member data.tar of an ar archive, and how it is compressed: "", ".gz", ".xz"
-// or ".zst".
-func findData(in *bufio.Reader) (data io.Reader, form string, err error) {
+// or ".zst". It also returns what the member before it, control.tar, says.
+func findData(in *bufio.Reader) (data io.Reader, form string, described Package, err error) {
 	if _, err := in.Discard(len(arMagic)); err != nil {
-		return nil, "", err
+		return nil, "", described, err
 	}
 	for {
 		header := make([]byte, arHeaderSize)
 		if _, err := io.ReadFull(in, header); err != nil {
-			return nil, "", errors.New("it has no member data.tar")
+			return nil, "", described, errors.New("it has no member data.tar")
 		}
 		size, err := strconv.ParseInt(strings.TrimSpace(string(header[48:58])), 10, 64)
 		if err != nil || size < 0 || string(header[58:]) != "`\n" {
-			return nil, "", errors.New("it is no ar archive")
+			return nil, "", described, errors.New("it is no ar archive")
 		}
 		member := strings.TrimRight(string(header[:16]), " /")
 		if form, ok := strings.CutPrefix(member, "data.tar"); ok {
-			return io.LimitReader(in, size), form, nil
+			return io.LimitReader(in, size), form, described, nil
 		}
-		if _, err := io.CopyN(io.Discard, in, size+size%2); err != nil {
-			return nil, "", err
+		content := &io.LimitedReader{R: in, N: size + size%2}
+		if form, ok := strings.CutPrefix(member, "control.tar"); ok {
+			if described, err = readControl(io.LimitReader(content, size), form); err != nil {
+				return nil, "", described, err
+			}
+		}
+		if _, err := io.CopyN(io.Discard, content, content.N); err != nil {
+			return nil, "", described, err
 		}
 	}
 }

@@ -147,6 +147,11 @@ char *__glib_assert_msg = "ERROR:aborted.c:5:load: assertion failed: (row != \"n
 __attribute__((noinline)) void load(void) { abort(); }
 int main(void) { load(); return 0; }
 C
+cat > asserted.c <<'C'
+#include <assert.h>
+__attribute__((noinline)) int load(const char *row) { assert(row); return *row; }
+int main(void) { return load(0); }
+C
 cat > lost.c <<'C'
 /* A jump to an address in no file. */
 __attribute__((noinline)) int load(int (*f)(void)) { return f() + 1; }
@@ -204,6 +209,7 @@ gcc $flags -o ../original/tail tail.c
 gcc $flags -fno-optimize-sibling-calls -O1 -o ../original/deep deep.c
 gcc $flags -pthread -o ../original/many many.c
 gcc $flags -o ../original/aborted aborted.c
+gcc $flags -o ../original/asserted asserted.c
 gcc $flags -o ../original/lost lost.c
 gcc $flags -DNAME=ebb -o ../original/ebb ebb.c
 gcc $flags -DNAME=flow -o ../original/flow ebb.c

@@ -47,7 +47,7 @@ func Main(m *testing.M) {
 }
 
 // Programs returns the folder that make.sh describes.
-func Programs(t *testing.T) string {
+func Programs(t testing.TB) string {
 	t.Helper()
 	sizetest.Needs(t, "compilers, gdb and debuginfod")
 	built.once.Do(func() {
@@ -98,13 +98,13 @@ func TempDir(t *testing.T) string {
 }
 
 // Core returns the core of a program.
-func Core(t *testing.T, name string) []byte {
+func Core(t testing.TB, name string) []byte {
 	t.Helper()
 	return Read(t, filepath.Join(Programs(t), "cores", name+".core"))
 }
 
 // Read returns the content of a file.
-func Read(t *testing.T, name string) []byte {
+func Read(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func Read(t *testing.T, name string) []byte {
 }
 
 // BuildID returns the build-id of an original program.
-func BuildID(t *testing.T, name string) elffile.BuildID {
+func BuildID(t testing.TB, name string) elffile.BuildID {
 	t.Helper()
 	b := Read(t, filepath.Join(Programs(t), "original", name))
 	f, err := elffile.Open(bytes.NewReader(b))
