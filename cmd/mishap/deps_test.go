@@ -128,7 +128,7 @@ var rules = map[string]rule{
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views",
+		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
