@@ -214,8 +214,8 @@ var situations = map[string]struct {
 			b.LastSeen = 9, daysAgo(500)
 	}}, crash.StateDisappeared,
 		"The bug is open; not seen for more than a year."},
-	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; it has no " +
-		"counted reports."},
+	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; it has " +
+		"no counted reports."},
 
 	// The bug is closed with a fix in a known version.
 	"before the fix": {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.2-9", 0, 3)},
