@@ -5,7 +5,7 @@ package crash
 func (r Rule) Description() string { return ruleDescriptions[r] }
 
 var ruleDescriptions = map[Rule]string{
-	RuleDuplicateSignature: "The reports themselves brought this signature (DuplicateSignature).",
+	RuleDuplicateSignature: "The reports contain this signature (DuplicateSignature).",
 	RuleKernelCrash:        "Kernel crashes with the same functions on the stack.",
 	RuleAssertion: "The same program and the same failed assertion; memory addresses in the message " +
 		"do not count.",
@@ -32,5 +32,5 @@ var ruleDescriptions = map[Rule]string{
 		"the problem with names.",
 	RuleStackPartial: "The same program, the same signal and the same functions on top of the stack, as " +
 		"far as they have names.",
-	RuleHang: "The same program, which did not answer, and the same functions of its first thread.",
+	RuleHang: "The same program, which stopped responding, and the same functions of its first thread.",
 }

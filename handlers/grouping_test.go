@@ -28,7 +28,7 @@ func TestWhyHere(t *testing.T) {
 		a.WantText(".grouping summary", "Why grouped here").WantText(".grouping p", description).WantText(".grouping-rule",
 			"kernel")
 		a.WantText(".grouping-used li:nth-child(1)", "brig_tx_done [brigwifi] RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]")
-		a.WantText(".grouping-ignored", "? show_regs+0x6d/0x80 the kernel is not sure of it")
+		a.WantText(".grouping-ignored", "? show_regs+0x6d/0x80 the kernel marks it as unreliable")
 		a.WantNone(".grouping-now").WantNone(".grouping[open]")
 	}
 	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+

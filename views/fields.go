@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/views/text"
 )
 
 // FieldGroup is a heading with the fields below it.
@@ -21,44 +22,35 @@ type Field struct {
 	Trace                bool // a stack, a traceback or output of the kernel
 }
 
-// The groups, in the order of the page.
-const (
-	groupWhat   = "What crashed"
-	groupWhere  = "Where"
-	groupWhen   = "When"
-	groupTraces = "Traces"
-	groupSystem = "System"
-	groupLogs   = "Logs"
-	groupRest   = "Everything else"
-)
+// groups lists the groups in the order of the page.
+var groups = []string{text.FieldsWhat, text.FieldsWhere, text.FieldsWhen, text.FieldsTraces, text.FieldsSystem,
+	text.FieldsLogs, text.FieldsRest}
 
-var groups = []string{groupWhat, groupWhere, groupWhen, groupTraces, groupSystem, groupLogs, groupRest}
-
-// describeField returns the entry and position of a field. The name of an unknown field decides its
+// describeField returns the meaning and position of a field. The name of an unknown field decides its
 // group.
-func describeField(name string) (e entry, place int) {
-	for i, known := range dictionary {
-		if known.name == name {
-			return known.entry, i
+func describeField(name string) (m text.FieldMeaning, place int) {
+	for i, known := range text.FieldMeanings {
+		if known.Name == name {
+			return known.FieldMeaning, i
 		}
 	}
-	last := len(dictionary)
+	last := len(text.FieldMeanings)
 	switch {
 	case strings.HasPrefix(name, "dmi."):
-		return entry{groupWhere, "hardware, according to its firmware"}, last
+		return text.FieldMeaning{Group: text.FieldsWhere, Meaning: text.FieldHardware}, last
 	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):
-		return entry{groupTraces, "a stack that the program or a hook added"}, last
+		return text.FieldMeaning{Group: text.FieldsTraces, Meaning: text.FieldOtherStack}, last
 	case strings.Contains(name, "Log"), strings.Contains(name, "Dmesg"), strings.Contains(name, "log"):
-		return entry{groupLogs, "a log that a hook of the package added"}, last
+		return text.FieldMeaning{Group: text.FieldsLogs, Meaning: text.FieldOtherLog}, last
 	case strings.HasPrefix(name, "Proc"):
-		return entry{groupSystem, "from the folder of the process, or of the system, in /proc"}, last
+		return text.FieldMeaning{Group: text.FieldsSystem, Meaning: text.FieldFromProc}, last
 	case strings.HasPrefix(name, "etc."), strings.HasPrefix(name, "modified.conffile."),
 		strings.HasPrefix(name, "mtime.conffile."):
-		return entry{groupSystem, "configuration file that was changed on the machine"}, last
+		return text.FieldMeaning{Group: text.FieldsSystem, Meaning: text.FieldConfiguration}, last
 	case strings.HasPrefix(name, "upstart."), strings.HasPrefix(name, "systemd."):
-		return entry{groupSystem, "how the service is started"}, last
+		return text.FieldMeaning{Group: text.FieldsSystem, Meaning: text.FieldService}, last
 	default:
-		return entry{groupRest, "added by a hook of the package or by the program"}, last
+		return text.FieldMeaning{Group: text.FieldsRest, Meaning: text.FieldUnknown}, last
 	}
 }
 
@@ -77,10 +69,10 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 	}
 	byGroup := map[string][]placed{}
 	for name, value := range fields {
-		e, place := describeField(name)
-		byGroup[e.group] = append(byGroup[e.group], placed{Field{
-			Name: name, Meaning: e.meaning, Value: value,
-			Trace:  e.group == groupTraces || name == "CurrentDmesg" || name == "VmCoreDmesg",
+		m, place := describeField(name)
+		byGroup[m.Group] = append(byGroup[m.Group], placed{Field{
+			Name: name, Meaning: m.Meaning, Value: value,
+			Trace:  m.Group == text.FieldsTraces || name == "CurrentDmesg" || name == "VmCoreDmesg",
 			Folded: strings.Count(value, "\n") >= foldLines || utf8.RuneCountInString(value) > foldRunes,
 		}, place})
 	}

@@ -19,7 +19,7 @@ func TestInspectWhy(t *testing.T) {
 		"  grouped by      kernel\n", "  why: The same kernel problem in the same function, called by the same functions.\n",
 		"    read from  OopsText ",
 		"    used       RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]  brig_tx_done [brigwifi]\n",
-		"    left out   ? show_regs+0x6d/0x80                         the kernel is not sure of it\n",
+		"    left out   ? show_regs+0x6d/0x80                         the kernel marks it as unreliable\n",
 		"  why: The kernel report holds no text and no stack to group by.\n",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -202,7 +202,7 @@ func oopsSignature(oops string, rec *recorder) string {
 				return "" // and here
 			}
 			if name[0] == '?' {
-				rec.skip(line, "the kernel is not sure of it")
+				rec.skip(line, "the kernel marks it as unreliable")
 				continue
 			}
 			rec.use(line, name)

@@ -85,7 +85,7 @@ func compilerFrames(text, field string, base int, rec *recorder) []string {
 		case isCommon(name) || strings.HasPrefix(name, "toplev::"):
 			why = "every compiler has it"
 		case len(names) == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		}
 		if why != "" {
 			rec.skip(function, why)

@@ -144,13 +144,13 @@ func goFrames(frames []goCall, field string, rec *recorder) []string {
 		why := ""
 		switch {
 		case !ok:
-			why = "it is in no known form"
+			why = "its form is unknown"
 		case i <= last:
-			why = "it is how the panic ended the program"
+			why = "it only ends the program"
 		case isGoRuntime(name):
 			why = "it belongs to Go's runtime"
 		case len(names) == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		}
 		if why != "" {
 			rec.skip(frame.text, why)

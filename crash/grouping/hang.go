@@ -27,7 +27,7 @@ func hangSignature(f crash.Fields, rec *recorder) string {
 		case len(names) == 0 && isWaiting(name):
 			why = "it only waits"
 		case len(names) == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		}
 		if why != "" {
 			rec.skip(frame.text(), why)

@@ -129,7 +129,7 @@ func (e javaException) functions(field string, rec *recorder) []string {
 	for _, frame := range e.frames {
 		name, why := javaFunction(frame.text)
 		if why == "" && len(names) == causeFrames {
-			why = "enough frames"
+			why = "the signature has enough frames"
 		}
 		if why != "" {
 			rec.skip(frame.text, why)
@@ -174,7 +174,7 @@ func javaFunction(frame string) (name, why string) {
 	dot := strings.LastIndexByte(name, '.')
 	isMethod := func(r rune) bool { return isJavaName(r) || r == '<' || r == '>' || r == '-' }
 	if dot < 1 || pytext.Run(name, isMethod) != name {
-		return "", "it is in no known form"
+		return "", "its form is unknown"
 	}
 	class, method := name[:dot], name[dot+1:]
 	for _, start := range [...]string{"jdk.internal.reflect.", "java.lang.reflect.", "sun.reflect.", "java.lang.invoke.",

@@ -306,11 +306,11 @@ func (o *oopsReader) signature(rec *recorder) string {
 		why := ""
 		switch {
 		case call.unreliable:
-			why = "the kernel is not sure of it"
+			why = "the kernel marks it as unreliable"
 		case call.marker != own && (own != "" || isInterrupt(call.marker)):
-			why = "it belongs to what was interrupted"
+			why = "it belongs to the interrupted code"
 			if isInterrupt(call.marker) {
-				why = "it belongs to the interrupt that noticed"
+				why = "it belongs to the interrupt that detected the fault"
 			}
 		case reporting.has(call.name), o.problem == "Rust panic" && isRustUnwinding(call.name):
 			why = "it only reports the fault"
@@ -319,9 +319,9 @@ func (o *oopsReader) signature(rec *recorder) string {
 		case o.asleep && waiting.has(call.name):
 			why = "it only waits"
 		case named == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		case named == 1 && call.name == o.place:
-			why = "the same as the place"
+			why = "it repeats the place of the fault"
 		}
 		if why != "" {
 			rec.skip(call.text, why)

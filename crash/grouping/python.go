@@ -113,7 +113,7 @@ func pythonFrames(t Traceback, most int, rec *recorder) []string {
 			name = frame.File + "@" + strconv.Itoa(frame.Line)
 		}
 		if len(names) >= most {
-			rec.skip(frame.Function+" in "+frame.File, "enough frames")
+			rec.skip(frame.Function+" in "+frame.File, "the signature has enough frames")
 			continue
 		}
 		rec.use(frame.Function+" in "+frame.File, name)

@@ -165,7 +165,7 @@ func rustFrames(text, field string, base int, rec *recorder) []string {
 		case isRustExecutor(name):
 			why = "it only runs tasks"
 		case len(names) == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		}
 		if why != "" {
 			rec.skip(function, why)

@@ -97,7 +97,7 @@ func nativeNames(frames []Frame, places frameMarks, rec *recorder) []string {
 		switch {
 		case why != "":
 		case len(names) == maxSignatureFrames:
-			why = "enough frames"
+			why = "the signature has enough frames"
 		case len(names) > 0 && name == names[len(names)-1] && (name == "??" || name[0] == '['):
 			why = "the same library again"
 		}

@@ -42,7 +42,7 @@ func Advise(f AdviceFacts) Advice {
 		return Advice{AdviceExists, "No: bug " + strconv.FormatInt(b.Bug.Number, 10) + " exists."}
 	case b.Provisional || !f.Named:
 		return Advice{AdviceNotSymbolised,
-			"Not yet: without function names, nobody can tell from the bug where the fault is."}
+			"Not yet: without function names, the bug would not show where the fault is."}
 	case f.Similar.Number != 0:
 		return Advice{AdviceExists, fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the same fault.",
 			f.Similar.Number)}
@@ -74,7 +74,7 @@ func outdated(s crash.Status) string {
 	}
 	counting := crash.PickReleases(s.Releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if len(counting) == 0 {
-		return text + ". It was not seen for more than a year."
+		return text + ". It has not been seen for more than a year."
 	}
 	r := counting[0]
 	text += fmt.Sprintf(". In %s it was seen up to %s, and %s is in use without it", r.Release.Short(), r.Highest, r.Newer)

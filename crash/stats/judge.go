@@ -98,10 +98,10 @@ func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, stri
 	}
 	switch {
 	case j.b.Reports == 0:
-		return crash.StateTests, "Only test machines have reported it, so nothing is counted."
+		return crash.StateTests, "Only test machines have reported it; their reports are not counted."
 	case j.b.Provisional:
 		return crash.StateNameless, "The functions have no names yet. " +
-			"As soon as a report brings them, all of it counts under those names."
+			"Once the reports are symbolised, they move to the problem with names."
 	case len(counting) == 0 && j.longAgo():
 		return crash.StateGone, "Not seen for more than a year."
 	case len(counting) > 0 && allAre(counting, crash.StateGone):
@@ -117,11 +117,11 @@ func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord,
 	closedAndSeen := func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }
 	switch {
 	case j.unsaid == crash.StateUnread:
-		return crash.StateUnread, "The tracker has not been asked about this bug yet."
+		return crash.StateUnread, "The bug has not been read from the tracker yet."
 	case j.hidden:
-		return crash.StatePrivate, "The tracker does not show this bug to us: it is private, or gone."
+		return crash.StatePrivate, "The bug cannot be read: it is private or deleted."
 	case j.unsaid == crash.StatePrivate:
-		return crash.StatePrivate, "The bug is private: only some people see it in the tracker."
+		return crash.StatePrivate, "The bug is private: only some people can see it."
 	case anyIs(counting, crash.StateRegression):
 		return crash.StateRegression, ""
 	case anyIs(counting, crash.StateOpen):
@@ -154,7 +154,7 @@ func (j *judgement) unseen(what string, releases int) string {
 	case j.longAgo():
 		return what + "; not seen for more than a year."
 	}
-	return what + "; no counted report is known."
+	return what + "; it has no counted reports."
 }
 
 // occurrencesKnown is the number of days for which occurrences are stored.

@@ -167,11 +167,11 @@ var situations = map[string]struct {
 		crash.StateGone, "Probably fixed in 24.04."},
 	"only a release at the end of its life": {situation{seen: seenIn(questing, "1.6", 150, 0)}, crash.StateUnfiled,
 		"Open in 25.10 (no report this week)."},
-	"only test machines": {situation{}, crash.StateTests, "Only test machines have reported it, so " +
-		"nothing is counted."},
+	"only test machines": {situation{}, crash.StateTests, "Only test machines have reported it; " +
+		"their reports are not counted."},
 	"not symbolised": {situation{seen: seenIn(noble, "1.4", 0, 2), change: func(b *crash.Bucket) { b.Provisional = true }},
 		crash.StateNameless,
-		"The functions have no names yet. As soon as a report brings them, all of it counts under those names. Open in " +
+		"The functions have no names yet. Once the reports are symbolised, they move to the problem with names. Open in " +
 			"24.04 (2 reports this week)."},
 	"not seen for years": {situation{change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }},
 		crash.StateGone, "Not seen for more than a year."},
@@ -183,12 +183,12 @@ var situations = map[string]struct {
 
 	// The tracker gives little information.
 	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
-		"The tracker has not been asked about this bug yet. Open in 24.04 (1 report this week)."},
+		"The bug has not been read from the tracker yet. Open in 24.04 (1 report this week)."},
 	"hidden": {situation{bug: &crash.BugReading{Hidden: true}, seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
-		"The tracker does not show this bug to us: it is private, or gone. Open in 24.04 (1 report this week)."},
+		"The bug cannot be read: it is private or deleted. Open in 24.04 (1 report this week)."},
 	"private though we may read it": {situation{bug: &crash.BugReading{Private: true, Tasks: fixedBy().Tasks},
 		seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
-		"The bug is private: only some people see it in the tracker. Open in 24.04 (1 report this week)."},
+		"The bug is private: only some people can see it. Open in 24.04 (1 report this week)."},
 	"no tasks": {situation{bug: bugWith(), seen: seenIn(noble, "1.2", 0, 1)}, crash.StateOpen, "Open in 24.04 (1 report " +
 		"this week)."},
 
@@ -214,8 +214,8 @@ var situations = map[string]struct {
 			b.LastSeen = 9, daysAgo(500)
 	}}, crash.StateDisappeared,
 		"The bug is open; not seen for more than a year."},
-	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; no " +
-		"counted report is known."},
+	"open, test machines": {situation{bug: bugWith(task(mainTask, "New"))}, crash.StateOpen, "The bug is open; it has " +
+		"no counted reports."},
 
 	// The bug is closed with a fix in a known version.
 	"before the fix": {situation{bug: fixedBy(fixIn("1.3-1", "")), seen: seenIn(noble, "1.2-9", 0, 3)},
@@ -342,10 +342,10 @@ var situations = map[string]struct {
 		seen: seenIn(noble, "1.1", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions)."},
 	"a duplicate of one we may not read": {situation{bug: fixedBy(), master: &crash.BugReading{Hidden: true},
 		seen: seenIn(noble, "1.1", 0, 3)}, crash.StatePrivate,
-		"The tracker does not show this bug to us: it is private, or gone. Open in 24.04 (3 reports this week)."},
+		"The bug cannot be read: it is private or deleted. Open in 24.04 (3 reports this week)."},
 	"a private duplicate of a fixed one": {situation{bug: &crash.BugReading{Private: true}, master: fixedBy(),
 		seen: seenIn(noble, "1.1", 0, 3)}, crash.StatePrivate,
-		"The bug is private: only some people see it in the tracker. Open in 24.04 (3 reports this week)."},
+		"The bug is private: only some people can see it. Open in 24.04 (3 reports this week)."},
 	"regression in one release, fixed " +
 		"in another": {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3", "noble")),
 		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.4", 0, 2))},

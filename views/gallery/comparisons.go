@@ -48,7 +48,7 @@ func faceted() views.ProblemPage {
 				{Value: "", Here: 24, There: 10},
 			},
 		}}
-	page.Reports.Choice = &choice
+	page.Reports.Choice, page.Reports.Sample = &choice, 155
 	page.Filter.Choice = choice
 	return page
 }

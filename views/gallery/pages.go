@@ -14,6 +14,7 @@ var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 // list returns the front page with a row for each of these bugs.
 func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	page := views.ListPage{
+		Rates: views.NewRateChart(nil, nil, crash.BuiltInReleases(), day(-83), day(0)),
 		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
@@ -67,8 +68,13 @@ func problem(user crash.User) views.ProblemPage {
 		{Day: now, Release: releases[2], Reports: 9}}
 	since, until := views.ChartSpan(now.AddDate(0, 0, -20), now)
 	cell := bugStates(user)[1]
-	cell.Bucket = b.ID
+	cell.Bucket, cell.Whole, cell.Tracker = b.ID, true, "Launchpad"
+	if user.Role.Allows(crash.RoleTriager) {
+		cell.Link = b.ID.Path() + "/link"
+	}
 	page := views.ProblemPage{
+		Impact: views.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true, Days: 28, Week: 300,
+			WeekBefore: 240, Rate: stats.NewMachineRate(1200, 255_000)},
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
 		Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
 		Status: views.StatusView{

@@ -14,8 +14,3 @@ const (
 
 // CopyWhat labels a button that copies an identifier.
 func CopyWhat(what string) string { return "Copy " + what }
-
-// AndOthers joins names of which n are left out: "a, b and 3 others".
-func AndOthers(names string, n int) string {
-	return names + " and " + Counted(int64(n), "other", "others")
-}

@@ -23,7 +23,7 @@ const (
 	BreakdownTitle        = "Breakdown"
 	BreakdownReports      = "Reports"
 	BreakdownShare        = "Share"
-	StatusBugRead         = "Bug as of"
+	StatusBugRead         = "Bug last read"
 	TraitsTitle           = "What stands out"
 	TraitsCompare         = "Compare with the package’s other problems"
 	BreakdownArch         = "Architecture"

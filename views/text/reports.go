@@ -25,6 +25,7 @@ const (
 	DifferentColumns   = "Those that differ"
 	ColumnOccurred     = "Occurred"
 	ColumnArrived      = "Arrived"
+	ArrivedOn          = "arrived"
 	ColumnArchitecture = "Architecture"
 	ColumnType         = "Type"
 	ColumnPocket       = "Pocket"

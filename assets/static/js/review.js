@@ -20,7 +20,7 @@
   function count(field) {
     for (const output of document.querySelectorAll(`output[for="${field.id}"]`)) {
       const length = [...field.value.replaceAll("\r\n", "\n")].length;
-      output.textContent = String(length);
+      output.textContent = length.toLocaleString("en-GB");
       output.parentElement.classList.toggle("error", length > Number(output.dataset.limit));
     }
   }
