@@ -37,9 +37,10 @@ const (
 	NewMeans       = "Problems that no earlier version had"
 	GoneMeans      = "Problems of the previous version that no version from this one on has"
 
+	RateMeans   = "The interval of the ratio includes 1, so the difference is within normal variation."
 	RateMore    = "more"
 	RateFewer   = "fewer"
-	RateSame    = "within normal variation"
+	RateSame    = "unclear"
 	RateUnknown = "unknown"
 	NoneNewHere = "None."
 )
@@ -59,7 +60,7 @@ func RateInterval(rate, low, high string) string {
 
 // ComparedRate compares the rates of two versions: "A has 0.54 × the rate of B (95 % CI 0.40–0.72)".
 func ComparedRate(ratio, low, high string) string {
-	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + ")"
+	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + ")."
 }
 
 // NewSince heads the problems that appeared between two versions.
