@@ -83,11 +83,11 @@ const (
 func (c Condition) Check() error {
 	switch {
 	case len(c.Reports) == 0 && len(c.Terms) == 0:
-		return Errorf(Invalid, "no_condition", "Say which reports are meant: choose some, or fill in a condition.")
+		return Errorf(Invalid, "no_condition", "Select reports, or enter a condition.")
 	case len(c.Reports) > 0 && len(c.Terms) > 0:
-		return Errorf(Invalid, "two_conditions", "Either choose reports or fill in a condition, not both.")
+		return Errorf(Invalid, "two_conditions", "Select reports or enter a condition, but not both.")
 	case len(c.Reports) > MaxChosen:
-		return Errorf(Invalid, "too_many_reports", "At most %d reports can be chosen at once.", MaxChosen)
+		return Errorf(Invalid, "too_many_reports", "At most %d reports can be selected at once.", MaxChosen)
 	case len(c.Terms) > maxTerms:
 		return Errorf(Invalid, "too_many_terms", "A condition has at most %d parts.", maxTerms)
 	}
@@ -103,11 +103,11 @@ func (t Term) check() error {
 	value, ok := CleanLine(t.Value, maxTermValue)
 	switch {
 	case !slices.Contains(TermFields, t.Field):
-		return Errorf(Invalid, "unknown_field", "%q is nothing that reports can be told apart by.", t.Field)
+		return Errorf(Invalid, "unknown_field", "A condition cannot use %q.", t.Field)
 	case !ok || value == "" || value != t.Value:
-		return Errorf(Invalid, "bad_value", "The value for %s is empty, too long or no text of one line.", t.Field)
+		return Errorf(Invalid, "bad_value", "The value for %s must be one line of text, neither empty nor too long.", t.Field)
 	case (t.Field == TermFrom || t.Field == TermBelow) && !dpkg.Valid(value):
-		return Errorf(Invalid, "bad_version", "%q is no version of a Debian package.", value)
+		return Errorf(Invalid, "bad_version", "%q is not a version of a Debian package.", value)
 	}
 	return nil
 }

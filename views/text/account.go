@@ -7,6 +7,7 @@ const (
 	AccountHeading     = "Your account"
 	AccountProfile     = "Profile"
 	AccountRole        = "Role"
+	AccountSaved       = "Saved."
 	Save               = "Save"
 	Tokens             = "API tokens"
 	TokensMean         = "Scripts send a token instead of a name and password, in the header"

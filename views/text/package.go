@@ -45,6 +45,9 @@ const (
 	NoneNewHere = "None."
 )
 
+// ProblemsOf is the title of the files and feeds of a package or a release.
+func ProblemsOf(name string) string { return "Problems of " + name }
+
 // PackagePeriod says what the page of a package covers.
 func PackagePeriod(days int64) string {
 	return "Reports and problems of the last " + Counted(days, "day", "days") + " (UTC)."
