@@ -40,14 +40,14 @@ func NewFollow(kind, name string) (Follow, error) {
 		f.Name = strings.TrimPrefix(f.Name, "~")
 	default:
 		return f, Errorf(Invalid, "unknown_kind",
-			"Packages, people or teams, and package sets can be followed; %.40q is none of these.", kind)
+			"You can follow packages, people or teams, and package sets, but not %.40q.", kind)
 	}
 	bad := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	switch {
 	case f.Name == "":
-		return f, Errorf(Invalid, "empty_name", "Write the name of what you want to follow.")
+		return f, Errorf(Invalid, "empty_name", "Enter the name of what you want to follow.")
 	case !utf8.ValidString(f.Name) || utf8.RuneCountInString(f.Name) > maxFollowName || strings.ContainsFunc(f.Name, bad):
-		return f, Errorf(Invalid, "bad_name", "That cannot be a name: it has at most %d characters, and no blanks.",
+		return f, Errorf(Invalid, "bad_name", "This is not a valid name: names have at most %d characters and no spaces.",
 			maxFollowName)
 	}
 	return f, nil

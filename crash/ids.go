@@ -115,4 +115,4 @@ func (id BucketID) String() string { return hex.EncodeToString(id[:]) }
 func (id BucketID) Path() string { return "/problem/" + id.String() }
 
 // ErrUnknownBucket is returned when no bucket has the given id or signature.
-var ErrUnknownBucket = Errorf(NotFound, "unknown_bucket", "There is no such problem here.")
+var ErrUnknownBucket = Errorf(NotFound, "unknown_bucket", "There is no such problem.")

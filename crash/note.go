@@ -38,7 +38,7 @@ const MaxNote = 4000
 func CleanNote(text string) (string, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > MaxNote {
-		return "", Errorf(Invalid, "bad_note", "A note is text of at most %d characters.", MaxNote)
+		return "", Errorf(Invalid, "bad_note", "A note can have at most %d characters.", MaxNote)
 	}
 	return text, nil
 }

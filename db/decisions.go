@@ -95,7 +95,7 @@ func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int)
 
 var (
 	errUnknownDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
-	errUndone          = crash.Errorf(crash.Conflict, "undone_already", "That was undone already.")
+	errUndone          = crash.Errorf(crash.Conflict, "undone_already", "This has already been undone.")
 )
 
 // Decision returns one entry of the history. It returns NotFound if there is none.

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached at the "+
-		"moment; please try again shortly.")
-	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Please try "+
+	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached "+
+		"right now. Try again shortly.")
+	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Try "+
 		"again shortly.")
 	errNoSpace = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
 		Message: "There is no space left on the disk of the database; please try again later."}

@@ -24,7 +24,7 @@ const (
 	sqlTouchHead = `update buckets set changed = @round where head = @head`
 )
 
-var errOneAlready = crash.Errorf(crash.Conflict, "one_already", "These are one problem already.")
+var errOneAlready = crash.Errorf(crash.Conflict, "one_already", "These problems are already merged.")
 
 // Merge makes the present and future reports of some problems part of another problem, until the
 // merge is undone. Any bucket of a problem can stand for it. It returns the head of the resulting
@@ -152,7 +152,7 @@ const (
 var (
 	errBadName = crash.Errorf(crash.Invalid, "bad_name", "A name is one line of at most %d characters.",
 		crash.MaxProblemName)
-	errSameName  = crash.Errorf(crash.Conflict, "same_name", "The problem has that name already.")
+	errSameName  = crash.Errorf(crash.Conflict, "same_name", "The problem already has this name.")
 	errNameGiven = crash.Errorf(crash.Conflict, "named_again", "The problem was given another name since; undo "+
 		"that first.")
 )

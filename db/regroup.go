@@ -35,9 +35,9 @@ func scanRun(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
 }
 
 var (
-	errRegroupRunning = crash.Errorf(crash.Conflict, "regroup_running", "Reports are being regrouped already.")
-	errUnknownRun     = crash.Errorf(crash.NotFound, "unknown_run", "There is no such run of regrouping.")
-	errRunEnded       = crash.Errorf(crash.Conflict, "run_ended", "That run has ended.")
+	errRegroupRunning = crash.Errorf(crash.Conflict, "regroup_running", "Reports are already being regrouped.")
+	errUnknownRun     = crash.Errorf(crash.NotFound, "unknown_run", "There is no such regrouping run.")
+	errRunEnded       = crash.Errorf(crash.Conflict, "run_ended", "This run has already ended.")
 )
 
 // StartRegroup starts a run that applies grouping rules to the stored reports. A dry run only finds

@@ -31,7 +31,7 @@ const (
 )
 
 var errSplitAlready = crash.Errorf(crash.Conflict, "split_already",
-	"Reports that meet this condition are taken out of this problem already, or are just being brought back.")
+	"Reports that meet this condition are already split off from this problem, or are just moving back.")
 
 // splitBucket holds the columns of a bucket that a split needs.
 type splitBucket struct {

@@ -16,7 +16,7 @@ func TestAccount(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	c.Get("/account").Want(http.StatusOK).WantText("main", "viewer")
 	save := func(name string) *handlertest.Answer { return c.Post("/account", url.Values{"tracker_name": {name}}) }
-	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "cannot be a name")
+	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "not a valid account name")
 	site.Tracker.Fail(trackertest.OpOther, trackertest.NotFound404)
 	save("nobody-at-all").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "The tracker has no account with "+
 		"the name nobody-at-all")

@@ -54,7 +54,7 @@ func TestConnectTracker(t *testing.T) {
 	}
 	key := connect(t, c)
 	early := c.Post(trackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
-		"Nobody has authorised")
+		"mishap has not been authorised")
 	if early.Attr("#authorize", "href") == "" || early.HTML().Find("#access-token button").Length() != 1 {
 		t.Error("continuing too early removed the steps, want them to stay")
 	}
@@ -104,7 +104,7 @@ func TestConnectTrackerAnswers(t *testing.T) {
 		text   string
 		again  bool // whether the same request may be tried again
 	}{
-		{"not yet", func(*handlertest.Site, string) {}, 409, "do that first", true},
+		{"not yet", func(*handlertest.Site, string) {}, 409, "Do that first", true},
 		{"declined", func(s *handlertest.Site, key string) { s.Tracker.Authorize(key, "UNAUTHORIZED") }, 502, "declined",
 			false},
 		{"expired", func(s *handlertest.Site, key string) {

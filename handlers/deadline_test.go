@@ -45,7 +45,7 @@ func lockTables(t *testing.T, url string) (unlock func()) {
 func wantUnavailable(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" ||
-		!strings.Contains(w.Body.String(), "try again") {
+		!strings.Contains(strings.ToLower(w.Body.String()), "try again") {
 		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a message", what, w.Code,
 			w.Header().Get("Retry-After"), w.Body)
 	}

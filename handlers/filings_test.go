@@ -70,7 +70,7 @@ func TestManageFilings(t *testing.T) {
 	path := fmt.Sprintf("%s/%d", filingsPath, b.Filing.ID)
 
 	admin.Post(path+"/give-up", url.Values{"reason": {" "}}).WantRedirect(http.StatusSeeOther, filingsPath)
-	admin.Get(filingsPath).WantText("#flash", "Say why").WantText(".filing", "refused")
+	admin.Get(filingsPath).WantText("#flash", "Enter a reason").WantText(".filing", "refused")
 	admin.Post(path+"/give-up", url.Values{"reason": {"a <b>test</b> machine"}}).WantRedirect(http.StatusSeeOther,
 		filingsPath)
 	admin.Get(filingsPath+"?state=abandoned").WantText("#flash", "given up").WantText(".filing", "a <b>test</b> machine").

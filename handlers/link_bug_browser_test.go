@@ -31,7 +31,7 @@ func TestLinkBugInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click("#bugs .link-bug-link"), browsertest.WaitVisible("#dialog #bug"),
 		browsertest.Type("#dialog #bug", "seven\r"), browsertest.WaitVisible("#dialog .error"))
 	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
-		got, "neither the number") {
+		got, "neither a bug number") {
 		t.Errorf("not a number: got %q", got)
 	}
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#dialog #bug").value = ""; true`)

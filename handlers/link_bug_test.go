@@ -70,7 +70,7 @@ func TestLinkBugRefusals(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	for text, want := range map[string]string{
-		"seven": "neither the number of a bug nor its address", "https://elsewhere.example/bugs/7": "not one of the tracker",
+		"seven": "neither a bug number nor the address", "https://elsewhere.example/bugs/7": "belongs to another tracker",
 	} {
 		c.Get(b.ID.Path()+"/link?bug="+url.QueryEscape(text)).Want(http.StatusUnprocessableEntity).WantText(".error", want)
 		c.Post(b.ID.Path()+"/link", bugForm(text)).Want(http.StatusUnprocessableEntity).WantText("main", want)

@@ -47,7 +47,7 @@ func TestLinkChosen(t *testing.T) {
 	c.Get(place).Want(http.StatusOK).WantText("h1", "3 problems").WantNone("#link-chosen")
 
 	// The bug is shown first. An error appears beside the field, together with the submitted text.
-	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither the number")
+	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither a bug number")
 	look := c.Get(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK)
 	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
 		fmt.Sprintf("Link bug %d to 2 problems", number))

@@ -122,9 +122,9 @@ func TestListProblemsRefusesNonsense(t *testing.T) {
 	for query, want := range map[string]string{
 		"period=fortnight":              `"fortnight" is not a period; the periods are day, week, month and year.`,
 		"release=Ubuntu+99.99":          `No counted report came from the release "Ubuntu 99.99".`,
-		"package=a%00b":                 "The package in the address is not readable",
-		"package=%ff":                   "The package in the address is not readable",
-		"release=" + longText:           "The release in the address is not readable",
+		"package=a%00b":                 "The package in the address contains invalid characters",
+		"package=%ff":                   "The package in the address contains invalid characters",
+		"release=" + longText:           "The release in the address contains invalid characters",
 		"after=x":                       "a page of the list that does not exist",
 		"after=0.5." + sha1Text:         "a page of the list that does not exist",
 		"after=50.-1." + sha1Text:       "a page of the list that does not exist",

@@ -39,7 +39,7 @@ func TestMergeOnPages(t *testing.T) {
 		c.Get(find+"?with="+url.QueryEscape(text)).WantRedirect(http.StatusSeeOther, look)
 	}
 	c.Get(find+"?with="+url.QueryEscape("no such thing")).Want(http.StatusNotFound).WantText(".error",
-		"There is no such problem here.")
+		"There is no such problem.")
 	c.Get(find+"?with="+once.ID.String()).Want(http.StatusBadRequest).WantText(".error", "two different problems")
 
 	// The preview shows both problems, their differences, and the merged counts.
@@ -88,7 +88,7 @@ func TestMergeOnPages(t *testing.T) {
 	c.Get(often.ID.Path()).WantText(".flash-done", "Problems separated").WantText(".decision-list .undone",
 		"undone by ada-triager").WantNone(".decision-list form")
 	c.Post(often.ID.Path()+"/undo", undo).WantRedirect(http.StatusSeeOther, often.ID.Path())
-	c.Get(often.ID.Path()).WantText(".flash-error", "undone already")
+	c.Get(often.ID.Path()).WantText(".flash-error", "already been undone")
 	c.Get(once.ID.Path()).Want(http.StatusOK)
 }
 
@@ -123,7 +123,7 @@ func TestRenameOnPages(t *testing.T) {
 		t.Errorf("in the form: got %q", got)
 	}
 	c.Post(path, url.Values{"name": {"Row <parser>"}}).Want(http.StatusUnprocessableEntity).WantText(".error",
-		"has that name already")
+		"already has this name")
 	c.Post(path, url.Values{"name": {strings.Repeat("x", 300)}}).Want(http.StatusUnprocessableEntity).WantText(".error",
 		"at most 200")
 	undo := url.Values{"decision": {page.Attr(".flash-done form input[name=decision]", "value")}}

@@ -34,7 +34,7 @@ func TestRedirectBucket(t *testing.T) {
 		c.Get("/bucket/"+query).WantRedirect(http.StatusSeeOther, "/")
 	}
 	for _, query := range []string{"?id=unknown", "?id=%ff%00", "?id=%zz"} {
-		c.Get("/bucket/"+query).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem here.")
+		c.Get("/bucket/"+query).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem.")
 	}
 }
 

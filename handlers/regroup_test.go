@@ -22,7 +22,7 @@ func TestRegroupPage(t *testing.T) {
 	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
 		WantText("#regroup-run form button", "Stop")
 	c.Post(views.PathRegroup+"/apply", nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
-	c.Get(views.PathRegroup).WantText(".flash-error", "being regrouped already")
+	c.Get(views.PathRegroup).WantText(".flash-error", "already being regrouped")
 	run, err := site.Decisions.RunningRegroup(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestRegroupPage(t *testing.T) {
 	c.Get(views.PathRegroup + "?run=99").Want(http.StatusNotFound)
 	c.Get(views.PathRegroup + "?run=x").Want(http.StatusNotFound)
 	c.Post(views.PathRegroup+"/stop", url.Values{"run": {"1"}}).WantRedirect(http.StatusSeeOther, views.PathRegroup)
-	c.Get(views.PathRegroup).WantText(".flash-error", "has ended")
+	c.Get(views.PathRegroup).WantText(".flash-error", "has already ended")
 	c.Get(b.ID.Path()).Want(http.StatusSeeOther)
 	c.Get(crash.BucketIDOf("all <of> them").Path()).WantText(".decision-list", "regrouped")
 }

@@ -216,7 +216,7 @@ func TestReviewOutlivesSession(t *testing.T) {
 	c.Post(path, typed, handlertest.AsPart...).Want(http.StatusUnauthorized).WantText(".flash-error",
 		"What you wrote is still here").WantNone("form")
 
-	signIn := c.Post(path, typed).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "comes back")
+	signIn := c.Post(path, typed).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "get back what you wrote")
 	wrong := c.Post("/login", url.Values{
 		"username": {"ada-triager"}, "password": {"wrong"}, "next": {signIn.Attr("[name=next]", "value")},
 		"kept": {signIn.Attr("[name=kept]", "value")},

@@ -158,7 +158,7 @@ func TestShowProblemUnknown(t *testing.T) {
 	p.several(1, crashtest.Native)
 	c := p.Visitor(t)
 	for _, path := range []string{"/problem/" + sha1Text, "/problem/xyz", "/problem/" + sha1Text + "00", "/problem/%00"} {
-		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem here.")
+		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem.")
 	}
 	id := bucketOf(t, crashtest.Native())
 	c.Get("/problem/"+strings.ToUpper(id.String())).Want(http.StatusOK).WantText("h1", "tidewatch")

@@ -140,7 +140,7 @@ func TestSignInSlowsDown(t *testing.T) {
 		signIn(site.Visitor(t), "wrong horse", "192.0.2.1").Want(http.StatusUnprocessableEntity)
 	}
 	a := signIn(other.Visitor(t), handlertest.Password, "192.0.2.1").Want(http.StatusTooManyRequests)
-	a.WantText("#sign-in-problem", "wait 1 second")
+	a.WantText("#sign-in-problem", "Wait 1 second")
 	if got := a.Header.Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After: got %q, want 1", got)
 	}

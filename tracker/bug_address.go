@@ -16,9 +16,9 @@ var (
 
 var (
 	errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug",
-		"This is neither the number of a bug nor its address in the tracker.")
+		"This is neither a bug number nor the address of a bug.")
 	errOtherTracker = crash.Errorf(crash.Unprocessable, "not_this_tracker",
-		"This address is not one of the tracker that is used here.")
+		"This address belongs to another tracker.")
 )
 
 // BugNumber parses what a person enters for a bug: a number such as "123", "#123" or "LP: #123", or

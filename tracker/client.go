@@ -186,7 +186,7 @@ func sentence(e *CallError) *crash.Error {
 		}
 		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Text)
 	case OutcomeBusy:
-		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker asks to be called later (%s).", e.Text)
+		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker is busy (%s).", e.Text)
 		out.RetryAfter = max(e.RetryAfter, defaultRetryAfter)
 	default:
 		out = crash.Errorf(crash.Unavailable, "tracker_failed", "The tracker gave no usable answer (%s).", e.Text)

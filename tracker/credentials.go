@@ -66,7 +66,7 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 // errCredentials returns an error that names the page on which an admin can fix it.
 func errCredentials(what string) *crash.Error {
 	e := crash.Errorf(crash.Unavailable, "tracker_credentials",
-		"%s An admin can connect it at /admin/tracker; nothing is lost, and the bug is filed then.", what)
+		"%s An admin can connect it at /admin/tracker. Nothing is lost: the bug will be filed then.", what)
 	e.RetryAfter = defaultRetryAfter
 	return e
 }

@@ -120,7 +120,7 @@ func outcomeError(filing crash.Filing) error {
 	case filing.State == crash.FilingRefused:
 		return crash.Errorf(crash.Refused, "tracker_refused", "%s", filing.Reason)
 	case filing.State == crash.FilingAbandoned:
-		return crash.Errorf(crash.Conflict, "given_up", "Creating this bug was given up: %s", filing.Reason)
+		return crash.Errorf(crash.Conflict, "given_up", "This bug was given up: %s", filing.Reason)
 	case filing.State == crash.FilingQueued && filing.Problem != "":
 		e := crash.Errorf(crash.Unavailable, filing.Problem, "%s", filing.Reason)
 		e.RetryAfter = defaultRetryAfter

@@ -162,7 +162,7 @@ func (c *Client) tokenFailure(operation string, a answer, secrets ...crash.Secre
 	switch {
 	case a.status == http.StatusForbidden:
 		return crash.Errorf(crash.Refused, "tracker_forbidden",
-			"The tracker's front end turned the request away (%s); "+
+			"The tracker's front end rejected the request (%s); "+
 				"check tracker_url, or ask its administrators.", e.Text).Because(e)
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed, a.status >= 300 && a.status < 400:
 		return errWrongAddress.Because(e)
@@ -200,27 +200,27 @@ func StartOver(err error) bool {
 
 var (
 	errNotAuthorised = crash.Errorf(crash.Conflict, "oauth_not_authorised",
-		"Nobody has authorised mishap on the tracker's page yet; do that first, then press again.")
+		"mishap has not been authorised on the tracker's page yet. Do that first, then press again.")
 	errDeclined = crash.Errorf(crash.Refused, "oauth_refused",
 		"Access was declined on the tracker's page (No Access). "+
-			"To connect after all, start over and choose a level that may change data.")
+			"To connect, start over and choose a level that may change data.")
 	errExpired = crash.Errorf(crash.Conflict, "oauth_expired",
 		"The request was not finished within two hours and has expired; start over.")
 	errUnknownToken = crash.Errorf(crash.Conflict, "oauth_unknown_token",
-		"The tracker does not know this request any more: it has been used already, "+
-			"or its answer was lost on the way. Start over.")
+		"The tracker no longer knows this request: it has already been used, "+
+			"or the answer was lost. Start over.")
 	errBadSignature = crash.Errorf(crash.Refused, "oauth_bad_signature",
-		"The tracker says that the request's secret is wrong; start over.")
+		"The tracker rejected the secret of the request. Start over.")
 	errBadMethod = crash.Errorf(crash.Refused, "oauth_bad_method",
-		"The tracker does not take the signature method PLAINTEXT at this address; check tracker_url.")
+		"The tracker does not accept the signature method PLAINTEXT at this address. Check tracker_url.")
 	errWrongAddress = crash.Errorf(crash.Refused, "tracker_wrong_address",
 		"There is no tracker to connect to at tracker_url; "+
 			"check the address, and that it begins with https:// if the tracker redirects there.")
 	errMalformed = crash.Errorf(crash.Refused, "tracker_malformed",
-		"The tracker's answer holds no token; check tracker_url, then start over.")
+		"The tracker's answer contains no token. Check tracker_url, then start over.")
 )
 
 func errBadConsumer(key string) *crash.Error {
 	return crash.Errorf(crash.Refused, "oauth_bad_consumer",
-		"The tracker refuses the consumer key %q; check tracker_consumer_key.", key)
+		"The tracker rejects the consumer key %q. Check tracker_consumer_key.", key)
 }

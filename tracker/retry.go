@@ -45,7 +45,8 @@ func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (cr
 		return crash.Filing{}, err
 	}
 	if reason = Clean(reason, maxWords); reason == "" {
-		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason", "Say why it is given up; others will read it.")
+		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason",
+			"Enter a reason for giving up; others will read it.")
 	}
 	return f.store.GiveUpFiling(ctx, id, person, reason)
 }

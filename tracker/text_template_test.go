@@ -34,7 +34,7 @@ func TestCheckTemplate(t *testing.T) {
 		"an end without a block":         {good + "{/trace}", "Line 3: {/trace} does not end"},
 		"blocks that cross":              {good + "{?trace}{?frames}{/trace}{/frames}", "Line 3: {/trace} does not end"},
 		"long":                           {good + strings.Repeat("x", maxTemplate), "the limit is 20000"},
-		"bytes that are no text":         {good + "\xff", "bytes that are no text"},
+		"bytes that are no text":         {good + "\xff", "invalid characters"},
 		"a million signs do not blow up": {strings.Repeat("{", 1_000_001), "Line 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

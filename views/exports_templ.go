@@ -27,20 +27,20 @@ func Alternates(title, file, query string) []Alternate {
 		query = "?" + query
 	}
 	return []Alternate{
-		{Type: "application/atom+xml", Title: title + " (Atom)", URL: file + ".atom" + query},
-		{Type: "text/csv", Title: title + " (CSV)", URL: file + ".csv" + query},
-		{Type: "application/json", Title: title + " (JSON)", URL: file + ".json" + query},
+		{Type: "application/atom+xml", Title: title + " (" + text.Atom + ")", URL: file + ".atom" + query},
+		{Type: "text/csv", Title: title + " (" + text.CSV + ")", URL: file + ".csv" + query},
+		{Type: "application/json", Title: title + " (" + text.JSON + ")", URL: file + ".json" + query},
 	}
 }
 
 func (a Alternate) word() string {
 	switch {
 	case strings.Contains(a.Type, "atom"):
-		return "Atom feed"
+		return text.AtomFeed
 	case strings.Contains(a.Type, "csv"):
-		return "CSV"
+		return text.CSV
 	}
-	return "JSON"
+	return text.JSON
 }
 
 // ExportLinks renders links to the feed and files of the list.

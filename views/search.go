@@ -7,7 +7,13 @@ import (
 )
 
 // SearchURL returns the address of a search.
-func SearchURL(text string) string { return PathSearch + "?" + url.Values{"q": {text}}.Encode() }
+func SearchURL(query string) string { return PathSearch + "?" + url.Values{"q": {query}}.Encode() }
+
+// SearchTitle is the title of the page of a search.
+func SearchTitle(query string) string { return text.SearchFor(query) }
+
+// KeysTitle is the title of the page that lists all keys.
+const KeysTitle = text.NavKeys
 
 // keyTable lists the keys that js/keys.js handles.
 var keyTable = [][2]string{

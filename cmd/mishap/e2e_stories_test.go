@@ -59,7 +59,7 @@ func TestBrowserConnectTracker(t *testing.T) {
 		browsertest.Click(`form[action$="/access-token"] button`), // before the decision
 		browsertest.WaitVisible("#tracker-problem"),
 	)
-	if got := b.text("#tracker-problem"); !strings.Contains(got, "Nobody has authorised mishap on the "+
+	if got := b.text("#tracker-problem"); !strings.Contains(got, "mishap has not been authorised on the "+
 		"tracker's page yet") {
 		t.Errorf("before the decision: got %q, want a message that nobody has authorised it yet", got)
 	}

@@ -86,7 +86,7 @@ func TestReconcileCannot(t *testing.T) {
 	p := prepare(t)
 	p.tracker.Fail(trackertest.OpSearch, trackertest.Offline503)
 	status, _, stderr := runIn(t.Context(), nil, p.environ, "filings", "reconcile", noConfig(t))
-	if status != exitFailed || !strings.Contains(stderr, "no usable answer") && !strings.Contains(stderr, "called later") {
+	if status != exitFailed || !strings.Contains(stderr, "no usable answer") && !strings.Contains(stderr, "is busy") {
 		t.Errorf("got status %d and %q, want a message", status, stderr)
 	}
 	if status, _, _ := runIn(t.Context(), nil, p.environ, "filings", noConfig(t)); status != exitUsage {
@@ -117,7 +117,7 @@ func TestTrackerName(t *testing.T) {
 	if out := run(exitOK, "tess", "~tess-lp"); !strings.Contains(out, "tess is tess-lp") || name() != "tess-lp" {
 		t.Errorf("got %q, saved %q, want tess-lp", out, name())
 	}
-	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "cannot be a name") || name() != "tess-lp" {
+	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "not a valid account name") || name() != "tess-lp" {
 		t.Errorf("got %q, saved %q, want a refusal", out, name())
 	}
 	if out := run(exitFailed, "nobody", "tess-lp"); !strings.Contains(out, "nobody") {

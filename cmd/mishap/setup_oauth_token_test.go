@@ -96,7 +96,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	s := startSetup(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database), "--config", file)
 	key := s.requestKey()
 	s.says("")
-	s.until("Nobody has authorised mishap on the tracker's page yet")
+	s.until("mishap has not been authorised on the tracker's page yet")
 	s.until("Press Enter when that is done.")
 	tr.Authorize(key, "WRITE_PUBLIC")
 	s.says("")
@@ -151,7 +151,7 @@ func TestSetupOAuthTokenRefusals(t *testing.T) {
 		{"used", func(tr *trackertest.Tracker, key string) {
 			tr.Authorize(key, "WRITE_PUBLIC")
 			tr.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
-		}, "used already, or its answer was lost on the way. Start over"},
+		}, "already been used, or the answer was lost. Start over"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note,
 }
 
 var (
-	errEmptyNote   = crash.Errorf(crash.Invalid, "empty_note", "Write something first.")
+	errEmptyNote   = crash.Errorf(crash.Invalid, "empty_note", "The note is empty. Write something first.")
 	errUnknownNote = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
 )
 

@@ -157,7 +157,7 @@ func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
 func errTooManyFailures(wait time.Duration) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	e := crash.Errorf(crash.TooMany, "slow_down",
-		"There were several failed attempts. Please wait %d %s, then try again; a right password works then.",
+		"Too many failed attempts. Wait %d %s, then try again; the correct password will work then.",
 		seconds, crash.Plural(int64(seconds), "second", "seconds"))
 	e.RetryAfter = time.Duration(seconds) * time.Second
 	return e

@@ -25,7 +25,7 @@ const (
 )
 
 var errBadToken = crash.Errorf(crash.Unauthenticated, "bad_token",
-	"Unauthorized: this API token is not known, was revoked or has expired. Make a new one on the page of your account.")
+	"Unauthorized: this API token is unknown, revoked or expired. Create a new one on the page of your account.")
 
 const (
 	sqlAddToken = `
@@ -60,7 +60,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 		return "", t, crash.Errorf(crash.Invalid, "bad_token_name", "Give the token a name of one to %d characters, so that "+
 			"you can tell it from others.", maxTokenName)
 	case len(scopes) == 0:
-		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may be used for.")
+		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may do.")
 	case u.Disabled:
 		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
 			"would not work.", u.Name)
@@ -68,7 +68,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token "+
 			"of %s does.", u.Role, u.Name)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
-		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token ends within the next %d years.", maxTokenYears)
+		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token must expire within %d years.", maxTokenYears)
 	}
 	token := tokenPrefix + strings.ToLower(rand.Text()+rand.Text())
 	t.Hint = token[:hintLength]
@@ -153,7 +153,7 @@ func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
 // it, or empty for the command line. It returns NotFound if there is no such token.
 func (a *Store) RevokeTokenOf(ctx context.Context, by string, id int64) (person string, err error) {
 	return a.revokeToken(ctx, by, pgx.NamedArgs{"id": id, "user": int64(0), "anybody": true},
-		crash.Errorf(crash.NotFound, "unknown_token", "There is no token %d that could be revoked.", id))
+		crash.Errorf(crash.NotFound, "unknown_token", "There is no valid token %d.", id))
 }
 
 func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string,

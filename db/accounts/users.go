@@ -44,7 +44,7 @@ const sqlInsertUser = `
 func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, password string) (crash.User, error) {
 	if !accountName.MatchString(name) {
 		return crash.User{}, crash.Errorf(crash.Invalid, "bad_user_name",
-			"%q cannot be a name: use 1 to 64 letters, digits, and . _ @ + - between them.", name)
+			"%q is not a valid name: use 1 to 64 letters and digits, with . _ @ + - between them.", name)
 	}
 	if _, err := crash.ParseRole(string(role)); err != nil {
 		return crash.User{}, err
@@ -108,7 +108,7 @@ const sqlUserByID = `select id, name, role, disabled, created, last_login, track
 func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 	u, err := a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.User{}, crash.Errorf(crash.NotFound, "unknown_user", "There is no such account any more.")
+		return crash.User{}, crash.Errorf(crash.NotFound, "unknown_user", "This account no longer exists.")
 	}
 	return u, err
 }

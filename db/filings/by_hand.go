@@ -59,7 +59,7 @@ func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason strin
 }
 
 var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
-	"This filing is being sent at this moment, or it is final; it cannot be given up.")
+	"This filing is being sent or is finished, so it cannot be given up.")
 
 // byHand changes a filing and records who did it. If the statement does not apply to the filing's
 // state, byHand returns unfit, or the unchanged filing if unfit is nil.

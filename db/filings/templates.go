@@ -53,7 +53,7 @@ func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.NotFound, "unknown_template", "There is no such template any more.")
+			return crash.Errorf(crash.NotFound, "unknown_template", "This template no longer exists.")
 		}
 		if err != nil {
 			return fmt.Errorf("drop template: %w", err)

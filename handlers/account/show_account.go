@@ -53,7 +53,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "Saved."); err != nil {
+	if err := s.Flash(r, views.FlashDone, text.AccountSaved); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -29,7 +29,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if scope == crash.ScopeFile && !u.Role.Allows(crash.RoleTriager) {
-			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow creating bugs, so no token of yours does.")
+			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow creating bugs, so your tokens do not either.")
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)

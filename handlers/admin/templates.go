@@ -36,7 +36,7 @@ func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 // ChangeTemplate previews a template, saves it, or restores the default.
 func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
+		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
 	}
 	page, err := s.templatesPage(r, r.PostForm)
 	if err != nil {

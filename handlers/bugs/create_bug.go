@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is switched off here (allow_bug_filing).")
+	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
 	// ErrMediaType is the error for a body that is not application/json.
 	ErrMediaType   = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
 	errNotJSON     = crash.Errorf(crash.Invalid, "not_json", `The body is not the JSON object {"signature": "…"}.`)

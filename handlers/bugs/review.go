@@ -55,7 +55,7 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form cannot be read.").Because(err)
+		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
 	}
 	page, proposal, err := s.reviewPage(r, b)
 	if err != nil {

@@ -79,12 +79,12 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 func followText(f crash.Follow) string {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return "the packages of " + f.Name
+		return text.PackagesOf(f.Name)
 	case crash.FollowSet:
-		return "the package set " + f.Name
+		return text.PackageSetNamed(f.Name)
 	case crash.FollowPackage:
 	}
-	return "the package " + f.Name
+	return text.PackageNamed(f.Name)
 }
 
 // answerFollow sends the new state of the button: in place, or by a redirect to its page.

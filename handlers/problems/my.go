@@ -301,11 +301,11 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 func groupTitle(group string, n int) string {
 	switch group {
 	case views.MyNew:
-		return "new since your last visit"
+		return text.GroupNew
 	case views.MyRegression:
-		return crash.Plural(int64(n), "regression", "regressions")
+		return text.GroupRegressions(int64(n))
 	case views.MyUnfiled:
-		return "without a bug"
+		return text.GroupUnfiled
 	}
-	return "with a bug"
+	return text.GroupFiled
 }

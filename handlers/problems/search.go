@@ -41,7 +41,7 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, location)
 	}
 	if page.Missing = kind; kind == views.MissingMachine || kind == views.MissingReport {
-		page.Shell = s.Shell(r, "Search: "+text)
+		page.Shell = s.Shell(r, views.SearchTitle(text))
 		page.Shell.Search = text
 		return s.Page(w, r, http.StatusOK, views.Search(page))
 	}
@@ -71,10 +71,10 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		page.List.Shell = s.BareShell(r, "")
 		return s.Part(w, r, views.ListPart(*page.List))
 	}
-	page.Shell = s.Shell(r, "Search: "+text)
+	page.Shell = s.Shell(r, views.SearchTitle(text))
 	page.Shell.Search = text
 	if page.Problem == nil {
-		page.Shell.Also = views.Alternates("Search: "+text, views.PathSearch, r.URL.RawQuery)
+		page.Shell.Also = views.Alternates(views.SearchTitle(text), views.PathSearch, r.URL.RawQuery)
 	}
 	if page.List != nil {
 		page.List.Shell = page.Shell
@@ -87,7 +87,7 @@ func searchText(r *http.Request) (string, error) {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > crash.MaxSignature {
 		return "", crash.Errorf(crash.Invalid, "bad_q",
-			"What is searched for is not readable; it has at most %d characters.", crash.MaxSignature)
+			"The search contains invalid characters, or more than %d characters.", crash.MaxSignature)
 	}
 	return text, nil
 }
@@ -164,7 +164,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	}
 	filter, match := web.SearchFilter(r, q, filter)
 	return s.exportList(w, r, format, exportedList{
-		title: "Search: " + text, path: choice.URL(), filter: filter, match: match,
+		title: views.SearchTitle(text), path: choice.URL(), filter: filter, match: match,
 	})
 }
 
@@ -218,7 +218,7 @@ func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
 		return known.Versions(text, pkg), err
 	}
 	return nil, crash.Errorf(crash.Invalid, "bad_of",
-		"Names are offered of package, source and version, not of %.40q.", of)
+		"There are suggestions for package, source and version, but not for %.40q.", of)
 }
 
 // prefixMatcher returns a function that finds the texts with a prefix, ignoring case.
@@ -239,5 +239,5 @@ func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
 		return s.Page(w, r, http.StatusOK, views.KeysPart())
 	}
-	return s.Page(w, r, http.StatusOK, views.Keys(s.Shell(r, "Keys")))
+	return s.Page(w, r, http.StatusOK, views.Keys(s.Shell(r, views.KeysTitle)))
 }

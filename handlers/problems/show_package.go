@@ -73,7 +73,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Comparison = page.Compare(a, b)
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates("Problems of "+name, views.PackagePath(name), "")
+	page.Shell.Also = views.Alternates(text.ProblemsOf(name), views.PackagePath(name), "")
 	return s.Page(w, r, http.StatusOK, views.Package(page))
 }
 

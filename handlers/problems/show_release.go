@@ -12,6 +12,7 @@ import (
 	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -34,7 +35,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !has {
-		return crash.Errorf(crash.NotFound, "unknown_release", "No report of a release named %s was counted.", name)
+		return crash.Errorf(crash.NotFound, "unknown_release", "There are no reports from a release named %s.", name)
 	}
 	since, until := s.LastDays(releaseDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
@@ -75,7 +76,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		s.HideRelease(&page)
 	}
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates("Problems of "+name, views.ReleasePath(release), "")
+	page.Shell.Also = views.Alternates(text.ProblemsOf(name), views.ReleasePath(release), "")
 	return s.Page(w, r, http.StatusOK, views.Release(page))
 }
 

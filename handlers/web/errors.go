@@ -47,7 +47,7 @@ var (
 		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
 	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
 	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
-		"This took too long and was given up. Please try again shortly.")
+		"This took too long. Try again shortly.")
 )
 
 // Answer is an error in the form that visitors see.
@@ -67,11 +67,11 @@ func AnswerTo(r *http.Request, err error) Answer {
 		return answerByKind(errTimeout)
 	}
 	if _, ok := errors.AsType[*MethodError](err); ok {
-		e := crash.Errorf(crash.Invalid, "method", "This address does not answer to %s.", methodName(r))
+		e := crash.Errorf(crash.Invalid, "method", "This address does not support %s.", methodName(r))
 		return Answer{Error: e, Status: http.StatusMethodNotAllowed}
 	}
 	e := crash.Errorf(0, "internal",
-		"Something went wrong here. It has been noted as %s; trying again may help.", RequestID(r))
+		"Something went wrong. It has been logged as %s; trying again may help.", RequestID(r))
 	return Answer{Error: e, Status: http.StatusInternalServerError}
 }
 

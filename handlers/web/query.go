@@ -27,7 +27,7 @@ func (s *Kit) Part(w http.ResponseWriter, r *http.Request, c templ.Component) er
 
 // errBadPath is the error for a name in the path that is not valid text.
 var errBadPath = crash.Errorf(crash.Invalid, "bad_path",
-	"The address is not readable: it holds bytes that are not text.")
+	"The address contains invalid characters.")
 
 // PathText returns a part of the path, which may contain any text, even slashes. The router returns
 // it undecoded if the address has a raw path. PathText returns Invalid for NUL and for invalid
@@ -51,7 +51,7 @@ func QueryText(q url.Values, name string) (string, error) {
 	text := strings.TrimSpace(q.Get(name))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) || utf8.RuneCountInString(text) > MaxQueryText {
 		return "", crash.Errorf(crash.Invalid, "bad_"+name,
-			"The %s in the address is not readable; it has at most %d characters.", name, MaxQueryText)
+			"The %s in the address contains invalid characters, or more than %d characters.", name, MaxQueryText)
 	}
 	return text, nil
 }
@@ -70,7 +70,7 @@ func QueryOops(q url.Values, name string) (crash.OopsID, error) {
 
 // ErrBadCursor is the error for a position in a list that does not exist.
 var ErrBadCursor = crash.Errorf(crash.Invalid, "bad_after",
-	"The address asks for a page of the list that does not exist; start again at its first page.")
+	"The address names a page of the list that does not exist. Start at the first page.")
 
 // LastDays returns the first and the last of the n UTC days that end today.
 func (s *Kit) LastDays(n int) (since, until time.Time) {

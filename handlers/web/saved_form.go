@@ -74,7 +74,7 @@ func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
 func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
 		Next: r.URL.Path, SavedForm: encodeForm(r.PostForm),
-		Problem: "The session has ended. Sign in again; what you wrote comes back.",
+		Problem: "Your session has ended. Sign in again to get back what you wrote.",
 	}
 	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"mishap/views"
+	"mishap/views/text"
 )
 
 const (
@@ -21,7 +22,7 @@ func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEs
 
 // SignInShell returns the shell of the sign-in page, whose own "Sign in" has no path to return to.
 func (s *Kit) SignInShell(r *http.Request) views.Shell {
-	shell := s.Shell(r, "Sign in")
+	shell := s.Shell(r, text.SignIn)
 	shell.Path = PathSignIn
 	return shell
 }

@@ -40,7 +40,7 @@ func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	case string(views.ThemeLight), string(views.ThemeDark):
 		c.Value = theme
 	default:
-		return crash.Errorf(crash.Invalid, "bad_theme", "There are the themes system, light and dark, but no %.40q.", theme)
+		return crash.Errorf(crash.Invalid, "bad_theme", "%.40q is not a theme; the themes are system, light and dark.", theme)
 	}
 	http.SetCookie(w, c)
 	w.Header().Set("Cache-Control", "no-store")

@@ -32,7 +32,9 @@ func specimens() []specimen {
 			Value: "2101233"}},
 		{Kind: views.FlashError, Text: "Launchpad did not answer. Try again in a minute."},
 	}
-	withFlashes.Banner = views.Banner{Text: text.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: text.BannerConnect}
+	withFlashes.Banner = views.Banner{
+		Text: text.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: text.BannerConnect,
+	}
 	lists := []specimen{
 		{"List, empty", views.List(list(shell("", visitor), nil))},
 		{"List, nothing found", views.List(nothingFound())},

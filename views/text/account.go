@@ -7,6 +7,7 @@ const (
 	AccountHeading     = "Your account"
 	AccountProfile     = "Profile"
 	AccountRole        = "Role"
+	AccountSaved       = "Saved."
 	Save               = "Save"
 	Tokens             = "API tokens"
 	TokensMean         = "Scripts send a token instead of a name and password, in the header"
@@ -36,8 +37,8 @@ func NameAt(tracker string) string { return "Your name on " + tracker }
 
 // NameHint says what that name is for.
 func NameHint(tracker string) string {
-	return "You will be subscribed to bugs that you create here, so " + tracker + " sends you mail about them. Leave this empty " +
-		"to receive none."
+	return "You will be subscribed to bugs that you create here, so " + tracker +
+		" sends you mail about them. Leave this empty to receive none."
 }
 
 // RevokeToken labels the button that revokes a token.

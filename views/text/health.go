@@ -11,4 +11,7 @@ const (
 	HealthCounts  = "Recount stored reports in a terminal:"
 	HealthPeople  = "Accounts and API tokens are managed in a terminal:"
 	ExportsBefore = "This list as"
+	AtomFeed      = "Atom feed"
+	CSV           = "CSV"
+	JSON          = "JSON"
 )

@@ -1,5 +1,7 @@
 package text
 
+import "mishap/crash"
+
 // Texts of the page of what a person follows.
 const (
 	Followed      = "followed"
@@ -32,6 +34,25 @@ const (
 	SeenBadForm       = "The form does not say until when to mark problems as seen. Reload the " +
 		"page and try again."
 )
+
+// Groups of the problems of packages that a person follows. A number precedes them.
+const (
+	GroupNew     = "new since your last visit"
+	GroupUnfiled = "without a bug"
+	GroupFiled   = "with a bug"
+)
+
+// GroupRegressions returns "regression" or "regressions".
+func GroupRegressions(n int64) string { return crash.Plural(n, "regression", "regressions") }
+
+// PackageNamed names a package within a sentence.
+func PackageNamed(name string) string { return "the package " + name }
+
+// PackagesOf names the packages of a person or team within a sentence.
+func PackagesOf(name string) string { return "the packages of " + name }
+
+// PackageSetNamed names a package set within a sentence.
+func PackageSetNamed(name string) string { return "the package set " + name }
 
 // SourcePackages returns "1 source package" or "12 source packages".
 func SourcePackages(n int64) string { return Counted(n, "source package", "source packages") }

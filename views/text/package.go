@@ -37,12 +37,16 @@ const (
 	NewMeans       = "Problems that no earlier version had"
 	GoneMeans      = "Problems of the previous version that no version from this one on has"
 
-	RateMore    = "more"
-	RateFewer   = "fewer"
-	RateSame    = "within normal variation"
-	RateUnknown = "unknown"
-	NoneNewHere = "None."
+	RateSameMeans = "The interval of the ratio includes 1, so the difference is within normal variation."
+	RateMore      = "more"
+	RateFewer     = "fewer"
+	RateSame      = "unclear"
+	RateUnknown   = "unknown"
+	NoneNewHere   = "None."
 )
+
+// ProblemsOf is the title of the files and feeds of a package or a release.
+func ProblemsOf(name string) string { return "Problems of " + name }
 
 // PackagePeriod says what the page of a package covers.
 func PackagePeriod(days int64) string {
@@ -59,7 +63,7 @@ func RateInterval(rate, low, high string) string {
 
 // ComparedRate compares the rates of two versions: "A has 0.54 × the rate of B (95 % CI 0.40–0.72)".
 func ComparedRate(ratio, low, high string) string {
-	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + ")"
+	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + ")."
 }
 
 // NewSince heads the problems that appeared between two versions.

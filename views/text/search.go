@@ -36,5 +36,8 @@ const (
 	KeyHelp       = "Show or close this list; Escape closes it, too"
 )
 
+// SearchFor is the title of the page of a search.
+func SearchFor(query string) string { return "Search: " + query }
+
 // LooksLike says what kind of object a text names.
 func LooksLike(kind string) string { return "This is the id of a " + kind + "." }

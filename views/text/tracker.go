@@ -10,8 +10,7 @@ const (
 
 	TrackerNotConnected      = "Not connected"
 	TrackerNotConnectedMeans = "Bugs cannot be created yet. Requested bugs are queued and will be created once " +
-		"mishap is " +
-		"connected."
+		"mishap is connected."
 	TrackerRejected  = "No longer accepted"
 	TrackerConnected = "Connected"
 
@@ -45,8 +44,8 @@ const (
 	TrackerTest          = "Test connection"
 
 	TrackerEnvironment = "MISHAP_TRACKER_OAUTH_TOKEN or MISHAP_TRACKER_OAUTH_TOKEN_FILE is set in the " +
-		"environment of this " +
-		"instance and overrides the configuration file. A new connection made here lasts until this instance is restarted."
+		"environment of this instance and overrides the configuration file. A new connection made here lasts until this " +
+		"instance is restarted."
 
 	TrackerUnwritten    = "The configuration file could not be written"
 	TrackerSecretHint   = "The second line is a secret: anyone who has it can act as this account."
@@ -65,8 +64,7 @@ const (
 	CommentsOn      = "On"
 	CommentsOff     = "Off"
 	CommentsMeans   = "When a fixed bug is seen in a version that should have the fix, mishap can comment on the " +
-		"bug: once " +
-		"per version, with counts and the address of the problem."
+		"bug: once per version, with counts and the address of the problem."
 	CommentsSwitchOn  = "Turn comments on"
 	CommentsSwitchOff = "Turn comments off"
 	CommentsAreOn     = "Comments on regressions are on."
