@@ -10,19 +10,23 @@ type Scope string
 
 // The scopes. A token never grants more than the role of its person.
 const (
-	ScopeRead Scope = "read" // reports and traces
-	ScopeFile Scope = "file" // create bugs
+	ScopeRead   Scope = "read"   // reports and traces
+	ScopeFile   Scope = "file"   // create bugs
+	ScopeUpload Scope = "upload" // upload symbols
 )
 
 // scopes lists every scope.
-var scopes = []Scope{ScopeRead, ScopeFile}
+var scopes = []Scope{ScopeRead, ScopeFile, ScopeUpload}
 
-// ParseScope parses read or file. It returns an error of kind Invalid for any other text.
+// NeedsTriager reports whether only triagers and admins may have tokens with the scope.
+func (s Scope) NeedsTriager() bool { return s != ScopeRead }
+
+// ParseScope parses read, file or upload. It returns an error of kind Invalid for any other text.
 func ParseScope(s string) (Scope, error) {
 	if slices.Contains(scopes, Scope(s)) {
 		return Scope(s), nil
 	}
-	return "", Errorf(Invalid, "unknown_scope", "%.40q is not a scope; the scopes are read and file.", s)
+	return "", Errorf(Invalid, "unknown_scope", "%.40q is not a scope; the scopes are read, file and upload.", s)
 }
 
 // APIToken describes a key for scripts. It does not contain the key itself, which only its person

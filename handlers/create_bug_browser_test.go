@@ -64,7 +64,8 @@ func TestCreateBugInBrowser(t *testing.T) {
 		browsertest.Eval[bool](ctx, t,
 			`window.realFetch = window.fetch; window.fetch = () => Promise.reject(new TypeError("gone")); true`)
 		browsertest.Do(ctx, t, browsertest.Click(cell+" button"), browsertest.WaitVisible(cell+" .bug-problem"))
-		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+` button").textContent`); got != "Create bug in the practice tracker" {
+		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+
+			` button").textContent`); got != "Create bug in the practice tracker" {
 			t.Errorf("button: got %q, want its label again", got)
 		}
 		if got := browsertest.Eval[string](ctx, t, `document.querySelector("`+cell+

@@ -61,7 +61,8 @@ func TestGroupedByOlderRules(t *testing.T) {
 	move(old, nil, 1)
 	c := p.As(t, crash.RoleViewer)
 	a := c.Get("/oops/" + old.String()).Want(http.StatusOK)
-	a.WantText(".grouping-now", "grouped by older rules Version 1 of the rules grouped it. The current rules would put it into "+
+	a.WantText(".grouping-now", "grouped by older rules Version 1 of the rules grouped it. The current rules would "+
+		"put it into "+
 		today.String())
 	if got := a.Attr(".grouping-now a", "href"); got != today.Path() {
 		t.Errorf("link: got %q, want %q", got, today.Path())

@@ -16,7 +16,8 @@ func TestRegroupPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(".admin-nav",
+	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(
+		".admin-nav",
 		"Grouping")
 	c.Post(views.PathRegroup, nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
 	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").

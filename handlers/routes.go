@@ -40,7 +40,7 @@ func (s *Server) routes() (http.Handler, error) {
 	root.Get("/readyz", s.Do(s.admin.ShowReady))
 	root.Method(http.MethodGet, assets.Prefix+"*", assets.Handler(s.Config.AssetsDir))
 	if s.symbols != nil {
-		root.Mount(debuginfod.Prefix, debuginfod.Handler(s.symbols))
+		root.Mount(debuginfod.Prefix, s.symbolRoutes())
 	}
 
 	site := chi.NewRouter()
@@ -50,6 +50,9 @@ func (s *Server) routes() (http.Handler, error) {
 	site.MethodNotAllowed(s.Do(s.wrongMethod))
 	root.Mount("/", site)
 	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
+	if s.uploads != nil {
+		root.Mount(api.Prefix+"symbols", s.uploadRoutes())
+	}
 
 	site.Group(func(public chi.Router) {
 		public.Get(web.PathSignIn, s.Do(s.account.ShowSignIn))
@@ -159,6 +162,30 @@ func (s *Server) apiRoutes() http.Handler {
 	answer := s.withoutToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
+	return r
+}
+
+// symbolRoutes returns the handler of programs, debug files and sources for debuggers, which have no
+// accounts.
+func (s *Server) symbolRoutes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(chimw.GetHead)
+	r.NotFound(s.symbols.NotFound)
+	r.Get("/{id}/executable", s.symbols.Executable)
+	r.Get("/{id}/debuginfo", s.symbols.Debuginfo)
+	r.Get("/{id}/source/*", s.symbols.Source)
+	return r
+}
+
+// uploadRoutes returns the handler of uploads of symbols. Parts may take longer than other requests.
+func (s *Server) uploadRoutes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.Config.TrustedProxies.Middleware, s.authenticateToken, s.limitRate, s.needUpload)
+	r.NotFound(s.Do(s.notFound))
+	r.MethodNotAllowed(s.Do(s.wrongMethod))
+	r.Get("/{id}/{kind}", s.Do(s.uploads.Show))
+	r.Put("/{id}/{kind}", s.Do(s.uploads.Receive))
+	r.Post("/builds", s.Do(s.uploads.Learn))
 	return r
 }
 

@@ -99,7 +99,8 @@ func TestSearch(t *testing.T) {
 		viewer.Get(searchFor(text)).Want(http.StatusOK).WantText(".notice", want)
 	}
 	visitor.Get(searchFor("system:x")).Want(http.StatusOK).WantText(".notice", "the id of a machine. Sign in")
-	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problems match no-such-word in the past year.")
+	visitor.Get(searchFor("no-such-word")).Want(http.StatusOK).WantText(".empty", "No problems match no-such-word in the "+
+		"past year.")
 	visitor.Get(searchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]", "the past year")
 	visitor.Get(searchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("nav.periods")
 

@@ -109,6 +109,23 @@ func rateLimitKey(r *http.Request) (string, error) {
 	return "address:" + proxies.Key(proxies.Client(r)), nil
 }
 
+// needUpload refuses requests without an API token that may upload symbols.
+func (s *Server) needUpload(next http.Handler) http.Handler {
+	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		v := web.VisitOf(r)
+		switch {
+		case v.Token == nil:
+			return crash.Errorf(crash.Unauthenticated, "no_token", "Uploading symbols needs an API token with the scope upload.")
+		case !v.Token.Allows(crash.ScopeUpload):
+			return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope upload.")
+		case !v.User.Role.Allows(crash.RoleTriager):
+			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow uploading symbols.")
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
 // createByAPI returns the handler that creates bugs for programs and pages. A session needs a CSRF
 // token. An API token needs none, because no page of another site can send it.
 func (s *Server) createByAPI() http.Handler {

@@ -10,11 +10,11 @@ package handlers
 import (
 	"net/http"
 
-	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/account"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
+	"mishap/handlers/debuginfod"
 	"mishap/handlers/export"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -30,7 +30,8 @@ type Server struct {
 	bugs      *bugs.Pages
 	admin     *admin.Pages
 	account   *account.Pages
-	symbols   *debuginfo.Folder // nil: debuggers get no files
+	symbols   *debuginfod.Files   // nil: not served to debuggers
+	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
 }
 
@@ -48,7 +49,13 @@ func New(d web.Deps) (*Server, error) {
 			Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
-		admin: admin.New(kit), account: account.New(kit), symbols: d.Symbols,
+		admin: admin.New(kit), account: account.New(kit),
+	}
+	if d.Symbols != nil {
+		s.uploads = debuginfod.NewUploads(d.Symbols, d.Store, d.Log)
+		if d.Config.ServeSymbols {
+			s.symbols = debuginfod.NewFiles(d.Symbols)
+		}
 	}
 	s.lists, s.problems, s.decisions = problems.New(panel, exporter)
 	s.handler, err = s.routes()

@@ -53,7 +53,8 @@ func TestTemplates(t *testing.T) {
 
 	address := templatesPath + "?package=tidewatch&type=Crash"
 	c.Post(templatesPath, with(mine, "do", "save")).WantRedirect(http.StatusSeeOther, address)
-	c.Get(address).WantText(".flash-done", "saved. New bugs will use it.").WantText(".templates", "tidewatch, Crash").WantText("#template-body",
+	c.Get(address).WantText(".flash-done", "saved. New bugs will use it.").WantText(".templates",
+		"tidewatch, Crash").WantText("#template-body",
 		"Hello {program}").WantText(".templates", "ada-admin")
 	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {

@@ -110,10 +110,11 @@ var rules = map[string]rule{
 		"handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
-	"handlers/debuginfod": {ours: "crash/symbols/debuginfo crash/symbols/elffile",
-		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress", never: "database"},
+	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
+		"db/symbols",
+		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
-		ours: "crash crash/symbols/debuginfo views assets handlers/account handlers/admin handlers/api handlers/bugs " +
+		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
 			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},

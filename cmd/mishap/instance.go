@@ -17,7 +17,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
-	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
@@ -163,11 +162,9 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
-	var symbols *debuginfo.Folder
-	if i.config.ServeSymbols {
-		if symbols, _, err = symbolFolders(i.config); err != nil {
-			return err
-		}
+	added, _, err := symbolFolders(i.config)
+	if err != nil {
+		return err
 	}
 	server, err := handlers.New(web.Deps{
 		Releases:    releases,
@@ -189,6 +186,7 @@ func (i *instance) buildWeb() error {
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			Cores:                 i.cores,
+			ServeSymbols:          i.config.ServeSymbols,
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
@@ -199,7 +197,7 @@ func (i *instance) buildWeb() error {
 		Log:        i.log,
 		Now:        i.now,
 		Registerer: i.metrics,
-		Symbols:    symbols,
+		Symbols:    added,
 		Health:     i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)

@@ -28,11 +28,15 @@ functions. They are stored by build-id under data_dir/symbols, in the layout of 
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	cmd.AddCommand(p.symbolsAddCommand(), p.symbolsListCommand())
+	c := symbolCommands{p}
+	cmd.AddCommand(c.add(), c.push(), c.list())
 	return cmd
 }
 
-func (p *program) symbolsAddCommand() *cobra.Command {
+// symbolCommands makes the commands below "symbols".
+type symbolCommands struct{ *program }
+
+func (c symbolCommands) add() *cobra.Command {
 	var sources []string
 	cmd := &cobra.Command{
 		Use:   "add FILE|DIR|PACKAGE...",
@@ -57,85 +61,115 @@ are added.`,
   mishap symbols add --source /usr/src/tidewatch=. tidewatch-dbgsym_1.0_amd64.ddeb`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.config(cmd)
+			trees, err := sourceTrees(cmd, sources)
 			if err != nil {
 				return err
 			}
-			trees := make([]debuginfo.SourceTree, len(sources))
-			for i, s := range sources {
-				trees[i], err = debuginfo.ParseSourceTree(s)
-				if err == nil {
-					_, err = os.ReadDir(trees[i].Dir)
-				}
-				if err != nil {
-					return &usageError{fmt.Errorf("--source: %w", err), cmd.CommandPath()}
-				}
+			configured, err := c.config(cmd)
+			if err != nil {
+				return err
 			}
-			return p.addSymbols(cmd.Context(), c, args, trees)
+			return c.addSymbols(cmd.Context(), configured, args, trees)
 		},
 	}
 	cmd.Flags().StringArrayVar(&sources, "source", nil, "also add source files below this `[FROM=]DIR`; may be repeated")
 	return cmd
 }
 
-func (p *program) addSymbols(ctx context.Context, c config.Config, names []string, trees []debuginfo.SourceTree) error {
-	added, _, err := symbolFolders(c)
+// sourceTrees parses the values of --source.
+func sourceTrees(cmd *cobra.Command, values []string) ([]debuginfo.SourceTree, error) {
+	trees := make([]debuginfo.SourceTree, len(values))
+	for i, value := range values {
+		var err error
+		trees[i], err = debuginfo.ParseSourceTree(value)
+		if err == nil {
+			_, err = os.ReadDir(trees[i].Dir)
+		}
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("--source: %w", err), cmd.CommandPath()}
+		}
+	}
+	return trees, nil
+}
+
+func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config, names []string,
+	trees []debuginfo.SourceTree,
+) error {
+	added, _, err := symbolFolders(configured)
 	if err != nil {
 		return err
 	}
-	var stored, known, refused int
-	var facts []builds.Fact
-	for _, name := range names {
-		err := added.Add(ctx, name, func(a debuginfo.Added) {
-			if f := factOf(a); f.Valid() {
-				facts = append(facts, f)
-			}
-			switch {
-			case a.Refused != nil:
-				refused++
-				_, _ = fmt.Fprintf(p.err, "%s: refused: %s\n", onOneLine(a.Name), onOneLine(reason(a.Refused)))
-			case a.Known:
-				known++
-				p.printf("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
-			default:
-				stored++
-				p.printf("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
-			}
-			if a.Refused == nil && a.Kind == debuginfo.Debuginfo && len(trees) > 0 {
-				p.addSources(ctx, added, a, trees)
-			}
-		})
-		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted: %w", ctx.Err())
-		}
-		if err != nil {
-			refused++
-			_, _ = fmt.Fprintf(p.err, "%s: %s\n", onOneLine(name), reason(err))
-		}
+	got, err := c.collect(ctx, added, names, trees, c.printf)
+	if err != nil {
+		return err
 	}
-	p.printf("%d added, %d known already, %d refused.", stored, known, refused)
-	if err := learnBuilds(ctx, c, newLog(p.err, slog.LevelWarn), facts); err != nil {
+	c.printf("%d added, %d known already, %d refused.", got.stored, got.known, got.refused)
+	if err := learnBuilds(ctx, configured, newLog(c.err, slog.LevelWarn), got.facts); err != nil {
 		return fmt.Errorf("the files are added, but mishap did not learn which versions of packages they belong to: %w", err)
 	}
-	if refused > 0 {
+	if got.refused > 0 {
 		return errReported
 	}
 	return nil
 }
 
-// addSources adds the sources of an added debug file, and prints their number or why there are none.
-func (p *program) addSources(ctx context.Context, added *debuginfo.Folder, a debuginfo.Added,
-	trees []debuginfo.SourceTree,
-) {
-	n, err := added.AddSources(ctx, a.ID, trees)
-	if err != nil {
-		_, _ = fmt.Fprintf(p.err, "%s: no source files: %s\n", onOneLine(a.Name), onOneLine(reason(err)))
-		return
-	}
-	p.printf("%s  %-10s  %d files named by %s", a.ID, debuginfo.Sources, n, onOneLine(a.Name))
+// collected says what became of files.
+type collected struct {
+	stored, known, refused int
+	facts                  []builds.Fact
 }
 
-func (p *program) symbolsListCommand() *cobra.Command {
+// collect stores files in a folder, with their sources. It calls show with a line for each of them, and
+// prints why others are refused.
+func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, names []string,
+	trees []debuginfo.SourceTree, show func(format string, args ...any),
+) (got collected, err error) {
+	for _, name := range names {
+		err := folder.Add(ctx, name, func(a debuginfo.Added) {
+			if f := factOf(a); f.Valid() {
+				got.facts = append(got.facts, f)
+			}
+			switch {
+			case a.Refused != nil:
+				got.refused++
+				_, _ = fmt.Fprintf(c.err, "%s: refused: %s\n", onOneLine(a.Name), onOneLine(reason(a.Refused)))
+				return
+			case a.Known:
+				got.known++
+				show("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
+			default:
+				got.stored++
+				show("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
+			}
+			if a.Kind == debuginfo.Debuginfo && len(trees) > 0 {
+				c.addSources(ctx, folder, a, trees, show)
+			}
+		})
+		if ctx.Err() != nil {
+			return got, fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+		if err != nil {
+			got.refused++
+			_, _ = fmt.Fprintf(c.err, "%s: %s\n", onOneLine(name), reason(err))
+		}
+	}
+	return got, nil
+}
+
+// addSources adds the sources of an added debug file. It calls show with their number, or prints why
+// there are none.
+func (c symbolCommands) addSources(ctx context.Context, folder *debuginfo.Folder, a debuginfo.Added,
+	trees []debuginfo.SourceTree, show func(format string, args ...any),
+) {
+	n, err := folder.AddSources(ctx, a.ID, trees)
+	if err != nil {
+		_, _ = fmt.Fprintf(c.err, "%s: no source files: %s\n", onOneLine(a.Name), onOneLine(reason(err)))
+		return
+	}
+	show("%s  %-10s  %d files named by %s", a.ID, debuginfo.Sources, n, onOneLine(a.Name))
+}
+
+func (c symbolCommands) list() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "Lists the stored programs and debug files",
@@ -144,11 +178,11 @@ debuginfod servers, the least recently used first.`,
 		Example: "  mishap symbols list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.config(cmd)
+			configured, err := c.config(cmd)
 			if err != nil {
 				return err
 			}
-			return listSymbols(p.out, c)
+			return listSymbols(c.out, configured)
 		},
 	}
 }

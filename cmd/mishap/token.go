@@ -43,7 +43,8 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 it can be redirected to a file. It cannot be shown again, since only its hash is stored. Its details
 go to the standard error.
 
-Scopes: read (reports and traces), file (create bugs; for triagers and admins).`,
+Scopes: read (reports and traces), file (create bugs), upload (symbols). The last two are for triagers
+and admins.`,
 		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
   mishap token create bot --name triage --scope read,file > token`,
 		Args: cobra.ExactArgs(1),
@@ -77,7 +78,8 @@ Scopes: read (reports and traces), file (create bugs; for triagers and admins).`
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the purpose of the token")
-	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)}, "the scopes of the token: read, file")
+	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)},
+		"the scopes of the token: read, file, upload")
 	cmd.Flags().IntVar(&days, "days", 90, "days until it expires, at most five years")
 	return cmd
 }

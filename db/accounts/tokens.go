@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,9 +65,9 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	case u.Disabled:
 		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
 			"would not work.", u.Name)
-	case t.Allows(crash.ScopeFile) && !u.Role.Allows(crash.RoleTriager):
-		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s does not allow creating bugs, so no token "+
-			"of %s does.", u.Role, u.Name)
+	case slices.ContainsFunc(scopes, crash.Scope.NeedsTriager) && !u.Role.Allows(crash.RoleTriager):
+		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s allows neither creating bugs nor uploading "+
+			"symbols, so no token of %s does.", u.Role, u.Name)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token must expire within %d years.", maxTokenYears)
 	}

@@ -28,13 +28,15 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if scope == crash.ScopeFile && !u.Role.Allows(crash.RoleTriager) {
-			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow creating bugs, so your tokens do not either.")
+		if scope.NeedsTriager() && !u.Role.Allows(crash.RoleTriager) {
+			return crash.Errorf(crash.Forbidden, "role",
+				"Your role allows neither creating bugs nor uploading symbols, so no token of yours does.")
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
 		}
 		form.Read, form.File = form.Read || scope == crash.ScopeRead, form.File || scope == crash.ScopeFile
+		form.Upload = form.Upload || scope == crash.ScopeUpload
 	}
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(views.TokenDays, days) {

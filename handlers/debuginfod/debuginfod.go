@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	chimw "github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
 
 	"mishap/crash/symbols/debuginfo"
@@ -24,60 +23,59 @@ const Prefix = "/buildid"
 // writeTime is how long a client may take to read the next bytes. Large files take minutes.
 const writeTime = 90 * time.Second
 
-// Handler serves the files of a folder:
+// Files serves the files of a folder:
 //
 //	/buildid/BUILD-ID/executable
 //	/buildid/BUILD-ID/debuginfo
 //	/buildid/BUILD-ID/source/PATH   PATH is absolute, as the debug information has it
 //
 // Like debuginfod, it answers 404 for a file that it does not have.
-func Handler(folder *debuginfo.Folder) http.Handler {
-	h := handler{folder}
-	r := chi.NewRouter()
-	r.Use(chimw.GetHead)
-	r.NotFound(func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
-	r.Get("/{id}/executable", h.file(debuginfo.Executable))
-	r.Get("/{id}/debuginfo", h.file(debuginfo.Debuginfo))
-	r.Get("/{id}/source/*", h.source)
-	return r
+type Files struct{ folder *debuginfo.Folder }
+
+// NewFiles returns the Files of a folder.
+func NewFiles(folder *debuginfo.Folder) *Files { return &Files{folder} }
+
+// Executable serves a program or library.
+func (f *Files) Executable(w http.ResponseWriter, r *http.Request) {
+	f.file(w, r, debuginfo.Executable)
 }
 
-type handler struct{ folder *debuginfo.Folder }
+// Debuginfo serves a debug file.
+func (f *Files) Debuginfo(w http.ResponseWriter, r *http.Request) { f.file(w, r, debuginfo.Debuginfo) }
 
-func (h handler) file(kind debuginfo.Kind) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		id, err := elffile.ParseBuildID(chi.URLParam(r, "id"))
-		if err != nil {
-			notFound(w)
-			return
-		}
-		file, origin, err := h.folder.Open(id, kind)
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		defer file.Close() //nolint:errcheck // only read
-		info, err := file.Stat()
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		headers(w, info.Size(), string(id)+"-"+string(kind))
-		w.Header().Set("X-Debuginfod-File", origin)
-		http.ServeContent(&patient{w}, r, "", info.ModTime(), file)
-	}
-}
-
-func (h handler) source(w http.ResponseWriter, r *http.Request) {
+func (f *Files) file(w http.ResponseWriter, r *http.Request, kind debuginfo.Kind) {
 	id, err := elffile.ParseBuildID(chi.URLParam(r, "id"))
 	if err != nil {
-		notFound(w)
+		f.NotFound(w, r)
+		return
+	}
+	file, origin, err := f.folder.Open(id, kind)
+	if err != nil {
+		f.refuse(w, r, err)
+		return
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		f.refuse(w, r, err)
+		return
+	}
+	headers(w, info.Size(), string(id)+"-"+string(kind))
+	w.Header().Set("X-Debuginfod-File", origin)
+	http.ServeContent(&patient{w}, r, "", info.ModTime(), file)
+}
+
+// Source serves a source file.
+func (f *Files) Source(w http.ResponseWriter, r *http.Request) {
+	id, err := elffile.ParseBuildID(chi.URLParam(r, "id"))
+	if err != nil {
+		f.NotFound(w, r)
 		return
 	}
 	name := "/" + chi.URLParam(r, "*")
-	file, info, err := h.folder.OpenSource(id, name)
+	file, info, err := f.folder.OpenSource(id, name)
 	if err != nil {
-		refuse(w, err)
+		f.refuse(w, r, err)
 		return
 	}
 	defer file.Close() //nolint:errcheck // only read
@@ -107,15 +105,18 @@ func (p *patient) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-func refuse(w http.ResponseWriter, err error) {
+func (f *Files) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		notFound(w)
+		f.NotFound(w, r)
 		return
 	}
 	answer(w, http.StatusInternalServerError, "The file could not be read.")
 }
 
-func notFound(w http.ResponseWriter) { answer(w, http.StatusNotFound, "Nobody has added this file.") }
+// NotFound answers requests for files that the folder does not have.
+func (*Files) NotFound(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusNotFound, "Nobody has added this file.")
+}
 
 // answer sends one line for the person behind a debugger.
 func answer(w http.ResponseWriter, status int, text string) {

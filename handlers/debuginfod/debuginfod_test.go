@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
-	"mishap/handlers/debuginfod"
+	"mishap/handlers/handlertest"
 )
 
 func TestMain(m *testing.M) { symboltest.Main(m) }
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { symboltest.Main(m) }
 const compiledIn = "/usr/src/tide"
 
 // serve adds a program, its debug file and its sources, and serves them.
-func serve(t *testing.T, program string) (folder *debuginfo.Folder, address string) {
+func serve(t *testing.T, program string) (address string) {
 	t.Helper()
 	dir := symboltest.Programs(t)
 	folder, err := debuginfo.OpenFolder(t.TempDir(), 0)
@@ -45,15 +44,13 @@ func serve(t *testing.T, program string) (folder *debuginfo.Folder, address stri
 	if err != nil || n == 0 {
 		t.Fatalf("got %d source files, %v", n, err)
 	}
-	server := httptest.NewServer(http.StripPrefix(debuginfod.Prefix, debuginfod.Handler(folder)))
-	t.Cleanup(server.Close)
-	return folder, server.URL
+	return handlertest.New(t, handlertest.Options{Symbols: folder}).URL
 }
 
 // TestClient fetches all kinds of files with debuginfod's own client, and lets gdb list a source.
 func TestClient(t *testing.T) {
 	t.Parallel()
-	_, address := serve(t, "tidewatch")
+	address := serve(t, "tidewatch")
 	dir, id := symboltest.Programs(t), string(symboltest.BuildID(t, "tidewatch"))
 	environ := append(os.Environ(), "DEBUGINFOD_URLS="+address, "DEBUGINFOD_CACHE_PATH="+t.TempDir(),
 		"DEBUGINFOD_TIMEOUT=60")
@@ -86,7 +83,7 @@ func TestClient(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	_, address := serve(t, "tail")
+	address := serve(t, "tail")
 	id := string(symboltest.BuildID(t, "tail"))
 	size := fmt.Sprint(len(symboltest.Read(t, filepath.Join(symboltest.Programs(t), "symbols/tail.debug"))))
 	for _, c := range []struct {

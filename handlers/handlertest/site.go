@@ -20,6 +20,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
@@ -48,6 +49,7 @@ type Options struct {
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
 	Cores                              *cores.Store                              // core dumps; nil: none
+	Symbols                            *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
 	Environment bool // the access token counts as coming from the environment
@@ -129,11 +131,11 @@ func New(t testing.TB, o Options) *Site {
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
 		Filings: site.Filings, Reports: site.Reports, Filer: site.Filer, Tracker: client, Credentials: creds,
-		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
+		Log: o.Log, Now: o.Now, Registerer: site.Metrics, Symbols: o.Symbols, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,
 			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",

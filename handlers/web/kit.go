@@ -42,6 +42,7 @@ type Config struct {
 	SearchTime     time.Duration          // time limit of a search of the tracker for a review; 0: 4 s
 	Version        string                 // of the program
 	Cores          *cores.Store           // core dumps; nil: not on this machine
+	ServeSymbols   bool                   // to debuggers
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages
 	AssetsDir      string                 // development: serve assets from this folder
@@ -73,7 +74,7 @@ type Deps struct {
 	Log         *slog.Logger
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
-	Symbols     *debuginfo.Folder // files to serve to debuggers; nil: none are served
+	Symbols     *debuginfo.Folder // added symbols; nil: none
 
 	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck

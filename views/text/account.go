@@ -26,8 +26,10 @@ const (
 	TokenMay           = "It may"
 	TokenMayRead       = "read reports and traces"
 	TokenMayFile       = "create bugs"
+	TokenMayUpload     = "upload symbols"
 	TokenReads         = "read"
 	TokenFiles         = "create bugs"
+	TokenUploads       = "upload symbols"
 	TokenExpiresAfter  = "Expires after"
 	TokenCreate        = "Create token"
 )

@@ -16,11 +16,11 @@ import (
 
 // Fact says which build of a file a package holds.
 type Fact struct {
-	Path         string // see NormalPath
-	Package      string // the binary package
-	Version      string
-	Architecture string // Debian's name
-	Build        elffile.BuildID
+	Path         string          `json:"path"`    // see NormalPath
+	Package      string          `json:"package"` // the binary package
+	Version      string          `json:"version"`
+	Architecture string          `json:"architecture"` // Debian's name
+	Build        elffile.BuildID `json:"build"`
 }
 
 // maxText limits each text of a fact, in bytes. Longer ones are not stored.

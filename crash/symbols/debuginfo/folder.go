@@ -54,6 +54,9 @@ func (f *Folder) removeLeftovers() error {
 	return nil
 }
 
+// Dir returns the path of the folder.
+func (f *Folder) Dir() string { return f.dir }
+
 func (f *Folder) path(id elffile.BuildID, k Kind) string {
 	return filepath.Join(f.dir, string(id), string(k))
 }
