@@ -73,6 +73,7 @@ var dictionary = []struct {
 	{"RetraceOutdatedPackages", entry{groupTraces, "packages that had changed by the time the stack was symbolised"}},
 	{"OopsText", entry{groupTraces, "what the kernel printed"}},
 	{"Disassembly", entry{groupTraces, "machine code around the fault"}},
+	{"SymbolisedBy", entry{groupTraces, "what worked out the stacks from a core dump; the machine sent addresses"}},
 	{"Registers", entry{groupTraces, "processor registers at the fault"}},
 	{"SegvAnalysis", entry{groupTraces, "what the program did with memory when it was stopped"}},
 	{"SegvReason", entry{groupTraces, "reading, writing or executing, and where"}},

@@ -44,6 +44,8 @@ func describeField(name string) (e entry, place int) {
 	}
 	last := len(dictionary)
 	switch {
+	case strings.HasPrefix(name, "SenderStacktrace"):
+		return entry{groupTraces, "as the machine sent it, before mishap symbolised the report"}, last
 	case strings.HasPrefix(name, "dmi."):
 		return entry{groupWhere, "hardware, according to its firmware"}, last
 	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):

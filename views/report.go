@@ -9,12 +9,13 @@ import (
 
 // ReportPage holds the page of one report, for signed-in people.
 type ReportPage struct {
-	Shell  Shell
-	Report crash.StoredReport
-	Way    Way // links to the next and the previous report
-	Why    WhyPart
-	Stack  *Stack // its trace
-	Core   int64  // size in bytes of the core dump that the person may download; 0: none
+	Shell   Shell
+	Report  crash.StoredReport
+	Way     Way // links to the next and the previous report
+	Why     WhyPart
+	Stack   *Stack       // its trace
+	Symbols *SymbolsView // nil: nobody asked for a core
+	Core    int64        // size in bytes of the core dump that the person may download; 0: none
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }

@@ -171,6 +171,7 @@ func (i *instance) buildWeb() error {
 		Decisions:   db.NewDecisions(i.store),
 		Filings:     filings,
 		Reports:     reports.New(i.store),
+		Symbols:     symbols.New(i.store),
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -27,6 +27,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
@@ -128,7 +129,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Filer: site.Filer, Tracker: client, Credentials: creds,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Filer: site.Filer, Tracker: client, Credentials: creds,
 		Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens, Health: o.Health,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
