@@ -35,10 +35,17 @@ func TestSymbolsOnPages(t *testing.T) {
 		}
 	}
 	both(viewer, func(a *handlertest.Answer) { a.WantNone("#symbols") })
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get("/admin").WantText("main", "No running instance symbolises core dumps")
+	if err := store.WorkerSeen(t.Context(), crash.SymbolWorker{Store: "s", Problem: "gdb is not installed."}); err != nil {
+		t.Fatal(err)
+	}
+	admin.Get("/admin").WantText("main", "No instance can symbolise core dumps").WantText("main", "gdb is not installed.")
 
 	if err := store.WorkerSeen(t.Context(), crash.SymbolWorker{Store: "s", Architectures: []string{"amd64"}}); err != nil {
 		t.Fatal(err)
 	}
+	admin.Get("/admin").WantText("main", "Core dumps of amd64 are symbolised.")
 	request := crash.CoreRequest{Report: id, System: "machine-1", Problem: b.ID, Version: "1", Architecture: "amd64"}
 	if wanted, err := store.RequestCore(t.Context(), request, "s"); !wanted || err != nil {
 		t.Fatalf("ask for a core: got %v, %v", wanted, err)

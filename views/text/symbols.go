@@ -23,18 +23,28 @@ const (
 
 	SymbolsOneModule   = "program or library"
 	SymbolsManyModules = "programs and libraries"
-	SymbolsModule      = "Program or library"
-	SymbolsBuildID     = "Build-id"
-	SymbolsProgram     = "Program"
-	SymbolsDebugFile   = "Debug file"
-	SymbolsNoBuildID   = "unknown: the core does not hold it"
-	SymbolsInProgram   = "in the program"
-	SymbolsNotSought   = "not searched"
-	SymbolsNotFound    = "not found"
+	SymbolsHealth      = "Function names of native crashes"
+	SymbolsUnknown     = "It is not known whether an instance symbolises core dumps."
+	SymbolsCannot      = "No instance can symbolise core dumps, so machines are not asked for any."
+	SymbolsNobody      = "No running instance symbolises core dumps, so machines are not asked for any."
+
+	SymbolsModule    = "Program or library"
+	SymbolsBuildID   = "Build-id"
+	SymbolsProgram   = "Program"
+	SymbolsDebugFile = "Debug file"
+	SymbolsNoBuildID = "unknown: the core does not hold it"
+	SymbolsInProgram = "in the program"
+	SymbolsNotSought = "not searched"
+	SymbolsNotFound  = "not found"
 )
 
 // SymbolsModules is the label of the list of modules.
 func SymbolsModules(n string) string { return n + " and where their files were found" }
+
+// SymbolsOf says which cores are symbolised.
+func SymbolsOf(architectures string) string {
+	return "Core dumps of " + architectures + " are symbolised."
+}
 
 // SymbolsNext says when the next try is.
 func SymbolsNext(when string) string { return "The next try is " + when + "." }
