@@ -315,7 +315,8 @@ func TestParseServers(t *testing.T) {
 		{"/lib/libc.so.6", nil, false, true},
 	} {
 		w := Wanted{Path: c.path, Packages: c.packages}
-		if a, b := got[0].Patterns.Match(w.Path, w.Packages...), got[1].Patterns.Match(w.Path, w.Packages...); a != c.a || b != c.b {
+		if a, b := got[0].Patterns.Match(w.Path, w.Packages...), got[1].Patterns.Match(w.Path, w.Packages...); a != c.a ||
+			b != c.b {
 			t.Errorf("%s %v: got %v, %v; want %v, %v", c.path, c.packages, a, b, c.a, c.b)
 		}
 	}
