@@ -67,11 +67,13 @@ const sqlRepresentativeReport = `
 				where bucket_id = m.source order by received desc, id desc limit 20
 			) as r
 		) as newest
-		order by complete desc, rule in ('address', 'stacktrace-partial'), received desc, id desc limit 1)`
+		order by complete desc, rule in ('address', 'stacktrace-partial'), exists (
+			select from symbol_jobs as j where j.report_id = newest.id and j.state in ('done', 'partial', 'waiting')
+		) desc, received desc, id desc limit 1)`
 
 // RepresentativeReport returns the report that a problem's page shows, out of the 20 newest of each
-// bucket. It prefers a complete report with function names, then a complete one without them, and
-// then the newest. It returns NotFound if no report of the problem is stored.
+// bucket. It prefers a complete report with function names, then a complete one without them; of
+// equal ones, those that mishap has symbolised in part, and then the newest. It returns NotFound if no report of the problem is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error) {
 	r, err := s.oneReport(ctx, sqlRepresentativeReport, pgx.NamedArgs{"bucket": id[:]})
 	if errors.Is(err, pgx.ErrNoRows) {

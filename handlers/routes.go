@@ -102,6 +102,7 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.Need(crash.RoleTriager))
+		triager.Post("/oops/{id}/symbolise", s.Do(s.problems.Symbolise))
 		triager.Get(views.PathChosen, s.Do(s.bugs.ShowChosen))
 		triager.Post(views.PathChosen, s.Do(s.bugs.ChangeChosen))
 		triager.Get(views.PathCreateChosen, s.Do(s.bugs.ShowCreateChosen))

@@ -49,6 +49,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /theme", "/theme?theme=dark", [4]int{303, 303, 303, 303}},
 		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},
 		{"GET /bucket/", "/bucket/?id=x", [4]int{404, 404, 404, 404}},
+		{"POST /oops/{id}/symbolise", oops + "/symbolise", [4]int{401, 403, 409, 409}},
 		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},
 		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
 		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},

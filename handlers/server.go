@@ -51,10 +51,10 @@ func New(d web.Deps) (*Server, error) {
 		bugs:  bugs.New(panel, exporter),
 		admin: admin.New(kit), account: account.New(kit),
 	}
-	if d.Symbols != nil {
-		s.uploads = debuginfod.NewUploads(d.Symbols, d.Store, d.Log)
+	if d.SymbolFiles != nil {
+		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.Store, d.Log)
 		if d.Config.ServeSymbols {
-			s.symbols = debuginfod.NewFiles(d.Symbols)
+			s.symbols = debuginfod.NewFiles(d.SymbolFiles)
 		}
 	}
 	s.lists, s.problems, s.decisions = problems.New(panel, exporter)

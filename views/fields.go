@@ -36,6 +36,8 @@ func describeField(name string) (m text.FieldMeaning, place int) {
 	}
 	last := len(text.FieldMeanings)
 	switch {
+	case strings.HasPrefix(name, "SenderStacktrace"):
+		return text.FieldMeaning{Group: text.FieldsTraces, Meaning: text.FieldAsSent}, last
 	case strings.HasPrefix(name, "dmi."):
 		return text.FieldMeaning{Group: text.FieldsWhere, Meaning: text.FieldHardware}, last
 	case strings.Contains(name, "Stacktrace"), strings.Contains(name, "Traceback"):

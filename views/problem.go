@@ -27,7 +27,8 @@ type ProblemPage struct {
 	First      crash.Occurrence // in the selected release, or anywhere
 	Last       crash.Occurrence
 	Decisions  DecisionsView
-	Stack      *Stack // nil for visitors, and if no report is stored
+	Stack      *Stack       // nil for visitors, and if no report is stored
+	Symbols    *SymbolsView // nil: nobody asked for a core, or for visitors
 	Notes      NotesView
 	Alike      []grouping.SimilarProblem
 	Breakdowns []Breakdown

@@ -14,8 +14,9 @@ type ReportPage struct {
 	Report   crash.StoredReport
 	Pager    Pager // links to the next and the previous report
 	Grouping GroupingView
-	Stack    *Stack // its trace
-	Core     int64  // size in bytes of the core dump that the person may download; 0: none
+	Stack    *Stack       // its trace
+	Symbols  *SymbolsView // nil: nobody asked for a core
+	Core     int64        // size in bytes of the core dump that the person may download; 0: none
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }

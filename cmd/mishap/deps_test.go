@@ -95,14 +95,15 @@ var rules = map[string]rule{
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api":       {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
 	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
-	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
+	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols views " +
+		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
 		"handlers/export handlers/web", others: areaLibraries},

@@ -97,7 +97,7 @@ func TestServeOnly(t *testing.T) {
 	}
 	p := start(t, nil, "serve", "--only", "both")
 	if status := p.status(); status != exitUsage || !strings.Contains(p.said.String(),
-		`--only: expected web or ingest, got "both"`) {
+		`--only: expected web, ingest or symbols, got "both"`) {
 		t.Errorf("--only both: got status %d and %q, want %d and the valid values", status, p.said, exitUsage)
 	}
 }

@@ -21,7 +21,8 @@ import (
 // nameless is a crash of a program of package symboltest without function names.
 func nameless(name string) crashtest.Report {
 	return crashtest.Native(crashtest.Set("ExecutablePath", "/usr/bin/"+name), crashtest.Set("Architecture", "amd64"),
-		crashtest.Set("StacktraceAddressSignature", fmt.Sprintf("/usr/bin/%[1]s:11:/usr/bin/%[1]s+139:/usr/bin/%[1]s+177", name)),
+		crashtest.Set("StacktraceAddressSignature", fmt.Sprintf("/usr/bin/%[1]s:11:/usr/bin/%[1]s+139:/usr/bin/%[1]s+177",
+			name)),
 		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"), crashtest.Set("StacktraceTop", "?? ()\n?? ()\n?? ()"))
 }
 
@@ -59,7 +60,8 @@ func sendCore(t *testing.T, ingest, name string) crash.OopsID {
 	})
 	file := symboltest.Read(t, symboltest.Crash(t, name, symboltest.Core(t, name)))
 	_, core, _ := bytes.Cut(file, []byte("CoreDump: base64\n"))
-	core = bytes.TrimSuffix(bytes.ReplaceAll(bytes.TrimPrefix(core, []byte(" ")), []byte("\n "), []byte("\n")), []byte("\n"))
+	core = bytes.TrimSuffix(bytes.ReplaceAll(bytes.TrimPrefix(core, []byte(" ")), []byte("\n "), []byte("\n")),
+		[]byte("\n"))
 	if got := answerTo(t, ingest, "/"+id+"/submit-core/amd64/"+machine, core); got != id {
 		t.Fatalf("send core: got %q, want %q", got, id)
 	}

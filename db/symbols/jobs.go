@@ -154,7 +154,8 @@ const (
 	// sqlCoresRemoved also ends the jobs that needed the cores. A claimed job finds out by itself.
 	sqlCoresRemoved = `
 		update symbol_jobs set core_removed = now(), not_before = null,
-			reason = case when state in ('queued', 'waiting') then 'The core was removed before it was symbolised.' else reason end,
+			reason = case when state in ('queued', 'waiting')
+				then 'The core was removed before it was symbolised.' else reason end,
 			state = case when state in ('queued', 'waiting') then 'expired' else state end
 		where report_id = any(@ids::uuid[]) and core_removed is null`
 )

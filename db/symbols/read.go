@@ -76,6 +76,17 @@ func (s *Store) oneJob(ctx context.Context, job, asked string, args pgx.NamedArg
 	return j, true, nil
 }
 
+// CoreDownloaded records that a person downloads a core.
+func (s *Store) CoreDownloaded(ctx context.Context, report crash.OopsID, person string) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "core.download", Subject: report.String()})
+	})
+	if err != nil {
+		return fmt.Errorf("download core of %s: %w", report, err)
+	}
+	return nil
+}
+
 var errNoCore = crash.Errorf(crash.Conflict, "no_core", "No core of this report is stored any more.")
 
 // PressJob symbolises a report again, before others. It returns Conflict if no core of it is stored.

@@ -44,7 +44,7 @@ func serve(t *testing.T, program string) (address string) {
 	if err != nil || n == 0 {
 		t.Fatalf("got %d source files, %v", n, err)
 	}
-	return handlertest.New(t, handlertest.Options{Symbols: folder}).URL
+	return handlertest.New(t, handlertest.Options{SymbolFiles: folder}).URL
 }
 
 // TestClient fetches all kinds of files with debuginfod's own client, and lets gdb list a source.

@@ -32,7 +32,7 @@ func newUploads(t *testing.T) *uploads {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &uploads{handlertest.New(t, handlertest.Options{Symbols: folder}), t, folder}
+	return &uploads{handlertest.New(t, handlertest.Options{SymbolFiles: folder}), t, folder}
 }
 
 // token returns a new API token.

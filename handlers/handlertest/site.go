@@ -28,6 +28,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
@@ -49,7 +50,7 @@ type Options struct {
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
 	Cores                              *cores.Store                              // core dumps; nil: none
-	Symbols                            *debuginfo.Folder                         // added symbols, served; nil: none
+	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
 	Environment bool // the access token counts as coming from the environment
@@ -130,8 +131,9 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Filer: site.Filer, Tracker: client, Credentials: creds,
-		Log: o.Log, Now: o.Now, Registerer: site.Metrics, Symbols: o.Symbols, WriteTokens: o.WriteTokens, Health: o.Health,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Filer: site.Filer, Tracker: client,
+		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
+		Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",

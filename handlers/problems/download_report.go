@@ -82,7 +82,8 @@ func setFileHeaders(w http.ResponseWriter, media, name string) {
 }
 
 // sendCrash sends a report as a file that apport and its tools read. With core=yes it adds the
-// core dump, compressed as the machine sent it, for users who may file bugs.
+// core dump, compressed as the machine sent it, for users who may file bugs. The audit log records
+// each such download.
 func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	var core io.ReadCloser
 	if r.URL.Query().Get("core") != "" {
@@ -96,6 +97,9 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 			return err
 		}
 		defer core.Close() //nolint:errcheck // only read
+		if err := s.Symbols.CoreDownloaded(r.Context(), report.ID, web.CurrentUser(r).Name); err != nil {
+			return err
+		}
 		// Not every writer supports a deadline.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime))
 	}

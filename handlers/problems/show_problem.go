@@ -236,6 +236,12 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}
+	if page.Bucket.ProblemType == "Crash" {
+		job, ok, err := s.Symbols.ProblemJob(r.Context(), page.Bucket.ID)
+		if page.Symbols, err = s.symbolsOf(r, job, ok, err); err != nil {
+			return err
+		}
+	}
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
 		return err
 	}

@@ -33,6 +33,12 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
 	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
+	if report.ProblemType == "Crash" {
+		job, ok, err := s.Symbols.ReportJob(r.Context(), id)
+		if page.Symbols, err = s.symbolsOf(r, job, ok, err); err != nil {
+			return err
+		}
+	}
 	if page.Pager, err = s.reportNavigation(r, report); err != nil {
 		return err
 	}

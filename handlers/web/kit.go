@@ -29,6 +29,7 @@ import (
 	"mishap/db/counts"
 	"mishap/db/filings"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
 )
@@ -67,6 +68,7 @@ type Deps struct {
 	Decisions   *db.Decisions
 	Filings     *filings.Store
 	Reports     *reports.Store
+	Symbols     *symbols.Store
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -74,7 +76,7 @@ type Deps struct {
 	Log         *slog.Logger
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
-	Symbols     *debuginfo.Folder // added symbols; nil: none
+	SymbolFiles *debuginfo.Folder // added symbols; nil: none
 
 	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck
@@ -91,6 +93,7 @@ type Kit struct {
 	Decisions *db.Decisions
 	Filings   *filings.Store
 	Reports   *reports.Store
+	Symbols   *symbols.Store
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -121,7 +124,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Reports", d.Reports == nil},
+		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -190,7 +193,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}

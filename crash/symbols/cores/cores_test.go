@@ -169,7 +169,8 @@ func TestRemoveOld(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.RemoveOld(now.Add(-150*time.Minute), 3*size); len(removed) != 1 || removed[0] != ids[3] || err != nil {
+	if removed, err := s.RemoveOld(now.Add(-150*time.Minute), 3*size); len(removed) != 1 || removed[0] != ids[3] ||
+		err != nil {
 		t.Errorf("old: got %v, %v; want %s removed", removed, err, ids[3])
 	}
 	if removed, err := s.RemoveOld(time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] || err != nil {

@@ -62,8 +62,7 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	var paths []string
 	away := false
 	o.Missing, paths, away = missing(o.Modules)
-	nameless := !strings.ContainsFunc(named(r.Fields["StacktraceTop"]), func(rune) bool { return true })
-	if (away || nameless) && o.Again > 0 {
+	if (away || named(r.Fields["StacktraceTop"]) == "") && o.Again > 0 {
 		o.State = crash.SymbolsWaiting
 	}
 	switch {
@@ -90,7 +89,10 @@ func named(top string) string {
 // missing, the frames below it are unknown, so any module may be in the stack.
 func missing(modules []crash.SymbolModule) (files, paths []string, away bool) {
 	lacks := func(s *crash.SymbolSearch) bool { return s != nil && !s.Found }
-	anywhere := slices.ContainsFunc(modules, func(m crash.SymbolModule) bool { return m.Frames > 0 && lacks(m.Executable) })
+	anywhere := slices.ContainsFunc(modules, func(m crash.SymbolModule) bool {
+		return m.Frames > 0 &&
+			lacks(m.Executable)
+	})
 	for _, m := range modules {
 		if m.BuildID == "" || m.Frames == 0 && !anywhere {
 			continue

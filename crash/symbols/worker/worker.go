@@ -68,10 +68,8 @@ type Worker struct {
 
 	checked       time.Time // when the debugger was checked last
 	architectures []string  // that it can symbolise; none: it cannot work
+	problem       string    // why it cannot work; empty: it can
 	searched      time.Time // when added files were looked for
-
-	mu      sync.Mutex
-	problem string // why it cannot work
 }
 
 // New returns a Worker.
@@ -126,13 +124,6 @@ func (w *Worker) Round(ctx context.Context) error {
 // Stop records that this instance no longer symbolises.
 func (w *Worker) Stop(ctx context.Context) error { return w.Files.WorkerGone(ctx) }
 
-// Problem returns why this instance cannot symbolise, or an empty text.
-func (w *Worker) Problem() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.problem
-}
-
 // check finds out what this instance can symbolise, and records that.
 func (w *Worker) check(ctx context.Context) error {
 	if !w.checked.IsZero() && time.Since(w.checked) < checkInterval {
@@ -150,14 +141,10 @@ func (w *Worker) check(ctx context.Context) error {
 		}
 		architectures = nil
 	}
-	w.mu.Lock()
-	news := w.problem != problem
-	w.problem = problem
-	w.mu.Unlock()
-	if news && problem != "" {
+	if problem != "" && problem != w.problem {
 		w.Log.WarnContext(ctx, "cannot symbolise cores, so machines are not asked for any", "reason", problem)
 	}
-	w.architectures, w.checked = architectures, time.Now()
+	w.architectures, w.problem, w.checked = architectures, problem, time.Now()
 	return w.Files.WorkerSeen(ctx, crash.SymbolWorker{Store: w.Cores.ID(), Architectures: architectures,
 		Problem: problem})
 }
@@ -194,7 +181,10 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	if err != nil {
 		w.Log.WarnContext(ctx, "a core could not be symbolised", "report", c.Report.String(), "error", err)
 	}
-	if err := w.finish(ctx, c, o); err != nil {
+	switch err := w.finish(ctx, c, o); {
+	case errors.Is(err, crash.Conflict): // another instance has taken over the job, so its outcome counts
+		return nil
+	case err != nil:
 		return err
 	}
 	w.ended.WithLabelValues(string(o.State)).Inc()
@@ -239,8 +229,8 @@ func (w *Worker) release(ctx context.Context, c crash.SymbolClaim) error {
 	return nil
 }
 
-// finish stores an outcome. It tries again while the database is unavailable. If another instance has
-// taken over the job, its outcome counts.
+// finish stores an outcome. It tries again while the database is unavailable. It returns Conflict if
+// another instance has taken over the job.
 func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error {
 	pause := finishPause
 	for n := 1; ; n++ {

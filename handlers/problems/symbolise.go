@@ -1,0 +1,38 @@
+package problems
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// symbolsOf returns how far a report or a problem is symbolised, from the result of a look-up. The view
+// is nil if nobody asked for a core.
+func (s *Pages) symbolsOf(r *http.Request, j crash.SymbolJob, ok bool, err error) (*views.SymbolsView, error) {
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &views.SymbolsView{Job: j, MayPress: web.CurrentUser(r).Role.Allows(crash.RoleTriager),
+		CSRFToken: nosurf.Token(r)}, nil
+}
+
+// Symbolise symbolises a report again, as soon as an instance is free.
+func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseOopsID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, text.SymbolsPressed); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ReportPath(id)+"#symbols")
+}

@@ -1,0 +1,90 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+	"mishap/db/symbols"
+	"mishap/handlers/handlertest"
+)
+
+// TestSymbolsOnPages checks that a problem and its report say how far they are symbolised, and that a
+// triager can symbolise them again.
+func TestSymbolsOnPages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.New(t)})
+	store := symbols.New(site.Store)
+	b := site.Save(t, crashtest.Native(crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
+		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
+		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tidewatch:11:/usr/bin/tidewatch+1139")))
+	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("reports: got %v, %v; want one", rows, err)
+	}
+	id := rows[0].ID
+	viewer, triager := site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
+	pages := []string{b.ID.Path(), "/oops/" + id.String()}
+	both := func(c *handlertest.Client, check func(*handlertest.Answer)) {
+		for _, path := range pages {
+			check(c.Get(path).Want(http.StatusOK))
+		}
+	}
+	both(viewer, func(a *handlertest.Answer) { a.WantNone("#symbols") })
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get("/admin").WantText("main", "No running instance symbolises core dumps")
+	if err := store.WorkerSeen(t.Context(), crash.SymbolWorker{Store: "s", Problem: "gdb is not installed."}); err != nil {
+		t.Fatal(err)
+	}
+	admin.Get("/admin").WantText("main", "No instance can symbolise core dumps").WantText("main", "gdb is not installed.")
+
+	if err := store.WorkerSeen(t.Context(), crash.SymbolWorker{Store: "s", Architectures: []string{"amd64"}}); err != nil {
+		t.Fatal(err)
+	}
+	admin.Get("/admin").WantText("main", "Core dumps of amd64 are symbolised.")
+	request := crash.CoreRequest{Report: id, System: "machine-1", Problem: b.ID, Version: "1", Architecture: "amd64"}
+	if wanted, err := store.RequestCore(t.Context(), request, "s"); !wanted || err != nil {
+		t.Fatalf("ask for a core: got %v, %v", wanted, err)
+	}
+	both(viewer, func(a *handlertest.Answer) { a.WantText("#symbols .state", "waiting for a core") })
+	core := crash.ReceivedCore{Report: id, Architecture: "amd64", Store: "s", Bytes: 1}
+	if needed, err := store.CoreReceived(t.Context(), core); !needed || err != nil {
+		t.Fatalf("core received: got %v, %v", needed, err)
+	}
+	both(viewer, func(a *handlertest.Answer) { a.WantText("#symbols .state", "queued") })
+	claim, _, err := store.ClaimJob(t.Context(), "s", []string{"amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both(viewer, func(a *handlertest.Answer) { a.WantText("#symbols .state", "running") })
+	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"}}}
+	if err := store.FinishJob(t.Context(), claim, crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour,
+		Reason: "Files with <function> names are missing.", Missing: []string{"ab12/executable"},
+		Modules: []crash.SymbolModule{{Path: "/usr/bin/tidewatch", BuildID: "ab12", Frames: 1, Executable: missing}, {
+			Path: "/usr/lib/late.so"}}}); err != nil {
+		t.Fatal(err)
+	}
+	both(viewer, func(a *handlertest.Answer) {
+		a.WantText("#symbols p", "waiting Files with <function> names are missing. The next try is ").
+			WantText("#symbols tbody tr:nth-child(1)", "/usr/bin/tidewatch").
+			WantText("#symbols tbody tr:nth-child(1)", "not found; added files: missing").
+			WantText("#symbols tbody tr:nth-child(2)", "unknown: the core does not hold it").
+			WantNone("#symbols button")
+	})
+	both(triager, func(a *handlertest.Answer) { a.WantText("#symbols button", "Symbolise again") })
+	site.Visitor(t).Get(b.ID.Path()).WantNone("#symbols")
+	again := pages[1] + "/symbolise"
+	viewer.Post(again, url.Values{}).Want(http.StatusForbidden)
+	triager.Post(again, url.Values{}).WantRedirect(http.StatusSeeOther, pages[1]+"#symbols")
+	both(triager, func(a *handlertest.Answer) { a.WantText("#symbols .state", "queued") })
+	if err := store.CoresRemoved(t.Context(), []crash.OopsID{id}); err != nil {
+		t.Fatal(err)
+	}
+	triager.Post(again, url.Values{}).Want(http.StatusConflict)
+	triager.Post("/oops/x/symbolise", url.Values{}).Want(http.StatusNotFound)
+	both(triager, func(a *handlertest.Answer) { a.WantText("#symbols .state", "expired").WantNone("#symbols button") })
+}

@@ -1,0 +1,86 @@
+package views
+
+import (
+	"strings"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// SymbolsView is the part of a page that says whether a native crash has function names.
+type SymbolsView struct {
+	Job       crash.SymbolJob
+	MayPress  bool // the person may symbolise it again
+	CSRFToken string
+}
+
+// SymbolisePath returns where a report is symbolised again.
+func SymbolisePath(id crash.OopsID) string { return ReportPath(id) + "/symbolise" }
+
+// symbolsTexts holds the name, the meaning and the class of each state.
+var symbolsTexts = map[crash.SymbolState]struct{ name, means, class string }{
+	crash.SymbolsAsked:   {text.SymbolsAsked, text.SymbolsAskedMeans, "state state-wait"},
+	crash.SymbolsQueued:  {text.SymbolsQueued, text.SymbolsQueuedMeans, "state state-wait"},
+	crash.SymbolsRunning: {text.SymbolsRunning, text.SymbolsRunningMeans, "state state-wait"},
+	crash.SymbolsDone:    {text.SymbolsDone, text.SymbolsDoneMeans, "state state-done"},
+	crash.SymbolsPartial: {text.SymbolsPartial, text.SymbolsPartialMeans, "state state-warn"},
+	crash.SymbolsWaiting: {text.SymbolsWaiting, "", "state state-wait"},
+	crash.SymbolsFailed:  {text.SymbolsFailed, "", "state state-error"},
+	crash.SymbolsExpired: {text.SymbolsExpired, "", "state state-warn"},
+}
+
+func (v SymbolsView) state() string { return symbolsTexts[v.Job.State].name }
+func (v SymbolsView) class() string { return symbolsTexts[v.Job.State].class }
+
+// sentence says what the state means for this report.
+func (v SymbolsView) sentence() string {
+	s := v.Job.Reason
+	if s == "" {
+		s = symbolsTexts[v.Job.State].means
+	}
+	if next := v.Job.NotBefore; !next.IsZero() && v.Job.State != crash.SymbolsQueued {
+		s = strings.TrimSpace(s + " " + text.SymbolsNext(Exact(next)))
+	}
+	return s
+}
+
+// mayPress reports whether to show the button.
+func (v SymbolsView) mayPress() bool {
+	switch v.Job.State {
+	case crash.SymbolsPartial, crash.SymbolsWaiting, crash.SymbolsFailed:
+		return v.MayPress && !v.Job.CoreGone
+	default:
+		return false
+	}
+}
+
+// symbolFile says where a file of a module was found, or where it was searched.
+func symbolFile(s *crash.SymbolSearch, otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
+	if s.Found {
+		return s.Origin
+	}
+	var tried []string
+	for _, a := range s.Searched {
+		one := a.Source + ": " + a.Outcome
+		if a.Detail != "" {
+			one += " (" + a.Detail + ")"
+		}
+		tried = append(tried, one)
+	}
+	return strings.Join(append([]string{text.SymbolsNotFound}, tried...), "; ")
+}
+
+// debugFile says where the debug information of a module was found.
+func debugFile(m crash.SymbolModule) string {
+	switch {
+	case m.Debuginfo == nil && m.Executable != nil && m.Executable.Found:
+		return text.SymbolsInProgram
+	case m.Shared != nil && !m.Shared.Found:
+		return symbolFile(m.Shared, "")
+	default:
+		return symbolFile(m.Debuginfo, text.SymbolsNotSought)
+	}
+}
