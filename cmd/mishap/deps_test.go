@@ -49,6 +49,7 @@ var rules = map[string]rule{
 	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
 		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",
 		never:  "=net net/http os/exec database"},
+	"crash/symbols/blobs":    {ours: "crash", others: "github.com/minio/minio-go/v7", never: "database testing"},
 	"crash/symbols/builds":   {ours: "crash crash/pytext crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
@@ -125,10 +126,11 @@ var rules = map[string]rule{
 	},
 
 	// These packages are for tests, demonstrations and development.
-	"crash/crashtest":          {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
-	"crash/sizetest":           {},
-	"crash/symbols/symboltest": {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
-	"db/disk/disktest":         {},
+	"crash/crashtest":               {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":                {},
+	"crash/symbols/blobs/blobstest": {ours: "crash/sizetest", others: "github.com/minio/minio-go/v7"},
+	"crash/symbols/symboltest":      {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
+	"db/disk/disktest":              {},
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
