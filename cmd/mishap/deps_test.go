@@ -49,7 +49,7 @@ var rules = map[string]rule{
 	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
 		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",
 		never:  "=net net/http os/exec database"},
-	"crash/symbols/blobs":    {ours: "crash", others: "github.com/minio/minio-go/v7", never: "database testing"},
+	"crash/symbols/blobs":    {ours: "crash", others: "github.com/minio/minio-go/v7", never: "testing"},
 	"crash/symbols/builds":   {ours: "crash crash/pytext crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
@@ -114,7 +114,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/debuginfo handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},

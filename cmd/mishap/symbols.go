@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/debuginfo"
@@ -65,10 +66,14 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 	}
 	var stored, known, refused int
 	var facts []builds.Fact
+	var share []debuginfo.Added
 	for _, name := range names {
 		err := added.Add(ctx, name, func(a debuginfo.Added) {
 			if f := factOf(a); f.Valid() {
 				facts = append(facts, f)
+			}
+			if a.Refused == nil {
+				share = append(share, a)
 			}
 			switch {
 			case a.Refused != nil:
@@ -91,8 +96,14 @@ func (p *program) addSymbols(ctx context.Context, c config.Config, names []strin
 		}
 	}
 	p.printf("%d added, %d known already, %d refused.", stored, known, refused)
+	if err := shareFiles(ctx, c, added, share); err != nil {
+		return crash.Errorf(crash.KindOf(err), "not_shared",
+			"The files are added on this machine, but not shared with others: %s", reason(err)).Because(err)
+	}
 	if err := learnBuilds(ctx, c, newLog(p.err, slog.LevelWarn), facts); err != nil {
-		return fmt.Errorf("the files are added, but mishap did not learn which versions of packages they belong to: %w", err)
+		return crash.Errorf(crash.KindOf(err), "not_learned",
+			"The files are added, but mishap did not learn which versions of packages they belong to: %s",
+			reason(err)).Because(err)
 	}
 	if refused > 0 {
 		return errReported
@@ -161,9 +172,13 @@ func symboliser(c config.Config) (*symbols.Symboliser, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := sharedFiles(c)
+	if err != nil {
+		return nil, err
+	}
 	return symbols.New(symbols.Config{
 		Finder: debuginfo.NewFinder(debuginfo.Config{Added: added, Cache: cache, Machine: c.SymbolsFromMachine,
-			Servers: servers, UserAgent: "mishap/" + versionText()}),
+			Shared: shared, Servers: servers, UserAgent: "mishap/" + versionText()}),
 		WorkDir: filepath.Join(c.DataDir, "symbols", "jobs"),
 		Core:    int64(c.CoreMaxBytes), Memory: int64(c.SymboliseMaxMemory),
 		Time: time.Duration(c.SymboliseSeconds) * time.Second,
