@@ -41,6 +41,8 @@ type Store interface {
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 	// Delete removes a blob. It does nothing if there is none.
 	Delete(ctx context.Context, key string) error
+	// DeletePrefix removes all blobs whose keys begin with prefix, and returns how many there were.
+	DeletePrefix(ctx context.Context, prefix string) (int, error)
 }
 
 // maxSize is the size limit of a blob, because S3 stores no larger ones in one step.
@@ -90,8 +92,8 @@ func ParseLocation(text string) (Location, error) {
 	return l, nil
 }
 
-// DeletePrefix removes all blobs whose keys begin with prefix, and returns how many there were.
-func DeletePrefix(ctx context.Context, s Store, prefix string) (int, error) {
+// deleteAll removes all blobs whose keys begin with prefix, and returns how many there were.
+func deleteAll(ctx context.Context, s Store, prefix string) (int, error) {
 	n := 0
 	for info, err := range s.List(ctx, prefix) {
 		if err != nil {
@@ -116,6 +118,8 @@ func checkKey(key string) error {
 	}
 	return nil
 }
+
+func isKey(key string) bool { return checkKey(key) == nil }
 
 // missing returns the error for a blob that is not stored.
 func missing(key string) error { return fmt.Errorf("blob %s: %w", key, fs.ErrNotExist) }

@@ -121,7 +121,7 @@ func TestStore(t *testing.T) {
 		if _, err := s.Open(t.Context(), "missing", 0, -1); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("open of a missing blob: got %v", err)
 		}
-		if n, err := DeletePrefix(t.Context(), s, "cores/"); n != 2 || err != nil {
+		if n, err := s.DeletePrefix(t.Context(), "cores/"); n != 2 || err != nil {
 			t.Errorf("got %d deleted, %v", n, err)
 		}
 		if err := s.Delete(t.Context(), "cores/2026-11/one"); err != nil {
@@ -130,7 +130,8 @@ func TestStore(t *testing.T) {
 		if got := keys(t, s, ""); !slices.Equal(got, []string{"symbols/5f/debuginfo"}) {
 			t.Errorf("got %q left", got)
 		}
-		for _, key := range []string{"", "/etc/passwd", "a/../b", "a//b", "..", ".hidden", "a/", "ü", "a b", strings.Repeat("a", 501)} {
+		for _, key := range []string{"", "/etc/passwd", "a/../b", "a//b", "..", ".hidden", "a/", "ü", "a b",
+			strings.Repeat("a", 501)} {
 			if _, err := s.Put(t.Context(), key, strings.NewReader(""), 0); err == nil {
 				t.Errorf("the key %q is accepted", key)
 			}

@@ -155,7 +155,7 @@ func (f *Folder) List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 				}
 				return ctx.Err()
 			}
-			if !strings.HasPrefix(key, prefix) || checkKey(key) != nil {
+			if !strings.HasPrefix(key, prefix) || !isKey(key) {
 				return nil
 			}
 			info, err := d.Info()
@@ -181,12 +181,16 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 	if err := os.Remove(f.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove blob: %w", err)
 	}
-	for dir := filepath.Dir(f.path(key)); dir != filepath.Clean(f.dir); dir = filepath.Dir(dir) {
-		if os.Remove(dir) != nil {
-			break // not empty
-		}
+	dir := filepath.Dir(f.path(key))
+	for dir != filepath.Clean(f.dir) && os.Remove(dir) == nil { // until one is not empty
+		dir = filepath.Dir(dir)
 	}
 	return nil
+}
+
+// DeletePrefix implements [Store].
+func (f *Folder) DeletePrefix(ctx context.Context, prefix string) (int, error) {
+	return deleteAll(ctx, f, prefix)
 }
 
 // untilDone stops a long copy when ctx is done.

@@ -213,7 +213,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 				return
 			}
 			key := strings.TrimPrefix(o.Key, b.location.Prefix)
-			if checkKey(key) == nil && !yield(Info{key, o.Size, o.LastModified}, nil) {
+			if isKey(key) && !yield(Info{key, o.Size, o.LastModified}, nil) {
 				return
 			}
 		}
@@ -230,4 +230,9 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 		return b.classify(ctx, "remove", key, err)
 	}
 	return nil
+}
+
+// DeletePrefix implements [Store].
+func (b *Bucket) DeletePrefix(ctx context.Context, prefix string) (int, error) {
+	return deleteAll(ctx, b, prefix)
 }
