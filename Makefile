@@ -12,7 +12,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api schema released-schema clean
+.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,10 @@ bench-pages: build ## measures pages on a database that "devtool load --fill" fi
 bench-api: build ## measures the API on a database that "devtool load --fill" filled: make bench-api DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-pages --data-dir '$(DATA_DIR)' --only API
+
+bench-symbols: ## measures symbolising: cores per minute, memory, frames as in gdb, addresses per second, the sandbox
+	@.ci/need symbols
+	$(static) $(GO) test ./crash/symbols ./crash/symbols/addr -run '^$$' -bench '^Benchmark(Symbols|Frames)$$' -benchtime 5s -timeout 20m
 
 schema: ## writes docs/schema.sql from the migrations, and adds the checksums of new ones
 	@.ci/need postgresql

@@ -52,7 +52,7 @@ func New(d web.Deps) (*Server, error) {
 		admin: admin.New(kit), account: account.New(kit),
 	}
 	if d.SymbolFiles != nil {
-		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.Store, d.Log)
+		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)
 		if d.Config.ServeSymbols {
 			s.symbols = debuginfod.NewFiles(d.SymbolFiles)
 		}

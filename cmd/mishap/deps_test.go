@@ -51,6 +51,7 @@ var rules = map[string]rule{
 	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
 		others: "github.com/ianlancetaylor/demangle github.com/klauspost/compress",
 		never:  "=net net/http os/exec database"},
+	"crash/symbols/blobs":    {ours: "crash", others: "github.com/minio/minio-go/v7", never: "testing"},
 	"crash/symbols/builds":   {ours: "crash crash/pytext crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
@@ -62,7 +63,7 @@ var rules = map[string]rule{
 	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
 		"golang.org/x/sys/unix", never: "net/http database"},
 
-	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/cores crash/symbols/debuginfo",
+	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "database testing"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
@@ -125,7 +126,7 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/debuginfo handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
@@ -137,10 +138,11 @@ var rules = map[string]rule{
 	},
 
 	// These packages are for tests, demonstrations and development.
-	"crash/crashtest":          {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
-	"crash/sizetest":           {},
-	"crash/symbols/symboltest": {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
-	"db/disk/disktest":         {},
+	"crash/crashtest":               {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":                {},
+	"crash/symbols/blobs/blobstest": {ours: "crash/sizetest", others: "github.com/minio/minio-go/v7"},
+	"crash/symbols/symboltest":      {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
+	"db/disk/disktest":              {},
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},

@@ -133,8 +133,8 @@ func (i *instance) buildSymbols() error {
 		return err
 	}
 	store := symbols.New(i.store)
-	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Cores: i.cores, Symboliser: s,
-		Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
+	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: symbols.NewBuilds(i.store), Cores: i.cores,
+		Symboliser: s, Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
 	if err != nil {
 		return fmt.Errorf("register metrics of symbols: %w", err)
 	}
@@ -163,6 +163,10 @@ func (i *instance) buildWeb() error {
 		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
 	added, _, err := symbolFolders(i.config)
+	if err != nil {
+		return err
+	}
+	shared, err := sharedFiles(i.config)
 	if err != nil {
 		return err
 	}
@@ -195,11 +199,12 @@ func (i *instance) buildWeb() error {
 			ConfigFile:            i.config.File,
 			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
 		},
-		Log:         i.log,
-		Now:         i.now,
-		Registerer:  i.metrics,
-		SymbolFiles: added,
-		Health:      i.health,
+		Log:           i.log,
+		Now:           i.now,
+		Registerer:    i.metrics,
+		SymbolFiles:   added,
+		SharedSymbols: shared,
+		Health:        i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)
 		},

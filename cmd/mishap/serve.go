@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 )
 
 // kinds says what an instance does.
@@ -75,6 +76,11 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
+	if err := checkBlobs(ctx, c); errors.Is(err, crash.Invalid) {
+		return err
+	} else if err != nil { // it may recover
+		log.WarnContext(ctx, "blobs: added symbols are not shared for now", "error", err)
+	}
 	database, err := openDatabase(ctx, c, true, log)
 	if err != nil {
 		return err

@@ -26,11 +26,11 @@ func TestSymboliseAddresses(t *testing.T) {
 		t.Helper()
 		return runIn(t.Context(), nil, nil, append([]string{args[0], conf}, args[1:]...)...)
 	}
-	status, stdout, stderr := runIn(t.Context(), nil, nil, "symbols", "add", conf, filepath.Join(dir, "original/tiny"))
+	status, _, stderr := runIn(t.Context(), nil, nil, "symbols", "add", conf, filepath.Join(dir, "original/tiny"))
 	if status != exitOK {
 		t.Fatalf("symbols add: got %d, %s", status, stderr)
 	}
-	status, stdout, stderr = run("symbolise", "--json", symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny")))
+	status, stdout, stderr := run("symbolise", "--json", symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny")))
 	var withCore symbolised
 	if err := json.Unmarshal([]byte(stdout), &withCore); err != nil || status != exitOK {
 		t.Fatalf("with a core: got %d, %v, %s", status, err, stderr)

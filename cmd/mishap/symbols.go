@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/cores"
@@ -104,8 +105,14 @@ func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config
 		return err
 	}
 	c.printf("%d added, %d known already, %d refused.", got.stored, got.known, got.refused)
+	if err := shareFiles(ctx, configured, added, got.added); err != nil {
+		return crash.Errorf(crash.KindOf(err), "not_shared",
+			"The files are added on this machine, but not shared with others: %s", reason(err)).Because(err)
+	}
 	if err := learnBuilds(ctx, configured, newLog(c.err, slog.LevelWarn), got.facts); err != nil {
-		return fmt.Errorf("the files are added, but mishap did not learn which versions of packages they belong to: %w", err)
+		return crash.Errorf(crash.KindOf(err), "not_learned",
+			"The files are added, but mishap did not learn which versions of packages they belong to: %s",
+			reason(err)).Because(err)
 	}
 	if got.refused > 0 {
 		return errReported
@@ -116,6 +123,7 @@ func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config
 // collected says what became of files.
 type collected struct {
 	stored, known, refused int
+	added                  []debuginfo.Added // without refused ones
 	facts                  []builds.Fact
 }
 
@@ -141,8 +149,9 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 				got.stored++
 				show("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
 			}
-			if a.Kind == debuginfo.Debuginfo && len(trees) > 0 {
-				c.addSources(ctx, folder, a, trees, show)
+			got.added = append(got.added, a)
+			if a.Kind == debuginfo.Debuginfo && len(trees) > 0 && c.addSources(ctx, folder, a, trees, show) {
+				got.added = append(got.added, debuginfo.Added{ID: a.ID, Kind: debuginfo.Sources})
 			}
 		})
 		if ctx.Err() != nil {
@@ -156,17 +165,18 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 	return got, nil
 }
 
-// addSources adds the sources of an added debug file. It calls show with their number, or prints why
-// there are none.
+// addSources adds the sources of an added debug file, and reports whether there are any. It calls show
+// with their number, or prints why there are none.
 func (c symbolCommands) addSources(ctx context.Context, folder *debuginfo.Folder, a debuginfo.Added,
 	trees []debuginfo.SourceTree, show func(format string, args ...any),
-) {
+) bool {
 	n, err := folder.AddSources(ctx, a.ID, trees)
 	if err != nil {
 		_, _ = fmt.Fprintf(c.err, "%s: no source files: %s\n", onOneLine(a.Name), onOneLine(reason(err)))
-		return
+		return false
 	}
 	show("%s  %-10s  %d files named by %s", a.ID, debuginfo.Sources, n, onOneLine(a.Name))
+	return n > 0
 }
 
 func (c symbolCommands) list() *cobra.Command {
@@ -239,9 +249,13 @@ func symboliser(c config.Config) (*symbols.Symboliser, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared, err := sharedFiles(c)
+	if err != nil {
+		return nil, err
+	}
 	return symbols.New(symbols.Config{
 		Finder: debuginfo.NewFinder(debuginfo.Config{Added: added, Cache: cache, Machine: c.SymbolsFromMachine,
-			Servers: servers, UserAgent: "mishap/" + versionText()}),
+			Shared: shared, Servers: servers, UserAgent: "mishap/" + versionText()}),
 		WorkDir: filepath.Join(c.DataDir, "symbols", "jobs"),
 		Core:    int64(c.CoreMaxBytes), Memory: int64(c.SymboliseMaxMemory),
 		Time: time.Duration(c.SymboliseSeconds) * time.Second,

@@ -252,7 +252,7 @@ func (n *Namer) open(ctx context.Context, m *Module, w debuginfo.Wanted) (*addr.
 	}
 	module, err := addr.Open(files, addr.DefaultLimits)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a damaged file names nothing; that is no reason to stop
+		return nil, nil // a damaged file names nothing; that is no reason to stop
 	}
 	if files.Executable != nil && len(module.Problems()) == 0 {
 		cache.Put(n.modules, struct{}{}, key, openModule{module, m.Executable, m.Debuginfo, m.Shared})

@@ -201,6 +201,27 @@ func TestAddressesUnknownBuild(t *testing.T) {
 	}
 }
 
+// What a core says about builds includes the package that a server found a program in.
+func TestLoaded(t *testing.T) {
+	t.Parallel()
+	core := symboltest.Core(t, "tail")
+	r := newBench(t, "", published(t, "tail")...).must(t, core)
+	known := buildsIn(t, core)
+	loaded := r.Loaded()
+	if len(loaded) != len(r.Modules) || len(loaded) == 0 {
+		t.Fatalf("got %+v", loaded)
+	}
+	for i, l := range loaded {
+		if l.Build != known[l.Path] || l.Deleted || l.Archive != "" {
+			t.Errorf("got %+v", l)
+		}
+		r.Modules[i].Executable = &debuginfo.Result{Found: true, Origin: "http://symbols.example.com (tail_1.0_amd64.deb)"}
+	}
+	if got := r.Loaded()[0].Archive; got != "tail_1.0_amd64.deb" {
+		t.Errorf("got archive %q", got)
+	}
+}
+
 func TestAddressesRefused(t *testing.T) {
 	t.Parallel()
 	finder := debuginfo.NewFinder(debuginfo.Config{Added: folder(t), Cache: folder(t)})

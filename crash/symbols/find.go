@@ -27,7 +27,8 @@ func (j *Job) findFiles(ctx context.Context, core *corefile.Core, packages []str
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(searches)
 	for i, m := range core.Modules {
-		modules[i] = Module{Path: m.Path, Start: m.Start, BuildID: m.BuildID, offset: m.Offset, program: m.Program}
+		modules[i] = Module{Path: m.Path, Start: m.Start, BuildID: m.BuildID, offset: m.Offset, program: m.Program,
+			deleted: m.Deleted}
 		same[i] = i
 		if m.BuildID == "" {
 			continue

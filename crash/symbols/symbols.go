@@ -126,6 +126,7 @@ type Module struct {
 
 	offset  uint64
 	program bool
+	deleted bool
 	file    string // name of the executable in the job's folder
 }
 

@@ -30,7 +30,7 @@ type bench struct {
 
 // newBench returns a Symboliser that knows the given files, the servers and, for the C library, this
 // machine.
-func newBench(t *testing.T, servers string, files ...string) bench {
+func newBench(t testing.TB, servers string, files ...string) bench {
 	t.Helper()
 	dir := symboltest.TempDir(t)
 	added, err := debuginfo.OpenFolder(filepath.Join(dir, "added"), 0)
@@ -72,7 +72,7 @@ func newBench(t *testing.T, servers string, files ...string) bench {
 
 // systemLibraries returns the C libraries of this machine, with their debug files if they are
 // installed.
-func systemLibraries(t *testing.T) []string {
+func systemLibraries(t testing.TB) []string {
 	t.Helper()
 	var files []string
 	for _, name := range []string{"libc.so.6", "ld-linux-x86-64.so.2", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"} {
@@ -95,7 +95,7 @@ func systemLibraries(t *testing.T) []string {
 	return files
 }
 
-func (b bench) run(ctx context.Context, t *testing.T, core []byte) (symbols.Result, error) {
+func (b bench) run(ctx context.Context, t testing.TB, core []byte) (symbols.Result, error) {
 	t.Helper()
 	job, err := b.NewJob()
 	if err != nil {
@@ -116,7 +116,7 @@ func (b bench) run(ctx context.Context, t *testing.T, core []byte) (symbols.Resu
 }
 
 // must symbolises a core without an error.
-func (b bench) must(t *testing.T, core []byte) symbols.Result {
+func (b bench) must(t testing.TB, core []byte) symbols.Result {
 	t.Helper()
 	r, err := b.run(t.Context(), t, core)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b bench) must(t *testing.T, core []byte) symbols.Result {
 	return r
 }
 
-func published(t *testing.T, names ...string) []string {
+func published(t testing.TB, names ...string) []string {
 	t.Helper()
 	dir := symboltest.Programs(t)
 	var files []string
@@ -163,7 +163,7 @@ func withoutGuesses(frames []grouping.Frame) []grouping.Frame {
 }
 
 // debuggerThreads returns the stacks that gdb prints for the original program on this machine.
-func debuggerThreads(t *testing.T, name string) []grouping.Thread {
+func debuggerThreads(t testing.TB, name string) []grouping.Thread {
 	t.Helper()
 	dir := symboltest.Programs(t)
 	// Go's and Rust's pretty-printers play no part; frames without arguments are easier to read.

@@ -40,7 +40,8 @@ func TestBuilds(t *testing.T) {
 	}
 	learn(t, b, builds.Fact{Path: builds.NormalPath(library), Package: "libtide1", Version: "2.0", Architecture: "amd64",
 		Build: "aa01"}, builds.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
-	if diff := cmp.Diff(map[string]elffile.BuildID{library: "aa01"}, buildsOf(t, b, report, library, program)); diff != "" {
+	one := map[string]elffile.BuildID{library: "aa01"}
+	if diff := cmp.Diff(one, buildsOf(t, b, report, library, program)); diff != "" {
 		t.Error(diff)
 	}
 	for name, other := range map[string]crash.Fields{

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,13 +34,22 @@ var errNoRoom = crash.Errorf(crash.Unavailable, "no_room", "The disk for symbols
 // Uploads receives files from builds, in parts, so that an interrupted upload can be resumed.
 type Uploads struct {
 	folder *debuginfo.Folder
+	shared debuginfo.Shared // where other instances find the files; nil: nowhere
 	builds *symbols.Builds
 	log    *slog.Logger
 }
 
-// NewUploads returns Uploads into a folder.
-func NewUploads(folder *debuginfo.Folder, store *db.Store, log *slog.Logger) *Uploads {
-	return &Uploads{folder, symbols.NewBuilds(store), log}
+// NewUploads returns Uploads into a folder, and into shared, which may be nil.
+func NewUploads(folder *debuginfo.Folder, shared debuginfo.Shared, store *db.Store, log *slog.Logger) *Uploads {
+	return &Uploads{folder, shared, symbols.NewBuilds(store), log}
+}
+
+// share lets other instances find a stored file. It may be repeated.
+func (h *Uploads) share(ctx context.Context, u debuginfo.Upload) error {
+	if h.shared == nil {
+		return nil
+	}
+	return h.folder.Share(ctx, h.shared, u.ID, u.Kind)
 }
 
 // Progress is the answer to all requests.
@@ -57,6 +67,9 @@ func (h *Uploads) Show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	received, stored, err := h.folder.Received(u)
+	if err == nil && stored {
+		err = h.share(r.Context(), u) // the first attempt may have failed
+	}
 	if err != nil {
 		return err
 	}
@@ -88,6 +101,9 @@ func (h *Uploads) Receive(w http.ResponseWriter, r *http.Request) error {
 	}
 	status := http.StatusAccepted
 	if stored {
+		if err := h.share(r.Context(), u); err != nil {
+			return err
+		}
 		status = http.StatusCreated
 		h.log.InfoContext(r.Context(), "symbols uploaded", "build_id", u.ID, "kind", u.Kind, "bytes", u.Size)
 	}

@@ -60,23 +60,24 @@ type Config struct {
 
 // Deps are the dependencies of a Server. All but Releases and Health are required.
 type Deps struct {
-	Releases    *crash.ReleaseTable // nil: the built-in table
-	Store       *db.Store
-	Accounts    *accounts.Store
-	Bugs        *bugs.Store
-	Counts      *counts.Store
-	Decisions   *db.Decisions
-	Filings     *filings.Store
-	Reports     *reports.Store
-	Symbols     *symbols.Store
-	Filer       *tracker.Filer
-	Tracker     *tracker.Client
-	Credentials *tracker.Credentials
-	Config      Config
-	Log         *slog.Logger
-	Now         func() time.Time
-	Registerer  prometheus.Registerer
-	SymbolFiles *debuginfo.Folder // added symbols; nil: none
+	Releases      *crash.ReleaseTable // nil: the built-in table
+	Store         *db.Store
+	Accounts      *accounts.Store
+	Bugs          *bugs.Store
+	Counts        *counts.Store
+	Decisions     *db.Decisions
+	Filings       *filings.Store
+	Reports       *reports.Store
+	Symbols       *symbols.Store
+	Filer         *tracker.Filer
+	Tracker       *tracker.Client
+	Credentials   *tracker.Credentials
+	Config        Config
+	Log           *slog.Logger
+	Now           func() time.Time
+	Registerer    prometheus.Registerer
+	SymbolFiles   *debuginfo.Folder // added symbols; nil: none
+	SharedSymbols debuginfo.Shared  // where other instances find them; nil: nowhere
 
 	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck

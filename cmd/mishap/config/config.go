@@ -39,6 +39,9 @@ type Config struct {
 	CoresTotalMaxBytes   int
 	CoresKeepDays        int
 	CoreMaxBytes         int
+	Blobs                string // a folder or see blobs.ParseLocation; empty: none
+	BlobsAccessKey       string
+	BlobsSecret          crash.Secret
 	DebuginfodURLs       string // see debuginfo.ParseServers
 	SymbolsFromMachine   bool
 	SymbolsCacheMaxBytes int

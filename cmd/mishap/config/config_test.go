@@ -187,6 +187,8 @@ func TestConfigImpossibleValues(t *testing.T) {
 		"cores_total_max_bytes":  {`0`, `-1`, `"20 GiB"`},
 		"tracker_settle_seconds": {`-1`},
 		"data_dir":               {`""`},
+		"blobs":                  {`"blobs"`, `"s3://bucket"`, `"s3://bucket?endpoint=ftp://x"`, `"https://x"`},
+		"blobs_secret":           {"\"a\\nb\""},
 	} {
 		for _, value := range values {
 			_, err := Load(writeFile(t, name+" = "+value+"\n"), true, nil)

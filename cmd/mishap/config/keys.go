@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 )
@@ -52,6 +54,10 @@ func (c *Config) keys() []key {
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
 		number("cores_keep_days", "a number of days, or 0 for ever", &c.CoresKeepDays, 0, 36500),
 		number("core_max_bytes", "a number of bytes above 0", &c.CoreMaxBytes, 1, 1<<50),
+		text("blobs", "an absolute path, an address such as s3://bucket/prefix?endpoint=https://s3.example.com, or nothing",
+			&c.Blobs, isBlobs),
+		text("blobs_access_key", "the access key of the object storage on one line", &c.BlobsAccessKey, isToken),
+		secret("blobs_secret", "the secret of the access key on one line", &c.BlobsSecret, isToken),
 		list("debuginfod_urls", "addresses of debuginfod servers, each with patterns of packages behind it if it is "+
 			"not for all, such as http://symbols.example.com acme-* https://debuginfod.ubuntu.com !acme-*, or nothing",
 			&c.DebuginfodURLs, isServers),
@@ -202,6 +208,12 @@ func isDatabase(s string) bool {
 	_, err := pgconn.ParseConfig(s)
 	return err == nil && (strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") ||
 		strings.Contains(s, "="))
+}
+
+// isBlobs accepts an absolute path, a location in object storage, or nothing.
+func isBlobs(s string) bool {
+	_, err := blobs.ParseLocation(s)
+	return err == nil || s == "" || filepath.IsAbs(s) && isPath(s)
 }
 
 func isPath(s string) bool { return s != "" && !strings.ContainsRune(s, 0) }

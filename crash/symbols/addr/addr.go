@@ -132,7 +132,7 @@ func (m *Module) openDebugInfo(opened []*object, shared *object, b *budget) {
 	if len(m.problems) == 0 {
 		m.problems = append(m.problems, "no debug information")
 	}
-	table, err := openGoTable(opened[0], b)
+	table, err := openGoTable(opened[0])
 	if err != nil {
 		m.problems = append(m.problems, "functions of Go: "+err.Error())
 	}

@@ -13,7 +13,7 @@ func (m *Module) AfterCall(address uint64) (after, known bool) {
 	if !ok {
 		return false, false
 	}
-	switch m.Machine {
+	switch m.Machine { //nolint:exhaustive // others are not known here
 	case elf.EM_X86_64, elf.EM_386:
 		return isCallX86(b), true
 	case elf.EM_AARCH64:
@@ -63,7 +63,7 @@ func (m *Module) codeBefore(address uint64, n uint64) ([]byte, bool) {
 	for _, s := range m.code {
 		if address-s.Addr >= n && address-s.Addr <= s.FileSize && address >= s.Addr {
 			b := make([]byte, n)
-			_, err := m.text.ReadAt(b, int64(s.Offset+(address-n-s.Addr)))
+			_, err := m.text.ReadAt(b, int64(s.Offset+(address-n-s.Addr))) //nolint:gosec // inside the file
 			return b, err == nil
 		}
 	}

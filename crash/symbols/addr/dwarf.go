@@ -157,7 +157,7 @@ func (u *unit) readRoot(r *dwarf.Reader) error {
 	if u.unitHeader.root >= u.end {
 		return nil
 	}
-	r.Seek(dwarf.Offset(u.unitHeader.root))
+	r.Seek(dwarf.Offset(u.unitHeader.root)) //nolint:gosec // an offset; wrong ones are found to be outside
 	e, err := r.Next()
 	if err != nil || e == nil {
 		return err
@@ -179,7 +179,7 @@ func (d *debugInfo) text(e *dwarf.Entry, a dwarf.Attr) string {
 		return s
 	case f.Class == dwarf.ClassStringAlt && d.shared != nil:
 		at, _ := f.Val.(int64)
-		return textAt(d.shared.str, uint64(at))
+		return textAt(d.shared.str, uint64(at)) //nolint:gosec // an offset; wrong ones are found to be outside
 	}
 	return ""
 }

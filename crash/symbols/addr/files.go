@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// fileNames returns the source files of a unit's table of lines as gdb names them: the file of the
-// unit as the compiler was called with it, if its folder is absolute; the others with their folder, which can be relative.
-// debug/dwarf joins and shortens the paths, so its names serve only if the table cannot be read here.
+// fileNames returns the source files of a unit's table of lines as gdb names them. The file of the
+// unit is named as in the call of the compiler, if its folder is absolute; the others with their
+// folder, which can be relative. debug/dwarf joins and shortens the paths, so its names serve only if
+// the table cannot be read here.
 func (u *unit) fileNames(files []*dwarf.LineFile) []string {
 	names := make([]string, len(files))
 	for i, f := range files {

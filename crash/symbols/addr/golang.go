@@ -21,7 +21,7 @@ const goMain = "main.main"
 const leastGoFunction = 32
 
 // openGoTable reads the tables of a Go program; nil: it is none.
-func openGoTable(o *object, b *budget) (t *goTable, err error) {
+func openGoTable(o *object) (t *goTable, err error) {
 	defer recoverAs(&err)
 	name := ".gopclntab"
 	if _, ok := o.find(name); !ok {

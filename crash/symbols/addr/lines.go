@@ -58,15 +58,15 @@ func (c *unitCode) lines(u *unit, until time.Time) error {
 		if e.Line <= 0 || !isCode(u.info.code, e.Address) {
 			continue
 		}
-		new := row{e.Address, int32(min(e.Line, 1<<31-1)), numbers[e.File]}
-		if seq.repeats(new, e.Discriminator) {
+		next := row{e.Address, int32(min(e.Line, 1<<31-1)), numbers[e.File]}
+		if seq.repeats(next, e.Discriminator) {
 			continue
 		}
 		if e.IsStmt {
-			new.file |= statement
+			next.file |= statement
 		}
-		if c.addRow(new) {
-			seq.recorded = new.line
+		if c.addRow(next) {
+			seq.recorded = next.line
 		}
 	}
 	slices.SortStableFunc(c.rows, func(a, b row) int {
@@ -95,24 +95,24 @@ func (s *sequence) repeats(r row, discriminator int) bool {
 
 // addRow adds a row. If the file changes at one address, gdb drops the rows of the other file, unless
 // only they begin a statement. It reports whether it added the row.
-func (c *unitCode) addRow(new row) bool {
+func (c *unitCode) addRow(next row) bool {
 	if n := len(c.rows); n > 0 {
 		last := c.rows[n-1]
-		if last.line > 0 && last.address == new.address && last.file&^statement != new.file&^statement {
-			if new.file&statement == 0 {
-				for i := n - 1; i >= 0 && c.rows[i].address == new.address; i-- {
+		if last.line > 0 && last.address == next.address && last.file&^statement != next.file&^statement {
+			if next.file&statement == 0 {
+				for i := n - 1; i >= 0 && c.rows[i].address == next.address; i-- {
 					if c.rows[i].file&statement != 0 {
 						return false
 					}
 				}
 			}
-			for n > 0 && c.rows[n-1].address == new.address && c.rows[n-1].line > 0 {
+			for n > 0 && c.rows[n-1].address == next.address && c.rows[n-1].line > 0 {
 				n--
 			}
 			c.rows = c.rows[:n]
 		}
 	}
-	c.rows = append(c.rows, new)
+	c.rows = append(c.rows, next)
 	return true
 }
 
@@ -136,5 +136,6 @@ func (c *unitCode) lineAt(address uint64) (file string, line int) {
 	if c.rows[best].file&statement == 0 {
 		best = i
 	}
+	//nolint:gosec // debug/dwarf reads at most 2^31 files
 	return c.fileName(int32(c.rows[best].file &^ statement)), int(c.rows[best].line)
 }

@@ -104,14 +104,15 @@ func (o *object) read(name string) ([]byte, error) {
 		return o.file.ReadSection(s, s.Size)
 	}
 	head, word := make([]byte, 24), o.file.WordSize()
-	if s.Size < uint64(3*word) {
+	if s.Size < uint64(3*word) { //nolint:gosec // sections are inside the file
 		return nil, fmt.Errorf("%s: the header of the compressed data is cut short", name)
 	}
-	if _, err := o.file.ReadAt(head[:3*word], int64(s.Offset)); err != nil {
+	if _, err := o.file.ReadAt(head[:3*word], int64(s.Offset)); err != nil { //nolint:gosec // sections are inside the file
 		return nil, err
 	}
 	// The header has a type, on 64 bits padding, the size and the alignment.
 	kind, size := elf.CompressionType(o.file.Order.Uint32(head)), o.file.Word(head[word:])
+	//nolint:gosec // sections are inside the file
 	packed := io.NewSectionReader(o.file, int64(s.Offset)+int64(3*word), int64(s.Size)-int64(3*word))
 	return o.decompress(name, kind, size, packed)
 }
@@ -122,12 +123,13 @@ func (o *object) readOld(s elffile.Section) ([]byte, error) {
 	if s.Size < 12 {
 		return nil, fmt.Errorf("%s: the header of the compressed data is cut short", s.Name)
 	}
-	if _, err := o.file.ReadAt(head, int64(s.Offset)); err != nil {
+	if _, err := o.file.ReadAt(head, int64(s.Offset)); err != nil { //nolint:gosec // sections are inside the file
 		return nil, err
 	}
 	if !bytes.HasPrefix(head, []byte("ZLIB")) {
 		return nil, fmt.Errorf("%s: not compressed with zlib", s.Name)
 	}
+	//nolint:gosec // sections are inside the file
 	packed := io.NewSectionReader(o.file, int64(s.Offset)+12, int64(s.Size)-12)
 	return o.decompress(s.Name, elf.COMPRESS_ZLIB, binary.BigEndian.Uint64(head[4:]), packed)
 }
@@ -156,10 +158,10 @@ func (o *object) decompress(name string, kind elf.CompressionType, size uint64, 
 	}
 	// The buffer grows with the data, because the size in the header can be a lie.
 	var b bytes.Buffer
-	if _, err := io.Copy(&b, io.LimitReader(in, int64(size))); err != nil {
+	if _, err := io.Copy(&b, io.LimitReader(in, int64(size))); err != nil { //nolint:gosec // sections are inside the file
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if uint64(b.Len()) != size {
+	if uint64(b.Len()) != size { //nolint:gosec // sections are inside the file
 		return nil, fmt.Errorf("%s: %d bytes, want %d", name, b.Len(), size)
 	}
 	return b.Bytes(), nil

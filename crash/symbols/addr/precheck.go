@@ -41,10 +41,10 @@ func readUnits(info []byte, order binary.ByteOrder) ([]unitHeader, error) {
 			u.wide, u.root = true, at+12
 			length = order.Uint64(info[at+4:])
 		}
-		if length > uint64(len(info)-u.root) {
+		if length > uint64(len(info)-u.root) { //nolint:gosec // at most the size of the section
 			return nil, errUnits
 		}
-		u.end = u.root + int(length)
+		u.end = u.root + int(length) //nolint:gosec // at most the size of the section
 		at = u.end
 		if length == 0 {
 			continue

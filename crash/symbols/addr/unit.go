@@ -101,7 +101,7 @@ const maxDepth = 1000 // of nested entries
 func (w *walk) entries() error {
 	w.scopes = map[dwarf.Offset]scope{}
 	r := w.unit.info.data.Reader()
-	r.Seek(dwarf.Offset(w.unit.unitHeader.root))
+	r.Seek(dwarf.Offset(w.unit.unitHeader.root)) //nolint:gosec // limited; wrong numbers name nothing
 	w.stack = append(w.stack, level{block: -1, function: -1})
 	for {
 		e, err := r.Next()
@@ -135,7 +135,7 @@ func (w *walk) entries() error {
 
 // entry reads one entry. It returns the level of its children.
 func (w *walk) entry(e *dwarf.Entry, l level) (level, error) {
-	switch e.Tag {
+	switch e.Tag { //nolint:exhaustive // others say nothing about code
 	case dwarf.TagSubprogram, dwarf.TagNamespace, dwarf.TagClassType, dwarf.TagStructType, dwarf.TagUnionType,
 		dwarf.TagEnumerationType, dwarf.TagModule, dwarf.TagInterfaceType:
 		d := w.unit.info
@@ -181,7 +181,7 @@ func referred(e *dwarf.Entry, a dwarf.Attr) reference {
 		return reference{at: at}
 	case f.Class == dwarf.ClassReferenceAlt:
 		at, _ := f.Val.(int64)
-		return reference{at: dwarf.Offset(at), shared: true}
+		return reference{at: dwarf.Offset(at), shared: true} //nolint:gosec // limited; wrong numbers name nothing
 	}
 	return reference{}
 }
@@ -202,13 +202,13 @@ func (w *walk) block(e *dwarf.Entry, function reference, l level) (level, error)
 	if b.inlined {
 		file, _ := e.Val(dwarf.AttrCallFile).(int64)
 		line, _ := e.Val(dwarf.AttrCallLine).(int64)
-		b.callFile, b.callLine = int32(file), int32(line)
+		b.callFile, b.callLine = int32(file), int32(line) //nolint:gosec // limited; wrong numbers name nothing
 		if l.block < 0 {
 			return l, nil
 		}
 	}
 	b.main, _ = e.Val(dwarf.AttrMainSubprogram).(bool)
-	number := int32(len(w.code.blocks))
+	number := int32(len(w.code.blocks)) //nolint:gosec // limited; wrong numbers name nothing
 	for _, r := range ranges {
 		if r[0] < r[1] && isCode(w.unit.info.code, r[0]) {
 			w.code.ranges = append(w.code.ranges, blockRange{r[0], r[1], number})

@@ -53,6 +53,7 @@ type Module struct {
 	Offset  uint64 // difference between addresses in the process and in the file
 	BuildID elffile.BuildID
 	Program bool // the program itself, not a library
+	Deleted bool // the file was removed or replaced while the process ran
 
 	ranges []span // executable mappings
 }

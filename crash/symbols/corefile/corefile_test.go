@@ -66,6 +66,22 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A file that was replaced while the process ran is marked, because its package says nothing about it.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	whole := tiny(t, "tiny")
+	c, err := read(whole)
+	if err != nil || c.Modules[0].Deleted {
+		t.Fatalf("got %v, %+v", err, c.Modules)
+	}
+	path := c.Modules[0].Path
+	kept := path[:len(path)-len(" (deleted)")]
+	c, err = read(bytes.ReplaceAll(whole, []byte(path), []byte(kept+" (deleted)")))
+	if err != nil || len(c.Modules) == 0 || !c.Modules[0].Deleted || c.Modules[0].Path != kept {
+		t.Errorf("got %v, %+v; want %s deleted", err, c.Modules, kept)
+	}
+}
+
 // TestTruncated cuts the core at each byte of its headers and notes, and at some later ones.
 func TestTruncated(t *testing.T) {
 	t.Parallel()

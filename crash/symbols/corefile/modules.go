@@ -48,7 +48,8 @@ func (c *Core) addModules(files []mappedFile) error {
 
 func (c *Core) module(mappings []mappedFile) (Module, bool) {
 	first := mappings[0]
-	m := Module{Path: pathOf(first.path), Start: first.start, Offset: first.start}
+	m := Module{Path: pathOf(first.path), Start: first.start, Offset: first.start,
+		Deleted: strings.HasSuffix(first.path, deletedMark)}
 	for _, f := range mappings {
 		if s, ok := c.segmentAt(f.start); ok && s.Flags&elf.PF_X != 0 {
 			m.ranges = append(m.ranges, span{f.start, f.end})
@@ -86,9 +87,12 @@ func firstAddress(f *elffile.File) uint64 {
 	return 0
 }
 
+// deletedMark is what the kernel writes behind the path of a deleted file.
+const deletedMark = " (deleted)"
+
 // pathOf returns the path of a mapped file as text, without the kernel's mark of a deleted file.
 func pathOf(name string) string {
-	name = strings.TrimSuffix(name, " (deleted)")
+	name = strings.TrimSuffix(name, deletedMark)
 	name = name[:min(len(name), maxPath)]
 	if !utf8.ValidString(name) {
 		name = strings.ToValidUTF8(name, "\uFFFD")

@@ -76,6 +76,7 @@ type Finder struct {
 	added   *Folder
 	cache   *Folder
 	machine string // the root of this machine's file system; empty: not allowed
+	shared  Shared // nil: none
 	servers []*server
 }
 
@@ -84,13 +85,14 @@ type Config struct {
 	Added     *Folder  // files that people added
 	Cache     *Folder  // files from servers
 	Machine   bool     // whether the files of this machine may be used
+	Shared    Shared   // files that people added on other instances; nil: none
 	Servers   []Server // in order
 	UserAgent string
 }
 
 // NewFinder returns a Finder.
 func NewFinder(c Config) *Finder {
-	f := &Finder{added: c.Added, cache: c.Cache}
+	f := &Finder{added: c.Added, cache: c.Cache, shared: c.Shared}
 	if c.Machine {
 		f.machine = "/"
 	}
@@ -145,6 +147,13 @@ func (f *Finder) Find(ctx context.Context, w Wanted, to string) (Result, error) 
 		}
 		r.Attempts = append(r.Attempts, Attempt{source.name, OutcomeUnusable, err.Error()})
 		_ = file.Close() // only read
+	}
+	if f.shared != nil {
+		a, err := f.askShared(ctx, w, to, &r)
+		if err != nil || r.Found {
+			return r, err
+		}
+		r.Attempts = append(r.Attempts, a)
 	}
 	for _, s := range f.servers {
 		a, err := f.ask(ctx, s, w, to, &r)

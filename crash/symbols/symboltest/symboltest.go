@@ -87,7 +87,7 @@ func Folder() (string, error) {
 }
 
 // TempDir is Folder for one test.
-func TempDir(t *testing.T) string {
+func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := Folder()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/compressed"
 	"mishap/crash/symbols"
+	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/cores"
 )
 
@@ -48,10 +49,17 @@ type Files interface {
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
 }
 
+// Builds stores which builds the versions of packages hold.
+type Builds interface {
+	// LearnFromCore stores what the core of a report says about the packages of its machine.
+	LearnFromCore(ctx context.Context, report crash.Fields, loaded []builds.Loaded) error
+}
+
 // Deps holds the dependencies and settings of a Worker.
 type Deps struct {
 	Jobs       Jobs
 	Files      Files
+	Builds     Builds
 	Cores      *cores.Store
 	Symboliser *symbols.Symboliser
 	Version    string        // of mishap
@@ -276,6 +284,9 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 		o.Modules, o.Engine, o.Seconds = result.Describe(), result.Engine, result.Seconds
 		o.CPU, o.Memory = result.Usage.CPU, result.Usage.Memory
 		return o, err
+	}
+	if err := w.Builds.LearnFromCore(ctx, report.Fields, result.Loaded()); err != nil {
+		w.Log.WarnContext(ctx, "did not learn the builds in a core", "report", c.Report.String(), "error", err)
 	}
 	return outcome(c, result, w.Version), nil
 }
