@@ -63,7 +63,8 @@ var rules = map[string]rule{
 	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
 		"golang.org/x/sys/unix", never: "net/http database"},
 
-	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores crash/symbols/debuginfo",
+	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores " +
+		"crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "database testing"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},

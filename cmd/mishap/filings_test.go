@@ -117,7 +117,8 @@ func TestTrackerName(t *testing.T) {
 	if out := run(exitOK, "tess", "~tess-lp"); !strings.Contains(out, "tess is tess-lp") || name() != "tess-lp" {
 		t.Errorf("got %q, saved %q, want tess-lp", out, name())
 	}
-	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "not a valid account name") || name() != "tess-lp" {
+	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "not a valid account name") ||
+		name() != "tess-lp" {
 		t.Errorf("got %q, saved %q, want a refusal", out, name())
 	}
 	if out := run(exitFailed, "nobody", "tess-lp"); !strings.Contains(out, "nobody") {

@@ -59,7 +59,8 @@ func start(t *testing.T) fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: dbsymbols.NewBuilds(f.store.Store), Cores: f.cores, Symboliser: s, Version: "1",
+	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: dbsymbols.NewBuilds(f.store.Store),
+		Cores: f.cores, Symboliser: s, Version: "1",
 		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
