@@ -73,7 +73,8 @@ const sqlRepresentativeReport = `
 
 // RepresentativeReport returns the report that a problem's page shows, out of the 20 newest of each
 // bucket. It prefers a complete report with function names, then a complete one without them; of
-// equal ones, those that mishap has symbolised in part, and then the newest. It returns NotFound if no report of the problem is stored.
+// equal ones, those that mishap has symbolised in part, and then the newest. It returns NotFound if no
+// report of the problem is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error) {
 	r, err := s.oneReport(ctx, sqlRepresentativeReport, pgx.NamedArgs{"bucket": id[:]})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -24,7 +24,9 @@ func (s *Panel) ExplainBucket(b crash.Bucket) views.GroupingView {
 }
 
 // explainByExample extends ExplainBucket with what the rules read in one report of the bucket.
-func (s *Panel) explainByExample(r *http.Request, b crash.Bucket, report crash.StoredReport) (views.GroupingView, error) {
+func (s *Panel) explainByExample(
+	r *http.Request, b crash.Bucket, report crash.StoredReport,
+) (views.GroupingView, error) {
 	why, err := s.ExplainReport(r, report)
 	if err != nil {
 		return views.GroupingView{}, err

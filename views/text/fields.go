@@ -97,7 +97,7 @@ var FieldMeanings = []struct {
 	{"RetraceOutdatedPackages", FieldMeaning{FieldsTraces, "packages that had changed before the stack was symbolised"}},
 	{"OopsText", FieldMeaning{FieldsTraces, "output of the kernel"}},
 	{"Disassembly", FieldMeaning{FieldsTraces, "machine code around the fault"}},
-	{"SymbolisedBy", FieldMeaning{FieldsTraces, "what worked out the stacks from a core dump; the machine sent addresses"}},
+	{"SymbolisedBy", FieldMeaning{FieldsTraces, "what worked out the stacks from a core; the machine sent addresses"}},
 	{"Registers", FieldMeaning{FieldsTraces, "processor registers at the fault"}},
 	{"SegvAnalysis", FieldMeaning{FieldsTraces, "memory access that failed"}},
 	{"SegvReason", FieldMeaning{FieldsTraces, "kind of access (read, write, execute) and its place"}},
