@@ -58,7 +58,7 @@ func TestTokenCommands(t *testing.T) {
 		status     int
 		args, want string
 	}{
-		{exitFailed, "token create bob --name=x --scope=file", "does not allow creating bugs"},
+		{exitFailed, "token create bob --name=x --scope=file", "allows neither creating bugs"},
 		{exitFailed, "token create eve --name=x", "is disabled"},
 		{exitFailed, "token create nobody --name=x", `There is no account named "nobody".`},
 		{exitFailed, "token create bob --name=x --days=0", "A token must expire within 5 years."},

@@ -33,22 +33,21 @@ func (a *answers) countResources() []resource {
 			name: "retracers-results", method: http.MethodGet, access: public,
 			summary: "The number of native crashes with and without function names in their stack, by day, release " +
 				"and architecture.",
-			doc: "mishap does not retrace stacks. A crash counts as success if the machine sent a stack with " +
-				"function names, and as failed if its problem has only addresses. Only days with such crashes " +
-				"are listed.",
+			doc: "A crash counts as success if the machine sent a stack with function names or mishap symbolised it, " +
+				"and as failed if its problem has only addresses. Only days with such crashes are listed.",
 			params: []param{daysParam()},
 			key:    "A day, YYYYMMDD.", example: "20260518",
 			object: tracedDay{}, list: a.tracedDays, detail: a.tracedDay,
 		},
 		{
 			name: "retracers-average-processing-time", method: http.MethodGet, access: public,
-			summary: "Retracing times. mishap does not retrace, so all days are empty.",
+			summary: "Retracing times. Always empty: the metric mishap_symbol_job_seconds has the times of symbolising.",
 			params:  []param{daysParam()},
 			object:  processingDay{}, list: a.processingTimes,
 		},
 		{
 			name: "retracer-queue-length", method: http.MethodGet, access: public,
-			summary: "Number of cores waiting for a retracer. mishap has no such queues, so the list is empty.",
+			summary: "Number of cores waiting for a retracer. Always empty: mishap has no queues of this kind.",
 			params: []param{{
 				name: "hours", kind: kindNumber, min: 1, max: 24 * 366, fallback: 48, doc: "Number of past hours.", example: "48",
 			}},
