@@ -87,7 +87,7 @@ func TestExchangeFailures(t *testing.T) {
 		{"unknown", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Key = "nobody-knows-me" },
 			"oauth_unknown_token", crash.Conflict, true, "Start over"},
 		{"wrong secret", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Secret = "wrong" }, "oauth_bad_signature",
-			crash.Refused, true, "start over"},
+			crash.Refused, true, "Start over"},
 		{"not found", fails(trackertest.NotFound404), "tracker_wrong_address", crash.Refused, false, "tracker_url"},
 		{"redirected", fails(trackertest.Redirect302), "tracker_wrong_address", crash.Refused, false, "https://"},
 		{"turned away", fails(trackertest.FrontEnd403), "tracker_forbidden", crash.Refused, false, "tracker_url"},
