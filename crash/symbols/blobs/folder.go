@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mishap/crash"
 )
 
 // Folder is a Store in a folder. Any number of processes may use one folder, if its file system has
@@ -58,7 +60,7 @@ func (f *Folder) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 		return false, fmt.Errorf("store blob: %w", err)
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // the next start removes it
-	n, err := io.Copy(file, untilDone{ctx, content})
+	n, err := io.Copy(file, crash.UntilDone(ctx, content))
 	if err == nil && n != size {
 		err = fmt.Errorf("%d bytes, want %d", n, size)
 	}
@@ -191,17 +193,4 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 // DeletePrefix implements [Store].
 func (f *Folder) DeletePrefix(ctx context.Context, prefix string) (int, error) {
 	return deleteAll(ctx, f, prefix)
-}
-
-// untilDone stops a long copy when ctx is done.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(b []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(b)
 }

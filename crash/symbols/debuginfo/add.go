@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mishap/crash"
 	"mishap/crash/symbols/elffile"
 )
 
@@ -89,7 +90,7 @@ func (f *Folder) addELF(ctx context.Context, in io.Reader, name, origin string, 
 		_ = os.Remove(temp.Name()) // it is gone if it was moved into its place
 		_ = temp.Close()
 	}()
-	size, err := io.Copy(writes{temp}, untilDone{ctx, in})
+	size, err := io.Copy(writes{temp}, crash.UntilDone(ctx, in))
 	if errors.Is(err, errDisk) || ctx.Err() != nil {
 		return err
 	}
@@ -127,17 +128,4 @@ func (f *Folder) addELF(ctx context.Context, in io.Reader, name, origin string, 
 		report(Added{Name: name, ID: info.ID, Kind: k})
 	}
 	return nil
-}
-
-// untilDone stops a long copy when ctx is done.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(b []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(b)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"mishap/crash"
 )
 
 // A Debian package is an ar archive: debian-binary, control.tar, then data.tar with the files.
@@ -53,7 +55,7 @@ func (f *Folder) addData(ctx context.Context, in *bufio.Reader, name string, rep
 		return err
 	}
 	defer files.Close() //nolint:errcheck // only read
-	archive := tar.NewReader(&atMost{r: untilDone{ctx, files}, left: maxUnpacked})
+	archive := tar.NewReader(&atMost{r: crash.UntilDone(ctx, files), left: maxUnpacked})
 	for {
 		entry, err := archive.Next()
 		if errors.Is(err, io.EOF) {

@@ -76,7 +76,7 @@ func (f *Finder) fetchShared(ctx context.Context, content io.ReadCloser, w Wante
 		_ = os.Remove(file.Name()) // it is gone if it was moved into its place
 		_ = file.Close()
 	}()
-	if _, err := io.Copy(file, untilDone{ctx, content}); err != nil {
+	if _, err := io.Copy(file, crash.UntilDone(ctx, content)); err != nil {
 		return fmt.Errorf("fetch a shared file: %w", err)
 	}
 	info, size, err := verify(file, w)

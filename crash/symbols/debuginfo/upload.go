@@ -82,7 +82,7 @@ func (f *Folder) Receive(ctx context.Context, u Upload, offset int64, body io.Re
 	if received != offset {
 		return received, false, errOffset
 	}
-	n, err := io.Copy(writes{part}, io.LimitReader(untilDone{ctx, body}, u.Size-offset+1))
+	n, err := io.Copy(writes{part}, io.LimitReader(crash.UntilDone(ctx, body), u.Size-offset+1))
 	received += n
 	if received > u.Size {
 		return 0, false, errors.Join(crash.Errorf(crash.TooLarge, "too_large", "The file is larger than announced."),
