@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"net"
 	"net/http"
@@ -121,6 +122,13 @@ func (b *Bucket) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 	}
 	if size > maxSize {
 		return false, errTooLarge
+	}
+	// Asking first saves sending the content again. What follows is still safe if others store it now.
+	switch _, err := b.Stat(ctx, key); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
 	}
 	// In one step, so that the blob is complete or absent.
 	options := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
