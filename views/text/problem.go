@@ -41,7 +41,7 @@ func RateLabel(low, high string) string {
 	return "per 1,000 machine-days (" + low + "–" + high + ")"
 }
 
-// RateMeans explains that rate.
+// RateMeans explains the rate of RateLabel: the reports and machine-days that it comes from.
 func RateMeans(reports, days, machineDays int64, low, high string) string {
 	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; "+
 		"95 %% confidence interval: %s to %s", Reports(reports), Days(days), Count(machineDays), low, high)
