@@ -1007,19 +1007,19 @@ CREATE TABLE symbol_jobs (
     memory_bytes bigint DEFAULT 0 NOT NULL,
     CONSTRAINT symbol_jobs_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'partial'::text, 'waiting'::text, 'failed'::text, 'expired'::text])))
 );
-COMMENT ON TABLE symbol_jobs IS 'Cores that machines have sent, and what came of symbolising them. No foreign key: an id of reports is unique only together with its partition.';
+COMMENT ON TABLE symbol_jobs IS 'Reports to symbolise, and what came of it: one row per core that a machine has sent, and one per version of a problem that is known by its addresses only. No foreign key: an id of reports is unique only together with its partition.';
 COMMENT ON COLUMN symbol_jobs.report_id IS 'The report that the core belongs to.';
 COMMENT ON COLUMN symbol_jobs.problem IS 'As in core_requests.';
 COMMENT ON COLUMN symbol_jobs.version IS 'Version of the package of the report.';
 COMMENT ON COLUMN symbol_jobs.architecture IS 'Architecture of the core, in Debian''s words.';
-COMMENT ON COLUMN symbol_jobs.store IS 'Identity of the store that holds the core. Only instances that can read this store claim the job.';
-COMMENT ON COLUMN symbol_jobs.core_bytes IS 'Size of the core in the store.';
+COMMENT ON COLUMN symbol_jobs.store IS 'Identity of the store that holds the core. Only instances that can read this store claim the job. Empty: there is no core, only an address signature; any instance claims the job.';
+COMMENT ON COLUMN symbol_jobs.core_bytes IS 'Size of the core in the store; 0: there is none.';
 COMMENT ON COLUMN symbol_jobs.core_removed IS 'When the core was removed from the store. Null: it is there.';
 COMMENT ON COLUMN symbol_jobs.state IS 'queued, running (until lease), done (the names are complete), partial (some are missing), waiting (files could not be fetched, or nothing has a name), failed (not tried again by itself), expired (the core was removed first).';
 COMMENT ON COLUMN symbol_jobs.reason IS 'Why the state is not done, as a sentence for people; empty: nothing to say.';
 COMMENT ON COLUMN symbol_jobs.pressed IS 'When a person asked to symbolise it now. Null: nobody has. Cleared when the job ends.';
 COMMENT ON COLUMN symbol_jobs.pressed_by IS 'Account name of the person who asked last; empty: nobody.';
-COMMENT ON COLUMN symbol_jobs.created IS 'When the core arrived.';
+COMMENT ON COLUMN symbol_jobs.created IS 'When the core arrived, or the addresses were found without names.';
 COMMENT ON COLUMN symbol_jobs.attempt IS 'Number of times that an instance has claimed the job. A result counts only if this has not changed since.';
 COMMENT ON COLUMN symbol_jobs.deaths IS 'Number of claims whose instance died.';
 COMMENT ON COLUMN symbol_jobs.tries IS 'Number of tries that ended as partial or waiting; it decides when to try again.';
@@ -1057,6 +1057,20 @@ COMMENT ON TABLE uncounted IS 'Reports that are stored and not counted yet: one 
 COMMENT ON COLUMN uncounted.id IS 'Random id, made by the instance that stored the reports.';
 COMMENT ON COLUMN uncounted.stored IS 'When the transaction began. Rows older than ten seconds are counted by any instance.';
 COMMENT ON COLUMN uncounted.reports IS 'Ids of the reports, up to 256.';
+
+CREATE TABLE unknown_builds (
+    report_id uuid NOT NULL,
+    path text NOT NULL,
+    package text NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL
+);
+COMMENT ON TABLE unknown_builds IS 'Programs and libraries of reports whose build is not known: of address signatures, and of cores that do not hold it. Learning it starts the job again.';
+COMMENT ON COLUMN unknown_builds.report_id IS 'The job.';
+COMMENT ON COLUMN unknown_builds.path IS 'Path of the file, as in builds.path.';
+COMMENT ON COLUMN unknown_builds.package IS 'Binary package that holds the file; empty: unknown.';
+COMMENT ON COLUMN unknown_builds.version IS 'Version of the package on the machine; empty: unknown.';
+COMMENT ON COLUMN unknown_builds.architecture IS 'Architecture of the file, in Debian''s words.';
 
 CREATE TABLE unlinked_bugs (
     bucket_id bytea NOT NULL,
@@ -1257,6 +1271,9 @@ ALTER TABLE ONLY symbol_workers
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY unknown_builds
+    ADD CONSTRAINT unknown_builds_pkey PRIMARY KEY (report_id, path, package);
+
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
@@ -1342,6 +1359,10 @@ CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS N
 CREATE INDEX symbol_jobs_open ON symbol_jobs USING btree (store, created) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'partial'::text]));
 
 CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
+
+CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
+
+CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
 
@@ -1441,6 +1462,9 @@ ALTER TABLE ONLY split_sources
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
+
+ALTER TABLE ONLY unknown_builds
+    ADD CONSTRAINT unknown_builds_report_id_fkey FOREIGN KEY (report_id) REFERENCES symbol_jobs(report_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
