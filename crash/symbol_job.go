@@ -24,8 +24,7 @@ type ReceivedCore struct {
 	Bytes        int64
 }
 
-// SymbolState says how far a report with a core dump is symbolised. The names are stored in the
-// database.
+// SymbolState says how far a report is symbolised. The names are stored in the database.
 type SymbolState string
 
 // The states.
@@ -35,7 +34,7 @@ const (
 	SymbolsRunning SymbolState = "running"
 	SymbolsDone    SymbolState = "done"    // the frames that the signature needs have names
 	SymbolsPartial SymbolState = "partial" // some of them have none
-	SymbolsWaiting SymbolState = "waiting" // none has, or a server did not answer; tried again later
+	SymbolsWaiting SymbolState = "waiting" // none has, a server did not answer, or a build is unknown
 	SymbolsFailed  SymbolState = "failed"
 	SymbolsExpired SymbolState = "expired" // the core was removed first
 )
@@ -44,8 +43,15 @@ const (
 type SymbolClaim struct {
 	Report       OopsID
 	Architecture string
-	Attempt      int // number of the claim; a result counts only if it is the latest
-	Tries        int // earlier tries that ended as partial or waiting
+	Addresses    bool // there is no core, only an address signature
+	Attempt      int  // number of the claim; a result counts only if it is the latest
+	Tries        int  // earlier tries that ended as partial or waiting
+}
+
+// SymbolCursor is a position in the changes of problems. The zero value is the beginning.
+type SymbolCursor struct {
+	Round   int64
+	Problem BucketID
 }
 
 // SymbolOutcome is the result of one try to symbolise a report.
@@ -54,18 +60,27 @@ type SymbolOutcome struct {
 	Reason  string      // why the state is not done, as a sentence; may be empty
 	Fields  Fields      // apport's fields of the stacks; empty: none were found
 	Modules []SymbolModule
-	Missing []string      // files that would help, as BUILD-ID/executable or BUILD-ID/debuginfo
-	Again   time.Duration // after which the next try begins; 0: none by itself
-	Engine  string        // the debugger with its version; empty: it did not run
+	Missing []string       // files that would help, as BUILD-ID/executable or BUILD-ID/debuginfo
+	Unknown []UnknownBuild // builds that would help
+	Again   time.Duration  // after which the next try begins; 0: none by itself
+	Engine  string         // the debugger with its version; empty: it did not run
 	Seconds float64
 	CPU     time.Duration
 	Memory  int64 // bytes
 }
 
+// UnknownBuild is a program or library of an address signature whose build is not known.
+type UnknownBuild struct {
+	Path         string // with /usr, as packages name it
+	Package      string // the binary package that holds it; empty: unknown
+	Version      string // of this package on the machine; empty: unknown
+	Architecture string
+}
+
 // SymbolModule is a program or library of a process that crashed, with the search for its files.
 type SymbolModule struct {
 	Path       string        `json:"path"`
-	BuildID    string        `json:"build_id,omitempty"` // empty: the core does not hold it
+	BuildID    string        `json:"build_id,omitempty"` // empty: unknown
 	Frames     int           `json:"frames"`             // of the thread that crashed
 	Executable *SymbolSearch `json:"executable,omitempty"`
 	Debuginfo  *SymbolSearch `json:"debuginfo,omitempty"` // nil: in the program, or not looked for
@@ -97,6 +112,7 @@ type SymbolJob struct {
 	Created   time.Time
 	Ended     time.Time // zero: no try has ended
 	NotBefore time.Time // zero: not tried again by itself
+	Addresses bool      // there is no core, only an address signature
 	CoreGone  bool
 	Engine    string
 	Modules   []SymbolModule

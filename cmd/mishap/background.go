@@ -72,6 +72,8 @@ func (i *instance) ownTasks() []task {
 		// This is not a job: one can take minutes, and the files are in the data_dir of this instance.
 		tasks = append(tasks, task{
 			"symbolise", "symbolises core dumps that have arrived", 2 * time.Second, i.symbols.Round,
+		}, task{
+			"name-addresses", "names native crashes without core dumps", 2 * time.Second, i.symbols.NameAddresses,
 		})
 	}
 	if i.ingest != nil || i.symbols != nil {

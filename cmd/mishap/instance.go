@@ -16,6 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	symbolise "mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
@@ -126,15 +127,20 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 	return append(i.store.Health(ctx), i.disk.Health()...)
 }
 
-// buildSymbols creates the worker that symbolises cores.
+// buildSymbols creates the worker that symbolises cores and names addresses.
 func (i *instance) buildSymbols() error {
 	s, err := symboliser(i.config)
 	if err != nil {
 		return err
 	}
 	store := symbols.New(i.store)
-	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: symbols.NewBuilds(i.store), Cores: i.cores,
-		Symboliser: s, Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
+	known := symbols.NewBuilds(i.store)
+	namer, err := symbolise.NewNamer(known, s.Finder, s.WorkDir)
+	if err != nil {
+		return err
+	}
+	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: known, Cores: i.cores,
+		Symboliser: s, Namer: namer, Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
 	if err != nil {
 		return fmt.Errorf("register metrics of symbols: %w", err)
 	}

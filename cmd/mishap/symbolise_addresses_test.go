@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -69,24 +67,13 @@ func TestSymboliseAddresses(t *testing.T) {
 	}
 }
 
-// addressReport writes a report with the addresses of a stack of tiny, whose code is mapped at
-// 0x401000.
+// addressReport writes a report with the addresses of a stack of tiny.
 func addressReport(t *testing.T, stack string) string {
 	t.Helper()
-	signature, last := "/usr/bin/tiny:11", ""
-	for _, m := range regexp.MustCompile(`(?m)^#\d+ +0x(\w+) `).FindAllStringSubmatch(stack, -1) {
-		address, err := strconv.ParseUint(m[1], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m[1] != last { // inlined functions have one address
-			signature += fmt.Sprintf(":/usr/bin/tiny+%x", address-0x401000)
-		}
-		last = m[1]
-	}
 	file := filepath.Join(t.TempDir(), "tiny.crash")
 	text := "ProblemType: Crash\nArchitecture: amd64\nDate: Sun Nov 22 12:00:00 2026\nDistroRelease: Debian 12\n" +
-		"Package: tiny 1.0\nExecutablePath: /usr/bin/tiny\nSignal: 11\nStacktraceAddressSignature: " + signature + "\n"
+		"Package: tiny 1.0\nExecutablePath: /usr/bin/tiny\nSignal: 11\nStacktraceAddressSignature: " +
+		symboltest.TinyAddresses(t, stack) + "\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

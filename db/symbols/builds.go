@@ -19,10 +19,19 @@ type Builds struct{ *db.Store }
 func NewBuilds(s *db.Store) *Builds { return &Builds{s} }
 
 const (
+	// sqlLearnBuilds also queues the jobs again that lack one of the builds. If the package of a file was
+	// unknown, its first package in any version tells which versions help.
 	sqlLearnBuilds = `
-		insert into builds (path, package, version, architecture, build_id)
-		select * from unnest(@paths::text[], @packages::text[], @versions::text[], @architectures::text[], @ids::text[])
-		on conflict do nothing`
+		with learned as (
+			insert into builds (path, package, version, architecture, build_id)
+			select * from unnest(@paths::text[], @packages::text[], @versions::text[], @architectures::text[], @ids::text[])
+			on conflict do nothing
+			returning path, package, version, architecture
+		)
+		update symbol_jobs as j set state = 'queued', not_before = null
+		from unknown_builds as u join learned as l on l.path = u.path and l.architecture = u.architecture
+			and (u.package = '' or u.package = l.package and u.version = l.version)
+		where u.report_id = j.report_id and j.store = '' and j.state in ('waiting', 'partial')`
 	// sqlBuildsOf selects the builds of files in the versions of the packages that a machine has.
 	sqlBuildsOf = `
 		select b.path, b.build_id from builds as b
@@ -33,7 +42,7 @@ const (
 		where path = any(@paths) and architecture = @architecture group by path`
 )
 
-// Learn stores facts. It ignores incomplete ones.
+// Learn stores facts, and queues the jobs again that they help. It ignores incomplete facts.
 func (b *Builds) Learn(ctx context.Context, facts []builds.Fact) error {
 	var paths, packages, versions, architectures, ids []string
 	for _, f := range facts {
@@ -59,12 +68,25 @@ func (b *Builds) Learn(ctx context.Context, facts []builds.Fact) error {
 func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded []builds.Loaded) error {
 	paths := make([]string, len(loaded))
 	for i, l := range loaded {
-		paths[i] = builds.NormalPath(l.Path)
+		paths[i] = l.Path
 	}
-	rows, err := b.Pool.Query(ctx, sqlBuildOwners, pgx.NamedArgs{"paths": paths,
+	owners, err := b.owners(ctx, report, paths)
+	if err != nil {
+		return err
+	}
+	return b.Learn(ctx, builds.OfCore(report, loaded, owners))
+}
+
+// owners returns the packages that hold files in any version, by normal path.
+func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string) (map[string][]string, error) {
+	normal := make([]string, len(paths))
+	for i, name := range paths {
+		normal[i] = builds.NormalPath(name)
+	}
+	rows, err := b.Pool.Query(ctx, sqlBuildOwners, pgx.NamedArgs{"paths": normal,
 		"architecture": builds.ArchitectureOf(report)})
 	if err != nil {
-		return fmt.Errorf("owners of files: %w", db.Classify(err))
+		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))
 	}
 	owners := map[string][]string{}
 	var path string
@@ -74,24 +96,16 @@ func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded 
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("owners of files: %w", db.Classify(err))
+		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))
 	}
-	return b.Learn(ctx, builds.OfCore(report, loaded, owners))
+	return owners, nil
 }
 
 // BuildsOf returns the build-ids of files of the machine that sent a report. It leaves out files
 // whose build is unknown or contradictory.
 func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]elffile.BuildID,
 	error) {
-	var packages, versions, normal []string
-	for name, version := range builds.InstalledOf(report) {
-		packages, versions = append(packages, name), append(versions, version)
-	}
-	for _, p := range paths {
-		normal = append(normal, builds.NormalPath(p))
-	}
-	rows, err := b.Pool.Query(ctx, sqlBuildsOf, pgx.NamedArgs{"packages": packages, "versions": versions,
-		"paths": normal, "architecture": builds.ArchitectureOf(report)})
+	rows, err := b.Pool.Query(ctx, sqlBuildsOf, installedArgs(report, paths))
 	if err != nil {
 		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
 	}
@@ -108,10 +122,25 @@ func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []stri
 		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
 	}
 	known := map[string]elffile.BuildID{}
-	for i, p := range paths {
-		if id, ok := found[normal[i]]; ok && !contradictory[normal[i]] {
-			known[p] = id
+	for _, name := range paths {
+		normal := builds.NormalPath(name)
+		if id, ok := found[normal]; ok && !contradictory[normal] {
+			known[name] = id
 		}
 	}
 	return known, nil
+}
+
+// installedArgs returns arguments for a query about files in the packages of a machine.
+func installedArgs(report crash.Fields, paths []string) pgx.NamedArgs {
+	var packages, versions []string
+	for name, version := range builds.InstalledOf(report) {
+		packages, versions = append(packages, name), append(versions, version)
+	}
+	normal := make([]string, len(paths))
+	for i, name := range paths {
+		normal[i] = builds.NormalPath(name)
+	}
+	return pgx.NamedArgs{"packages": packages, "versions": versions, "paths": normal,
+		"architecture": builds.ArchitectureOf(report)}
 }

@@ -23,7 +23,7 @@ const RenewInterval = time.Minute
 const (
 	sqlBuryJobs = `
 		update symbol_jobs set state = 'failed', lease = null, pressed = null, ended = now(), deaths = deaths + 1,
-			reason = 'mishap was stopped or died twice while it symbolised this core.'
+			reason = 'mishap was stopped or died twice while it symbolised this report.'
 		where state = 'running' and lease < now() and deaths > 0`
 	// sqlClaimJob prefers jobs that a person asked for, then those of problems with many reports.
 	sqlClaimJob = `
@@ -34,6 +34,17 @@ const (
 			where o.store = @store and o.architecture = any(@architectures) and o.core_removed is null
 				and (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
 					or o.state = 'running' and o.lease < now())
+			order by o.pressed nulls last, coalesce(b.reports, 0) desc, o.created, o.report_id
+			limit 1 for update of o skip locked)
+		returning report_id, architecture, attempt, tries`
+	// sqlClaimAddresses is sqlClaimJob for jobs without a core.
+	sqlClaimAddresses = `
+		update symbol_jobs as j set state = 'running', attempt = attempt + 1, started = now(),
+			lease = now() + interval '5 minutes', deaths = deaths + case when state = 'running' then 1 else 0 end
+		where report_id = (
+			select o.report_id from symbol_jobs as o left join buckets as b on b.id = o.problem
+			where o.store = '' and (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
+				or o.state = 'running' and o.lease < now())
 			order by o.pressed nulls last, coalesce(b.reports, 0) desc, o.created, o.report_id
 			limit 1 for update of o skip locked)
 		returning report_id, architecture, attempt, tries`
@@ -49,6 +60,11 @@ const (
 			not_before = now() + @again::interval, missing = @missing, modules = @modules, engine = @engine,
 			seconds = @seconds, cpu_seconds = @cpu, memory_bytes = @memory
 		where report_id = @report and attempt = @attempt and state = 'running'`
+	sqlForgetUnknown = `delete from unknown_builds where report_id = @report`
+	sqlSaveUnknown   = `
+		insert into unknown_builds (report_id, path, package, version, architecture)
+		select @report, * from unnest(@paths::text[], @packages::text[], @versions::text[], @architectures::text[])
+		on conflict do nothing`
 )
 
 // ErrLostClaim is returned if another instance has taken over the job.
@@ -58,15 +74,27 @@ var ErrLostClaim = crash.Errorf(crash.Conflict, "lost_claim", "Another instance 
 // false if there is none.
 func (s *Store) ClaimJob(ctx context.Context, store string, architectures []string) (c crash.SymbolClaim, ok bool,
 	err error) {
+	return s.claim(ctx, sqlClaimJob, pgx.NamedArgs{"store": store, "architectures": architectures})
+}
+
+// ClaimAddresses claims the next job that has no core, only an address signature. It returns false if
+// there is none.
+func (s *Store) ClaimAddresses(ctx context.Context) (c crash.SymbolClaim, ok bool, err error) {
+	c, ok, err = s.claim(ctx, sqlClaimAddresses, pgx.NamedArgs{})
+	c.Addresses = true
+	return c, ok, err
+}
+
+func (s *Store) claim(ctx context.Context, sql string, args pgx.NamedArgs) (c crash.SymbolClaim, ok bool, err error) {
 	if _, err := s.Pool.Exec(ctx, sqlBuryJobs); err != nil {
-		return c, false, fmt.Errorf("claim a core: %w", db.Classify(err))
+		return c, false, fmt.Errorf("claim a job: %w", db.Classify(err))
 	}
-	row := s.Pool.QueryRow(ctx, sqlClaimJob, pgx.NamedArgs{"store": store, "architectures": architectures})
+	row := s.Pool.QueryRow(ctx, sql, args)
 	switch err := row.Scan((*[16]byte)(&c.Report), &c.Architecture, &c.Attempt, &c.Tries); {
 	case errors.Is(err, pgx.ErrNoRows):
 		return c, false, nil
 	case err != nil:
-		return c, false, fmt.Errorf("claim a core: %w", db.Classify(err))
+		return c, false, fmt.Errorf("claim a job: %w", db.Classify(err))
 	}
 	return c, true, nil
 }
@@ -101,7 +129,10 @@ func (s *Store) FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.Symb
 		if err == nil && tag.RowsAffected() == 0 {
 			err = ErrLostClaim
 		}
-		return err
+		if err != nil || !c.Addresses {
+			return err
+		}
+		return saveUnknown(ctx, tx, c.Report, o.Unknown)
 	}
 	var err error
 	if len(o.Fields) == 0 {
@@ -119,6 +150,22 @@ func (s *Store) FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.Symb
 		return fmt.Errorf("outcome of %s: %w", c.Report, err)
 	}
 	return nil
+}
+
+// saveUnknown replaces the builds that a job lacks.
+func saveUnknown(ctx context.Context, tx pgx.Tx, job crash.OopsID, unknown []crash.UnknownBuild) error {
+	args := pgx.NamedArgs{"report": [16]byte(job)}
+	if _, err := tx.Exec(ctx, sqlForgetUnknown, args); err != nil || len(unknown) == 0 {
+		return err
+	}
+	var paths, packages, versions, architectures []string
+	for _, u := range unknown {
+		paths, packages = append(paths, u.Path), append(packages, u.Package)
+		versions, architectures = append(versions, u.Version), append(architectures, u.Architecture)
+	}
+	args["paths"], args["packages"], args["versions"], args["architectures"] = paths, packages, versions, architectures
+	_, err := tx.Exec(ctx, sqlSaveUnknown, args)
+	return err
 }
 
 func finishArgs(c crash.SymbolClaim, o crash.SymbolOutcome, state crash.SymbolState, reason string) pgx.NamedArgs {
@@ -140,10 +187,10 @@ func finishArgs(c crash.SymbolClaim, o crash.SymbolOutcome, state crash.SymbolSt
 const (
 	sqlMissing = `
 		select distinct m from symbol_jobs, unnest(missing) as m
-		where store = @store and state in ('waiting', 'partial') and core_removed is null limit 10000`
+		where store in (@store, '') and state in ('waiting', 'partial') and core_removed is null limit 10000`
 	sqlFilesAdded = `
 		update symbol_jobs set state = 'queued', not_before = null
-		where store = @store and state in ('waiting', 'partial') and core_removed is null and missing && @ids`
+		where (store in (@store, '') or @store = '') and state in ('waiting', 'partial') and core_removed is null and missing && @ids`
 	sqlDoneCores = `
 		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
 	sqlUnrecordedCores = `
@@ -160,7 +207,8 @@ const (
 		where report_id = any(@ids::uuid[]) and core_removed is null`
 )
 
-// MissingFiles returns the files (BUILD-ID/KIND) that jobs with a core in this store wait for.
+// MissingFiles returns the files (BUILD-ID/KIND) that jobs wait for, those with a core in this store
+// and those without a core.
 func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, sqlMissing, pgx.NamedArgs{"store": store})
 	if err != nil {
@@ -173,7 +221,8 @@ func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error
 	return ids, nil
 }
 
-// FilesAdded queues the jobs again that wait for one of these files.
+// FilesAdded queues the jobs again that wait for one of these files (BUILD-ID/KIND): those with a core
+// in this store, in any if store is empty, and those without a core.
 func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) error {
 	if _, err := s.Pool.Exec(ctx, sqlFilesAdded, pgx.NamedArgs{"store": store, "ids": ids}); err != nil {
 		return fmt.Errorf("files added: %w", db.Classify(err))

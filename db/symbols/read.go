@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,14 +14,14 @@ import (
 
 const (
 	jobColumns = `
-		report_id, state, reason, created, ended, not_before, core_removed is not null, engine, modules`
+		report_id, state, reason, created, ended, not_before, store = '', core_removed is not null, engine, modules`
 	sqlJob = `select ` + jobColumns + ` from symbol_jobs where report_id = @report`
 	// sqlProblemJob selects the job whose result tells most about a problem.
 	sqlProblemJob = `
 		select ` + jobColumns + ` from symbol_jobs
 		where problem in (select id from buckets where head = (select head from buckets where id = @problem))
 		order by state = 'done' desc, state in ('running', 'queued') desc, state in ('partial', 'waiting') desc,
-			created desc
+			store <> '' desc, created desc
 		limit 1`
 	sqlCoreAsked = `
 		select max(requested) from core_requests
@@ -35,7 +36,7 @@ const (
 
 func scanJob(row pgx.CollectableRow) (j crash.SymbolJob, err error) {
 	err = row.Scan((*[16]byte)(&j.Report), &j.State, &j.Reason, &j.Created, db.OrZero(&j.Ended), db.OrZero(&j.NotBefore),
-		&j.CoreGone, &j.Engine, &j.Modules)
+		&j.Addresses, &j.CoreGone, &j.Engine, &j.Modules)
 	return j, err
 }
 
@@ -59,21 +60,24 @@ func (s *Store) oneJob(ctx context.Context, job, asked string, args pgx.NamedArg
 		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
 	}
 	j, err = pgx.CollectExactlyOneRow(rows, scanJob)
-	if err == nil {
+	ok = err == nil
+	switch {
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	case ok && (!j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning ||
+		j.State == crash.SymbolsQueued):
 		return j, true, nil
 	}
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
-	}
-	err = s.Pool.QueryRow(ctx, asked, args).Scan(db.OrZero(&j.Created))
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && j.Created.IsZero() {
-		return j, false, nil
-	}
-	if err != nil {
+	// The addresses gave no names. A core may be on its way.
+	var requested time.Time
+	err = s.Pool.QueryRow(ctx, asked, args).Scan(db.OrZero(&requested))
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return j, false, fmt.Errorf("requests for cores: %w", db.Classify(err))
 	}
-	j.State = crash.SymbolsAsked
-	return j, true, nil
+	if requested.IsZero() {
+		return j, ok, nil
+	}
+	return crash.SymbolJob{State: crash.SymbolsAsked, Created: requested, Modules: j.Modules}, true, nil
 }
 
 // CoreDownloaded records that a person downloads a core.

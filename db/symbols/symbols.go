@@ -38,8 +38,11 @@ const (
 			and not exists (select from buckets where id = @problem and head <> id)
 			and not exists (
 				select from symbol_jobs
-				where problem = @problem and version = @version and state not in ('failed', 'expired'))
-			and ((select count(*) from symbol_jobs where problem = @problem and version = @version) < @bad
+				where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
+			and ((
+					select count(*) from symbol_jobs
+					where problem = @problem and version = @version and store <> ''
+				) < @bad
 				or not exists (
 					select from core_requests
 					where problem = @problem and version = @version and requested > now() - interval '1 day'))
@@ -54,13 +57,17 @@ const (
 		update core_requests set received = now() where report_id = @report and received is null
 		returning problem, version`
 	// sqlQueueJob inserts nothing if another core of the same problem and version has arrived and may
-	// be good.
+	// be good. A core replaces the job that names the addresses of the same report.
 	sqlQueueJob = `
 		insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, state)
 		select @report, @problem, @version, @architecture, @store, @bytes, 'queued'
 		where @problem = ''::bytea or not exists (
-			select from symbol_jobs where problem = @problem and version = @version and state not in ('failed', 'expired'))
-		on conflict do nothing`
+			select from symbol_jobs
+			where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
+		on conflict (report_id) do update set store = excluded.store, core_bytes = excluded.core_bytes, state = 'queued',
+			architecture = excluded.architecture, attempt = symbol_jobs.attempt + 1, deaths = 0, tries = 0, lease = null,
+			not_before = null, created = now()
+		where symbol_jobs.store = ''`
 	// sqlLockProblem makes two cores of one problem arrive one after the other.
 	sqlLockProblem = `select pg_advisory_xact_lock(hashtextextended(encode(@problem, 'hex') || @version, 0))`
 )

@@ -115,6 +115,18 @@ func OfCore(f crash.Fields, loaded []Loaded, owners map[string][]string) []Fact 
 	return facts
 }
 
+// OwnersOf returns the packages of the machine that may hold a file: that of the crashed program, or
+// those of owners, which hold it in other versions.
+func OwnersOf(f crash.Fields, name string, owners []string) []string {
+	installed := InstalledOf(f)
+	if name == f["ExecutablePath"] && f["InterpreterPath"] == "" {
+		if own, _, _ := strings.Cut(strings.TrimSpace(f["Package"]), " "); installed[own] != "" {
+			return []string{own}
+		}
+	}
+	return installedOwners(owners, installed)
+}
+
 func installedOwners(owners []string, installed Installed) []string {
 	return slices.DeleteFunc(slices.Clone(owners), func(name string) bool { return installed[name] == "" })
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -126,6 +127,26 @@ func BuildID(t testing.TB, name string) elffile.BuildID {
 		t.Fatal(err)
 	}
 	return f.BuildID(sections)
+}
+
+// frameAddress matches the address of a frame.
+var frameAddress = regexp.MustCompile(`(?m)^#\d+ +0x(\w+) `)
+
+// TinyAddresses returns the address signature of a stack of tiny, whose code is mapped at 0x401000.
+func TinyAddresses(t testing.TB, stack string) string {
+	t.Helper()
+	signature, last := "/usr/bin/tiny:11", ""
+	for _, m := range frameAddress.FindAllStringSubmatch(stack, -1) {
+		address, err := strconv.ParseUint(m[1], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m[1] != last { // inlined functions have one address
+			signature += fmt.Sprintf(":/usr/bin/tiny+%x", address-0x401000)
+		}
+		last = m[1]
+	}
+	return signature
 }
 
 // Crash writes an apport report of a program with this core, and returns the name of the file.

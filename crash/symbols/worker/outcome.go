@@ -45,16 +45,20 @@ func failure(c crash.SymbolClaim, err error) crash.SymbolOutcome {
 // maxField limits the size of one field of a symbolised stack, in bytes.
 const maxField = 1 << 20
 
-// outcome returns the outcome of a core whose stack was found.
+// outcome returns the outcome of a report whose stack was found.
 func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.SymbolOutcome {
 	o := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: maps.Clone(r.Fields), Modules: r.Describe(),
-		Reason: r.Incomplete, Engine: r.Engine, Seconds: r.Seconds, CPU: r.Usage.CPU, Memory: r.Usage.Memory}
+		Reason: sentence(r.Incomplete), Engine: r.Engine, Seconds: r.Seconds, CPU: r.Usage.CPU, Memory: r.Usage.Memory}
 	for name, text := range o.Fields {
 		if len(text) > maxField {
 			o.Fields[name] = strings.ToValidUTF8(text[:maxField], "") + "\n[shortened]"
 		}
 	}
-	o.Fields[crash.SymbolisedBy] = strings.TrimSpace("mishap " + version + ", " + r.Engine)
+	by := r.Engine
+	if c.Addresses {
+		by = "from addresses"
+	}
+	o.Fields[crash.SymbolisedBy] = strings.TrimSpace("mishap " + version + ", " + by)
 	if r.State == symbols.Done {
 		return o
 	}
@@ -74,7 +78,18 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	if len(o.Missing) == 0 {
 		o.State, o.Again = crash.SymbolsPartial, 0
 	}
+	if c.Addresses && named(r.Fields["StacktraceTop"]) == "" {
+		o.Fields = nil // the sender's stack has the addresses at least
+	}
 	return o
+}
+
+// sentence makes a sentence of a remark.
+func sentence(remark string) string {
+	if remark == "" {
+		return ""
+	}
+	return strings.ToUpper(remark[:1]) + remark[1:] + "."
 }
 
 // named returns the lines of a StacktraceTop that have names.

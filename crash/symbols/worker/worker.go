@@ -1,5 +1,6 @@
-// Package worker symbolises the cores that machines have sent. It claims jobs from the database, one
-// at a time, and stores their outcomes. Which cores are asked for is decided elsewhere.
+// Package worker symbolises the cores that machines have sent, and names the addresses of reports
+// without cores. It claims jobs from the database, one at a time, and stores their outcomes. Which cores
+// are asked for is decided elsewhere.
 package worker
 
 import (
@@ -23,8 +24,13 @@ import (
 
 // Jobs stores the jobs.
 type Jobs interface {
-	// ClaimJob claims the next job. It returns false if there is none.
+	// ClaimJob claims the next job with a core. It returns false if there is none.
 	ClaimJob(ctx context.Context, store string, architectures []string) (crash.SymbolClaim, bool, error)
+	// QueueAddresses queues jobs for problems that are known by their addresses only and have changed
+	// since the position. It returns the new position, and whether there are more problems.
+	QueueAddresses(ctx context.Context, since crash.SymbolCursor) (crash.SymbolCursor, bool, error)
+	// ClaimAddresses claims the next job without a core. It returns false if there is none.
+	ClaimAddresses(ctx context.Context) (crash.SymbolClaim, bool, error)
 	// RenewClaim prolongs a claim. It returns Conflict if another instance has taken over the job.
 	RenewClaim(ctx context.Context, c crash.SymbolClaim) error
 	// ReleaseClaim returns a job to the queue.
@@ -53,6 +59,9 @@ type Files interface {
 type Builds interface {
 	// LearnFromCore stores what the core of a report says about the packages of its machine.
 	LearnFromCore(ctx context.Context, report crash.Fields, loaded []builds.Loaded) error
+	// UnknownBuilds returns which builds mishap would have to know to name files of the machine that sent
+	// a report.
+	UnknownBuilds(ctx context.Context, report crash.Fields, paths []string) ([]crash.UnknownBuild, error)
 }
 
 // Deps holds the dependencies and settings of a Worker.
@@ -62,13 +71,14 @@ type Deps struct {
 	Builds     Builds
 	Cores      *cores.Store
 	Symboliser *symbols.Symboliser
+	Namer      *symbols.Namer
 	Version    string        // of mishap
 	Renew      time.Duration // interval of prolonging a claim
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Worker symbolises cores.
+// Worker symbolises cores and names addresses.
 type Worker struct {
 	Deps
 	ended   *prometheus.CounterVec
@@ -78,6 +88,8 @@ type Worker struct {
 	architectures []string  // that it can symbolise; none: it cannot work
 	problem       string    // why it cannot work; empty: it can
 	searched      time.Time // when added files were looked for
+
+	addresses crash.SymbolCursor // of QueueAddresses
 }
 
 // New returns a Worker.
@@ -85,10 +97,10 @@ func New(d Deps) (*Worker, error) {
 	w := &Worker{
 		Deps: d,
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mishap_symbol_jobs_total", Help: "Cores that this instance has tried to symbolise, by outcome.",
+			Name: "mishap_symbol_jobs_total", Help: "Reports that this instance has tried to symbolise, by outcome.",
 		}, []string{"state"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mishap_symbol_job_seconds", Help: "Time from claiming a core to storing its outcome.",
+			Name: "mishap_symbol_job_seconds", Help: "Time from claiming a report to storing its outcome.",
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 12),
 		}),
 	}
@@ -108,10 +120,10 @@ const (
 // Round symbolises all cores that are due. It must be called again every few seconds, by one
 // goroutine.
 func (w *Worker) Round(ctx context.Context) error {
-	if err := w.check(ctx); err != nil || len(w.architectures) == 0 {
+	if err := w.check(ctx); err != nil {
 		return err
 	}
-	if err := w.search(ctx); err != nil {
+	if err := w.search(ctx); err != nil || len(w.architectures) == 0 {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -187,7 +199,7 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 		return w.release(ctx, c)
 	}
 	if err != nil {
-		w.Log.WarnContext(ctx, "a core could not be symbolised", "report", c.Report.String(), "error", err)
+		w.Log.WarnContext(ctx, "a report could not be symbolised", "report", c.Report.String(), "error", err)
 	}
 	switch err := w.finish(ctx, c, o); {
 	case errors.Is(err, crash.Conflict): // another instance has taken over the job, so its outcome counts
@@ -197,9 +209,9 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	}
 	w.ended.WithLabelValues(string(o.State)).Inc()
 	w.seconds.Observe(time.Since(began).Seconds())
-	w.Log.InfoContext(ctx, "worked on a core", "report", c.Report.String(), "state", string(o.State),
-		"reason", o.Reason, "seconds", time.Since(began).Seconds())
-	if o.State != crash.SymbolsDone {
+	w.Log.InfoContext(ctx, "symbolised a report", "report", c.Report.String(), "core", !c.Addresses,
+		"state", string(o.State), "reason", o.Reason, "seconds", time.Since(began).Seconds())
+	if o.State != crash.SymbolsDone || c.Addresses {
 		return nil
 	}
 	if err := w.Cores.Remove(c.Report); err != nil {
@@ -216,7 +228,7 @@ func (w *Worker) renew(ctx context.Context, cancel func(), c crash.SymbolClaim) 
 			cancel()
 		}
 		if err != nil && ctx.Err() == nil {
-			w.Log.WarnContext(ctx, "cannot prolong the claim of a core", "report", c.Report.String(), "error", err)
+			w.Log.WarnContext(ctx, "cannot prolong the claim of a report", "report", c.Report.String(), "error", err)
 		}
 	}
 }
@@ -263,6 +275,9 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 	}
 	if err != nil {
 		return failure(c, err), err
+	}
+	if c.Addresses {
+		return w.name(ctx, c, report.Fields)
 	}
 	job, err := w.Symboliser.NewJob()
 	if err != nil {

@@ -32,10 +32,11 @@ func TestMain(m *testing.M) { symboltest.Main(m) }
 type fixture struct {
 	*testing.T
 	*worker.Worker
-	store *dbsymbols.Store
-	url   string
-	cores *cores.Store
-	added *debuginfo.Folder
+	store  *dbsymbols.Store
+	builds *dbsymbols.Builds
+	url    string
+	cores  *cores.Store
+	added  *debuginfo.Folder
 }
 
 func start(t *testing.T) fixture {
@@ -59,8 +60,13 @@ func start(t *testing.T) fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: dbsymbols.NewBuilds(f.store.Store),
-		Cores: f.cores, Symboliser: s, Version: "1",
+	f.builds = dbsymbols.NewBuilds(f.store.Store)
+	namer, err := symbols.NewNamer(f.builds, s.Finder, s.WorkDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: f.builds,
+		Cores: f.cores, Symboliser: s, Namer: namer, Version: "1",
 		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
@@ -90,11 +96,17 @@ func (f fixture) add(files ...string) {
 	}
 }
 
-// crashed stores a crash of tiny without names, and asks for its core.
+// crashed stores a crash of tiny without names.
 func (f fixture) crashed(machine string) crash.CoreRequest {
 	f.Helper()
-	fields := crashtest.Native(crashtest.Set("ExecutablePath", "/usr/bin/tiny"), crashtest.Set("Package", "tide 1.0"),
-		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tiny:11:/usr/bin/tiny+0:/usr/bin/tiny+5:/usr/bin/tiny+9"),
+	return f.crashedAt(machine, "1.0", "/usr/bin/tiny:11:/usr/bin/tiny+0:/usr/bin/tiny+5:/usr/bin/tiny+9")
+}
+
+// crashedAt stores a crash of a version of tiny with an address signature.
+func (f fixture) crashedAt(machine, version, addresses string) crash.CoreRequest {
+	f.Helper()
+	fields := crashtest.Native(crashtest.Set("ExecutablePath", "/usr/bin/tiny"), crashtest.Set("Package", "tide "+version),
+		crashtest.Set("StacktraceAddressSignature", addresses), crashtest.Set("Dependencies", ""),
 		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"), crashtest.Set("StacktraceTop", "?? ()\n?? ()\n?? ()"),
 		crashtest.Set("ProcStatus", "Pid:\t"+machine)).Fields()
 	rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(crash.Report{System: crash.SystemID(machine),

@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"mishap/crash"
+	"mishap/crash/symbols"
+)
+
+// NameAddresses names all address signatures that are due. It must be called again every few seconds,
+// by one goroutine; it needs no debugger and may run during Round.
+func (w *Worker) NameAddresses(ctx context.Context) error {
+	for more := true; more && ctx.Err() == nil; {
+		next, again, err := w.Jobs.QueueAddresses(ctx, w.addresses)
+		if err != nil {
+			return err
+		}
+		w.addresses, more = next, again
+		for ctx.Err() == nil {
+			c, ok, err := w.Jobs.ClaimAddresses(ctx)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			if err := w.work(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// name does the work of a job without a core.
+func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fields) (crash.SymbolOutcome, error) {
+	result, err := w.Namer.Name(ctx, report)
+	if errors.Is(err, symbols.ErrUnknownBuilds) {
+		return w.unknown(ctx, c, report, result)
+	}
+	if err != nil {
+		o := failure(c, err)
+		o.Modules = result.Describe()
+		return o, err
+	}
+	return outcome(c, result, w.Version), nil
+}
+
+// unknown returns the outcome of a job that lacks builds.
+func (w *Worker) unknown(ctx context.Context, c crash.SymbolClaim, report crash.Fields, r symbols.Result) (
+	crash.SymbolOutcome, error,
+) {
+	var paths, names []string
+	for _, m := range r.Modules {
+		if m.BuildID == "" {
+			paths, names = append(paths, m.Path), append(names, filepath.Base(m.Path))
+		}
+	}
+	builds, err := w.Builds.UnknownBuilds(ctx, report, paths)
+	if err != nil {
+		return failure(c, err), err
+	}
+	slices.Sort(names)
+	return crash.SymbolOutcome{State: crash.SymbolsWaiting, Modules: r.Describe(), Unknown: builds,
+		Reason: "It is not known which builds the machine had of " + list(names) + "."}, nil
+}
