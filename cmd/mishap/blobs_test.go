@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
 )
 
 // TestSharedSymbols adds files on one machine and symbolises on another one. They share an object
@@ -16,10 +17,14 @@ func TestSharedSymbols(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	server := blobstest.Start(t, "mishap")
+	database := dbtest.URL(t)
+	dbtest.Exec(t, database, "insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, "+
+		"state, missing) values (gen_random_uuid(), '', '', 'amd64', 'of another machine', 1, 'waiting', array['"+
+		string(symboltest.BuildID(t, "tail"))+"/debuginfo'])")
 	configOf := func(secret string) string {
-		return "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\nsymbols_from_machine = false\n"+
+		return "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\nsymbols_from_machine = false\n"+
 			"blobs = \"s3://mishap/test?endpoint=http://%s\"\nblobs_access_key = %q\nblobs_secret = %q\n",
-			filepath.Join(symboltest.TempDir(t), "data"), server.Address, blobstest.AccessKey, secret))
+			filepath.Join(symboltest.TempDir(t), "data"), database, server.Address, blobstest.AccessKey, secret))
 	}
 	files := []string{filepath.Join(dir, "root/usr/bin/tail"), filepath.Join(dir, "symbols/tail.debug")}
 	add := func(conf string) (int, string) {
@@ -34,6 +39,11 @@ func TestSharedSymbols(t *testing.T) {
 	}
 	if status, stderr := add(configOf(blobstest.Secret)); status != exitOK {
 		t.Fatalf("symbols add: got %d, %s", status, stderr)
+	}
+	var state string
+	err := dbtest.Open(t, database).Pool.QueryRow(t.Context(), "select state from symbol_jobs").Scan(&state)
+	if err != nil || state != "queued" {
+		t.Errorf("the job of another machine that waits for a file: got %s, %v; want it queued", state, err)
 	}
 	other := configOf(blobstest.Secret)
 	for _, origin := range []string{"shared files", "cache (shared files)"} {

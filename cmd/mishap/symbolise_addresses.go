@@ -28,13 +28,23 @@ func nameAddresses(ctx context.Context, c config.Config, log *slog.Logger, s *sy
 	return r, err
 }
 
-// learnBuilds stores which builds the added packages hold.
-func learnBuilds(ctx context.Context, c config.Config, log *slog.Logger, facts []builds.Fact) error {
-	if len(facts) == 0 {
+// recordAdded stores which builds the added packages hold, and starts the jobs that wait for files in
+// shared storage. Instances find files in data_dir by themselves.
+func recordAdded(ctx context.Context, c config.Config, log *slog.Logger, got collected) error {
+	var shared []string
+	if c.Blobs != "" {
+		for _, a := range got.added {
+			shared = append(shared, string(a.ID)+"/"+string(a.Kind))
+		}
+	}
+	if len(got.facts) == 0 && len(shared) == 0 {
 		return nil
 	}
 	return useStore(ctx, c, log, func(store *db.Store) error {
-		return dbsymbols.NewBuilds(store).Learn(ctx, facts)
+		if err := dbsymbols.NewBuilds(store).Learn(ctx, got.facts); err != nil {
+			return err
+		}
+		return dbsymbols.New(store).FilesAdded(ctx, "", shared)
 	})
 }
 

@@ -109,10 +109,10 @@ func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config
 		return crash.Errorf(crash.KindOf(err), "not_shared",
 			"The files are added on this machine, but not shared with others: %s", reason(err)).Because(err)
 	}
-	if err := learnBuilds(ctx, configured, newLog(c.err, slog.LevelWarn), got.facts); err != nil {
-		return crash.Errorf(crash.KindOf(err), "not_learned",
-			"The files are added, but mishap did not learn which versions of packages they belong to: %s",
-			reason(err)).Because(err)
+	if err := recordAdded(ctx, configured, newLog(c.err, slog.LevelWarn), got); err != nil {
+		return crash.Errorf(crash.KindOf(err), "not_recorded",
+			"The files are added, but the database does not know about them, so crashes that wait for them may wait "+
+				"longer. Run the command again. %s", reason(err)).Because(err)
 	}
 	if got.refused > 0 {
 		return errReported

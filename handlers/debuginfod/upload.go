@@ -36,20 +36,25 @@ type Uploads struct {
 	folder *debuginfo.Folder
 	shared debuginfo.Shared // where other instances find the files; nil: nowhere
 	builds *symbols.Builds
+	jobs   *symbols.Store
 	log    *slog.Logger
 }
 
 // NewUploads returns Uploads into a folder, and into shared, which may be nil.
 func NewUploads(folder *debuginfo.Folder, shared debuginfo.Shared, store *db.Store, log *slog.Logger) *Uploads {
-	return &Uploads{folder, shared, symbols.NewBuilds(store), log}
+	return &Uploads{folder, shared, symbols.NewBuilds(store), symbols.New(store), log}
 }
 
-// share lets other instances find a stored file. It may be repeated.
+// share lets other instances find a stored file, and starts the jobs that wait for it. It may be
+// repeated. Without shared storage, the instances that see the folder find the file by themselves.
 func (h *Uploads) share(ctx context.Context, u debuginfo.Upload) error {
 	if h.shared == nil {
 		return nil
 	}
-	return h.folder.Share(ctx, h.shared, u.ID, u.Kind)
+	if err := h.folder.Share(ctx, h.shared, u.ID, u.Kind); err != nil {
+		return err
+	}
+	return h.jobs.FilesAdded(ctx, "", []string{string(u.ID) + "/" + string(u.Kind)})
 }
 
 // Progress is the answer to all requests.
