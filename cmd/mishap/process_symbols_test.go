@@ -10,9 +10,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
@@ -58,11 +61,7 @@ func sendCore(t *testing.T, ingest, name string) crash.OopsID {
 		id, word, _ = strings.Cut(answerTo(t, ingest, "/"+machine, nameless(name).BSON()), " ")
 		return word == "CORE"
 	})
-	file := symboltest.Read(t, symboltest.Crash(t, name, symboltest.Core(t, name)))
-	_, core, _ := bytes.Cut(file, []byte("CoreDump: base64\n"))
-	core = bytes.TrimSuffix(bytes.ReplaceAll(bytes.TrimPrefix(core, []byte(" ")), []byte("\n "), []byte("\n")),
-		[]byte("\n"))
-	if got := answerTo(t, ingest, "/"+id+"/submit-core/amd64/"+machine, core); got != id {
+	if got := answerTo(t, ingest, "/"+id+"/submit-core/amd64/"+machine, sentCore(t, name)); got != id {
 		t.Fatalf("send core: got %q, want %q", got, id)
 	}
 	report, err := crash.ParseOopsID(id)
@@ -72,19 +71,27 @@ func sendCore(t *testing.T, ingest, name string) crash.OopsID {
 	return report
 }
 
+// sentCore returns the core of a program as whoopsie sends it.
+func sentCore(t *testing.T, name string) []byte {
+	t.Helper()
+	file := symboltest.Read(t, symboltest.Crash(t, name, symboltest.Core(t, name)))
+	_, core, _ := bytes.Cut(file, []byte("CoreDump: base64\n"))
+	return bytes.TrimSuffix(bytes.ReplaceAll(bytes.TrimPrefix(core, []byte(" ")), []byte("\n "), []byte("\n")),
+		[]byte("\n"))
+}
+
 // symbolsFixture is a database and a data_dir with the files of a program.
 type symbolsFixture struct {
-	environ []string
-	url     string
-	store   *symbols.Store
+	environ   []string
+	url, data string
+	store     *symbols.Store
 }
 
 func newSymbolsFixture(t *testing.T, files ...string) symbolsFixture {
 	t.Helper()
-	data := filepath.Join(symboltest.TempDir(t), "data")
-	f := symbolsFixture{url: dbtest.URL(t)}
+	f := symbolsFixture{url: dbtest.URL(t), data: filepath.Join(symboltest.TempDir(t), "data")}
 	f.store = symbols.New(dbtest.Open(t, f.url))
-	f.environ = []string{"MISHAP_DATABASE_URL=" + f.url, "MISHAP_DATA_DIR=" + data, "MISHAP_READ_ARCHIVE=false"}
+	f.environ = []string{"MISHAP_DATABASE_URL=" + f.url, "MISHAP_DATA_DIR=" + f.data, "MISHAP_READ_ARCHIVE=false"}
 	if len(files) > 0 {
 		args := []string{"symbols", "add", noConfig(t)}
 		for _, name := range files {
@@ -152,6 +159,45 @@ func TestServeSymbolises(t *testing.T) {
 	}
 }
 
+// TestSymboliseStored symbolises a stored report by hand: with its core and, when that was removed, by
+// its addresses.
+func TestSymboliseStored(t *testing.T) {
+	t.Parallel()
+	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
+	id := crash.NewOopsID(time.Now())
+	if status, stdout, _ := runIn(t.Context(), nil, f.environ, "symbolise", noConfig(t), id.String()); status !=
+		exitFailed || !strings.Contains(stdout, "There is no report with this id.") {
+		t.Errorf("an unknown report: got %d and\n%s", status, stdout)
+	}
+	rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(crash.Report{Fields: nameless("tiny").Fields()})
+	if err == nil {
+		_, _, err = f.store.SaveReport(t.Context(), rec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbolise := func(want string) {
+		t.Helper()
+		_, stdout, stderr := runIn(t.Context(), nil, f.environ, "symbolise", noConfig(t), rec.ID.String())
+		if stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("got %q and\n%s, want %q in it", stderr, stdout, want)
+		}
+	}
+	symbolise("It is not known which builds")
+	key, err := cores.Key(f.data, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := cores.Open(filepath.Join(f.data, "cores"), key)
+	if err == nil {
+		_, _, err = stored.Put(rec.ID, bytes.NewReader(sentCore(t, "tiny")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbolise("signature   /usr/bin/tiny:11:parse:row:load:_start")
+}
+
 // TestKilledWhileSymbolising checks that another instance completes a job whose instance was killed.
 func TestKilledWhileSymbolising(t *testing.T) {
 	t.Parallel()
@@ -177,10 +223,10 @@ func TestKilledWhileSymbolising(t *testing.T) {
 	serveProcess(t, f.environ, "--only", "symbols")
 	first.kill()
 	close(hang)
-	dbtest.Exec(t, f.url, "update symbol_jobs set lease = now() - interval '1 second'")
+	dbtest.Exec(t, f.url, "update symbol_jobs set lease = now() - interval '1 second' where store <> ''")
 	f.until(t, report, crash.SymbolsDone)
 	var attempts, deaths int
-	row := f.store.Pool.QueryRow(t.Context(), "select attempt, deaths from symbol_jobs")
+	row := f.store.Pool.QueryRow(t.Context(), "select attempt, deaths from symbol_jobs where store <> ''")
 	if err := row.Scan(&attempts, &deaths); err != nil || attempts != 2 || deaths != 1 {
 		t.Errorf("got %d attempts and %d deaths, %v; want 2 and 1", attempts, deaths, err)
 	}

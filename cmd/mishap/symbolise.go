@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -19,20 +20,26 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/worker"
+	"mishap/db"
+	dbsymbols "mishap/db/symbols"
 )
 
 func (p *program) symboliseCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "symbolise FILE.crash...",
-		Short: "Gives the crashes in report files the names of their functions",
+		Use:   "symbolise FILE.crash|OOPS...",
+		Short: "Gives crashes the names of their functions",
 		Long: `Reads apport's report files with a core dump, works out the stack with gdb, and prints it with the
 signature that the report then has. For each program and library of the process it prints the build-id
 and where the program and its debug file were found, or where they were searched. It changes no report.
 
+OOPS is the id of a stored report. Its core dump is read from data_dir/cores, if it is still there.
+
 A report without a core dump, but with an address signature, is named without gdb if the database says
 which builds of the programs and libraries the versions of its packages hold ("mishap symbols add" of
-packages). Otherwise, it uses no database. "mishap serve" symbolises the reports in the database by itself.
+packages). For files with a core dump it uses no database. "mishap serve" symbolises the stored reports by
+itself.
 
 The files come from "mishap symbols add", from the servers in debuginfod_urls, and from this machine if
 symbols_from_machine is true. gdb runs in a sandbox without network.
@@ -40,6 +47,7 @@ symbols_from_machine is true. gdb runs in a sandbox without network.
 With --json it prints one JSON object per file and line. If a report cannot be symbolised, the reason
 is printed (with --json: the member failed), and the exit status is 1.`,
 		Example: `  mishap symbolise /var/crash/_usr_bin_tidewatch.1000.crash
+  mishap symbolise 0199f3a0-6c00-7000-8000-000000000001
   MISHAP_DEBUGINFOD_URLS=https://debuginfod.ubuntu.com mishap symbolise --json *.crash | jq -r .signature`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,27 +62,28 @@ is printed (with --json: the member failed), and the exit status is 1.`,
 	return cmd
 }
 
-func (p *program) symbolise(ctx context.Context, c config.Config, files []string, asJSON bool) error {
+func (p *program) symbolise(ctx context.Context, c config.Config, reports []string, asJSON bool) error {
 	s, err := symboliser(c)
 	if err != nil {
 		return err
 	}
+	one := symbolising{c, newLog(p.err, slog.LevelWarn), s}
 	out := json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
 	failed := false
-	for i, file := range files {
-		result, err := symboliseFile(ctx, c, newLog(p.err, slog.LevelWarn), s, file)
+	for i, name := range reports {
+		result, err := one.report(ctx, name)
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted: %w", ctx.Err())
 		}
 		failed = failed || err != nil
 		if asJSON {
-			err = out.Encode(newSymbolised(file, result, err))
+			err = out.Encode(newSymbolised(name, result, err))
 		} else {
 			if i > 0 {
 				p.printf("")
 			}
-			err = p.describeSymbolised(file, result, err)
+			err = p.describeSymbolised(name, result, err)
 		}
 		if err != nil {
 			return err
@@ -86,34 +95,90 @@ func (p *program) symbolise(ctx context.Context, c config.Config, files []string
 	return nil
 }
 
-func symboliseFile(ctx context.Context, c config.Config, log *slog.Logger, s *symbols.Symboliser, file string) (
-	result symbols.Result, err error) {
-	in, err := os.Open(file)
-	if err != nil {
-		return symbols.Result{}, err
-	}
-	defer in.Close() //nolint:errcheck // only read
+// symbolising symbolises single reports.
+type symbolising struct {
+	config config.Config
+	log    *slog.Logger
+	*symbols.Symboliser
+}
+
+// report symbolises the report with this file name or id.
+func (s symbolising) report(ctx context.Context, name string) (result symbols.Result, err error) {
 	job, err := s.NewJob()
 	if err != nil {
 		return symbols.Result{}, err
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
+	id, idErr := crash.ParseOopsID(name)
+	in, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && idErr == nil {
+		return s.stored(ctx, job, id)
+	}
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	defer in.Close() //nolint:errcheck // only read
 	fields, binary, err := apport.ReadCore(in, apport.Limits{Decompressed: s.Core + 1}, job.Core())
 	if err != nil {
 		return symbols.Result{}, err
 	}
-	if !slices.ContainsFunc(binary, func(b apport.Binary) bool { return b.Name == "CoreDump" && b.Size > 0 }) {
-		if grouping.AddressSignature(fields) != "" {
-			return nameAddresses(ctx, c, log, s, fields)
-		}
-		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_core", "The report has no core dump.")
+	if fields["ProblemType"] == "" {
+		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_report", "This is not a report: it has no ProblemType.")
 	}
-	return job.Run(ctx, fields)
+	if slices.ContainsFunc(binary, func(b apport.Binary) bool { return b.Name == "CoreDump" && b.Size > 0 }) {
+		return job.Run(ctx, fields)
+	}
+	if grouping.AddressSignature(fields) == "" {
+		return symbols.Result{}, errNoAddresses
+	}
+	err = useStore(ctx, s.config, s.log, func(store *db.Store) error {
+		result, err = s.addresses(ctx, store, fields)
+		return err
+	})
+	return result, err
+}
+
+var errNoAddresses = crash.Errorf(crash.Invalid, "no_core",
+	"There is no core dump of this report, and it has no address signature.")
+
+// stored symbolises a report of the database.
+func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.OopsID) (result symbols.Result, err error) {
+	err = useStore(ctx, s.config, s.log, func(store *db.Store) error {
+		report, err := store.Report(ctx, id)
+		if err != nil {
+			return err
+		}
+		cores, err := openCores(s.config)
+		if err != nil {
+			return err
+		}
+		err = worker.Unpack(job, cores, id, s.Core)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			result, err = s.addresses(ctx, store, report.Fields)
+		case err == nil:
+			result, err = job.Run(ctx, report.Fields)
+		}
+		return err
+	})
+	return result, err
+}
+
+// addresses names the address signature of a report without a core.
+func (s symbolising) addresses(ctx context.Context, store *db.Store, report crash.Fields) (symbols.Result, error) {
+	if grouping.AddressSignature(report) == "" {
+		return symbols.Result{}, errNoAddresses
+	}
+	n, err := symbols.NewNamer(dbsymbols.NewBuilds(store), s.Finder, s.WorkDir)
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	return n.Name(ctx, report)
 }
 
 // symbolised is the output for one file with --json. Missing values are left out.
 type symbolised struct {
-	File        string               `json:"file"`
+	File        string               `json:"file"`             // or the id of a report
 	Failed      string               `json:"failed,omitempty"` // the reason
 	State       symbols.State        `json:"state,omitempty"`
 	Signature   string               `json:"signature,omitempty"`

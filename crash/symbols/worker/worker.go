@@ -288,7 +288,7 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 			w.Log.WarnContext(ctx, "cannot remove the files of a job", "error", err)
 		}
 	}()
-	if err := w.unpack(job, c.Report); errors.Is(err, fs.ErrNotExist) {
+	if err := Unpack(job, w.Cores, c.Report, w.Symboliser.Core); errors.Is(err, fs.ErrNotExist) {
 		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The core was removed before it was symbolised."}, nil
 	} else if err != nil {
 		return failure(c, err), err
@@ -306,16 +306,17 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 	return outcome(c, result, w.Version), nil
 }
 
-// unpack writes the core of a report into the folder of a job.
-func (w *Worker) unpack(job *symbols.Job, report crash.OopsID) error {
-	in, err := w.Cores.Open(report)
+// Unpack writes the stored core of a report, of at most most bytes, into the folder of a job. It returns
+// fs.ErrNotExist if none is stored, and Invalid if it is damaged.
+func Unpack(job *symbols.Job, from *cores.Store, report crash.OopsID, most int64) error {
+	in, err := from.Open(report)
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read
 	damage := &reader{from: in}
 	to := &writer{to: job.Core()}
-	_, err = compressed.Copy(to, damage, w.Symboliser.Core+1)
+	_, err = compressed.Copy(to, damage, most+1)
 	switch {
 	case to.err != nil:
 		return to.err

@@ -3,30 +3,14 @@ package main
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 
 	"mishap/cmd/mishap/config"
-	"mishap/crash"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	dbsymbols "mishap/db/symbols"
 )
-
-// nameAddresses names the address signature of a report without a core.
-func nameAddresses(ctx context.Context, c config.Config, log *slog.Logger, s *symbols.Symboliser,
-	report crash.Fields) (r symbols.Result, err error) {
-	err = useStore(ctx, c, log, func(store *db.Store) error {
-		n, err := symbols.NewNamer(dbsymbols.NewBuilds(store), s.Finder, filepath.Join(c.DataDir, "symbols", "jobs"))
-		if err != nil {
-			return err
-		}
-		r, err = n.Name(ctx, report)
-		return err
-	})
-	return r, err
-}
 
 // recordAdded stores which builds the added packages hold, and starts the jobs that wait for files in
 // shared storage. Instances find files in data_dir by themselves.
