@@ -69,7 +69,7 @@ type SymbolOutcome struct {
 	Memory  int64 // bytes
 }
 
-// UnknownBuild is a program or library of an address signature whose build is not known.
+// UnknownBuild is a program or library of a report whose build is not known.
 type UnknownBuild struct {
 	Path         string // with /usr, as packages name it
 	Package      string // the binary package that holds it; empty: unknown

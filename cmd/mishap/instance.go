@@ -135,6 +135,7 @@ func (i *instance) buildSymbols() error {
 	}
 	store := symbols.New(i.store)
 	known := symbols.NewBuilds(i.store)
+	s.Builds = known
 	namer, err := symbolise.NewNamer(known, s.Finder, s.WorkDir)
 	if err != nil {
 		return err

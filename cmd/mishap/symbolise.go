@@ -152,6 +152,7 @@ func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.Oops
 		if err != nil {
 			return err
 		}
+		s.Builds = dbsymbols.NewBuilds(store)
 		err = worker.Unpack(job, cores, id, s.Core)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

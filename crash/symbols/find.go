@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"mishap/crash"
 	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/elffile"
@@ -19,8 +20,25 @@ const debugDir = "debug"
 // searches is how many files are searched at once.
 const searches = 8
 
+// assumeBuilds returns the build-ids of modules that the core does not hold, by path. A truncated core
+// lacks the first pages of some modules, and one that a debugger has written lacks them all.
+func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report crash.Fields) (map[string]elffile.BuildID,
+	error) {
+	var paths []string
+	for _, m := range core.Modules {
+		if m.BuildID == "" && !m.Deleted {
+			paths = append(paths, m.Path)
+		}
+	}
+	if len(paths) == 0 || j.s.Builds == nil {
+		return nil, nil
+	}
+	return j.s.Builds.BuildsOf(ctx, report, paths)
+}
+
 // findFiles finds the files of all modules and places them in the job's folder.
-func (j *Job) findFiles(ctx context.Context, core *corefile.Core, packages []string) ([]Module, error) {
+func (j *Job) findFiles(ctx context.Context, core *corefile.Core, assumed map[string]elffile.BuildID,
+	packages []string) ([]Module, error) {
 	modules := make([]Module, len(core.Modules))
 	first := map[elffile.BuildID]int{} // a library can be loaded twice
 	same := make([]int, len(modules))
@@ -30,15 +48,20 @@ func (j *Job) findFiles(ctx context.Context, core *corefile.Core, packages []str
 		modules[i] = Module{Path: m.Path, Start: m.Start, BuildID: m.BuildID, offset: m.Offset, program: m.Program,
 			deleted: m.Deleted}
 		same[i] = i
-		if m.BuildID == "" {
+		if m.BuildID == "" && !m.Deleted {
+			modules[i].BuildID = assumed[m.Path]
+			modules[i].assumed = modules[i].BuildID != ""
+		}
+		id := modules[i].BuildID
+		if id == "" {
 			continue
 		}
-		if before, ok := first[m.BuildID]; ok {
+		if before, ok := first[id]; ok {
 			same[i] = before
 			continue
 		}
-		first[m.BuildID] = i
-		w := debuginfo.Wanted{ID: m.BuildID, Machine: core.Machine, Class: core.Class, Path: m.Path}
+		first[id] = i
+		w := debuginfo.Wanted{ID: id, Machine: core.Machine, Class: core.Class, Path: m.Path}
 		if m.Program {
 			w.Packages = packages
 		}
@@ -51,6 +74,9 @@ func (j *Job) findFiles(ctx context.Context, core *corefile.Core, packages []str
 		if of != i {
 			m, found := &modules[i], modules[of]
 			m.Executable, m.Debuginfo, m.Shared, m.file = found.Executable, found.Debuginfo, found.Shared, found.file
+			if m.assumed {
+				m.offset = m.Start - (found.Start - found.offset)
+			}
 		}
 	}
 	return modules, nil
@@ -70,6 +96,11 @@ func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, num
 		return nil
 	}
 	m.file = name
+	if m.assumed {
+		if m.offset, err = offsetOf(filepath.Join(j.dir, name), m.Start); err != nil {
+			return err
+		}
+	}
 	alt := executable.Alt
 	if !executable.HasDWARF {
 		found, err := j.findDebuginfo(ctx, w)
@@ -83,6 +114,21 @@ func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, num
 		m.Shared, err = j.findDebuginfo(ctx, w)
 	}
 	return err
+}
+
+// offsetOf returns the difference between addresses in the process and in a verified file whose first
+// byte is at start.
+func offsetOf(name string, start uint64) (offset uint64, err error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return 0, fmt.Errorf("folder of a job: %w", err)
+	}
+	defer in.Close() //nolint:errcheck // only read
+	f, err := elffile.Open(in)
+	if err != nil {
+		return 0, fmt.Errorf("folder of a job: %w", err)
+	}
+	return start - f.FirstAddress(), nil
 }
 
 // findDebuginfo places debug information where gdb looks for it: .build-id/xx/rest.debug.

@@ -29,6 +29,7 @@ import (
 // Config is the configuration of a Symboliser.
 type Config struct {
 	Finder  *debuginfo.Finder
+	Builds  Builds        // of modules whose build-id is not in the core; nil: unknown
 	WorkDir string        // folder for the files of jobs
 	Core    int64         // the largest size of a core, in bytes
 	Memory  int64         // of gdb, in bytes
@@ -125,6 +126,7 @@ type Module struct {
 	Frames     int               // frames of the thread that crashed
 
 	offset  uint64
+	assumed bool // the build-id is that of the installed package, not from the core
 	program bool
 	deleted bool
 	file    string // name of the executable in the job's folder
@@ -184,7 +186,11 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	if err := j.s.checkSandbox(ctx, j.dir); err != nil {
 		return r, err
 	}
-	if r.Modules, err = j.findFiles(ctx, core, packagesOf(report)); err != nil {
+	assumed, err := j.assumeBuilds(ctx, core, report)
+	if err != nil {
+		return r, err
+	}
+	if r.Modules, err = j.findFiles(ctx, core, assumed, packagesOf(report)); err != nil {
 		return r, err
 	}
 	request := gdb.Request{Program: program, Dir: j.dir, Core: coreName, Debug: debugDir, Threads: len(core.Threads),

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,47 @@ func TestNoExecutable(t *testing.T) {
 	}
 	if r.State != symbols.Partial {
 		t.Errorf("got %s", r.State)
+	}
+}
+
+// A core that gdb has written instead of the kernel lacks the code of all files.
+func TestCoreOfDebugger(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	for _, name := range []string{"tiny", "tail"} { // at a fixed address, and anywhere
+		file := filepath.Join(symboltest.TempDir(t), name+".core")
+		out, err := exec.CommandContext(t.Context(), "gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex",
+			"set debuginfod enabled off", "-iex", "set startup-with-shell off", "-ex", "run", "-ex",
+			"generate-core-file "+file, filepath.Join(dir, "original", name)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("gdb: %v\n%s", err, out)
+		}
+		r := newBench(t, "", published(t, name)...).must(t, symboltest.Read(t, file))
+		if !hasPrefix(functions(r), "parse") || r.Modules[0].BuildID != symboltest.BuildID(t, name) {
+			t.Errorf("%s: got %q and %+v", name, functions(r), r.Modules)
+		}
+	}
+}
+
+// A core without the first page of a file does not hold its build-id. The build of the installed package
+// counts then.
+func TestBuildOfPackage(t *testing.T) {
+	t.Parallel()
+	const header, size, address, bytesInFile = 64, 56, 16, 32 // of the program headers
+	core := symboltest.Core(t, "tiny")
+	for n := range int(binary.LittleEndian.Uint16(core[56:])) {
+		segment := core[header+n*size:]
+		if binary.LittleEndian.Uint64(segment[address:]) == 0x400000 {
+			binary.LittleEndian.PutUint64(segment[bytesInFile:], 0)
+		}
+	}
+	b := newBench(t, "", published(t, "tiny")...)
+	if r := b.must(t, core); r.State != symbols.Partial || len(r.Modules) != 1 || r.Modules[0].BuildID != "" {
+		t.Fatalf("without builds: got %s, %+v; want one module without a build-id", r.State, r.Modules)
+	}
+	b.Builds = knownBuilds{filepath.Join(symboltest.Programs(t), "original/tiny"): symboltest.BuildID(t, "tiny")}
+	if r := b.must(t, core); r.State != symbols.Done || !hasPrefix(functions(r), "parse", "row", "load", "_start") {
+		t.Errorf("got %s, %q", r.State, functions(r))
 	}
 }
 

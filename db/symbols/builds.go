@@ -31,7 +31,7 @@ const (
 		update symbol_jobs as j set state = 'queued', not_before = null
 		from unknown_builds as u join learned as l on l.path = u.path and l.architecture = u.architecture
 			and (u.package = '' or u.package = l.package and u.version = l.version)
-		where u.report_id = j.report_id and j.store = '' and j.state in ('waiting', 'partial')`
+		where u.report_id = j.report_id and j.state in ('waiting', 'partial') and j.core_removed is null`
 	// sqlBuildsOf selects the builds of files in the versions of the packages that a machine has.
 	sqlBuildsOf = `
 		select b.path, b.build_id from builds as b

@@ -129,7 +129,7 @@ func (s *Store) FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.Symb
 		if err == nil && tag.RowsAffected() == 0 {
 			err = ErrLostClaim
 		}
-		if err != nil || !c.Addresses {
+		if err != nil {
 			return err
 		}
 		return saveUnknown(ctx, tx, c.Report, o.Unknown)

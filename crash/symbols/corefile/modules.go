@@ -19,7 +19,7 @@ const pageSize = 4096
 const maxPath = 4096
 
 // addModules groups mappings to modules: consecutive mappings of one file, the first of them with
-// offset 0, one of them executable. Other mapped files, such as fonts, are not modules.
+// offset 0, one of them executable or not described by the core. Other mapped files, such as fonts, are not modules.
 func (c *Core) addModules(files []mappedFile) error {
 	for len(files) > 0 {
 		n := 1
@@ -50,12 +50,16 @@ func (c *Core) module(mappings []mappedFile) (Module, bool) {
 	first := mappings[0]
 	m := Module{Path: pathOf(first.path), Start: first.start, Offset: first.start,
 		Deleted: strings.HasSuffix(first.path, deletedMark)}
+	var absent []span // debuggers leave code out, and what the core says about it
 	for _, f := range mappings {
-		if s, ok := c.segmentAt(f.start); ok && s.Flags&elf.PF_X != 0 {
+		switch s, ok := c.segmentAt(f.start); {
+		case !ok:
+			absent = append(absent, span{f.start, f.end})
+		case s.Flags&elf.PF_X != 0:
 			m.ranges = append(m.ranges, span{f.start, f.end})
 		}
 	}
-	if first.offset != 0 || len(m.ranges) == 0 {
+	if first.offset != 0 || len(m.ranges) == 0 && len(absent) == 0 {
 		return Module{}, false
 	}
 	m.Program = c.Executable != "" && m.Path == c.Executable
@@ -63,28 +67,17 @@ func (c *Core) module(mappings []mappedFile) (Module, bool) {
 	f, err := elffile.Open(bytes.NewReader(page))
 	if err != nil || f.Type != elf.ET_DYN && f.Type != elf.ET_EXEC {
 		// The first page is missing: in a truncated core, or if the process has overwritten it.
-		return m, len(page) == 0
+		return m, len(page) == 0 && len(m.ranges) > 0
+	}
+	if len(m.ranges) == 0 {
+		m.ranges = absent
 	}
 	m.BuildID = f.BuildID(nil)
 	if m.BuildID == "" {
 		m.BuildID = f.FindBuildID(page)
 	}
-	m.Offset = first.start - firstAddress(f)
+	m.Offset = first.start - f.FirstAddress()
 	return m, true
-}
-
-// firstAddress returns the address that the file gives to its first byte. It is 0 for libraries and
-// position-independent programs.
-func firstAddress(f *elffile.File) uint64 {
-	for _, s := range f.Segments {
-		if s.Type == elf.PT_LOAD {
-			if s.Offset > s.Addr {
-				return 0
-			}
-			return (s.Addr - s.Offset) &^ (pageSize - 1)
-		}
-	}
-	return 0
 }
 
 // deletedMark is what the kernel writes behind the path of a deleted file.

@@ -257,3 +257,17 @@ func (f *File) Architecture() string {
 
 // ReadAt implements io.ReaderAt on the content of the file.
 func (f *File) ReadAt(b []byte, at int64) (int, error) { return f.in.ReadAt(b, at) }
+
+// FirstAddress returns the address that the file gives to its first byte. It is 0 for libraries and
+// position-independent programs.
+func (f *File) FirstAddress() uint64 {
+	for _, s := range f.Segments {
+		if s.Type == elf.PT_LOAD {
+			if s.Offset > s.Addr {
+				return 0
+			}
+			return (s.Addr - s.Offset) &^ 4095
+		}
+	}
+	return 0
+}

@@ -53,17 +53,37 @@ func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fie
 func (w *Worker) unknown(ctx context.Context, c crash.SymbolClaim, report crash.Fields, r symbols.Result) (
 	crash.SymbolOutcome, error,
 ) {
-	var paths, names []string
-	for _, m := range r.Modules {
-		if m.BuildID == "" {
-			paths, names = append(paths, m.Path), append(names, filepath.Base(m.Path))
-		}
-	}
-	builds, err := w.Builds.UnknownBuilds(ctx, report, paths)
+	builds, err := w.unknownBuilds(ctx, report, r)
 	if err != nil {
 		return failure(c, err), err
 	}
-	slices.Sort(names)
 	return crash.SymbolOutcome{State: crash.SymbolsWaiting, Modules: r.Describe(), Unknown: builds,
-		Reason: "It is not known which builds the machine had of " + list(names) + "."}, nil
+		Reason: "It is not known which builds the machine had of " + list(without(r.Describe())) + "."}, nil
+}
+
+// unknownBuilds returns the builds that would help to symbolise a report.
+func (w *Worker) unknownBuilds(ctx context.Context, report crash.Fields, r symbols.Result) ([]crash.UnknownBuild,
+	error) {
+	var paths []string
+	for _, m := range r.Modules {
+		if m.BuildID == "" && m.Frames > 0 {
+			paths = append(paths, m.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	return w.Builds.UnknownBuilds(ctx, report, paths)
+}
+
+// without returns the file names of modules in the stack whose build-id is unknown.
+func without(modules []crash.SymbolModule) []string {
+	var names []string
+	for _, m := range modules {
+		if m.BuildID == "" && m.Frames > 0 {
+			names = append(names, filepath.Base(m.Path))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

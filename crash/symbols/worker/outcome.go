@@ -72,6 +72,8 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	switch {
 	case len(paths) > 0:
 		o.Reason = "Files with function names are missing: " + list(paths) + "."
+	case len(without(o.Modules)) > 0:
+		o.Reason = "The core does not hold the build-ids of " + list(without(o.Modules)) + "."
 	case o.Reason == "":
 		o.Reason = "Some functions have no name in the files that were found."
 	}

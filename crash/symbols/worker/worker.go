@@ -209,7 +209,11 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	}
 	w.ended.WithLabelValues(string(o.State)).Inc()
 	w.seconds.Observe(time.Since(began).Seconds())
-	w.Log.InfoContext(ctx, "symbolised a report", "report", c.Report.String(), "core", !c.Addresses,
+	level := slog.LevelInfo
+	if c.Addresses && o.State == crash.SymbolsWaiting { // all those without symbols
+		level = slog.LevelDebug
+	}
+	w.Log.Log(ctx, level, "worked on a report", "report", c.Report.String(), "core", !c.Addresses,
 		"state", string(o.State), "reason", o.Reason, "seconds", time.Since(began).Seconds())
 	if o.State != crash.SymbolsDone || c.Addresses {
 		return nil
@@ -303,7 +307,11 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 	if err := w.Builds.LearnFromCore(ctx, report.Fields, result.Loaded()); err != nil {
 		w.Log.WarnContext(ctx, "did not learn the builds in a core", "report", c.Report.String(), "error", err)
 	}
-	return outcome(c, result, w.Version), nil
+	o := outcome(c, result, w.Version)
+	if o.State != crash.SymbolsDone {
+		o.Unknown, err = w.unknownBuilds(ctx, report.Fields, result)
+	}
+	return o, err
 }
 
 // Unpack writes the stored core of a report, of at most most bytes, into the folder of a job. It returns
