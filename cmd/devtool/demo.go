@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ folder; remove it to start again. MISHAP_… variables are passed to the server.
 		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d.out, d.err, d.environ = cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ()
+			d.out, d.err, d.environ, d.symbolsAfter = cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ(), symbolsAfter
 			return d.run(cmd.Context())
 		},
 	}
@@ -54,6 +55,7 @@ type demo struct {
 	out, err                 io.Writer
 	environ                  []string
 	memory                   *memory
+	symbolsAfter             time.Duration // the greeting
 }
 
 const demoAccount = "demo"
@@ -93,7 +95,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := os.WriteFile(sample, freshReport(d.reports, d.memory.SeedTime, time.Now()).BSON(), 0o644); err != nil {
 		return err
 	}
+	if !d.memory.Named {
+		if err := d.sendCrash(ctx, at.ingest); err != nil {
+			return err
+		}
+	}
 	d.greet(at, practice, sample)
+	var naming sync.WaitGroup
+	serving, stop := context.WithCancel(ctx)
+	defer naming.Wait()
+	defer stop()
+	naming.Go(func() {
+		if err := d.nameCrash(serving, environ); err != nil && serving.Err() == nil {
+			d.printf("The native crash stays without names: %v", err)
+		}
+	})
 	select {
 	case <-ctx.Done():
 		d.printf("\nStopping.")
@@ -134,12 +150,26 @@ To create bugs, first connect mishap to the practice tracker:
   2. Follow the link to the practice tracker and press "Change Non-Private Data".
   3. Come back and press "I've authorised it – finish". Now Create works.
 
-Post a report as a machine would, then reload the page:
+%sPost a report as a machine would, then reload the page:
 
   curl --data-binary @%s %s/machine-1
 
 (The same report from the same machine counts only once; use machine-2 for a second one.)
 Ctrl-C stops everything; the data stays in %s.`,
-		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base, sample,
-		at.ingest, d.folder)
+		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base,
+		d.watch(at), sample, at.ingest, d.folder)
+}
+
+// watch says where to watch the native crash get its names, before it has them.
+func (d *demo) watch(at addresses) string {
+	_, path, err := nativeCrash(time.Now())
+	if err != nil || d.memory.Named {
+		return ""
+	}
+	return fmt.Sprintf(`Watch a native crash get its function names. It has arrived as addresses, and its debug files follow in
+%.0f seconds; open this page now:
+
+  %s%s
+
+`, d.symbolsAfter.Seconds(), at.base, path)
 }

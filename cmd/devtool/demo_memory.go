@@ -17,6 +17,7 @@ type memory struct {
 	Seeded   bool      // all sample reports are stored
 
 	BugsSeeded bool // the sample bugs are filed and linked
+	Named      bool // the native crash has its function names
 
 	file string
 }

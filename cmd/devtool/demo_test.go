@@ -108,6 +108,7 @@ func TestDemo(t *testing.T) {
 	runDemo(t, d, shown, func(greeting string) {
 		password = regexp.MustCompile(`password (\S+)`).FindStringSubmatch(greeting)[1]
 		s := signedIn(t, d)
+		wantNames(t, s)
 		wantStories(t, s)
 		if status := createFirst(t, s); status != http.StatusServiceUnavailable {
 			t.Errorf("Create before the tracker is connected: got %d, want 503", status)
@@ -177,6 +178,28 @@ func signedIn(t *testing.T, d *demo) *demoVisitor {
 	}
 	return &demoVisitor{v, d}
 }
+
+// wantNames waits until the native crash has its function names: its problem leads to another one.
+func wantNames(t *testing.T, s *demoVisitor) {
+	t.Helper()
+	_, path, err := nativeCrash(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var moved []string
+	for moved == nil {
+		<-tick.C
+		moved = movedTo.FindStringSubmatch(pageOf(t, s, path))
+	}
+	if page := pageOf(t, s, html.UnescapeString(moved[1])); !strings.Contains(page, "crashed with SIGSEGV in level_at()") {
+		t.Errorf("the problem with names: got\n%s", page)
+	}
+}
+
+// movedTo matches the address of the problem that another one was merged into.
+var movedTo = regexp.MustCompile(`<a href="(/problem/[^"]+)">See Other`)
 
 // wantStories checks that there is a bug for each status that a problem with a bug can have.
 func wantStories(t *testing.T, s *demoVisitor) {

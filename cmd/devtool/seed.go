@@ -89,23 +89,29 @@ func postReports(ctx context.Context, ingest string, reports iter.Seq[crash.Repo
 }
 
 func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	_, err := answer(ctx, client, url, body)
+	return err
+}
+
+// answer posts as a machine does, and returns what the server says.
+func answer(ctx context.Context, client *http.Client, url string, body []byte) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end below
 	words, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	if err != nil {
-		return err
+		return "", err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("post a sample report: got %s: %s", resp.Status, words)
+		return "", fmt.Errorf("post a sample report: got %s: %s", resp.Status, words)
 	}
-	return nil
+	return string(words), nil
 }
 
 // seed posts the sample reports on the first run. After an interruption it posts all again, and the
