@@ -77,7 +77,7 @@ func TestDownloadReport(t *testing.T) {
 // sent it.
 func TestDownloadCore(t *testing.T) {
 	t.Parallel()
-	store, err := cores.Open(t.TempDir(), "the key of this test")
+	store, err := cores.OpenFolder(t.TempDir(), "the key of this test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestDownloadCore(t *testing.T) {
 	triager.Get(path + ".crash?core=yes").Want(http.StatusNotFound)
 	// "core dump\n" compressed by gzip. Each line is padded separately, as apport does.
 	const sent = "H4sICAAAAAAC/0NvcmVEdW1wAA==\nS84vSlVIKc0t4AIAUSBh1QoAAAA="
-	if _, _, err := store.Put(id, strings.NewReader(sent)); err != nil {
+	if _, _, err := store.Put(t.Context(), id, strings.NewReader(sent)); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := triager.Get(path).Attr(".downloads a:nth-child(3)", "href"), path+".crash?core=yes"; got != want {

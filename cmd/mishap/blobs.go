@@ -12,8 +12,8 @@ import (
 // blobsCheckTimeout is how long the object storage may take to answer at the start.
 const blobsCheckTimeout = 10 * time.Second
 
-// sharedFiles opens the store of the key blobs. It returns nil if the key is empty.
-func sharedFiles(c config.Config) (debuginfo.Shared, error) {
+// openBlobs opens the store of the key blobs. It returns nil if the key is empty.
+func openBlobs(c config.Config) (blobs.Store, error) {
 	if c.Blobs == "" {
 		return nil, nil
 	}
@@ -22,6 +22,15 @@ func sharedFiles(c config.Config) (debuginfo.Shared, error) {
 		return blobs.OpenFolder(c.Blobs) // the configuration accepts only these two
 	}
 	return blobs.OpenBucket(location, c.BlobsAccessKey, c.BlobsSecret)
+}
+
+// sharedFiles opens the store of the key blobs for symbols. It returns nil if the key is empty.
+func sharedFiles(c config.Config) (debuginfo.Shared, error) {
+	store, err := openBlobs(c)
+	if store == nil || err != nil {
+		return nil, err // an interface that is nil
+	}
+	return store, nil
 }
 
 // shareFiles stores added files in the store of the key blobs, if there is one.
@@ -41,11 +50,11 @@ func shareFiles(ctx context.Context, c config.Config, folder *debuginfo.Folder, 
 // checkBlobs returns an error if the object storage refuses the credentials or has no such bucket, or
 // does not answer.
 func checkBlobs(ctx context.Context, c config.Config) error {
-	shared, err := sharedFiles(c)
+	store, err := openBlobs(c)
 	if err != nil {
 		return err
 	}
-	if b, ok := shared.(*blobs.Bucket); ok {
+	if b, ok := store.(*blobs.Bucket); ok {
 		ctx, cancel := context.WithTimeout(ctx, blobsCheckTimeout)
 		defer cancel()
 		return b.Check(ctx)

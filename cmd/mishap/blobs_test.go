@@ -23,7 +23,8 @@ func TestSharedSymbols(t *testing.T) {
 		string(symboltest.BuildID(t, "tail"))+"/debuginfo'])")
 	configOf := func(secret string) string {
 		return "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\nsymbols_from_machine = false\n"+
-			"blobs = \"s3://mishap/test?endpoint=http://%s\"\nblobs_access_key = %q\nblobs_secret = %q\n",
+			"blobs = \"s3://mishap/test?endpoint=http://%s\"\nblobs_access_key = %q\nblobs_secret = %q\n"+
+			"cores_key = \"a key of at least thirty-two characters\"\n",
 			filepath.Join(symboltest.TempDir(t), "data"), database, server.Address, blobstest.AccessKey, secret))
 	}
 	files := []string{filepath.Join(dir, "root/usr/bin/tail"), filepath.Join(dir, "symbols/tail.debug")}

@@ -58,14 +58,14 @@ var rules = map[string]rule{
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
 		others: "github.com/klauspost/compress github.com/ulikunitz/xz", never: "os/exec database"},
 	"crash/symbols/gdb": {ours: "crash crash/symbols/sandbox", never: "=net net/http database"},
-	"crash/symbols/cores": {ours: "crash", others: "filippo.io/age github.com/klauspost/compress",
-		never: "net/http os/exec database"},
+	"crash/symbols/cores": {ours: "crash crash/symbols/blobs", others: "filippo.io/age github.com/klauspost/compress",
+		never: "testing"},
 	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
 		"golang.org/x/sys/unix", never: "net/http database"},
 
 	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores " +
 		"crash/symbols/debuginfo",
-		others: "github.com/prometheus/client_golang", never: "database testing"},
+		others: "github.com/prometheus/client_golang", never: "testing"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 

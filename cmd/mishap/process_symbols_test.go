@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,30 @@ func TestServeSymbolises(t *testing.T) {
 	}
 }
 
+// TestSymbolisedElsewhere checks that an instance on another machine symbolises a core, if both share a
+// place for cores and symbols.
+func TestSymbolisedElsewhere(t *testing.T) {
+	t.Parallel()
+	shared := []string{"MISHAP_BLOBS=" + t.TempDir(), "MISHAP_CORES_KEY=" + strings.Repeat("secret", 6)}
+	f := newSymbolsFixture(t)
+	f.environ = append(f.environ, shared...)
+	other := slices.Concat(f.environ, []string{"MISHAP_DATA_DIR=" + filepath.Join(symboltest.TempDir(t), "data")})
+	_, addresses := serveProcess(t, f.environ, "--only", "ingest")
+	serveProcess(t, other, "--only", "symbols")
+	report := sendCore(t, addresses["ingest_listen"], "tiny")
+	eventually(t, "the job waits for files", func() bool {
+		j, _, err := f.store.ReportJob(t.Context(), report)
+		return err == nil && j.State == crash.SymbolsWaiting && !j.Addresses
+	})
+	dir := symboltest.Programs(t)
+	status, _, stderr := runIn(t.Context(), nil, f.environ, "symbols", "add", noConfig(t),
+		filepath.Join(dir, "root/usr/bin/tiny"), filepath.Join(dir, "symbols/tiny.debug"))
+	if status != exitOK {
+		t.Fatalf("symbols add: got %d and %s", status, stderr)
+	}
+	f.until(t, report, crash.SymbolsDone)
+}
+
 // TestSymboliseStored symbolises a stored report by hand: with its core and, when that was removed, by
 // its addresses.
 func TestSymboliseStored(t *testing.T) {
@@ -188,9 +213,9 @@ func TestSymboliseStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := cores.Open(filepath.Join(f.data, "cores"), key)
+	stored, err := cores.OpenFolder(filepath.Join(f.data, "cores"), key)
 	if err == nil {
-		_, _, err = stored.Put(rec.ID, bytes.NewReader(sentCore(t, "tiny")))
+		_, _, err = stored.Put(t.Context(), rec.ID, bytes.NewReader(sentCore(t, "tiny")))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	}
 	defer i.store.Close()
 	i.disk = database.watch(c.DataDir)
-	if i.cores, err = openCores(c); err != nil {
+	if i.cores, err = openCores(ctx, c); err != nil {
 		return err
 	}
 	if err := i.build(); err != nil {

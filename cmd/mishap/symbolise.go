@@ -148,12 +148,12 @@ func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.Oops
 		if err != nil {
 			return err
 		}
-		cores, err := openCores(s.config)
+		cores, err := openCores(ctx, s.config)
 		if err != nil {
 			return err
 		}
 		s.Builds = dbsymbols.NewBuilds(store)
-		err = worker.Unpack(job, cores, id, s.Core)
+		err = worker.Unpack(ctx, job, cores, id, s.Core)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			result, err = s.addresses(ctx, store, report.Fields)

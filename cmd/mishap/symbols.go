@@ -230,13 +230,21 @@ func symbolFolders(c config.Config) (added, cache *debuginfo.Folder, err error) 
 	return added, cache, err
 }
 
-// openCores opens the store of cores in data_dir.
-func openCores(c config.Config) (*cores.Store, error) {
+// openCores opens the cores in data_dir or, if the key blobs is set, those that all instances share.
+func openCores(ctx context.Context, c config.Config) (*cores.Store, error) {
 	key, err := cores.Key(c.DataDir, c.CoresKey)
 	if err != nil {
 		return nil, err
 	}
-	return cores.Open(filepath.Join(c.DataDir, "cores"), key)
+	dir := filepath.Join(c.DataDir, "cores")
+	shared, err := openBlobs(c)
+	if err != nil {
+		return nil, err
+	}
+	if shared == nil {
+		return cores.OpenFolder(dir, key)
+	}
+	return cores.Open(ctx, shared, "cores/", dir, key)
 }
 
 // symboliser returns a Symboliser with this configuration.

@@ -51,7 +51,12 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 		return result{}, err
 	}
 	needed := true
-	size, fresh, err := h.storeCore(id, body)
+	size, fresh, err := h.storeCore(r.Context(), id, body)
+	if errors.Is(err, cores.ErrPending) { // worker.Clean records its arrival
+		h.Log.WarnContext(r.Context(), "a core waits on this machine, because the place of the cores is away",
+			"report", id.String())
+		return result{text: id.String(), outcome: "stored"}, nil
+	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
 		defer cancel()
@@ -59,7 +64,7 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 			Store: h.Cores.ID(), Bytes: size})
 	}
 	if err == nil && !needed {
-		err = h.Cores.Remove(id)
+		err = h.Cores.Remove(r.Context(), id)
 	}
 	if err != nil {
 		if crash.KindOf(err) == 0 {
@@ -89,16 +94,16 @@ func (h *handler) coreRequested(
 
 // storeCore stores the body, so that the core is either complete and on disk or absent. fresh is
 // false if it was stored before.
-func (h *handler) storeCore(id crash.OopsID, body *pacedBody) (size int64, fresh bool, err error) {
+func (h *handler) storeCore(ctx context.Context, id crash.OopsID, body *pacedBody) (size int64, fresh bool, err error) {
 	expected := h.MaxCoreBytes
 	if body.r.ContentLength >= 0 {
 		expected = body.r.ContentLength
 	}
-	if err := h.coreSpace.reserve(expected); err != nil {
+	if err := h.coreSpace.reserve(ctx, expected); err != nil {
 		return 0, false, err
 	}
 	defer h.coreSpace.release(expected)
-	size, fresh, err = h.Cores.Put(id, h.coreSpace.whileRoom(body))
+	size, fresh, err = h.Cores.Put(ctx, id, h.coreSpace.whileRoom(body))
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		err = errNoRoomForCore.Because(err)

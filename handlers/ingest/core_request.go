@@ -31,7 +31,7 @@ func (h *handler) wantsCore(ctx context.Context, r crash.CoreRequest) bool {
 	if h.declined.Contains(key) {
 		return false
 	}
-	wanted := h.coreSpace.hasRoom()
+	wanted := h.coreSpace.hasRoom(ctx)
 	if wanted {
 		var err error
 		if wanted, err = h.Store.RequestCore(ctx, r, h.Cores.ID()); err != nil {

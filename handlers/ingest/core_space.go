@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"io"
 	"sync"
 	"time"
@@ -16,6 +17,8 @@ type coreSpace struct {
 	most  int64
 	space func(folder string) (disk.Space, error)
 
+	reserving sync.Mutex // one reservation at a time
+
 	mu       sync.Mutex
 	reserved int64 // bytes of cores that are being received
 	checked  time.Time
@@ -25,41 +28,58 @@ type coreSpace struct {
 // roomFor is how long a check of the space holds for asking for cores.
 const roomFor = 10 * time.Second
 
-// hasRoom reports whether another core can be asked for.
-func (s *coreSpace) hasRoom() bool {
+// checkTimeout limits the time of a check, because a machine waits for its answer.
+const checkTimeout = 2 * time.Second
+
+// hasRoom reports whether another core can be asked for. While one check is under way, others get the
+// result of the last one.
+func (s *coreSpace) hasRoom(ctx context.Context) bool {
+	s.mu.Lock()
+	due := s.checked.IsZero() || time.Since(s.checked) > roomFor
+	if due {
+		s.checked = time.Now()
+	}
+	room := s.room
+	s.mu.Unlock()
+	if !due {
+		return room
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	stored, err := s.cores.List(ctx)
+	room = err == nil && s.fits(stored, minCore) == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.checked.IsZero() || time.Since(s.checked) > roomFor {
-		s.checked, s.room = time.Now(), s.fits(minCore) == nil
-	}
-	return s.room
+	s.room = room
+	return room
 }
 
 // minCore is the space that must be free so that a core is asked for, in bytes.
 const minCore = 1 << 20
 
 // reserve reserves space for a core of size bytes. It returns errNoRoomForCore if there is none.
-func (s *coreSpace) reserve(size int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.fits(size)
+func (s *coreSpace) reserve(ctx context.Context, size int64) error {
+	s.reserving.Lock()
+	defer s.reserving.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	stored, _ := s.cores.List(ctx) // while the place is away, only the space of this machine counts
+	err := s.fits(stored, size)
 	if err == nil {
-		s.reserved += size
+		s.release(-size)
 	}
 	return err
 }
 
 // fits returns errNoRoomForCore if there is no space for another core of size bytes.
-func (s *coreSpace) fits(size int64) error {
-	stored, err := s.cores.List()
-	if err != nil {
-		return err
-	}
+func (s *coreSpace) fits(stored []cores.Core, size int64) error {
 	free, err := s.space(s.cores.Dir())
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
 	underWay := s.reserved + size
+	s.mu.Unlock()
 	total := underWay
 	for _, c := range stored {
 		total += c.Size

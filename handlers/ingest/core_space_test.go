@@ -12,7 +12,7 @@ import (
 
 func openStore(t *testing.T) *cores.Store {
 	t.Helper()
-	s, err := cores.Open(t.TempDir(), "key")
+	s, err := cores.OpenFolder(t.TempDir(), "key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,18 +26,18 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	const gib = 1 << 30
 	free := disk.Space{Free: 3 * gib, Total: 100 * gib}
 	s := &coreSpace{cores: openStore(t), most: 100 * gib, space: func(string) (disk.Space, error) { return free, nil }}
-	if s.reserve(gib) != nil {
+	if s.reserve(t.Context(), gib) != nil {
 		t.Error("1 GiB of 3: got no room")
 	}
-	if !errors.Is(s.reserve(gib+1), errNoRoomForCore) {
+	if !errors.Is(s.reserve(t.Context(), gib+1), errNoRoomForCore) {
 		t.Error("1 GiB and more: got room, want 1 GiB to stay free")
 	}
-	if s.reserve(gib) != nil {
+	if s.reserve(t.Context(), gib) != nil {
 		t.Error("another 1 GiB: got no room")
 	}
 	s.release(gib)
 	s.release(gib)
-	if !errors.Is(s.reserve(4*gib), errNoRoomForCore) {
+	if !errors.Is(s.reserve(t.Context(), 4*gib), errNoRoomForCore) {
 		t.Error("more than the disk has: got room, want none")
 	}
 	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*checkInterval)))

@@ -94,7 +94,7 @@ func (h *fixture) wantFiles(t *testing.T, names ...string) {
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
-		if e.Name() != ".store-id" {
+		if e.Name() != "store-id" {
 			found[e.Name()] = true
 		}
 	}

@@ -147,7 +147,7 @@ func TestSampleCores(t *testing.T) {
 // core returns the stored core of a report.
 func (h *fixture) core(t *testing.T, id crash.OopsID) string {
 	t.Helper()
-	in, err := openCores(t, h.data).Open(id)
+	in, err := openCores(t, h.data).Open(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -91,7 +92,7 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 			return errCoreForbidden
 		}
 		var err error
-		if core, err = s.openCore(report.ID); errors.Is(err, fs.ErrNotExist) {
+		if core, err = s.openCore(r.Context(), report.ID); errors.Is(err, fs.ErrNotExist) {
 			return errNoCore
 		} else if err != nil {
 			return err
@@ -115,11 +116,11 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 }
 
 // openCore returns the core dump of a report in the format that whoopsie sends: base64 by lines.
-func (s *Pages) openCore(id crash.OopsID) (io.ReadCloser, error) {
+func (s *Pages) openCore(ctx context.Context, id crash.OopsID) (io.ReadCloser, error) {
 	if s.Config.Cores == nil {
 		return nil, fs.ErrNotExist
 	}
-	return s.Config.Cores.Open(id)
+	return s.Config.Cores.Open(ctx, id)
 }
 
 // coreSize returns the stored size in bytes of the core dump, or 0 if there is none or the user may
@@ -128,7 +129,7 @@ func (s *Pages) coreSize(r *http.Request, id crash.OopsID) int64 {
 	if s.Config.Cores == nil || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
 		return 0
 	}
-	size, err := s.Config.Cores.Size(id)
+	size, err := s.Config.Cores.Size(r.Context(), id)
 	if err != nil {
 		return 0
 	}

@@ -156,6 +156,9 @@ func (c *Config) checkTogether() Mistakes {
 	case c.TrackerOAuthToken == "" && c.TrackerOAuthSecret != "":
 		missing("tracker_oauth_secret", "tracker_oauth_token")
 	}
+	if c.Blobs != "" && c.CoresKey == "" { // all instances must be able to read the cores
+		missing("blobs", "cores_key")
+	}
 	taken := map[string]string{}
 	for _, k := range []struct{ name, value string }{
 		{"listen", c.Listen}, {"ingest_listen", c.IngestListen}, {"ops_listen", c.OpsListen},

@@ -114,6 +114,9 @@ base_url = "crashes.example.com"
 		{"token without secret", "tracker_oauth_token = \"t\"\ntracker_oauth_secret = \"\"\n", nil, []string{
 			`F:1: tracker_oauth_token: expected tracker_oauth_secret beside it, got none`,
 		}},
+		{"shared cores without a key", "blobs = \"/srv/mishap\"\n", nil, []string{
+			`F:1: blobs: expected cores_key beside it, got none`,
+		}},
 		{"one address for two", "ops_listen = \"127.0.0.1:8080\"\n", nil, []string{
 			`F:1: ops_listen: expected an address of its own, got that of listen, 127.0.0.1:8080`,
 		}},

@@ -5,6 +5,7 @@ package cores
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -21,35 +22,70 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"mishap/crash"
+	"mishap/crash/symbols/blobs"
 )
 
-// Store is a folder of cores. Any number of processes may use one folder. A Store is safe for
-// concurrent use.
+// Store holds cores: in a folder or in object storage. Any number of processes may use one place. A
+// Store is safe for concurrent use. If the place cannot be reached, errors have the kind Unavailable.
 type Store struct {
-	dir string
-	id  string
-	key string
+	blobs  blobs.Store
+	prefix string // of the keys
+	dir    string // for files that are being received
+	id     string
+	key    string
 }
 
 const (
 	suffix  = ".core"
 	partial = ".upload-"
-	idFile  = ".store-id"
+	idKey   = "store-id"
 )
 
-// Open opens a folder of cores and creates it if it is missing. It removes partial files that a dead
-// process left. The key is any text that nobody can guess (see Key).
-func Open(dir string, key crash.Secret) (*Store, error) {
+// OpenFolder opens a folder of cores and creates it if it is missing. The key is any text that nobody
+// can guess (see Key).
+func OpenFolder(dir string, key crash.Secret) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of cores: %w", err)
 	}
-	id, err := permanentText(filepath.Join(dir, idFile))
+	folder, err := blobs.OpenFolder(dir)
 	if err != nil {
+		return nil, err
+	}
+	return Open(context.Background(), folder, "", dir, key)
+}
+
+// Open opens the cores below a prefix of a place that other instances may share; all need the same key.
+// It creates dir, the folder for cores that are being received, if it is missing, and removes partial
+// files that a dead process left there.
+func Open(ctx context.Context, at blobs.Store, prefix, dir string, key crash.Secret) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of cores: %w", err)
 	}
-	s := &Store{dir: dir, id: id, key: string(key)}
+	s := &Store{blobs: at, prefix: prefix, dir: dir, key: string(key)}
+	if err := s.identify(ctx); err != nil {
+		return nil, fmt.Errorf("identity of the cores: %w", err)
+	}
 	s.removePartials()
 	return s, nil
+}
+
+// identify reads the identity of the place, or gives it one.
+func (s *Store) identify(ctx context.Context) error {
+	fresh := strings.NewReader(randomText())
+	if _, err := s.blobs.Put(ctx, s.prefix+idKey, fresh, fresh.Size()); err != nil {
+		return err
+	}
+	in, err := s.blobs.Open(ctx, s.prefix+idKey, 0, 1000)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(in)
+	if err == nil && len(b) < 32 {
+		err = errors.New("it is damaged")
+	}
+	s.id = strings.TrimSpace(string(b))
+	return err
 }
 
 // Key returns the key for encrypting cores: the configured one or, if that is empty, a random one in
@@ -91,30 +127,38 @@ func createRandom(name string) error {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // removed later as a partial file
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	_, err = f.WriteString(hex.EncodeToString(b) + "\n")
+	_, err = f.WriteString(randomText())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Link(f.Name(), name)
 }
 
-// ID returns the identity of the folder, which is the same for all processes that use it.
+func randomText() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b) + "\n"
+}
+
+// ID returns the identity of the place, which is the same for all processes that use it.
 func (s *Store) ID() string { return s.id }
 
-// Dir returns the path of the folder.
+// Dir returns the folder for cores that are being received.
 func (s *Store) Dir() string { return s.dir }
 
-func (s *Store) path(id crash.OopsID) string { return filepath.Join(s.dir, id.String()+suffix) }
+func (s *Store) keyOf(id crash.OopsID) string { return s.prefix + id.String() + suffix }
 
 // ErrEmpty is returned if a core has no content.
 var ErrEmpty = errors.New("empty core")
 
-// Put stores a core, compressed and encrypted, and returns its size in the folder. Afterwards the
-// core is either complete and on disk, or absent. fresh is false if the core of this report was
-// stored before, which stays.
-func (s *Store) Put(id crash.OopsID, core io.Reader) (size int64, fresh bool, err error) {
+// ErrPending is returned if a core is complete and safe on this machine, because the place of the cores
+// cannot be reached. Ship brings it there.
+var ErrPending = errors.New("the core waits on this machine")
+
+// Put stores a core, compressed and encrypted, and returns its stored size. Afterwards the core is either
+// complete and safe, or absent. fresh is false if the core of this report was stored before, which stays.
+// The error ErrPending also means that it is safe.
+func (s *Store) Put(ctx context.Context, id crash.OopsID, core io.Reader) (size int64, fresh bool, err error) {
 	f, err := os.CreateTemp(s.dir, partial+"*") // mode 0600
 	if err != nil {
 		return 0, false, fmt.Errorf("store core: %w", err)
@@ -126,23 +170,71 @@ func (s *Store) Put(id crash.OopsID, core io.Reader) (size int64, fresh bool, er
 	if err := s.encrypt(f, core); err != nil {
 		return 0, false, err
 	}
-	info, err := f.Stat()
+	size, err = f.Seek(0, io.SeekCurrent)
 	if err == nil {
-		err = f.Sync()
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		fresh, err = s.blobs.Put(ctx, s.keyOf(id), f, size)
+	}
+	if errors.Is(err, crash.Unavailable) { // machines send a core only once
+		err = s.hold(id, f)
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("store core: %w", err)
 	}
-	switch err := os.Link(f.Name(), s.path(id)); {
-	case errors.Is(err, fs.ErrExist):
-		return info.Size(), false, nil
-	case err != nil:
-		return 0, false, fmt.Errorf("store core: %w", err)
+	return size, fresh, nil
+}
+
+// hold makes a received file safe until it can be shipped. It returns ErrPending if that worked.
+func (s *Store) hold(id crash.OopsID, f *os.File) error {
+	err := f.Sync()
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir, id.String()+suffix))
 	}
-	if err := syncFolder(s.dir); err != nil {
-		return 0, false, fmt.Errorf("store core: %w", err)
+	if err != nil {
+		return err
 	}
-	return info.Size(), true, nil
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(cmp.Or(d.Sync(), ErrPending), d.Close())
+}
+
+// Ship brings the cores to their place that wait on this machine: because the place was away, or because
+// it was configured later.
+func (s *Store) Ship(ctx context.Context) error {
+	if s.prefix == "" {
+		return nil // the folder is the place
+	}
+	waiting, _ := filepath.Glob(filepath.Join(s.dir, "*"+suffix)) // the pattern is valid
+	for _, name := range waiting {
+		id, err := crash.ParseOopsID(strings.TrimSuffix(filepath.Base(name), suffix))
+		if err != nil {
+			continue
+		}
+		if err := s.ship(ctx, id, name); err != nil {
+			return fmt.Errorf("ship core of %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) ship(ctx context.Context, id crash.OopsID, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err == nil {
+		_, err = s.blobs.Put(ctx, s.keyOf(id), f, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(name)
 }
 
 // lowestWork is the work factor of scrypt. The key is random, not a password, so it needs none.
@@ -175,25 +267,16 @@ func (s *Store) encrypt(to io.Writer, core io.Reader) error {
 	return nil
 }
 
-func syncFolder(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer d.Close() //nolint:errcheck // nothing was written through it
-	return d.Sync()
-}
-
 var errKey = crash.Errorf(crash.Unprocessable, "wrong_key",
 	"The core cannot be decrypted: it was stored with another key.")
 
 // maxWindow is the largest window of a zstd stream, in bytes. Put uses smaller ones.
 const maxWindow = 32 << 20
 
-// Open returns the content of a core as the machine sent it. The error is fs.ErrNotExist if it is
+// Open returns the content of a core as the machine sent it, until ctx ends. The error is fs.ErrNotExist if it is
 // not stored, and Unprocessable (wrong_key) if it was encrypted with another key.
-func (s *Store) Open(id crash.OopsID) (io.ReadCloser, error) {
-	f, err := os.Open(s.path(id))
+func (s *Store) Open(ctx context.Context, id crash.OopsID) (io.ReadCloser, error) {
+	f, err := s.blobs.Open(ctx, s.keyOf(id), 0, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +303,7 @@ func (s *Store) decrypt(f io.Reader) (*zstd.Decoder, error) {
 
 type reader struct {
 	*zstd.Decoder
-	file *os.File
+	file io.Closer
 }
 
 // Close implements io.Closer.
@@ -229,51 +312,35 @@ func (r *reader) Close() error {
 	return r.file.Close()
 }
 
-// Size returns the size of a core in the folder. The error is fs.ErrNotExist if it is not stored.
-func (s *Store) Size(id crash.OopsID) (int64, error) {
-	info, err := os.Stat(s.path(id))
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
+// Size returns the stored size of a core. The error is fs.ErrNotExist if it is not stored.
+func (s *Store) Size(ctx context.Context, id crash.OopsID) (int64, error) {
+	info, err := s.blobs.Stat(ctx, s.keyOf(id))
+	return info.Size, err
 }
 
 // Remove removes a core. It does nothing if the core is not stored.
-func (s *Store) Remove(id crash.OopsID) error {
-	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove core: %w", err)
-	}
-	return nil
+func (s *Store) Remove(ctx context.Context, id crash.OopsID) error {
+	return s.blobs.Delete(ctx, s.keyOf(id))
 }
 
 // Core is a stored core.
 type Core struct {
 	Report crash.OopsID
-	Size   int64 // in the folder
+	Size   int64 // as stored
 	At     time.Time
 }
 
 // List returns all cores, oldest first.
-func (s *Store) List() ([]Core, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list cores: %w", err)
-	}
+func (s *Store) List(ctx context.Context) ([]Core, error) {
 	var all []Core
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), suffix)
-		id, err := crash.ParseOopsID(name)
-		if !ok || err != nil {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed in the meantime
-		}
+	for info, err := range s.blobs.List(ctx, s.prefix) {
 		if err != nil {
 			return nil, fmt.Errorf("list cores: %w", err)
 		}
-		all = append(all, Core{id, info.Size(), info.ModTime()})
+		name, ok := strings.CutSuffix(strings.TrimPrefix(info.Key, s.prefix), suffix)
+		if id, err := crash.ParseOopsID(name); ok && err == nil {
+			all = append(all, Core{id, info.Size, info.At})
+		}
 	}
 	slices.SortFunc(all, func(a, b Core) int {
 		return cmp.Or(a.At.Compare(b.At), slices.Compare(a.Report[:], b.Report[:]))
@@ -284,8 +351,8 @@ func (s *Store) List() ([]Core, error) {
 // RemoveOld removes the cores that were stored before the given time. Then it removes the oldest
 // until the total size is at most most bytes. It returns the reports whose cores it removed, and
 // continues after a core that it cannot remove.
-func (s *Store) RemoveOld(before time.Time, most int64) (removed []crash.OopsID, err error) {
-	all, err := s.List()
+func (s *Store) RemoveOld(ctx context.Context, before time.Time, most int64) (removed []crash.OopsID, err error) {
+	all, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +364,7 @@ func (s *Store) RemoveOld(before time.Time, most int64) (removed []crash.OopsID,
 		if !c.At.Before(before) && total <= most {
 			continue
 		}
-		if removeErr := s.Remove(c.Report); removeErr != nil {
+		if removeErr := s.Remove(ctx, c.Report); removeErr != nil {
 			err = removeErr
 			continue
 		}

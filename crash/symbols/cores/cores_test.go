@@ -19,7 +19,7 @@ import (
 
 func open(t *testing.T, dir string, key crash.Secret) *cores.Store {
 	t.Helper()
-	s, err := cores.Open(dir, key)
+	s, err := cores.OpenFolder(dir, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func open(t *testing.T, dir string, key crash.Secret) *cores.Store {
 func put(t *testing.T, s *cores.Store, content string) crash.OopsID {
 	t.Helper()
 	id := crash.NewOopsID(time.Now())
-	if _, fresh, err := s.Put(id, strings.NewReader(content)); !fresh || err != nil {
+	if _, fresh, err := s.Put(t.Context(), id, strings.NewReader(content)); !fresh || err != nil {
 		t.Fatalf("put: got fresh %v, %v", fresh, err)
 	}
 	return id
@@ -43,10 +43,10 @@ func TestStore(t *testing.T) {
 	s := open(t, dir, "a long enough key of cores")
 	content := strings.Repeat("the password is hunter2\n", 100_000)
 	id := put(t, s, content)
-	if _, fresh, err := s.Put(id, strings.NewReader("another")); fresh || err != nil {
+	if _, fresh, err := s.Put(t.Context(), id, strings.NewReader("another")); fresh || err != nil {
 		t.Errorf("again: got fresh %v, %v; want neither", fresh, err)
 	}
-	in, err := open(t, dir, "a long enough key of cores").Open(id)
+	in, err := open(t, dir, "a long enough key of cores").Open(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +64,13 @@ func TestStore(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v; want mode 0600", info.Mode(), err)
 	}
-	if _, err := open(t, dir, "another key").Open(id); crash.KindOf(err) != crash.Unprocessable {
+	if _, err := open(t, dir, "another key").Open(t.Context(), id); crash.KindOf(err) != crash.Unprocessable {
 		t.Errorf("another key: got %v, want it refused", err)
 	}
 	if err := os.WriteFile(path, append(raw[:len(raw)-20], make([]byte, 20)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if in, err := s.Open(id); err == nil {
+	if in, err := s.Open(t.Context(), id); err == nil {
 		if _, err := io.ReadAll(in); err == nil {
 			t.Error("a file that was changed: got no error")
 		}
@@ -84,26 +84,26 @@ func TestFailedPut(t *testing.T) {
 	s := open(t, t.TempDir(), "a long enough key of cores")
 	broken := errors.New("the machine hung up")
 	cut := io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), iotest.ErrReader(broken))
-	if _, _, err := s.Put(crash.NewOopsID(time.Now()), cut); !errors.Is(err, broken) {
+	if _, _, err := s.Put(t.Context(), crash.NewOopsID(time.Now()), cut); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
-	if _, _, err := s.Put(crash.NewOopsID(time.Now()), strings.NewReader("")); !errors.Is(err, cores.ErrEmpty) {
+	if _, _, err := s.Put(t.Context(), crash.NewOopsID(time.Now()), strings.NewReader("")); !errors.Is(err, cores.ErrEmpty) {
 		t.Errorf("empty: got %v, want %v", err, cores.ErrEmpty)
 	}
-	if all, err := s.List(); len(all) != 0 || err != nil {
+	if all, err := s.List(t.Context()); len(all) != 0 || err != nil {
 		t.Errorf("got %v, %v; want no core", all, err)
 	}
 	if rest, _ := filepath.Glob(filepath.Join(s.Dir(), ".upload-*")); len(rest) != 0 {
 		t.Errorf("got %v, want no partial file", rest)
 	}
 	missing := crash.NewOopsID(time.Now())
-	if _, err := s.Open(missing); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Open(t.Context(), missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open: got %v, want %v", err, fs.ErrNotExist)
 	}
-	if _, err := s.Size(missing); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Size(t.Context(), missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("size: got %v, want %v", err, fs.ErrNotExist)
 	}
-	if err := s.Remove(missing); err != nil {
+	if err := s.Remove(t.Context(), missing); err != nil {
 		t.Errorf("remove: got %v, want no error", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestIdentity(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			s, err := cores.Open(filepath.Join(dir, "cores"), key)
+			s, err := cores.OpenFolder(filepath.Join(dir, "cores"), key)
 			if err != nil {
 				t.Error(err)
 				return
@@ -164,19 +164,19 @@ func TestRemoveOld(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(dir, ids[i].String()+".core"), at, at); err != nil {
 			t.Fatal(err)
 		}
-		size, _ = s.Size(ids[i])
+		size, _ = s.Size(t.Context(), ids[i])
 	}
 	if err := os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.RemoveOld(now.Add(-150*time.Minute), 3*size); len(removed) != 1 || removed[0] != ids[3] ||
+	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size); len(removed) != 1 || removed[0] != ids[3] ||
 		err != nil {
 		t.Errorf("old: got %v, %v; want %s removed", removed, err, ids[3])
 	}
-	if removed, err := s.RemoveOld(time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] || err != nil {
+	if removed, err := s.RemoveOld(t.Context(), time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] || err != nil {
 		t.Errorf("too many: got %v, %v; want %s removed", removed, err, ids[2])
 	}
-	all, err := s.List()
+	all, err := s.List(t.Context())
 	if len(all) != 2 || all[0].Report != ids[1] || err != nil {
 		t.Errorf("got %v, %v; want the two youngest, oldest first", all, err)
 	}

@@ -28,15 +28,19 @@ const unrecordedAge = 5 * time.Minute
 
 // Clean removes cores that were stored before the given time, the oldest ones above a total size, and
 // those that are no longer needed because their instance died just before it removed them. It records
-// the arrival of cores for which that failed, because their machines do not send them again.
+// the arrival of cores for which that failed, because their machines do not send them again, and first ships
+// those that wait on this machine.
 func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.Time, most int64,
 	log *slog.Logger) error {
-	removed, err := from.RemoveOld(before, most)
+	if err := from.Ship(ctx); err != nil {
+		return err
+	}
+	removed, err := from.RemoveOld(ctx, before, most)
 	if len(removed) > 0 {
 		log.InfoContext(ctx, "removed old core dumps", "cores", len(removed))
 	}
 	err = errors.Join(err, s.CoresRemoved(ctx, removed))
-	stored, listErr := from.List()
+	stored, listErr := from.List(ctx)
 	if err = errors.Join(err, listErr); err != nil {
 		return err
 	}
@@ -55,7 +59,7 @@ func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.T
 		c.Store, c.Bytes = from.ID(), sizes[c.Report]
 		needed, err := s.CoreReceived(ctx, c)
 		if err == nil && !needed {
-			err = from.Remove(c.Report)
+			err = from.Remove(ctx, c.Report)
 		}
 		if err != nil {
 			return err
@@ -66,7 +70,7 @@ func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.T
 		return err
 	}
 	for _, id := range done {
-		if err := from.Remove(id); err != nil {
+		if err := from.Remove(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -198,6 +198,9 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	if job.Err() != nil {
 		return w.release(ctx, c)
 	}
+	if errors.Is(err, errCoresAway) { // the next round tries again
+		return errors.Join(err, w.release(ctx, c))
+	}
 	if err != nil {
 		w.Log.WarnContext(ctx, "a report could not be symbolised", "report", c.Report.String(), "error", err)
 	}
@@ -218,7 +221,7 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	if o.State != crash.SymbolsDone || c.Addresses {
 		return nil
 	}
-	if err := w.Cores.Remove(c.Report); err != nil {
+	if err := w.Cores.Remove(ctx, c.Report); err != nil {
 		return err // the cleaner tries again
 	}
 	return w.Files.CoresRemoved(ctx, []crash.OopsID{c.Report})
@@ -271,6 +274,9 @@ func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.Symbol
 	}
 }
 
+// errCoresAway is returned if the place of the cores cannot be reached.
+var errCoresAway = errors.New("the core dumps cannot be reached")
+
 // symbolise does the work of a job. The error is for the log; the outcome holds what people see.
 func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.SymbolOutcome, error) {
 	report, err := w.Jobs.Report(ctx, c.Report)
@@ -292,8 +298,10 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 			w.Log.WarnContext(ctx, "cannot remove the files of a job", "error", err)
 		}
 	}()
-	if err := Unpack(job, w.Cores, c.Report, w.Symboliser.Core); errors.Is(err, fs.ErrNotExist) {
+	if err := Unpack(ctx, job, w.Cores, c.Report, w.Symboliser.Core); errors.Is(err, fs.ErrNotExist) {
 		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The core was removed before it was symbolised."}, nil
+	} else if errors.Is(err, crash.Unavailable) {
+		return crash.SymbolOutcome{}, errors.Join(errCoresAway, err)
 	} else if err != nil {
 		return failure(c, err), err
 	}
@@ -316,8 +324,8 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 
 // Unpack writes the stored core of a report, of at most most bytes, into the folder of a job. It returns
 // fs.ErrNotExist if none is stored, and Invalid if it is damaged.
-func Unpack(job *symbols.Job, from *cores.Store, report crash.OopsID, most int64) error {
-	in, err := from.Open(report)
+func Unpack(ctx context.Context, job *symbols.Job, from *cores.Store, report crash.OopsID, most int64) error {
+	in, err := from.Open(ctx, report)
 	if err != nil {
 		return err
 	}

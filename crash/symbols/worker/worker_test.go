@@ -18,6 +18,8 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
+	"mishap/crash/symbols/blobs"
+	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
@@ -41,13 +43,20 @@ type fixture struct {
 
 func start(t *testing.T) fixture {
 	t.Helper()
+	stored, err := cores.OpenFolder(filepath.Join(symboltest.TempDir(t), "cores"), "the key of this test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startWith(t, stored)
+}
+
+func startWith(t *testing.T, stored *cores.Store) fixture {
+	t.Helper()
 	dir := symboltest.TempDir(t)
 	f := fixture{T: t, url: dbtest.URL(t)}
 	f.store = dbsymbols.New(dbtest.Open(t, f.url))
+	f.cores = stored
 	var err error
-	if f.cores, err = cores.Open(filepath.Join(dir, "cores"), "the key of this test"); err != nil {
-		t.Fatal(err)
-	}
 	if f.added, err = debuginfo.OpenFolder(filepath.Join(dir, "added"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +136,7 @@ func (f fixture) sends(r crash.CoreRequest, sent string) {
 	if wanted, err := f.store.RequestCore(f.Context(), r, f.cores.ID()); !wanted || err != nil {
 		f.Fatalf("ask for a core: got %v, %v; want it asked for", wanted, err)
 	}
-	size, _, err := f.cores.Put(r.Report, strings.NewReader(sent))
+	size, _, err := f.cores.Put(f.Context(), r.Report, strings.NewReader(sent))
 	if err == nil {
 		_, err = f.store.CoreReceived(f.Context(), crash.ReceivedCore{Report: r.Report, Architecture: "amd64",
 			Store: f.cores.ID(), Bytes: size})
@@ -158,7 +167,7 @@ func (f fixture) wantJob(r crash.CoreRequest, state crash.SymbolState, reason st
 
 func (f fixture) wantCore(r crash.CoreRequest, there bool) {
 	f.Helper()
-	if _, err := f.cores.Size(r.Report); errors.Is(err, fs.ErrNotExist) == there {
+	if _, err := f.cores.Size(f.Context(), r.Report); errors.Is(err, fs.ErrNotExist) == there {
 		f.Errorf("core: got %v, want it there: %v", err, there)
 	}
 }
@@ -210,6 +219,36 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// TestCoresAway checks that a job waits while the object storage with its core is away.
+func TestCoresAway(t *testing.T) {
+	t.Parallel()
+	server := blobstest.Start(t, "mishap")
+	location, err := blobs.ParseLocation("s3://mishap/test?endpoint=http://" + server.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := blobs.OpenBucket(location, blobstest.AccessKey, blobstest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := cores.Open(t.Context(), bucket, "cores/", t.TempDir(), "the key of all instances")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := startWith(t, stored)
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	r := f.crashed("m1")
+	f.sends(r, asSent(symboltest.Core(t, "tiny")))
+	server.Kill()
+	if err := f.Round(t.Context()); !errors.Is(err, crash.Unavailable) {
+		t.Errorf("got %v, want the storage unavailable", err)
+	}
+	f.wantJob(r, crash.SymbolsQueued, "")
+	server.Run(t)
+	f.round()
+	f.wantJob(r, crash.SymbolsDone, "")
+}
+
 // TestBadCores checks that a core that cannot be read ends as failed, with the reason, and that other
 // machines are asked then.
 func TestBadCores(t *testing.T) {
@@ -237,7 +276,7 @@ func TestClean(t *testing.T) {
 	if wanted, err := f.store.RequestCore(t.Context(), r, f.cores.ID()); !wanted || err != nil {
 		t.Fatalf("ask: got %v, %v", wanted, err)
 	}
-	if _, _, err := f.cores.Put(r.Report, strings.NewReader("core")); err != nil {
+	if _, _, err := f.cores.Put(f.Context(), r.Report, strings.NewReader("core")); err != nil {
 		t.Fatal(err)
 	}
 	f.age(r, 10*time.Minute)
