@@ -49,9 +49,11 @@ func (s *Server) routes() (http.Handler, error) {
 	site.NotFound(s.Do(s.notFound))
 	site.MethodNotAllowed(s.Do(s.wrongMethod))
 	root.Mount("/", site)
-	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
+	apiRoutes := s.apiRoutes()
+	root.Mount(strings.TrimSuffix(api.Prefix, "/"), apiRoutes)
 	if s.uploads != nil {
 		root.Mount(api.Prefix+"symbols", s.uploadRoutes())
+		root.Mount(api.Prefix+api.MissingSymbols, apiRoutes)
 	}
 
 	site.Group(func(public chi.Router) {
@@ -142,6 +144,8 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(views.PathRegroup, s.Do(s.admin.TryRegroup))
 		admin.Post(views.PathRegroup+"/apply", s.Do(s.admin.ApplyRegroup))
 		admin.Post(views.PathRegroup+"/stop", s.Do(s.admin.StopRegroup))
+		admin.Get(views.PathSymbols, s.Do(s.admin.ShowSymbols))
+		admin.Get(views.PathSymbols+".{format}", s.Do(s.admin.ExportSymbols))
 		admin.Get(views.PathFilings, s.Do(s.bugs.ListFilings))
 		admin.Get(views.PathFilings+".{format}", s.Do(s.bugs.ExportFilings))
 		admin.Get(views.PathFilings+"/{id}", s.Do(s.bugs.ShowFiling))

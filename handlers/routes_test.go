@@ -78,6 +78,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /problem/{id}/split", b.ID.Path() + "/split", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/split", b.ID.Path() + "/split", [4]int{401, 403, 422, 422}},
 		{"POST /problem/{id}/undo", b.ID.Path() + "/undo", [4]int{401, 403, 404, 404}},
+		{"GET /admin/symbols", "/admin/symbols", [4]int{303, 403, 403, 200}},
+		{"GET /admin/symbols.{format}", "/admin/symbols.csv", [4]int{303, 403, 403, 200}},
 		{"GET /admin/regroup", "/admin/regroup", [4]int{303, 403, 403, 200}},
 		{"POST /admin/regroup/stop", "/admin/regroup/stop", [4]int{401, 403, 403, 404}},
 		{"POST /admin/regroup", "/admin/regroup", [4]int{401, 403, 403, 303}},

@@ -45,11 +45,11 @@ func New(d web.Deps) (*Server, error) {
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
-			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, BaseURL: kit.Base.String(),
-			Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
+			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols,
+			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
-		admin: admin.New(kit), account: account.New(kit),
+		admin: admin.New(exporter), account: account.New(kit),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)

@@ -146,7 +146,21 @@ func components(text string, n int) map[string]templ.Component {
 	searched.Preview = &views.ReviewPreview{Draft: review.Draft, Target: text, Marker: text, Private: []string{text}}
 	visited := list
 	visited.Shell, visited.First, visited.Choice = visitor, 1, views.ListChoice{Period: crash.PeriodDay}
+	symbolsPage := views.SymbolsPage{Shell: shell, MissingSize: 5, MissingTotal: int64(2 * n), QueueSize: 5,
+		QueueMore: n > 3, MissingFrom: n, QueueFrom: n, State: crash.SymbolsWaiting}
+	for i := range n {
+		symbolsPage.Workers = append(symbolsPage.Workers, crash.SymbolWorker{Problem: text, Seen: now})
+		for _, kind := range []crash.MissingKind{crash.MissingProgram, crash.MissingDebugFile, crash.MissingBuild} {
+			symbolsPage.Missing = append(symbolsPage.Missing, crash.MissingSymbol{Kind: kind, Path: "/" + text, BuildID: text,
+				Package: text, Version: text, Architecture: text, Reports: 1,
+				Searched: []crash.SymbolAttempt{{Source: text, Outcome: text, Detail: text}}})
+		}
+		symbolsPage.Queue = append(symbolsPage.Queue, crash.SymbolQueueRow{Report: crash.NewOopsID(now), Title: text,
+			Problem: bucket.ID, State: crash.SymbolsWaiting, Reason: text, Architecture: text, Core: i > 1, Created: now,
+			NotBefore: now, PressedBy: text})
+	}
 	return map[string]templ.Component{
+		"symbols":           views.SymbolsAdmin(symbolsPage),
 		"list":              views.List(list),
 		"list for visitors": views.List(visited),
 		"problem":           views.Problem(problem),

@@ -62,15 +62,7 @@ func symbolFile(s *crash.SymbolSearch, otherwise string) string {
 	if s.Found {
 		return s.Origin
 	}
-	var tried []string
-	for _, a := range s.Searched {
-		one := a.Source + ": " + a.Outcome
-		if a.Detail != "" {
-			one += " (" + a.Detail + ")"
-		}
-		tried = append(tried, one)
-	}
-	return strings.Join(append([]string{text.SymbolsNotFound}, tried...), "; ")
+	return strings.TrimSuffix(text.SymbolsNotFound+"; "+searched(s.Searched), "; ")
 }
 
 // debugFile says where the debug information of a module was found.

@@ -95,7 +95,8 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
-	"handlers/api":       {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports handlers/negotiate"},
+	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols " +
+		"handlers/negotiate"},
 	"handlers/web": {
 		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
 			"handlers/negotiate handlers/proxies",
@@ -109,8 +110,8 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
-		"handlers/web", others: areaLibraries},
+	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views " +
+		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +

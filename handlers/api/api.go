@@ -17,6 +17,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/reports"
+	"mishap/db/symbols"
 )
 
 // Prefix is the path that all resources begin with.
@@ -28,6 +29,7 @@ type Deps struct {
 	Bugs     *bugs.Store
 	Counts   *counts.Store
 	Reports  *reports.Store
+	Symbols  *symbols.Store
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -48,6 +50,7 @@ type answers struct {
 	bugs     *bugs.Store
 	counts   *counts.Store
 	reports  *reports.Store
+	symbols  *symbols.Store
 	base     string
 	releases *crash.ReleaseTable
 	now      func() time.Time
@@ -58,7 +61,7 @@ type answers struct {
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
 	from := &answers{
-		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, base: base,
+		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, symbols: d.Symbols, base: base,
 		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
 	}
 	a := &API{base: base, version: d.Version, resources: from.table(), byName: map[string]*resource{}}
@@ -102,8 +105,7 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	case "openapi.json", "openapi.json/":
 		return a.writeAs(w, r, formatJSON, http.StatusOK, a.OpenAPI())
 	}
-	name, rest, _ := strings.Cut(path, "/")
-	res := a.byName[name]
+	res, rest := a.find(path)
 	if res == nil {
 		return errNoResource
 	}
@@ -141,6 +143,17 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 		return errNoDetail
 	}
 	return errNoList(res)
+}
+
+// find returns the resource of a path below Prefix and the rest of the path. The name of a resource may
+// have two parts. It returns nil if there is no such resource.
+func (a *API) find(path string) (res *resource, rest string) {
+	first, rest, _ := strings.Cut(path, "/")
+	if res := a.byName[first]; res != nil {
+		return res, rest
+	}
+	second, rest, _ := strings.Cut(rest, "/")
+	return a.byName[first+"/"+second], rest
 }
 
 func errNoList(res *resource) error {

@@ -18,7 +18,7 @@ var lists = []string{
 	"retracer-queue-length/?hours=4",
 	"crash-signatures-for-bug/?bug={bug}", "reports-for-system/?system=machine-1", "instance/?id={id}",
 	"system-image-versions/?image_type=device_image",
-	"binary-package-versions/?binary_package=tidewatch",
+	"binary-package-versions/?binary_package=tidewatch", "symbols/missing/?x=y",
 }
 
 // others are the resources that are read by a key.

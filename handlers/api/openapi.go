@@ -82,7 +82,7 @@ func (a *API) schemaOf(res *resource) map[string]any {
 }
 
 func (res *resource) operation(kinds schemas, detail bool) object {
-	id := strings.ReplaceAll(res.name, "-", "_")
+	id := strings.NewReplacer("-", "_", "/", "_").Replace(res.name)
 	if detail {
 		id += "_one"
 	}

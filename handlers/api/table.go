@@ -45,7 +45,7 @@ func (res *resource) ownLimit() bool {
 // table returns all resources, in the order of the documentation.
 func (a *answers) table() []resource {
 	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(),
-		a.reportResources(), a.archiveResources(), a.bugResources())
+		a.reportResources(), a.archiveResources(), a.bugResources(), a.symbolResources())
 }
 
 // Parameters that several resources share.

@@ -1,0 +1,160 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// PathSymbols is the address of the page about symbols, for administrators.
+const PathSymbols = "/admin/symbols"
+
+// SymbolsPage holds the page about symbols.
+type SymbolsPage struct {
+	Shell   Shell
+	Workers []crash.SymbolWorker
+
+	Missing       []crash.MissingSymbol
+	MissingFrom   int   // number of rows before the first one
+	MissingSize   int   // rows on a page
+	MissingTotal  int64 // rows in the whole list
+	MissingJobs   int   // crashes that were ranked, at most
+	MissingCapped bool  // more crashes wait than were ranked
+
+	Totals    crash.SymbolTotals
+	State     crash.SymbolState // of the jobs shown; empty: running and queued
+	Queue     []crash.SymbolQueueRow
+	QueueFrom int
+	QueueSize int
+	QueueMore bool // further jobs follow
+}
+
+// queueStates lists the states by which the queue can be filtered, in order.
+var queueStates = []crash.SymbolState{crash.SymbolsQueued, crash.SymbolsRunning, crash.SymbolsWaiting,
+	crash.SymbolsPartial, crash.SymbolsFailed, crash.SymbolsExpired, crash.SymbolsDone}
+
+// SymbolStateOf parses the state of a job in an address.
+func SymbolStateOf(name string) (crash.SymbolState, bool) {
+	for _, s := range queueStates {
+		if string(s) == name {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// SymbolsURL returns the address of the page with the jobs in one state.
+func SymbolsURL(state crash.SymbolState) string { return symbolsURL(state, 0, 0, "") }
+
+func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) string {
+	q := url.Values{}
+	if state != "" {
+		q.Set("state", string(state))
+	}
+	if missing > 0 {
+		q.Set("missing", strconv.Itoa(missing))
+	}
+	if queue > 0 {
+		q.Set("queue", strconv.Itoa(queue))
+	}
+	u := url.URL{Path: PathSymbols, RawQuery: q.Encode(), Fragment: fragment}
+	return u.String()
+}
+
+// missingURL returns the address of the page from a row of the missing symbols on.
+func (p SymbolsPage) missingURL(from int) string {
+	return symbolsURL(p.State, max(0, from), p.QueueFrom, "missing")
+}
+
+// queueURL returns the address of the page from a row of the queue on.
+func (p SymbolsPage) queueURL(from int) string {
+	return symbolsURL(p.State, p.MissingFrom, max(0, from), "queue")
+}
+
+func (p SymbolsPage) stateURL(state crash.SymbolState) string {
+	return symbolsURL(state, p.MissingFrom, 0, "queue")
+}
+
+func (p SymbolsPage) missingPlace() string {
+	first := int64(p.MissingFrom + 1)
+	return text.MissingPlace(first, int64(p.MissingFrom+len(p.Missing)), p.MissingTotal)
+}
+
+func (p SymbolsPage) missingMore() bool {
+	return int64(p.MissingFrom+len(p.Missing)) < p.MissingTotal
+}
+
+func missingKind(kind crash.MissingKind) string {
+	switch kind {
+	case crash.MissingProgram:
+		return text.MissingProgram
+	case crash.MissingDebugFile:
+		return text.MissingDebugFile
+	case crash.MissingBuild:
+		return text.MissingBuild
+	}
+	return string(kind)
+}
+
+// MissingPackage returns the package that provides a missing symbol, with its version.
+func MissingPackage(m crash.MissingSymbol) string {
+	if m.Package == "" {
+		return text.MissingNoPackage
+	}
+	if m.Version == "" {
+		return m.Package + " (" + text.MissingNoVersion + ")"
+	}
+	return m.Package + " " + m.Version
+}
+
+// MissingSearched says where a missing file was searched, and with which result.
+func MissingSearched(m crash.MissingSymbol) string {
+	if m.Kind == crash.MissingBuild {
+		return text.MissingNotSearched
+	}
+	return searched(m.Searched)
+}
+
+func searched(attempts []crash.SymbolAttempt) string {
+	tried := make([]string, len(attempts))
+	for i, a := range attempts {
+		tried[i] = a.Source + ": " + a.Outcome
+		if a.Detail != "" {
+			tried[i] += " (" + a.Detail + ")"
+		}
+	}
+	return strings.Join(tried, "; ")
+}
+
+func queueSentence(j crash.SymbolQueueRow) string {
+	s := j.Reason
+	if !j.NotBefore.IsZero() && j.State != crash.SymbolsQueued {
+		s = strings.TrimSpace(s + " " + text.SymbolsNext(Exact(j.NotBefore)))
+	}
+	if j.PressedBy != "" && j.State == crash.SymbolsQueued {
+		s = strings.TrimSpace(s + " " + text.QueuePressed(j.PressedBy))
+	}
+	return s
+}
+
+// queueTime returns the time that matters for the state of a job.
+func queueTime(j crash.SymbolQueueRow) time.Time {
+	switch j.State {
+	case crash.SymbolsRunning:
+		return j.Started
+	case crash.SymbolsQueued:
+		return j.Created
+	default:
+		if !j.Ended.IsZero() {
+			return j.Ended
+		}
+		return j.Created
+	}
+}
+
+// architectures lists what an instance symbolises.
+func architectures(w crash.SymbolWorker) string { return strings.Join(w.Architectures, ", ") }
