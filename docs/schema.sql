@@ -1121,6 +1121,16 @@ ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE wanted_cores (
+    problem bytea NOT NULL,
+    person text NOT NULL,
+    asked timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE wanted_cores IS 'Problems that a person has asked a core for. The next machines that report them are asked, until one core has arrived; then the row goes.';
+COMMENT ON COLUMN wanted_cores.problem IS 'Id of the bucket that stood for the problem.';
+COMMENT ON COLUMN wanted_cores.person IS 'Account name of the person who asked.';
+COMMENT ON COLUMN wanted_cores.asked IS 'When the person asked. Requests before that do not count towards the limit of unanswered ones.';
+
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
 
@@ -1279,6 +1289,9 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY wanted_cores
+    ADD CONSTRAINT wanted_cores_pkey PRIMARY KEY (problem);
 
 CREATE UNIQUE INDEX api_tokens_hash ON api_tokens USING btree (hash);
 
@@ -1471,3 +1484,6 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY wanted_cores
+    ADD CONSTRAINT wanted_cores_problem_fkey FOREIGN KEY (problem) REFERENCES buckets(id);

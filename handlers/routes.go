@@ -105,6 +105,8 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.Need(crash.RoleTriager))
 		triager.Post("/oops/{id}/symbolise", s.Do(s.problems.Symbolise))
+		triager.Post("/problem/{id}/core", s.Do(s.problems.AskForCore))
+		triager.Post("/problem/{id}/core/withdraw", s.Do(s.problems.WithdrawCore))
 		triager.Get(views.PathChosen, s.Do(s.bugs.ShowChosen))
 		triager.Post(views.PathChosen, s.Do(s.bugs.ChangeChosen))
 		triager.Get(views.PathCreateChosen, s.Do(s.bugs.ShowCreateChosen))

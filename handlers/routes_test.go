@@ -50,6 +50,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},
 		{"GET /bucket/", "/bucket/?id=x", [4]int{404, 404, 404, 404}},
 		{"POST /oops/{id}/symbolise", oops + "/symbolise", [4]int{401, 403, 409, 409}},
+		{"POST /problem/{id}/core", b.ID.Path() + "/core", [4]int{401, 403, 409, 409}},
+		{"POST /problem/{id}/core/withdraw", b.ID.Path() + "/core/withdraw", [4]int{401, 403, 303, 303}},
 		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},
 		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
 		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},

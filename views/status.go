@@ -15,6 +15,7 @@ type StatusView struct {
 	Status crash.Status
 	Bugs   BugsView
 	Advice stats.Advice // empty if filing is not offered
+	Admin  bool         // the person may see the page about symbols
 	Now    time.Time
 }
 

@@ -322,7 +322,7 @@ func statusInside(v StatusView) templ.Component {
 			}
 		}
 		if v.Advice.Text != "" {
-			templ_7745c5c3_Err = AdviceLine(v.Advice).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = AdviceLine(v.Advice, v.Admin).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

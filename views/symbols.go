@@ -9,10 +9,22 @@ import (
 
 // SymbolsView is the part of a page that says whether a native crash has function names.
 type SymbolsView struct {
-	Job       crash.SymbolJob
-	MayPress  bool // the person may symbolise it again
+	Job       crash.SymbolJob // State empty: nothing was tried, and no core was asked for
+	MayPress  bool            // the person may symbolise it again
+	Core      *CoreView       // nil: on the page of a report, or all functions have names
 	CSRFToken string
 }
+
+// CoreView says whether the next machine that reports a problem will be asked for its core.
+type CoreView struct {
+	Path   string // where the buttons lead
+	Wanted crash.WantedCore
+	MayAsk bool   // the person may ask for a core
+	WhyNot string // why no machine would be asked, as a sentence; empty: one would
+}
+
+// CorePath returns where a core of a problem is asked for.
+func CorePath(id crash.BucketID) string { return id.Path() + "/core" }
 
 // SymbolisePath returns where a report is symbolised again.
 func SymbolisePath(id crash.OopsID) string { return ReportPath(id) + "/symbolise" }
@@ -35,6 +47,9 @@ func (v SymbolsView) class() string { return symbolsTexts[v.Job.State].class }
 // sentence says what the state means for this report.
 func (v SymbolsView) sentence() string {
 	s := v.Job.Reason
+	if v.Job.State == "" {
+		return text.SymbolsNothing
+	}
 	if s == "" {
 		s = symbolsTexts[v.Job.State].means
 	}

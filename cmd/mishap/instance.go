@@ -198,6 +198,8 @@ func (i *instance) buildWeb() error {
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			Cores:                 i.cores,
+			AskForCores:           i.config.Cores == "wanted",
+			CorePackages:          i.config.CorePatterns(),
 			ServeSymbols:          i.config.ServeSymbols,
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,

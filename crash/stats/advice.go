@@ -22,8 +22,9 @@ const (
 
 // Advice is what the page says about filing, next to the Create button.
 type Advice struct {
-	Kind AdviceKind
-	Text string // one sentence
+	Kind    AdviceKind
+	Text    string // one sentence
+	Missing bool   // it waits for symbols that the page /admin/symbols lists
 }
 
 // AdviceFacts are the facts on which Advise bases its advice.
@@ -31,6 +32,7 @@ type AdviceFacts struct {
 	Bucket  crash.Bucket // with its status
 	Named   bool         // the functions have names, or there is a traceback or message
 	Similar crash.Bug    // a bug of a similar problem; Number 0: none
+	Symbols crash.ProblemSymbols
 }
 
 // Advise says whether a bug for the problem will help, from the given facts only. The first reason
@@ -39,30 +41,31 @@ func Advise(f AdviceFacts) Advice {
 	b := f.Bucket
 	switch {
 	case b.Bug.Number != 0:
-		return Advice{AdviceExists, "No: bug " + strconv.FormatInt(b.Bug.Number, 10) + " exists."}
+		return Advice{Kind: AdviceExists, Text: "No: bug " + strconv.FormatInt(b.Bug.Number, 10) + " exists."}
 	case b.Provisional || !f.Named:
-		return Advice{AdviceNotSymbolised,
-			"Not yet: without function names, the bug would not show where the fault is."}
+		return withoutNames(f.Symbols)
 	case f.Similar.Number != 0:
-		return Advice{AdviceExists, fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the same fault.",
+		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the same fault.",
 			f.Similar.Number)}
+	case b.LacksNames() && (f.Symbols.Job.State == crash.SymbolsPartial || f.Symbols.Job.State == crash.SymbolsWaiting):
+		return withoutNames(f.Symbols)
 	}
 	if b.Status.Outdated() || b.Status.Word == crash.StateGone {
-		return Advice{AdviceOldVersions, outdated(b.Status)}
+		return Advice{Kind: AdviceOldVersions, Text: outdated(b.Status)}
 	}
 	switch {
 	case b.Reports == 0:
-		return Advice{AdviceTests, "No: only test machines have reported it."}
+		return Advice{Kind: AdviceTests, Text: "No: only test machines have reported it."}
 	case b.Systems == 1:
 		text := "Perhaps not: only one machine has reported it"
 		if b.Reports > 1 {
 			text += fmt.Sprintf(", %d times", b.Reports)
 		}
-		return Advice{AdviceOneMachine, text + ". The machine itself may be at fault."}
+		return Advice{Kind: AdviceOneMachine, Text: text + ". The machine itself may be at fault."}
 	case b.Systems == 0:
-		return Advice{AdviceReady, "Yes: no similar bug is known."}
+		return Advice{Kind: AdviceReady, Text: "Yes: no similar bug is known."}
 	}
-	return Advice{AdviceReady, fmt.Sprintf("Yes: %d machines, and no similar bug is known.", b.Systems)}
+	return Advice{Kind: AdviceReady, Text: fmt.Sprintf("Yes: %d machines, and no similar bug is known.", b.Systems)}
 }
 
 // outdated says that the newest versions are free of the problem, using the problem's newest

@@ -38,6 +38,18 @@ func TestAdvise(t *testing.T) {
 		"provisional": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) { b.Provisional = true }), Named: true,
 			Similar: crash.Bug{Number: 9}},
 			stats.AdviceNotSymbolised, "Not yet: without function names"},
+		"some names": {stats.AdviceFacts{Bucket: with(func(b *crash.Bucket) {
+			b.Rule, b.ProblemType = crash.RuleStackPartial, "Crash"
+		}), Named: true, Symbols: crash.ProblemSymbols{Job: crash.SymbolJob{State: crash.SymbolsPartial}}},
+			stats.AdviceNotSymbolised, "Perhaps not: some functions have no names"},
+		"a partial job of a problem with names": {stats.AdviceFacts{Bucket: plain, Named: true,
+			Symbols: crash.ProblemSymbols{Job: crash.SymbolJob{State: crash.SymbolsPartial}}}, stats.AdviceReady, "Yes: "},
+		"many missing": {stats.AdviceFacts{Bucket: plain, Symbols: crash.ProblemSymbols{
+			Job: crash.SymbolJob{State: crash.SymbolsWaiting}, Missing: []string{"/bin/a", "/lib/b.so", "/lib/c.so"}}},
+			stats.AdviceNotSymbolised, "Wait for names: symbols of a, b.so and others are missing."},
+		"asked": {stats.AdviceFacts{Bucket: plain, Symbols: crash.ProblemSymbols{
+			Job: crash.SymbolJob{State: crash.SymbolsAsked}}}, stats.AdviceNotSymbolised,
+			"Wait for names: a machine was asked for its core dump."},
 		"a bug of a problem like it": {stats.AdviceFacts{Bucket: plain, Named: true, Similar: crash.Bug{Number: 9}},
 			stats.AdviceExists, "bug 9"},
 		"old versions in its " +

@@ -100,7 +100,7 @@ func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, stri
 	case j.b.Reports == 0:
 		return crash.StateTests, "Only test machines have reported it; their reports are not counted."
 	case j.b.Provisional:
-		return crash.StateNameless, "The functions have no names yet. " +
+		return crash.StateNameless, "Function names are missing. " +
 			"Once the reports are symbolised, they move to the problem with names."
 	case len(counting) == 0 && j.longAgo():
 		return crash.StateGone, "Not seen for more than a year."

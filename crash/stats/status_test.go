@@ -171,7 +171,7 @@ var situations = map[string]struct {
 		"their reports are not counted."},
 	"not symbolised": {situation{seen: seenIn(noble, "1.4", 0, 2), change: func(b *crash.Bucket) { b.Provisional = true }},
 		crash.StateNameless,
-		"The functions have no names yet. Once the reports are symbolised, they move to the problem with names. Open in " +
+		"Function names are missing. Once the reports are symbolised, they move to the problem with names. Open in " +
 			"24.04 (2 reports this week)."},
 	"not seen for years": {situation{change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }},
 		crash.StateGone, "Not seen for more than a year."},

@@ -27,28 +27,29 @@ const (
 const (
 	// sqlRequestCore inserts nothing if a core would not help. A machine may never send its core, so
 	// others are asked until one has arrived. A problem that a name is known for, or that was merged,
-	// needs no core.
+	// needs no core. If a person wants a core (see WantCore), only the names count, and the limit of
+	// unanswered requests begins anew.
 	sqlRequestCore = `
 		insert into core_requests (report_id, system, problem, version)
 		select @report, @system, @problem, @version
+		from (select max(w.asked) as asked ` + wantedOf + `) as wanted
 		where exists (
 				select from symbol_workers
 				where store = @store and @architecture = any(architectures) and seen > now() - interval '3 minutes')
 			and not exists (select from known_names where address_id = @problem)
-			and not exists (select from buckets where id = @problem and head <> id)
-			and not exists (
-				select from symbol_jobs
-				where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
-			and ((
-					select count(*) from symbol_jobs
-					where problem = @problem and version = @version and store <> ''
-				) < @bad
-				or not exists (
-					select from core_requests
-					where problem = @problem and version = @version and requested > now() - interval '1 day'))
+			and (wanted.asked is not null
+				or not exists (select from buckets where id = @problem and head <> id)
+				and not exists (
+					select from symbol_jobs
+					where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
+				and ((select count(*) from symbol_jobs where problem = @problem and version = @version and store <> '') < @bad
+					or not exists (
+						select from core_requests
+						where problem = @problem and version = @version and requested > now() - interval '1 day')))
 			and (
 				select count(*) from core_requests
-				where problem = @problem and version = @version and requested > now() - interval '1 hour'
+				where problem = @problem and version = @version
+					and requested > greatest(now() - interval '1 hour', wanted.asked)
 			) < @unanswered
 		on conflict do nothing`
 	sqlCoreRequested = `
@@ -57,11 +58,11 @@ const (
 		update core_requests set received = now() where report_id = @report and received is null
 		returning problem, version`
 	// sqlQueueJob inserts nothing if another core of the same problem and version has arrived and may
-	// be good. A core replaces the job that names the addresses of the same report.
+	// be good, unless a person wants a core. A core replaces the job that names the addresses of the same report.
 	sqlQueueJob = `
 		insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, state)
 		select @report, @problem, @version, @architecture, @store, @bytes, 'queued'
-		where @problem = ''::bytea or not exists (
+		where @wanted or @problem = ''::bytea or not exists (
 			select from symbol_jobs
 			where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
 		on conflict (report_id) do update set store = excluded.store, core_bytes = excluded.core_bytes, state = 'queued',
@@ -128,6 +129,11 @@ func (s *Store) CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed 
 		if _, err := tx.Exec(ctx, sqlLockProblem, args); err != nil {
 			return err
 		}
+		wanted, err := s.useWanted(ctx, tx, problem)
+		if err != nil {
+			return err
+		}
+		args["wanted"] = wanted
 		tag, err := tx.Exec(ctx, sqlQueueJob, args)
 		needed = err == nil && tag.RowsAffected() > 0
 		return err

@@ -102,9 +102,9 @@ func methodClaims() []claim {
 func addressClaims() []claim {
 	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug create-bug-report dayoops instance instances instances-count ` +
 		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets problems-count release-package-version-pockets ` +
-		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results system-image-versions versions"`
+		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results symbols/missing system-image-versions versions"`
 	list := []claim{
-		{fact: "8.1", ask: "", status: 200, wants: []string{"#=24", resources, `versions/list_endpoint="/api/1.0/versions/"`,
+		{fact: "8.1", ask: "", status: 200, wants: []string{"#=25", resources, `versions/list_endpoint="/api/1.0/versions/"`,
 			`versions/schema="/api/1.0/versions/schema/"`}},
 		{fact: "8.1*", ask: "no-such-thing/", status: 404, wants: []string{`code="no_resource"`}},
 		{fact: "8.1*", ask: "no-such-thing/x/", status: 404},
@@ -125,6 +125,9 @@ func addressClaims() []claim {
 	}
 	for _, ask := range slices.Concat(lists, others, questions) {
 		name, _, _ := strings.Cut(ask, "/")
+		if name == "symbols" {
+			name = "symbols/missing"
+		}
 		method := map[bool]string{true: "post", false: "get"}[slices.Contains(questions, ask)]
 		list = append(list, claim{fact: "8.1*", ask: name + "/schema/", status: 200,
 			wants: []string{`default_format="application/json"`, `allowed_list_http_methods=["` + method + `"]`}})

@@ -12,6 +12,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
+	"mishap/db/symbols"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -109,8 +110,41 @@ func (h *fixture) fill() {
 	h.save(5, now.Add(-3*time.Hour), crashtest.Native(crashtest.On("Debian 13"), crashtest.Version("1.4.9-1+deb13u1")))
 	h.save(6, now.Add(-4*time.Hour), crashtest.Python(crashtest.On("Ubuntu 26.04")))
 	h.save(6, now.AddDate(0, 0, -1), crashtest.Recoverable())
-	h.save(7, now.Add(-5*time.Hour), crashtest.Unsymbolised())
+	waiting := h.save(7, now.Add(-5*time.Hour), crashtest.Unsymbolised())
 	h.save(7, now.AddDate(0, 0, -40), crashtest.Unsymbolised())
+	h.waits(waiting)
+}
+
+// waits makes the core of a report arrive, and wait for symbols.
+func (h *fixture) waits(id crash.OopsID) {
+	h.t.Helper()
+	store, ctx := symbols.New(h.Store), h.t.Context()
+	report, err := h.Store.Report(ctx, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := store.WorkerSeen(ctx, crash.SymbolWorker{Store: "s", Architectures: []string{"amd64"}}); err != nil {
+		h.t.Fatal(err)
+	}
+	if wanted, err := store.RequestCore(ctx, crash.CoreRequest{Report: id, System: report.System,
+		Problem: *report.Bucket, Version: report.Version, Architecture: "amd64"}, "s"); !wanted || err != nil {
+		h.t.Fatalf("ask for a core: got %v, %v", wanted, err)
+	}
+	if _, err := store.CoreReceived(ctx, crash.ReceivedCore{Report: id, Architecture: "amd64", Store: "s"}); err != nil {
+		h.t.Fatal(err)
+	}
+	claim, _, err := store.ClaimJob(ctx, "s", []string{"amd64"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "https://symbols.example", Outcome: "missing",
+		Detail: "HTTP 404"}}}
+	if err := store.FinishJob(ctx, claim, crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour,
+		Missing: []string{"ab12cd34/executable", "ef56/debuginfo"}, Modules: []crash.SymbolModule{
+			{Path: report.Executable, BuildID: "ab12cd34", Frames: 1, Executable: missing},
+			{Path: "/usr/lib/libtide.so.1", BuildID: "ef56", Frames: 1, Debuginfo: missing}}}); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 // bucket returns the bucket of a signature.

@@ -65,6 +65,7 @@ func (h *fixture) questions() []question {
 		{"binary-package-versions", "9.7",
 			"binary-package-versions/?format=json&binary_package=tidewatch&release=Ubuntu+24.04", false},
 		{"system-image-versions", "9.7", "system-image-versions/?image_type=device_image", true},
+		{"symbols-missing", "added", "symbols/missing/?limit=1", true},
 		{"crash-signatures-for-bug", "9.2", "crash-signatures-for-bug/?bug=1", false},
 	}
 }

@@ -113,9 +113,15 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 	if err != nil {
 		return page, proposal, err
 	}
-	if page.Advice, page.Similar, err = s.Advice(r.Context(), b, proposal.Report.Fields); err != nil {
+	facts, similar, err := s.AdviceFacts(r.Context(), b, proposal.Report.Fields)
+	if err != nil {
 		return page, proposal, err
 	}
+	symbols, err := s.SymbolsOf(r.Context(), b)
+	if err != nil {
+		return page, proposal, err
+	}
+	page.Advice, page.Similar = s.Advise(&facts, symbols), similar
 	switch page.Bug.State {
 	case views.BugCreate, views.BugRefused, views.BugWaiting, views.BugImpossible:
 		page.Fileable = true

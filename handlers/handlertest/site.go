@@ -50,6 +50,8 @@ type Options struct {
 	SourceLinks, VersionLinks          grouping.LinkTemplates
 	Health                             func(context.Context) []crash.HealthCheck // nil: of the database
 	Cores                              *cores.Store                              // core dumps; nil: none
+	NoCores                            bool                                      // machines are not asked for cores
+	CorePackages                       debuginfo.Patterns                        // of which programs they are; nil: all
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
@@ -138,6 +140,7 @@ func New(t testing.TB, o Options) *Site {
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
+			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted,
 			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",

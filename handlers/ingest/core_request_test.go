@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/debuginfo"
@@ -83,4 +85,34 @@ func TestAskForNoCore(t *testing.T) {
 	}
 	h := start(t, nil) // no instance symbolises
 	h.wantCore(t, "m1", addresses(), false)
+}
+
+// TestWantedCore checks that a person's wish for a core is put to the next machine, in any version, and
+// that cores = "never" and the lack of a debugger take precedence.
+func TestWantedCore(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.symbolised(t)
+	store := symbols.New(h.store)
+	problem := crash.BucketIDOf("/usr/bin/tide:11:/usr/bin/tide+1139:/usr/bin/tide+1177")
+	first := h.wantCore(t, "m1", addresses(), true)
+	h.post(t, first, text("core")).want(t, http.StatusOK, strings.Split(first, "/")[1])
+	h.counted(t)
+	h.wantCore(t, "m2", addresses(), false)
+	if err := store.WantCore(t.Context(), problem, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	h.Close()
+	h.serve(t, func(d *ingest.Deps) { d.WantCores, d.Registerer = false, prometheus.NewRegistry() })
+	h.wantCore(t, "m3", addresses(), false)
+	h.Close()
+	h.serve(t, func(d *ingest.Deps) { d.Registerer = prometheus.NewRegistry() })
+	second := h.wantCore(t, "m4", addresses(), true)
+	h.wantCore(t, "m5", addresses(crashtest.Version("2.0-1")), true)
+	h.post(t, second, text("core")).want(t, http.StatusOK, strings.Split(second, "/")[1])
+	h.wantFiles(t, strings.Split(first, "/")[1]+".core", strings.Split(second, "/")[1]+".core")
+	h.wantCore(t, "m6", addresses(), false)
+	if p, err := store.ProblemSymbols(t.Context(), problem); err != nil || p.Wanted.Person != "" {
+		t.Errorf("got %+v, %v; want the wish fulfilled", p.Wanted, err)
+	}
 }

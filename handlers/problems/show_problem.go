@@ -232,15 +232,16 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	if err != nil {
 		return err
 	}
-	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, facts.Advice
-	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
+	symbols, err := s.SymbolsOf(r.Context(), page.Bucket)
+	if err != nil {
 		return err
 	}
-	if page.Bucket.ProblemType == "Crash" {
-		job, ok, err := s.Symbols.ProblemJob(r.Context(), page.Bucket.ID)
-		if page.Symbols, err = s.symbolsOf(r, job, ok, err); err != nil {
-			return err
-		}
+	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, s.Advise(facts.Advice, symbols)
+	if page.Symbols, err = s.SymbolsView(r, page.Bucket, symbols); err != nil {
+		return err
+	}
+	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
+		return err
 	}
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
 		return err

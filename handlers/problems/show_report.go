@@ -34,8 +34,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
 	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
 	if report.ProblemType == "Crash" {
-		job, ok, err := s.Symbols.ReportJob(r.Context(), id)
-		if page.Symbols, err = s.symbolsOf(r, job, ok, err); err != nil {
+		if page.Symbols, err = s.symbolsOf(r, id); err != nil {
 			return err
 		}
 	}

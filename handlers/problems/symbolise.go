@@ -12,9 +12,10 @@ import (
 	"mishap/views/text"
 )
 
-// symbolsOf returns how far a report or a problem is symbolised, from the result of a look-up. The view
-// is nil if nobody asked for a core.
-func (s *Pages) symbolsOf(r *http.Request, j crash.SymbolJob, ok bool, err error) (*views.SymbolsView, error) {
+// symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
+// asked for its core.
+func (s *Pages) symbolsOf(r *http.Request, id crash.OopsID) (*views.SymbolsView, error) {
+	j, ok, err := s.Symbols.ReportJob(r.Context(), id)
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	SearchTime     time.Duration          // time limit of a search of the tracker for a review; 0: 4 s
 	Version        string                 // of the program
 	Cores          *cores.Store           // core dumps; nil: not on this machine
+	AskForCores    bool                   // machines are asked for cores
+	CorePackages   debuginfo.Patterns     // of which programs machines are asked for cores
 	ServeSymbols   bool                   // to debuggers
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages

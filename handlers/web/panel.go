@@ -150,7 +150,11 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 		if err != nil {
 			return v, err
 		}
-		v.Advice = facts.Advice
+		symbols, err := s.SymbolsOf(r.Context(), b)
+		if err != nil {
+			return v, err
+		}
+		v.Advice = s.Advise(facts.Advice, symbols)
 	}
 	return v, nil
 }
@@ -158,7 +162,8 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 // StatusViewOf is like StatusView, without advice, for bugs that the caller has read.
 func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
 	b = s.SeenBucket(r, b)
-	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now()}
+	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now(),
+		Admin: CurrentUser(r).Role.Allows(crash.RoleAdmin)}
 }
 
 // OnProblemPage reports whether htmx sends the request from the page of a problem.

@@ -62,12 +62,11 @@ func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views
 type stackFacts struct {
 	Stack    *views.Stack // nil: no report is stored
 	Grouping views.GroupingView
-	// Advice returns whether filing a bug is useful, and similar problems that have a bug.
-	Advice stats.Advice
-	fields int64 // bytes of the report's fields, which the stack refers to
+	Advice   *stats.AdviceFacts // for Panel.Advise; nil: no advice is due
+	fields   int64              // bytes of the report's fields, which the stack refers to
 }
 
-// readStack reads the stack facts of a bucket, with advice about filing if advise is true.
+// readStack reads the stack facts of a bucket, with those for advice about filing if advise is true.
 func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
@@ -86,7 +85,8 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 		facts.Grouping = s.ExplainBucket(b)
 	}
 	if advise {
-		facts.Advice, _, err = s.Advice(r.Context(), b, report.Fields)
+		advice, _, err := s.AdviceFacts(r.Context(), b, report.Fields)
+		facts.Advice = &advice
 		return facts, err
 	}
 	return facts, nil
@@ -99,19 +99,20 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 	})
 }
 
-// Advice returns advice about filing a bug for b, and similar problems that have a bug.
-func (s *Panel) Advice(
+// AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It also
+// returns similar problems that have a bug.
+func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
-) (stats.Advice, []grouping.SimilarProblem, error) {
+) (stats.AdviceFacts, []grouping.SimilarProblem, error) {
 	similar, err := s.Counts.Similar(ctx, b)
 	if err != nil {
-		return stats.Advice{}, nil, err
+		return stats.AdviceFacts{}, nil, err
 	}
 	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Informative(report)}
 	if len(similar) > 0 && similar[0].Likeness >= grouping.SameFunction {
 		facts.Similar = similar[0].Bug
 	}
-	return stats.Advise(facts), similar, nil
+	return facts, similar, nil
 }
 
 // CachedBytes implements [cache.Sizer].

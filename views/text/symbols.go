@@ -18,6 +18,17 @@ const (
 	SymbolsDoneMeans    = "mishap worked out the stack from a core dump."
 	SymbolsPartialMeans = "Some functions have no name."
 
+	SymbolsNothing = "No machine was asked for a core dump of this crash."
+
+	CoreAsk       = "Ask for a core"
+	CoreAskMeans  = "The next machine that reports this problem is asked for its core dump, in any version."
+	CoreWithdraw  = "Withdraw"
+	CoreAsked     = "The next machine that reports this problem will be asked for its core dump."
+	CoreWithdrawn = "No machine will be asked because of you."
+	CoreNever     = "No machine is asked for a core dump: the configuration says cores = \"never\"."
+	CoreExcluded  = "No machine is asked for a core dump of this program: cores_packages excludes it."
+	CoreNamed     = "This problem needs no core dump: it is no native crash without function names."
+
 	SymbolsAgain   = "Symbolise again"
 	SymbolsPressed = "It will be symbolised again soon."
 
@@ -44,6 +55,16 @@ func SymbolsModules(n string) string { return n + " and where their files were f
 // SymbolsOf says which cores are symbolised.
 func SymbolsOf(architectures string) string {
 	return "Core dumps of " + architectures + " are symbolised."
+}
+
+// CoreWantedBy says who asked for a core, and when.
+func CoreWantedBy(person, when string) string {
+	return "Asked for a core by " + person + ", at " + when + "; the next machine that reports it will be asked."
+}
+
+// CoreArchitecture says that no instance can symbolise the cores of a problem.
+func CoreArchitecture(names string) string {
+	return "No instance can symbolise core dumps of " + names + ", so machines are not asked for any."
 }
 
 // SymbolsNext says when the next try is.

@@ -1,0 +1,36 @@
+package crash
+
+import "time"
+
+// ProblemSymbols says how far a problem is symbolised.
+type ProblemSymbols struct {
+	Job     SymbolJob // that tells most; State empty: nothing was tried, and no core was asked for
+	Missing []string  // paths of programs and libraries that Job lacks symbols or builds of
+	Wanted  WantedCore
+}
+
+// WantedCore says that a person has asked for a core of a problem.
+type WantedCore struct {
+	Person string // empty: nobody has
+	Asked  time.Time
+}
+
+// LacksNames reports whether a problem is a native crash whose functions have no names, or not all of
+// them.
+func (b Bucket) LacksNames() bool {
+	return b.ProblemType == "Crash" && (b.Provisional || b.Rule == RuleStackPartial)
+}
+
+// MissingPaths returns the paths of the modules in the stack that lack a file.
+func (j SymbolJob) MissingPaths() []string {
+	var paths []string
+	for _, m := range j.Modules {
+		for _, s := range []*SymbolSearch{m.Executable, m.Debuginfo, m.Shared} {
+			if m.Frames > 0 && s != nil && !s.Found {
+				paths = append(paths, m.Path)
+				break
+			}
+		}
+	}
+	return paths
+}

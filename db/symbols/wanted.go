@@ -1,0 +1,85 @@
+package symbols
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// A person can ask for a core of a problem. Then machines are asked, even if a core of the problem has
+// arrived before, until another one arrives.
+
+const (
+	// wantedOf selects the rows of the problem that the bucket @problem belongs to.
+	wantedOf = `
+		from wanted_cores as w join buckets as wb on wb.id = w.problem
+		where wb.head = (select head from buckets where id = @problem)`
+	sqlWantCore = `
+		insert into wanted_cores (problem, person)
+		select head, @person from buckets where id = @problem and not exists (select ` + wantedOf + `)
+		on conflict do nothing`
+	sqlUnwantCore = `delete from wanted_cores where problem in (select w.problem ` + wantedOf + `)`
+	sqlWantedCore = `select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1`
+	// sqlUnknownPaths selects the files of a job whose build is unknown.
+	sqlUnknownPaths = `select distinct path from unknown_builds where report_id = @report order by path limit 100`
+)
+
+// WantCore records that a person asks for a core of a problem, unless somebody has asked already.
+func (s *Store) WantCore(ctx context.Context, problem crash.BucketID, person string) error {
+	return s.changeWanted(ctx, sqlWantCore, "core.ask", problem, person)
+}
+
+// UnwantCore withdraws the request of WantCore, if there is one.
+func (s *Store) UnwantCore(ctx context.Context, problem crash.BucketID, person string) error {
+	return s.changeWanted(ctx, sqlUnwantCore, "core.withdraw", problem, person)
+}
+
+func (s *Store) changeWanted(ctx context.Context, sql, action string, problem crash.BucketID, person string) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"problem": problem[:], "person": person})
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: problem.String()})
+	})
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", action, problem, err)
+	}
+	return nil
+}
+
+// useWanted ends the request for a core of a problem, because one has arrived. It reports whether
+// there was one.
+func (s *Store) useWanted(ctx context.Context, tx pgx.Tx, problem []byte) (wanted bool, err error) {
+	tag, err := tx.Exec(ctx, sqlUnwantCore, pgx.NamedArgs{"problem": problem})
+	return err == nil && tag.RowsAffected() > 0, err
+}
+
+// ProblemSymbols returns how far a problem is symbolised.
+func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p crash.ProblemSymbols, err error) {
+	if p.Job, _, err = s.ProblemJob(ctx, problem); err != nil {
+		return p, err
+	}
+	p.Missing = p.Job.MissingPaths()
+	if !p.Job.Report.IsZero() {
+		rows, err := s.Pool.Query(ctx, sqlUnknownPaths, pgx.NamedArgs{"report": [16]byte(p.Job.Report)})
+		if err != nil {
+			return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
+		}
+		unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
+		}
+		p.Missing = append(p.Missing, unknown...)
+	}
+	err = s.Pool.QueryRow(ctx, sqlWantedCore, pgx.NamedArgs{"problem": problem[:]}).Scan(&p.Wanted.Person, &p.Wanted.Asked)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return p, fmt.Errorf("wanted core of %s: %w", problem, db.Classify(err))
+	}
+	return p, nil
+}
