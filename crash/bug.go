@@ -74,3 +74,9 @@ type Filing struct {
 func (f Filing) Renewable() bool {
 	return f.State == FilingRefused || f.State == FilingAbandoned || f.State == FilingQueued && f.Problem != ""
 }
+
+// NamedBug is a bug that was filed before the functions of its problem had names.
+type NamedBug struct {
+	Number int64
+	Bucket Bucket // with the names
+}

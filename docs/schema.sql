@@ -292,10 +292,10 @@ CREATE TABLE bug_comments (
     words text DEFAULT ''::text NOT NULL,
     CONSTRAINT bug_comments_outcome_check CHECK ((outcome = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
 );
-COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker when a fixed bug was seen again: at most one per bug and version.';
+COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker: when a fixed bug was seen again, at most one per bug and version; when the functions of a crash got names, at most one per bug.';
 COMMENT ON COLUMN bug_comments.bug_number IS 'The bug.';
-COMMENT ON COLUMN bug_comments.version IS 'The version that the comment is about.';
-COMMENT ON COLUMN bug_comments.bucket_id IS 'The problem that was seen again.';
+COMMENT ON COLUMN bug_comments.version IS 'The version that the comment is about. Empty: the comment gives the names of functions.';
+COMMENT ON COLUMN bug_comments.bucket_id IS 'The problem that the comment is about.';
 COMMENT ON COLUMN bug_comments.at IS 'When sending began.';
 COMMENT ON COLUMN bug_comments.outcome IS 'sending, sent, refused, or unknown. In each case it is not sent again.';
 COMMENT ON COLUMN bug_comments.words IS 'Message of the tracker or the network; empty: none.';
@@ -350,7 +350,7 @@ CREATE TABLE bug_watch (
 );
 COMMENT ON TABLE bug_watch IS 'How bugs in the tracker are followed, in one row.';
 COMMENT ON COLUMN bug_watch.single IS 'Always true: limits the table to one row.';
-COMMENT ON COLUMN bug_watch.comment IS 'Whether mishap comments in the tracker when a fixed bug is seen again.';
+COMMENT ON COLUMN bug_watch.comment IS 'Whether mishap comments in the tracker by itself.';
 COMMENT ON COLUMN bug_watch.changes_until IS 'Time up to which the tracker was asked for changed bugs. Null: never.';
 
 CREATE TABLE bugs (

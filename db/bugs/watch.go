@@ -47,7 +47,7 @@ const (
 	sqlSetComments = `update bug_watch set comment = @on where comment <> @on`
 )
 
-// Comments reports whether mishap comments on a fixed bug that occurs again.
+// Comments reports whether mishap comments on bugs by itself.
 func (s *Store) Comments(ctx context.Context) (on bool, err error) {
 	if err := s.Pool.QueryRow(ctx, sqlComments).Scan(&on); err != nil {
 		return false, fmt.Errorf("whether to comment: %w", db.Classify(err))
@@ -130,8 +130,9 @@ const (
 		delete from bug_comments where bug_number = @number and version = @version and outcome = 'sending'`
 )
 
-// BeginComment records that a comment about a version is about to be sent. It returns false if such
-// a comment was or may have been sent before; then the caller must not send another one.
+// BeginComment records that a comment about a version is about to be sent, or with an empty version one
+// about the names of functions. It returns false if such a comment was or may have been sent before;
+// then the caller must not send another one.
 func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool,
 	err error) {
 	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}

@@ -20,12 +20,19 @@ func (s *Pages) commentsView(r *http.Request) (v views.CommentsView, err error) 
 	for _, b := range uncommented {
 		bugs[b.Bug.Counts()] = true
 	}
+	if err != nil {
+		return v, err
+	}
+	named, err := s.Bugs.NamedBugs(r.Context())
+	for _, b := range named {
+		bugs[b.Number] = true
+	}
 	v.Waiting = len(bugs)
 	return v, err
 }
 
 // SwitchComments switches comments on or off. With comments on, mishap comments on a fixed bug that
-// is seen again.
+// is seen again, and on a bug whose crash gets function names.
 func (s *Pages) SwitchComments(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("on")
 	if on != "true" && on != "false" {

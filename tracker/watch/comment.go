@@ -20,8 +20,14 @@ type CommentStore interface {
 	// UncommentedRegressions returns the regressions without a comment about the version seen again, with their
 	// status.
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
-	// BeginComment records that a comment about a version will be sent to a bug. It returns false
-	// if one was sent before, or may have been.
+	// NamedBugs returns the open bugs that were filed before the functions of their problem had names,
+	// without a comment about that.
+	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
+	// RepresentativeReport returns the report that stands for a problem, or NotFound.
+	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	// BeginComment records that a comment about a version will be sent to a bug, or with an empty
+	// version one about the names of functions. It returns false if one was sent before, or may have
+	// been.
 	BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (bool, error)
 	// EndComment records the outcome of sending. It is empty if certainly nothing was sent.
 	EndComment(ctx context.Context, number int64, version, outcome, words string) error
@@ -30,8 +36,17 @@ type CommentStore interface {
 // maxComments bounds the comments of one round.
 const maxComments = 5
 
-// comment comments on fixed bugs whose problem is seen again, once for each version, if comments
-// are switched on. It records each comment before it is sent, so that none is sent twice.
+// comment is a comment that mishap has not sent yet.
+type comment struct {
+	bug     int64
+	version string // empty: the comment gives the names of functions
+	bucket  crash.Bucket
+	text    func(context.Context) (string, error)
+}
+
+// comment comments on fixed bugs whose problem is seen again, once for each version, and once on bugs
+// that were filed before the functions of their problem had names. It does so only if comments are
+// switched on. It records each comment before it is sent, so that none is sent twice.
 func (w *BugReader) comment(ctx context.Context) error {
 	if w.opts.Silent {
 		return nil
@@ -40,21 +55,20 @@ func (w *BugReader) comment(ctx context.Context) error {
 	if err != nil || !on {
 		return err
 	}
-	regressions, err := w.store.UncommentedRegressions(ctx)
+	due, err := w.dueComments(ctx)
 	if err != nil {
 		return err
 	}
 	sent := 0
-	for _, b := range regressions {
+	for _, c := range due {
 		if sent == maxComments {
 			return nil
 		}
-		_, version, _ := b.Status.Regressed()
-		text, err := w.commentText(ctx, b, version)
+		text, err := c.text(ctx)
 		if err != nil {
 			return err
 		}
-		first, err := w.store.BeginComment(ctx, b.Bug.Counts(), version, b.ID)
+		first, err := w.store.BeginComment(ctx, c.bug, c.version, c.bucket.ID)
 		if err != nil {
 			return err
 		}
@@ -62,7 +76,7 @@ func (w *BugReader) comment(ctx context.Context) error {
 			continue
 		}
 		sent++
-		if err := w.sendComment(ctx, b, version, text); err != nil {
+		if err := w.sendComment(ctx, c, text); err != nil {
 			return err
 		}
 		if crash.Sleep(ctx, w.opts.Pause) != nil {
@@ -72,13 +86,46 @@ func (w *BugReader) comment(ctx context.Context) error {
 	return nil
 }
 
-func (w *BugReader) sendComment(ctx context.Context, b crash.Bucket, version, text string) error {
-	err := w.client.Comment(ctx, b.Bug.Counts(), text)
+// dueComments returns the comments that have not been sent, first those on regressions.
+func (w *BugReader) dueComments(ctx context.Context) ([]comment, error) {
+	regressions, err := w.store.UncommentedRegressions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var due []comment
+	for _, b := range regressions {
+		_, version, _ := b.Status.Regressed()
+		due = append(due, comment{b.Bug.Counts(), version, b, func(ctx context.Context) (string, error) {
+			return w.commentText(ctx, b, version)
+		}})
+	}
+	named, err := w.store.NamedBugs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range named {
+		due = append(due, comment{n.Number, "", n.Bucket, func(ctx context.Context) (string, error) {
+			report, err := w.store.RepresentativeReport(ctx, n.Bucket.ID)
+			if err != nil && !errors.Is(err, crash.NotFound) {
+				return "", err
+			}
+			return tracker.NamesComment(n.Bucket, report, w.cfg.BaseURL+n.Bucket.ID.Path()), nil
+		}})
+	}
+	return due, nil
+}
+
+func (w *BugReader) sendComment(ctx context.Context, c comment, text string) error {
+	err := w.client.Comment(ctx, c.bug, text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
 	case err == nil:
-		w.log.InfoContext(ctx, "commented that a fixed bug is seen again", "bug", b.Bug.Counts(), "bucket", b.ID.String())
+		about := "a fixed bug is seen again"
+		if c.version == "" {
+			about = "the functions have names"
+		}
+		w.log.InfoContext(ctx, "commented on a bug", "about", about, "bug", c.bug, "bucket", c.bucket.ID.String())
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
 	case e.Outcome == tracker.OutcomeRefused:
@@ -88,7 +135,7 @@ func (w *BugReader) sendComment(ctx context.Context, b crash.Bucket, version, te
 	default:
 		outcome = ""
 	}
-	saveErr := w.store.EndComment(context.WithoutCancel(ctx), b.Bug.Counts(), version, outcome, words)
+	saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.version, outcome, words)
 	if failed && unavailable(e) {
 		return errors.Join(e, saveErr)
 	}

@@ -60,15 +60,15 @@ const (
 
 	NoRequest = "This session has no pending request, or the request is older than two hours. Start over."
 
-	CommentsHeading = "Comments on regressions"
+	CommentsHeading = "Comments on bugs"
 	CommentsOn      = "On"
 	CommentsOff     = "Off"
-	CommentsMeans   = "When a fixed bug is seen in a version that should have the fix, mishap can comment on the " +
-		"bug: once per version, with counts and the address of the problem."
+	CommentsMeans   = "mishap can comment on bugs by itself: once per version when a fixed bug is seen in a " +
+		"version that should have the fix, and once with the stack when a crash gets function names after its bug was filed."
 	CommentsSwitchOn  = "Turn comments on"
 	CommentsSwitchOff = "Turn comments off"
-	CommentsAreOn     = "Comments on regressions are on."
-	CommentsAreOff    = "Comments on regressions are off."
+	CommentsAreOn     = "Comments on bugs are on."
+	CommentsAreOff    = "Comments on bugs are off."
 	ConfigNotWritten  = "The configuration file could not be written."
 	TokenOfOther      = "This session did not create the access token, so it is not shown. Reconnect to get one " +
 		"of your own."
