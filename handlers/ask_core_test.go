@@ -39,7 +39,7 @@ func TestAskForCore(t *testing.T) {
 	seen(crash.SymbolWorker{Architectures: []string{"riscv64"}})
 	refused("No instance can symbolise core dumps of amd64")
 	seen(crash.SymbolWorker{Architectures: []string{"amd64"}})
-	triager.Get(page).WantText("#symbols", "No machine was asked for a core dump of this crash.").
+	triager.Get(page).WantText("#symbols", "mishap has no core dump of this crash.").
 		WantText("#symbols button", "Ask for a core").WantText(".advice", "Not yet: without function names")
 	viewer.Get(page).WantNone("#symbols")
 	triager.Get(named.ID.Path()).WantNone("#symbols")
@@ -86,6 +86,7 @@ func TestAdviceAboutSymbols(t *testing.T) {
 		triager.Get(page+"/review").WantText(".advice", advice)
 	}
 	says("queued", "Wait for names: the crash is being symbolised.")
+	triager.Get(page).WantNone("#symbols button")
 	lost := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"}}}
 	outcome := crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour, Missing: []string{"ab12/executable"},
 		Modules: []crash.SymbolModule{{Path: "/usr/lib/libtide.so.1", BuildID: "ab12", Frames: 1, Executable: lost}}}

@@ -53,7 +53,8 @@ func (s *Server) routes() (http.Handler, error) {
 	root.Mount(strings.TrimSuffix(api.Prefix, "/"), apiRoutes)
 	if s.uploads != nil {
 		root.Mount(api.Prefix+"symbols", s.uploadRoutes())
-		root.Mount(api.Prefix+api.MissingSymbols, apiRoutes)
+		root.Handle(api.Prefix+api.MissingSymbols, apiRoutes)
+		root.Handle(api.Prefix+api.MissingSymbols+"/*", apiRoutes)
 	}
 
 	site.Group(func(public chi.Router) {

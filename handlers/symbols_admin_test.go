@@ -164,6 +164,7 @@ func checkMissingByAPI(t *testing.T, site *handlertest.Site, path string) {
 		t.Errorf("got %+v", got)
 	}
 	viewer.Get("/api/1.0/symbols/missing").WantRedirect(http.StatusMovedPermanently, list)
+	viewer.Post(list, nil).Want(http.StatusMethodNotAllowed)
 	viewer.Get(list + "schema/").Want(http.StatusOK)
 	viewer.Get(list + "x/").Want(http.StatusNotFound)
 	visitor.Get("/api/1.0/symbols/ab12/executable", bearer(upload)...).Want(http.StatusBadRequest) // as before

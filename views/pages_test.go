@@ -160,7 +160,12 @@ func components(text string, n int) map[string]templ.Component {
 			NotBefore: now, PressedBy: text})
 	}
 	return map[string]templ.Component{
-		"symbols":           views.SymbolsAdmin(symbolsPage),
+		"symbols": views.SymbolsAdmin(symbolsPage),
+		"symbols of a problem": views.SymbolsPart(&views.SymbolsView{
+			Job: crash.SymbolJob{State: crash.SymbolsFailed, Reason: text}, MayPress: true, CSRFToken: text,
+			Core: &views.CoreView{Path: views.CorePath(bucket.ID), MayAsk: n > 3, WhyNot: text[:min(len(text), n)],
+				Wanted: crash.WantedCore{Person: text[:min(len(text), n%3)], Asked: now}},
+		}),
 		"list":              views.List(list),
 		"list for visitors": views.List(visited),
 		"problem":           views.Problem(problem),

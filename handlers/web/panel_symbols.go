@@ -28,7 +28,8 @@ func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.Probl
 	error) {
 	triager := CurrentUser(r).Role.Allows(crash.RoleTriager)
 	v := &views.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r)}
-	if b.LacksNames() && (triager || symbols.Wanted.Person != "") {
+	busy := symbols.Job.State == crash.SymbolsQueued || symbols.Job.State == crash.SymbolsRunning
+	if b.LacksNames() && (triager && !busy || symbols.Wanted.Person != "") {
 		why, err := s.WhyNoCore(r.Context(), b)
 		if err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ const (
 	SymbolsDoneMeans    = "mishap worked out the stack from a core dump."
 	SymbolsPartialMeans = "Some functions have no name."
 
-	SymbolsNothing = "No machine was asked for a core dump of this crash."
+	SymbolsNothing = "mishap has no core dump of this crash."
 
 	CoreAsk       = "Ask for a core"
 	CoreAskMeans  = "The next machine that reports this problem is asked for its core dump, in any version."
