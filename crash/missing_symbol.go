@@ -38,9 +38,9 @@ var (
 	buildID      = regexp.MustCompile(`^[0-9a-f]{4,}$`)
 )
 
-// Command returns the command that adds what is missing, fit for a shell. It names packages if their
-// names are known, and otherwise a file of a machine with the same build. It returns "" if neither is
-// known, or if a name from a report is too long or not fit for a terminal.
+// Command returns the command that adds what is missing, fit for a shell. It names packages if
+// their names are known, and otherwise a file of a machine with the same build. It returns "" if
+// neither is known, or if a name from a report is too long or not fit for a terminal.
 func (m MissingSymbol) Command() string {
 	files := m.packageFiles()
 	switch {

@@ -8,8 +8,8 @@ import (
 	"mishap/crash"
 )
 
-// TestMissingSymbolCommand checks the commands that provide symbols. Names come from reports, so they
-// are hostile.
+// TestMissingSymbolCommand checks the commands that provide symbols. Names come from reports, so
+// they are hostile.
 func TestMissingSymbolCommand(t *testing.T) {
 	t.Parallel()
 	const id = "ab12cd34"

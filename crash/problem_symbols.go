@@ -15,8 +15,8 @@ type WantedCore struct {
 	Asked  time.Time
 }
 
-// LacksNames reports whether a problem is a native crash whose functions have no names, or not all of
-// them.
+// LacksNames reports whether a problem is a native crash whose functions have no names, or not all
+// of them.
 func (b Bucket) LacksNames() bool {
 	return b.ProblemType == "Crash" && (b.Provisional || b.Rule == RuleStackPartial)
 }

@@ -12,8 +12,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestAskForCore checks the buttons that ask for a core and withdraw that, and that the page says why
-// there are none.
+// TestAskForCore checks the buttons that ask for a core and withdraw that, and that the page says
+// why there are none.
 func TestAskForCore(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -67,8 +67,8 @@ func TestAskForCore(t *testing.T) {
 	}
 }
 
-// TestAdviceAboutSymbols checks that the advice about filing says how far a crash is symbolised, as the
-// rest of the page does, and that it changes at once.
+// TestAdviceAboutSymbols checks that the advice about filing says how far a crash is symbolised, as
+// the rest of the page does, and that it changes at once.
 func TestAdviceAboutSymbols(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})

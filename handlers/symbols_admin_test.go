@@ -138,7 +138,8 @@ func TestSymbolsForAdmins(t *testing.T) {
 	checkMissingByAPI(t, site, path)
 }
 
-// checkMissingByAPI checks the list of missing symbols in the API, which needs a token that may read.
+// checkMissingByAPI checks the list of missing symbols in the API, which needs a token that may
+// read.
 func checkMissingByAPI(t *testing.T, site *handlertest.Site, path string) {
 	t.Helper()
 	const list = "/api/1.0/symbols/missing/"
@@ -159,7 +160,8 @@ func checkMissingByAPI(t *testing.T, site *handlertest.Site, path string) {
 		}
 	}
 	visitor.Get(list+"?limit=1&offset=0", bearer(token)...).Want(http.StatusOK).JSON(&got)
-	if got.Meta.Total != 31 || len(got.Objects) != 1 || got.Objects[0].Path != path || got.Objects[0].Kind != "executable" ||
+	if got.Meta.Total != 31 || len(got.Objects) != 1 || got.Objects[0].Path != path ||
+		got.Objects[0].Kind != "executable" ||
 		got.Objects[0].Reports != 1 || len(got.Objects[0].Searched) != 1 || got.Objects[0].Command == "" {
 		t.Errorf("got %+v", got)
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // NamesComment returns the comment for a bug that was filed before the functions of its problem had
-// names: the signature and the top of the stack of a report, redacted as in bugs. The report is zero
-// if none is stored any more. marker is the address of the problem.
+// names: the signature and the top of the stack of a report, redacted as in bugs. The report is
+// zero if none is stored any more. marker is the address of the problem.
 func NamesComment(b crash.Bucket, report crash.StoredReport, marker string) string {
 	w := writer{bucket: b, report: report, redact: redact.New(report.Fields)}
 	var text strings.Builder

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mishap/views/text"
 
-// SymbolsPart renders how far a native crash is symbolised and, folded, where the files of each module
-// were found. It renders nothing for nil.
+// SymbolsPart renders how far a native crash is symbolised and, folded, where the files of each
+// module were found. It renders nothing for nil.
 func SymbolsPart(v *SymbolsView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -331,8 +331,8 @@ func SymbolsPart(v *SymbolsView) templ.Component {
 	})
 }
 
-// coreWanted says who has asked for a core, with a button that withdraws that. If nobody has, it renders
-// the button that asks, or why a core cannot be asked for.
+// coreWanted says who has asked for a core, with a button that withdraws that. If nobody has, it
+// renders the button that asks, or why a core cannot be asked for.
 func coreWanted(c CoreView, token string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -45,7 +45,8 @@ func Advise(f AdviceFacts) Advice {
 	case b.Provisional || !f.Named:
 		return withoutNames(f.Symbols)
 	case f.Similar.Number != 0:
-		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the same fault.",
+		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the "+
+			"same fault.",
 			f.Similar.Number)}
 	case b.LacksNames() && (f.Symbols.Job.State == crash.SymbolsPartial || f.Symbols.Job.State == crash.SymbolsWaiting):
 		return withoutNames(f.Symbols)

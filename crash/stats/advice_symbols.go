@@ -7,9 +7,11 @@ import (
 	"mishap/crash"
 )
 
-// withoutNames says why to wait with a bug for a problem whose functions lack names, or some of them.
+// withoutNames says why to wait with a bug for a problem whose functions lack names, or some of
+// them.
 func withoutNames(s crash.ProblemSymbols) Advice {
-	a := Advice{Kind: AdviceNotSymbolised, Text: "Not yet: without function names, the bug would not show where the fault is."}
+	a := Advice{Kind: AdviceNotSymbolised, Text: "Not yet: without function names, the bug would not show where " +
+		"the fault is."}
 	missing := missingNames(s.Missing)
 	switch s.Job.State {
 	case crash.SymbolsQueued, crash.SymbolsRunning:

@@ -10,9 +10,9 @@ import (
 	"mishap/db"
 )
 
-// sqlNamedBugs selects open bugs that were filed for a problem without function names, whose problem
-// was then merged into one with names, and that mishap has not commented on because of that. The bug
-// may belong to a bucket that a person had merged into the nameless one.
+// sqlNamedBugs selects open bugs that were filed for a problem without function names, whose
+// problem was then merged into one with names, and that mishap has not commented on because of
+// that. The bug may belong to a bucket that a person had merged into the nameless one.
 const sqlNamedBugs = `
 	select ` + db.BucketColumns + `, q.number
 	from (
@@ -33,8 +33,8 @@ const sqlNamedBugs = `
 		join buckets as b on b.id = q.head ` + db.BucketJoins + `
 	order by q.number`
 
-// NamedBugs returns the open bugs that mishap filed while their problem had no function names, that has
-// them by now, and that mishap has not commented on because of that.
+// NamedBugs returns the open bugs that mishap filed while their problem had no function names, that
+// has them by now, and that mishap has not commented on because of that.
 func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
 	rows, err := s.Pool.Query(ctx, sqlNamedBugs)
 	if err != nil {

@@ -130,9 +130,9 @@ const (
 		delete from bug_comments where bug_number = @number and version = @version and outcome = 'sending'`
 )
 
-// BeginComment records that a comment about a version is about to be sent, or with an empty version one
-// about the names of functions. It returns false if such a comment was or may have been sent before;
-// then the caller must not send another one.
+// BeginComment records that a comment about a version is about to be sent, or with an empty version
+// one about the names of functions. It returns false if such a comment was or may have been sent
+// before; then the caller must not send another one.
 func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool,
 	err error) {
 	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}

@@ -17,9 +17,9 @@ import (
 const MaxMissingJobs = 10_000
 
 const (
-	// sqlMissingSymbols ranks what is missing. Several jobs of one problem that wait for the same count
-	// once. A job whose problem has names by now does not count. The example is one of the jobs; it
-	// knows the module and the package.
+	// sqlMissingSymbols ranks what is missing. Several jobs of one problem that wait for the same
+	// count once. A job whose problem has names by now does not count. The example is one of the jobs;
+	// it knows the module and the package.
 	sqlMissingSymbols = `
 		with top as (
 			select j.report_id, j.problem, coalesce(b.reports, 1) as reports
@@ -66,8 +66,8 @@ const (
 		order by r.reports desc, r.problems desc, r.file, r.path, r.package, r.version, r.architecture`
 	sqlSymbolTotals = `
 		select state, count(*), coalesce(min(created), now()) from symbol_jobs group by state`
-	// sqlSymbolQueue selects jobs in one state, those that ended last first. Without a state, it selects
-	// the running jobs and the next ones, in the order in which instances claim them.
+	// sqlSymbolQueue selects jobs in one state, those that ended last first. Without a state, it
+	// selects the running jobs and the next ones, in the order in which instances claim them.
 	sqlSymbolQueue = `
 		select j.report_id, coalesce(h.id, ''), coalesce(nullif(h.name, ''), nullif(h.title, ''), left(h.signature, 200), ''),
 			j.state, j.reason, j.architecture, o.reports, j.store <> '', j.pressed_by, j.created, j.started, j.ended,
@@ -87,8 +87,8 @@ const (
 )
 
 // MissingSymbols ranks what reports without function names wait for, by the number of reports of
-// their problems. It returns at most limit rows from offset on, and the length of the whole list, which
-// is 0 if the offset is behind its end.
+// their problems. It returns at most limit rows from offset on, and the length of the whole list,
+// which is 0 if the offset is behind its end.
 func (s *Store) MissingSymbols(ctx context.Context, limit, offset int) (list []crash.MissingSymbol, total int64,
 	err error) {
 	rows, err := s.Pool.Query(ctx, sqlMissingSymbols, pgx.NamedArgs{"jobs": MaxMissingJobs, "limit": limit,
@@ -159,8 +159,8 @@ func (s *Store) SymbolTotals(ctx context.Context) (crash.SymbolTotals, error) {
 	return t, nil
 }
 
-// SymbolQueue returns jobs in one state, those that ended last first. For an empty state, it returns
-// the running jobs, then the queued ones in the order in which instances claim them.
+// SymbolQueue returns jobs in one state, those that ended last first. For an empty state, it
+// returns the running jobs, then the queued ones in the order in which instances claim them.
 func (s *Store) SymbolQueue(ctx context.Context, state crash.SymbolState, limit, offset int) ([]crash.SymbolQueueRow,
 	error) {
 	rows, err := s.Pool.Query(ctx, sqlSymbolQueue, pgx.NamedArgs{"state": string(state), "limit": limit,

@@ -21,7 +21,8 @@ func (f fixture) waits(r crash.CoreRequest, modules []crash.SymbolModule, missin
 		Reason: "Files are missing.", Missing: missing, Modules: modules})
 }
 
-// TestMissingSymbols checks the ranking of missing symbols: by reports, with every problem counted once.
+// TestMissingSymbols checks the ranking of missing symbols: by reports, with every problem counted
+// once.
 func TestMissingSymbols(t *testing.T) {
 	t.Parallel()
 	f := start(t)

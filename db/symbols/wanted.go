@@ -11,8 +11,8 @@ import (
 	"mishap/db"
 )
 
-// A person can ask for a core of a problem. Then machines are asked, even if a core of the problem has
-// arrived before, until another one arrives.
+// A person can ask for a core of a problem. Then machines are asked, even if a core of the problem
+// has arrived before, until another one arrives.
 
 const (
 	// wantedOf selects the rows of the problem that the bucket @problem belongs to.

@@ -75,8 +75,8 @@ func TestWantedCore(t *testing.T) {
 	f.asks(late, true)
 }
 
-// TestWantedCoreOfMerged checks that the wish applies to every bucket of a problem, but not once the
-// names are known.
+// TestWantedCoreOfMerged checks that the wish applies to every bucket of a problem, but not once
+// the names are known.
 func TestWantedCoreOfMerged(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -110,7 +110,8 @@ func TestMissingOfProblem(t *testing.T) {
 	dbtest.Exec(t, f.url, `insert into unknown_builds values ('`+r.Report.String()+
 		`', '/usr/lib/libsand.so', '', '', 'amd64')`)
 	p, err := f.ProblemSymbols(t.Context(), r.Problem)
-	if err != nil || fmt.Sprint(p.Missing) != "[/usr/bin/tide /usr/lib/libsand.so]" || p.Job.State != crash.SymbolsWaiting {
+	if err != nil || fmt.Sprint(p.Missing) != "[/usr/bin/tide /usr/lib/libsand.so]" ||
+		p.Job.State != crash.SymbolsWaiting {
 		t.Errorf("got %v in state %s, %v; want the program and the library", p.Missing, p.Job.State, err)
 	}
 }

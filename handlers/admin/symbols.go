@@ -92,8 +92,8 @@ func (s *Pages) ExportSymbols(w http.ResponseWriter, r *http.Request) error {
 // exportedMissing is the largest number of missing symbols in a file.
 const exportedMissing = 10_000
 
-// exportSymbols sends a table that depends on jobs, which change without the revision of the data. So
-// the time takes part in its entity tag.
+// exportSymbols sends a table that depends on jobs, which change without the revision of the data.
+// So the time takes part in its entity tag.
 func (s *Pages) exportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)

@@ -145,8 +145,8 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	return errNoList(res)
 }
 
-// find returns the resource of a path below Prefix and the rest of the path. The name of a resource may
-// have two parts. It returns nil if there is no such resource.
+// find returns the resource of a path below Prefix and the rest of the path. The name of a resource
+// may have two parts. It returns nil if there is no such resource.
 func (a *API) find(path string) (res *resource, rest string) {
 	first, rest, _ := strings.Cut(path, "/")
 	if res := a.byName[first]; res != nil {

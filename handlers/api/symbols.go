@@ -7,8 +7,8 @@ import (
 	"mishap/crash"
 )
 
-// MissingSymbols is the name of the list of missing symbols. Uploads of symbols have addresses below
-// its first part.
+// MissingSymbols is the name of the list of missing symbols. Uploads of symbols have addresses
+// below its first part.
 const MissingSymbols = "symbols/missing"
 
 func (a *answers) symbolResources() []resource {

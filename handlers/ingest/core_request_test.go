@@ -33,7 +33,8 @@ func (h *fixture) symbolised(t *testing.T) {
 	}
 }
 
-// wantCore posts a report and checks whether its core is asked for. It returns the path for the core.
+// wantCore posts a report and checks whether its core is asked for. It returns the path for the
+// core.
 func (h *fixture) wantCore(t *testing.T, machine string, r crashtest.Report, want bool) string {
 	t.Helper()
 	got := h.post(t, "/"+machine, body(r))
@@ -87,8 +88,8 @@ func TestAskForNoCore(t *testing.T) {
 	h.wantCore(t, "m1", addresses(), false)
 }
 
-// TestWantedCore checks that a person's wish for a core is put to the next machine, in any version, and
-// that cores = "never" and the lack of a debugger take precedence.
+// TestWantedCore checks that a person's wish for a core is put to the next machine, in any version,
+// and that cores = "never" and the lack of a debugger take precedence.
 func TestWantedCore(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)

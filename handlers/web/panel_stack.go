@@ -66,7 +66,8 @@ type stackFacts struct {
 	fields   int64              // bytes of the report's fields, which the stack refers to
 }
 
-// readStack reads the stack facts of a bucket, with those for advice about filing if advise is true.
+// readStack reads the stack facts of a bucket, with those for advice about filing if advise is
+// true.
 func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
@@ -99,8 +100,8 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 	})
 }
 
-// AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It also
-// returns similar problems that have a bug.
+// AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It
+// also returns similar problems that have a bug.
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.AdviceFacts, []grouping.SimilarProblem, error) {

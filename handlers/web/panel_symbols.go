@@ -22,8 +22,8 @@ func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSym
 	return s.Symbols.ProblemSymbols(ctx, b.ID)
 }
 
-// SymbolsView returns the part of the page of a problem that says how far it is symbolised. It returns
-// nil if there is nothing to say.
+// SymbolsView returns the part of the page of a problem that says how far it is symbolised. It
+// returns nil if there is nothing to say.
 func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*views.SymbolsView,
 	error) {
 	triager := CurrentUser(r).Role.Allows(crash.RoleTriager)
@@ -42,8 +42,8 @@ func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.Probl
 	return v, nil
 }
 
-// WhyNoCore says why no machine that reports a problem would be asked for its core. It returns "" if one
-// would.
+// WhyNoCore says why no machine that reports a problem would be asked for its core. It returns ""
+// if one would.
 func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	switch {
 	case !b.LacksNames():
@@ -86,8 +86,8 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	return text.CoreArchitecture(strings.Join(names, ", ")), nil
 }
 
-// Advise returns advice about filing a bug. facts may be shared with other requests, and lack what is
-// known about symbols; nil means that no advice is due.
+// Advise returns advice about filing a bug. facts may be shared with other requests, and lack what
+// is known about symbols; nil means that no advice is due.
 func (s *Panel) Advise(facts *stats.AdviceFacts, symbols crash.ProblemSymbols) stats.Advice {
 	if facts == nil {
 		return stats.Advice{}

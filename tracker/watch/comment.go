@@ -17,8 +17,8 @@ type CommentStore interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// Comments reports whether an administrator has switched comments on.
 	Comments(ctx context.Context) (bool, error)
-	// UncommentedRegressions returns the regressions without a comment about the version seen again, with their
-	// status.
+	// UncommentedRegressions returns the regressions without a comment about the version seen again,
+	// with their status.
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
 	// NamedBugs returns the open bugs that were filed before the functions of their problem had names,
 	// without a comment about that.
@@ -44,9 +44,9 @@ type comment struct {
 	text    func(context.Context) (string, error)
 }
 
-// comment comments on fixed bugs whose problem is seen again, once for each version, and once on bugs
-// that were filed before the functions of their problem had names. It does so only if comments are
-// switched on. It records each comment before it is sent, so that none is sent twice.
+// comment comments on fixed bugs whose problem is seen again, once for each version, and once on
+// bugs that were filed before the functions of their problem had names. It does so only if comments
+// are switched on. It records each comment before it is sent, so that none is sent twice.
 func (w *BugReader) comment(ctx context.Context) error {
 	if w.opts.Silent {
 		return nil

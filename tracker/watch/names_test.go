@@ -20,7 +20,8 @@ func (f *fixture) nameless(place string) (string, crash.OopsID) {
 	f.t.Helper()
 	f.process++
 	address := "/usr/bin/tidewatch:11:/usr/bin/tidewatch+" + place
-	f.report(crashtest.Native(crashtest.Set("StacktraceTop", "?? ()\n?? ()"), crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
+	f.report(crashtest.Native(crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
+		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
 		crashtest.Set("StacktraceAddressSignature", address), crashtest.Process(60_000+f.process)))
 	report, err := f.db.RepresentativeReport(f.t.Context(), crash.BucketIDOf(address))
 	if err != nil {
@@ -43,8 +44,8 @@ func (f *fixture) name(id crash.OopsID) {
 	dbtest.Counted(f.t, f.db)
 }
 
-// TestCommentWithNames checks that a bug that was filed without function names gets one comment with
-// them, if comments are switched on.
+// TestCommentWithNames checks that a bug that was filed without function names gets one comment
+// with them, if comments are switched on.
 func TestCommentWithNames(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -3,8 +3,8 @@ package text
 // Texts of the page about symbols, for administrators.
 const (
 	SymbolsHeading    = "Symbols"
-	SymbolsAdminMeans = "Native crashes get their function names from core dumps and debug files. This page shows what is " +
-		"missing, and what is being worked on."
+	SymbolsAdminMeans = "Native crashes get their function names from core dumps and debug files. This page shows " +
+		"what is missing, and what is being worked on."
 
 	InstancesTitle   = "Instances"
 	InstanceSeen     = "seen"
