@@ -16,7 +16,7 @@ func TestAPIPage(t *testing.T) {
 	c.Get("/api/1.0/").Want(http.StatusOK).JSON(&index)
 	page := c.Get("/api").Want(http.StatusOK).WantText("h1", "API 1.0")
 	for name := range index {
-		page.WantText("#"+name+" h2", name)
+		page.WantText(`[id="`+name+`"] h2`, name)
 	}
 	if got := page.HTML().Find("main section").Length(); got != len(index) {
 		t.Errorf("got %d sections, want %d", got, len(index))

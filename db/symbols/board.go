@@ -22,14 +22,14 @@ const (
 	// it knows the module and the package.
 	sqlMissingSymbols = `
 		with top as (
-			select j.report_id, j.problem, coalesce(b.reports, 1) as reports
+			select j.report_id, j.problem, coalesce(b.reports, 1) as reports, j.architecture, j.missing
 			from symbol_jobs as j left join buckets as b on b.id = j.problem
 			where j.state in ('waiting', 'partial') and j.core_removed is null
 				and (b.id is null or b.head = b.id or (select provisional from buckets where id = b.head))
 			order by 3 desc, 1 limit @jobs
 		), wanted as (
-			select t.problem, t.reports, t.report_id, j.architecture, f.file, '' as path, '' as package, '' as version
-			from top as t join symbol_jobs as j using (report_id), unnest(j.missing) as f (file)
+			select t.problem, t.reports, t.report_id, t.architecture, f.file, '' as path, '' as package, '' as version
+			from top as t, unnest(t.missing) as f (file)
 			union all
 			select t.problem, t.reports, t.report_id, u.architecture, '', u.path, u.package, u.version
 			from top as t join unknown_builds as u using (report_id)
