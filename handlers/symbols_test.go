@@ -72,7 +72,7 @@ func TestSymbolsOnPages(t *testing.T) {
 		a.WantText("#symbols p", "waiting Files with <function> names are missing. The next try is ").
 			WantText("#symbols tbody tr:nth-child(1)", "/usr/bin/tidewatch").
 			WantText("#symbols tbody tr:nth-child(1)", "not found; added files: missing").
-			WantText("#symbols tbody tr:nth-child(2)", "unknown: the core does not hold it").
+			WantText("#symbols tbody tr:nth-child(2)", "/usr/lib/late.so unknown").
 			WantNone("#symbols button")
 	})
 	both(triager, func(a *handlertest.Answer) { a.WantText("#symbols form[action$=symbolise] button", "Symbolise again") })

@@ -13,9 +13,9 @@ const (
 	SymbolsExpired = "expired"
 
 	SymbolsAskedMeans   = "A machine was asked for the core dump of this crash and has not sent it yet."
-	SymbolsQueuedMeans  = "The core dump has arrived and will be symbolised soon."
-	SymbolsRunningMeans = "The core dump is being symbolised."
-	SymbolsDoneMeans    = "mishap worked out the stack from a core dump."
+	SymbolsQueuedMeans  = "It will be symbolised soon."
+	SymbolsRunningMeans = "It is being symbolised."
+	SymbolsDoneMeans    = "mishap has worked out the stack."
 	SymbolsPartialMeans = "Some functions have no name."
 
 	SymbolsNothing = "mishap has no core dump of this crash."
@@ -43,7 +43,7 @@ const (
 	SymbolsBuildID   = "Build-id"
 	SymbolsProgram   = "Program"
 	SymbolsDebugFile = "Debug file"
-	SymbolsNoBuildID = "unknown: the core does not hold it"
+	SymbolsNoBuildID = "unknown"
 	SymbolsInProgram = "in the program"
 	SymbolsNotSought = "not searched"
 	SymbolsNotFound  = "not found"

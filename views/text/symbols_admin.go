@@ -3,7 +3,8 @@ package text
 // Texts of the page about symbols, for administrators.
 const (
 	SymbolsHeading    = "Symbols"
-	SymbolsAdminMeans = "Native crashes get their function names from core dumps and debug files. This page shows " +
+	SymbolsAdminMeans = "Native crashes get their function names from core dumps or addresses, and debug files. This " +
+		"page shows " +
 		"what is missing, and what is being worked on."
 
 	InstancesTitle   = "Instances"
