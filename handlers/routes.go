@@ -84,6 +84,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Get("/problem/{id}/compare", s.Do(s.problems.ShowCompare))
 		viewer.Post("/problem/{id}/notes", s.Do(s.problems.AddNote))
 		viewer.Post("/problem/{id}/notes/{note}", s.Do(s.problems.ChangeNote))
+		viewer.Get("/problem/{id}/symbols", s.Do(s.problems.ShowSymbols))
 		viewer.Get("/oops/{id}", s.Do(s.problems.ShowReport))
 		viewer.Get(web.PathAccount, s.Do(s.account.ShowAccount))
 		viewer.Post(web.PathAccount, s.Do(s.account.SaveAccount))

@@ -52,6 +52,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /oops/{id}/symbolise", oops + "/symbolise", [4]int{401, 403, 409, 409}},
 		{"POST /problem/{id}/core", b.ID.Path() + "/core", [4]int{401, 403, 409, 409}},
 		{"POST /problem/{id}/core/withdraw", b.ID.Path() + "/core/withdraw", [4]int{401, 403, 303, 303}},
+		{"GET /problem/{id}/symbols", b.ID.Path() + "/symbols", [4]int{303, 303, 303, 303}},
 		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},
 		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
 		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},

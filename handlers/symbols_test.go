@@ -91,3 +91,48 @@ func TestSymbolsOnPages(t *testing.T) {
 			WantNone("#symbols form[action$=symbolise]")
 	})
 }
+
+// TestSymbolsFollowed checks that the page of a problem follows its job, and leads to the problem with
+// names at the end.
+func TestSymbolsFollowed(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.New(t)})
+	store := symbols.New(site.Store)
+	b := site.Save(t, crashtest.Native(crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
+		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
+		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tidewatch:11:/usr/bin/tidewatch+1139")))
+	if _, _, err := store.QueueAddresses(t.Context(), crash.SymbolCursor{}); err != nil {
+		t.Fatal(err)
+	}
+	viewer := site.As(t, crash.RoleViewer)
+	follow := func() string {
+		t.Helper()
+		path, _ := viewer.Get(b.ID.Path()).Want(http.StatusOK).HTML().Find("#symbols").Attr("hx-get")
+		return path
+	}
+	path := follow()
+	if answer := viewer.Part(path).Want(http.StatusNoContent); answer.Body != "" {
+		t.Errorf("nothing new: got %q, want no body", answer.Body)
+	}
+	claim, ok, err := store.ClaimAddresses(t.Context())
+	if !ok || err != nil {
+		t.Fatalf("claim: got %v, %v", ok, err)
+	}
+	viewer.Part(path).Want(http.StatusOK).WantText("#symbols .state", "running")
+	if err := store.FinishJob(t.Context(), claim, crash.SymbolOutcome{State: crash.SymbolsFailed,
+		Reason: "No."}); err != nil {
+		t.Fatal(err)
+	}
+	viewer.Part(path).Want(http.StatusOK).WantText("#symbols .state", "failed")
+	if path := follow(); path != "" {
+		t.Errorf("after the end: got %q, want the page to follow no more", path)
+	}
+	named := site.Save(t, crashtest.Native(crashtest.Set("StacktraceAddressSignature",
+		"/usr/bin/tidewatch:11:/usr/bin/tidewatch+1139"), crashtest.Process(2))) // with names
+	dbtest.Counted(t, site.Store)
+	want := named.ID.Path() + "?from=" + b.ID.String()
+	if got := viewer.Part(path).Want(http.StatusOK).Header.Get("HX-Redirect"); got != want {
+		t.Errorf("with names: got %q, want %q", got, want)
+	}
+	viewer.Get(path).WantRedirect(http.StatusSeeOther, want)
+}

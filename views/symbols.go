@@ -1,7 +1,11 @@
 package views
 
 import (
+	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"mishap/crash"
 	"mishap/views/text"
@@ -13,7 +17,33 @@ type SymbolsView struct {
 	MayPress  bool            // the person may symbolise it again
 	Core      *CoreView       // nil: on the page of a report, or all functions have names
 	CSRFToken string
+	Path      string // where to ask for changes; empty: the page does not follow them
 }
+
+// Mark identifies what the part says about the job.
+func (v SymbolsView) Mark() string {
+	return string(v.Job.State) + strconv.FormatInt(v.Job.Ended.Unix(), 36)
+}
+
+// follow returns the attributes with which the part follows changes: soon while something happens, and
+// now and then while it waits for symbols.
+func (v SymbolsView) follow() templ.Attributes {
+	trigger := ""
+	switch v.Job.State {
+	case crash.SymbolsQueued, crash.SymbolsRunning:
+		trigger = "every 3s"
+	case crash.SymbolsAsked, crash.SymbolsWaiting, crash.SymbolsPartial:
+		trigger = "every 10s"
+	}
+	if v.Path == "" || trigger == "" {
+		return nil
+	}
+	return templ.Attributes{"hx-get": v.Path + "?seen=" + url.QueryEscape(v.Mark()), "hx-trigger": trigger,
+		"hx-swap": "outerHTML", "hx-sync": "this:drop", "hx-status:4xx": "swap:none", "hx-status:5xx": "swap:none"}
+}
+
+// SymbolsPath returns where the page of a problem asks whether it has function names.
+func SymbolsPath(id crash.BucketID) string { return id.Path() + "/symbols" }
 
 // CoreView says whether the next machine that reports a problem will be asked for its core.
 type CoreView struct {

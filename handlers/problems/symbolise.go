@@ -23,6 +23,35 @@ func (s *Pages) symbolsOf(r *http.Request, id crash.OopsID) (*views.SymbolsView,
 		CSRFToken: nosurf.Token(r)}, nil
 }
 
+// ShowSymbols shows how far a problem is symbolised, as a part of its page: nothing if that has not changed.
+// When the reports have got names, it leads to their problem.
+func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	if b.ID != id || !web.WantsPart(r) {
+		return web.Redirect(w, r, headPath(b.ID, id))
+	}
+	symbols, err := s.SymbolsOf(r.Context(), b)
+	if err != nil {
+		return err
+	}
+	view, err := s.SymbolsView(r, b, symbols)
+	if err != nil {
+		return err
+	}
+	if view == nil || view.Mark() == r.URL.Query().Get("seen") {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return s.Part(w, r, views.SymbolsPart(view))
+}
+
 // Symbolise symbolises a report again, as soon as an instance is free.
 func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseOopsID(chi.URLParam(r, "id"))

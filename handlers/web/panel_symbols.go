@@ -27,7 +27,8 @@ func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSym
 func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*views.SymbolsView,
 	error) {
 	triager := CurrentUser(r).Role.Allows(crash.RoleTriager)
-	v := &views.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r)}
+	v := &views.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r),
+		Path: views.SymbolsPath(b.ID)}
 	busy := symbols.Job.State == crash.SymbolsQueued || symbols.Job.State == crash.SymbolsRunning
 	if b.LacksNames() && (triager && !busy || symbols.Wanted.Person != "") {
 		why, err := s.WhyNoCore(r.Context(), b)
