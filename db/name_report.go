@@ -17,6 +17,10 @@ import (
 // with the prefix senderPrefix.
 const senderPrefix = "Sender"
 
+// stackFields are the fields that symbolising can replace.
+var stackFields = [...]string{"Stacktrace", "StacktraceTop", "ThreadStacktrace", "Registers", "Disassembly",
+	"AssertionMessage"}
+
 const (
 	sqlReportToName = `
 		select bucket_id, counted, executable, package, version, release, architecture, address_signature, body
@@ -94,7 +98,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 func withNames(fields, found crash.Fields, address string) crash.Fields {
 	all := maps.Clone(fields)
 	if _, again := fields[crash.SymbolisedBy]; !again {
-		for name := range found {
+		for _, name := range stackFields { // also those that a later try will replace
 			if value, ok := fields[name]; ok {
 				all[senderPrefix+name] = value
 			}

@@ -80,8 +80,12 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	if len(o.Missing) == 0 {
 		o.State, o.Again = crash.SymbolsPartial, 0
 	}
-	if c.Addresses && named(r.Fields["StacktraceTop"]) == "" {
-		o.Fields = nil // the sender's stack has the addresses at least
+	if named(r.Fields["StacktraceTop"]) == "" { // the sender's stack says more
+		delete(o.Fields, "Stacktrace")
+		delete(o.Fields, "StacktraceTop")
+		if c.Addresses {
+			o.Fields = nil
+		}
 	}
 	return o
 }

@@ -195,6 +195,11 @@ func TestWorker(t *testing.T) {
 		t.Errorf("got %+v, want the modules, where they were searched, and the time of the next try", j)
 	}
 	f.wantCore(r, true)
+	report, err := f.store.Report(t.Context(), r.Report)
+	if err != nil || report.Fields["Stacktrace"] != "#0  0x1 in ?? ()" || report.Fields["Registers"] == "" {
+		t.Errorf("got %q, %v; want the sender's stack while nothing has a name, and the registers", report.Fields["Stacktrace"],
+			err)
+	}
 
 	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
 	missing, err := f.store.MissingFiles(t.Context(), f.cores.ID())
@@ -210,7 +215,7 @@ func TestWorker(t *testing.T) {
 	if err != nil || b.Signature != "/usr/bin/tiny:11:parse:row:load:_start" || b.Reports != 2 {
 		t.Errorf("got %q with %d reports, %v; want both in the problem with names", b.Signature, b.Reports, err)
 	}
-	report, err := f.store.Report(t.Context(), r.Report)
+	report, err = f.store.Report(t.Context(), r.Report)
 	if err != nil || !strings.HasPrefix(report.Fields[crash.SymbolisedBy], "mishap 1, GNU gdb") ||
 		report.Fields["SenderStacktrace"] != "#0  0x1 in ?? ()" || report.Fields["Registers"] == "" ||
 		!strings.Contains(report.Title, "crashed with SIGSEGV in parse()") {
