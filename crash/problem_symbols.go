@@ -5,7 +5,7 @@ import "time"
 // ProblemSymbols says how far a problem is symbolised.
 type ProblemSymbols struct {
 	Job     SymbolJob // that tells most; State empty: nothing was tried, and no core was asked for
-	Missing []string  // paths of programs and libraries that Job lacks symbols or builds of
+	Missing []string  // paths of programs and libraries whose symbols or builds are missing
 	Wanted  WantedCore
 }
 

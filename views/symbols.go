@@ -107,7 +107,7 @@ func symbolFile(s *crash.SymbolSearch, otherwise string) string {
 	if s.Found {
 		return s.Origin
 	}
-	return strings.TrimSuffix(text.SymbolsNotFound+"; "+searched(s.Searched), "; ")
+	return strings.TrimSuffix(text.SymbolsNotFound+"; "+Searched(s.Searched), "; ")
 }
 
 // debugFile says where the debug information of a module was found.

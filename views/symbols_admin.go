@@ -100,8 +100,8 @@ func missingKind(kind crash.MissingKind) string {
 	return string(kind)
 }
 
-// MissingPackage returns the package that provides a missing symbol, with its version.
-func MissingPackage(m crash.MissingSymbol) string {
+// missingPackage returns the package that provides a missing symbol, with its version.
+func missingPackage(m crash.MissingSymbol) string {
 	if m.Package == "" {
 		return text.MissingNoPackage
 	}
@@ -111,15 +111,16 @@ func MissingPackage(m crash.MissingSymbol) string {
 	return m.Package + " " + m.Version
 }
 
-// MissingSearched says where a missing file was searched, and with which result.
-func MissingSearched(m crash.MissingSymbol) string {
+// missingSearched says where a missing file was searched, and with which result.
+func missingSearched(m crash.MissingSymbol) string {
 	if m.Kind == crash.MissingBuild {
 		return text.MissingNotSearched
 	}
-	return searched(m.Searched)
+	return Searched(m.Searched)
 }
 
-func searched(attempts []crash.SymbolAttempt) string {
+// Searched lists where a file was searched, and with which result.
+func Searched(attempts []crash.SymbolAttempt) string {
 	tried := make([]string, len(attempts))
 	for i, a := range attempts {
 		tried[i] = a.Source + ": " + a.Outcome

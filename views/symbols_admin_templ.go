@@ -598,7 +598,7 @@ func missingSymbols(p SymbolsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var33 string
-				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(cut(MissingSearched(m), 500))
+				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(cut(missingSearched(m), 500))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/symbols_admin.templ`, Line: 89, Col: 106}
 				}
@@ -773,7 +773,7 @@ func missingSymbol(m crash.MissingSymbol) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var43 string
-		templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(cut(MissingPackage(m), 300))
+		templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(cut(missingPackage(m), 300))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/symbols_admin.templ`, Line: 119, Col: 62}
 		}

@@ -17,17 +17,17 @@ func withoutNames(s crash.ProblemSymbols) Advice {
 	case crash.SymbolsQueued, crash.SymbolsRunning:
 		a.Text = "Wait for names: the crash is being symbolised."
 		return a
-	case crash.SymbolsWaiting, crash.SymbolsPartial:
+	case crash.SymbolsWaiting, crash.SymbolsPartial, crash.SymbolsAsked:
 		a.Missing = missing != ""
-		if a.Missing && s.Job.State == crash.SymbolsWaiting {
-			a.Text = "Wait for names: symbols of " + missing + " are missing."
-		} else if a.Missing {
-			a.Text = "Wait for names: some functions have none, because symbols of " + missing + " are missing."
-		}
-	default: // see below
+	default: // nothing could be added that helps
 	}
 	switch {
+	case a.Missing && s.Job.State == crash.SymbolsPartial:
+		a.Text = "Wait for names: some functions have none, because symbols of " + missing + " are missing."
+	case a.Missing && s.Job.State == crash.SymbolsAsked:
+		a.Text = "Wait for names: a machine was asked for its core dump, and symbols of " + missing + " are missing."
 	case a.Missing:
+		a.Text = "Wait for names: symbols of " + missing + " are missing."
 	case s.Wanted.Person != "":
 		a.Text = "Wait for names: the next machine that reports it will be asked for its core dump."
 	case s.Job.State == crash.SymbolsAsked:

@@ -47,6 +47,9 @@ func TestAdvise(t *testing.T) {
 		"many missing": {stats.AdviceFacts{Bucket: plain, Symbols: crash.ProblemSymbols{
 			Job: crash.SymbolJob{State: crash.SymbolsWaiting}, Missing: []string{"/bin/a", "/lib/b.so", "/lib/c.so"}}},
 			stats.AdviceNotSymbolised, "Wait for names: symbols of a, b.so and others are missing."},
+		"asked, with an unknown build": {stats.AdviceFacts{Bucket: plain, Symbols: crash.ProblemSymbols{
+			Job: crash.SymbolJob{State: crash.SymbolsAsked}, Missing: []string{"/usr/bin/tide"}}},
+			stats.AdviceNotSymbolised, "asked for its core dump, and symbols of tide are missing."},
 		"asked": {stats.AdviceFacts{Bucket: plain, Symbols: crash.ProblemSymbols{
 			Job: crash.SymbolJob{State: crash.SymbolsAsked}}}, stats.AdviceNotSymbolised,
 			"Wait for names: a machine was asked for its core dump."},

@@ -44,7 +44,9 @@ const (
 			limit @limit offset @offset
 		)
 		select r.file, r.path, r.package, r.version, r.architecture, r.reports, r.problems, r.total, m.module,
-			coalesce(o.package, ''), coalesce(o.version, ''), coalesce((b.last_release).release, '')
+			coalesce(o.package, ''), coalesce(o.version, ''), coalesce((
+					select release from bucket_versions where bucket_id = j.problem and version = j.version
+					order by reports desc, release limit 1), (b.last_release).release, '')
 		from ranked as r
 			left join symbol_jobs as j on j.report_id = r.example
 			left join buckets as b on b.id = j.problem

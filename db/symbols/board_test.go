@@ -49,6 +49,8 @@ func TestMissingSymbols(t *testing.T) {
 	f.waits(second, modules, "cd34/debuginfo")
 	dbtest.Exec(t, f.url, `insert into unknown_builds values ('`+rare.Report.String()+
 		`', '/usr/lib/libsand.so', 'libsand', '3.1', 'amd64')`)
+	dbtest.Exec(t, f.url, `update bucket_versions set release = 'Debian 12' where bucket_id = '\x`+
+		rare.Problem.String()+`'`)
 
 	want := []crash.MissingSymbol{
 		{Kind: crash.MissingDebugFile, Path: "/lib/libtide.so.1", BuildID: "cd34", Package: "libtide1", Version: "2.0",
@@ -56,9 +58,9 @@ func TestMissingSymbols(t *testing.T) {
 		{Kind: crash.MissingProgram, Path: "/usr/bin/tide", BuildID: "ab12", Architecture: "amd64",
 			Release: "Ubuntu 24.04", Reports: 4, Problems: 1, Searched: searched},
 		{Kind: crash.MissingBuild, Path: "/usr/lib/libsand.so", Package: "libsand", Version: "3.1", Architecture: "amd64",
-			Release: "Ubuntu 24.04", Reports: 1, Problems: 1},
+			Release: "Debian 12", Reports: 1, Problems: 1},
 		{Kind: crash.MissingProgram, Path: "/usr/lib/libreef.so", BuildID: "ef56", Package: "libreef",
-			Architecture: "amd64", Release: "Ubuntu 24.04", Reports: 1, Problems: 1, Searched: searched},
+			Architecture: "amd64", Release: "Debian 12", Reports: 1, Problems: 1, Searched: searched},
 	}
 	list, total, err := f.MissingSymbols(t.Context(), 10, 0)
 	if err != nil || total != 4 {

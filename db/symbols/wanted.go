@@ -25,8 +25,12 @@ const (
 		on conflict do nothing`
 	sqlUnwantCore = `delete from wanted_cores where problem in (select w.problem ` + wantedOf + `)`
 	sqlWantedCore = `select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1`
-	// sqlUnknownPaths selects the files of a job whose build is unknown.
-	sqlUnknownPaths = `select distinct path from unknown_builds where report_id = @report order by path limit 100`
+	// sqlUnknownPaths selects the files whose build the jobs of a problem wait for.
+	sqlUnknownPaths = `
+		select distinct u.path from symbol_jobs as j join unknown_builds as u using (report_id)
+		where j.problem in (select id from buckets where head = (select head from buckets where id = @problem))
+			and j.state in ('waiting', 'partial')
+		order by u.path limit 100`
 )
 
 // WantCore records that a person asks for a core of a problem, unless somebody has asked already.
@@ -65,19 +69,17 @@ func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p c
 	if p.Job, _, err = s.ProblemJob(ctx, problem); err != nil {
 		return p, err
 	}
-	p.Missing = p.Job.MissingPaths()
-	if !p.Job.Report.IsZero() {
-		rows, err := s.Pool.Query(ctx, sqlUnknownPaths, pgx.NamedArgs{"report": [16]byte(p.Job.Report)})
-		if err != nil {
-			return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
-		}
-		unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
-		}
-		p.Missing = append(p.Missing, unknown...)
+	args := pgx.NamedArgs{"problem": problem[:]}
+	rows, err := s.Pool.Query(ctx, sqlUnknownPaths, args)
+	if err != nil {
+		return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
 	}
-	err = s.Pool.QueryRow(ctx, sqlWantedCore, pgx.NamedArgs{"problem": problem[:]}).Scan(&p.Wanted.Person, &p.Wanted.Asked)
+	unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
+	}
+	p.Missing = append(p.Job.MissingPaths(), unknown...)
+	err = s.Pool.QueryRow(ctx, sqlWantedCore, args).Scan(&p.Wanted.Person, &p.Wanted.Asked)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return p, fmt.Errorf("wanted core of %s: %w", problem, db.Classify(err))
 	}

@@ -122,7 +122,7 @@ func missingRow(m crash.MissingSymbol) export.Row {
 	}
 	return export.Row{
 		Cells: []any{m.Reports, m.Problems, string(m.Kind), m.Path, m.BuildID, m.Architecture, m.Package, m.Version,
-			m.Command(), views.MissingSearched(m)},
+			m.Command(), views.Searched(m.Searched)},
 		Path: views.PathSymbols + "?" + id.Encode(), Title: m.Path + " " + string(m.Kind), Summary: summary,
 	}
 }
