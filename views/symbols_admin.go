@@ -47,9 +47,7 @@ func SymbolStateOf(name string) (crash.SymbolState, bool) {
 	return "", false
 }
 
-// SymbolsURL returns the address of the page with the jobs in one state.
-func SymbolsURL(state crash.SymbolState) string { return symbolsURL(state, 0, 0, "") }
-
+// symbolsURL returns the address of the page with the jobs in one state. Both lists begin at a row.
 func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) string {
 	q := url.Values{}
 	if state != "" {

@@ -47,6 +47,8 @@ func specimens() []specimen {
 		{"Bug cells", bugCells(bugStates(admin))},
 		{"Problem for visitors", views.Problem(problem(visitor))},
 		{"Problem", views.Problem(problem(viewer))},
+		{"Problem, without names", views.Problem(nameless(false))},
+		{"Problem, core asked for", views.Problem(nameless(true))},
 		{"Problem, too much", views.Problem(hugeProblem())},
 		{"Problem, tracker unavailable", views.Problem(trackerAway())},
 		{"Review, searching the tracker", views.Review(review(nil))},
