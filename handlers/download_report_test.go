@@ -77,7 +77,7 @@ func TestDownloadReport(t *testing.T) {
 // sent it.
 func TestDownloadCore(t *testing.T) {
 	t.Parallel()
-	store, err := cores.OpenFolder(t.TempDir(), "the key of this test")
+	store, err := cores.OpenFolder(t.Context(), t.TempDir(), "the key of this test")
 	if err != nil {
 		t.Fatal(err)
 	}

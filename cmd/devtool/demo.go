@@ -166,7 +166,8 @@ func (d *demo) watch(at addresses) string {
 	if err != nil || d.memory.Named {
 		return ""
 	}
-	return fmt.Sprintf(`Watch a native crash get its function names. It has arrived as addresses, and its debug files follow in
+	return fmt.Sprintf(
+		`Watch a native crash get its function names. It has arrived as addresses, and its debug files follow in
 %.0f seconds; open this page now:
 
   %s%s

@@ -116,8 +116,11 @@ func (d *demo) addSymbols(ctx context.Context, environ []string) error {
 
 // nameCrash adds the debug files of the native crash some time after the greeting, once.
 func (d *demo) nameCrash(ctx context.Context, environ []string) error {
-	if d.memory.Named || crash.Sleep(ctx, d.symbolsAfter) != nil {
+	if d.memory.Named {
 		return nil
+	}
+	if err := crash.Sleep(ctx, d.symbolsAfter); err != nil {
+		return err
 	}
 	if err := d.addSymbols(ctx, environ); err != nil {
 		return err

@@ -213,7 +213,7 @@ func TestSymboliseStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := cores.OpenFolder(filepath.Join(f.data, "cores"), key)
+	stored, err := cores.OpenFolder(t.Context(), filepath.Join(f.data, "cores"), key)
 	if err == nil {
 		_, _, err = stored.Put(t.Context(), rec.ID, bytes.NewReader(sentCore(t, "tiny")))
 	}

@@ -242,7 +242,7 @@ func openCores(ctx context.Context, c config.Config) (*cores.Store, error) {
 		return nil, err
 	}
 	if shared == nil {
-		return cores.OpenFolder(dir, key)
+		return cores.OpenFolder(ctx, dir, key)
 	}
 	return cores.Open(ctx, shared, "cores/", dir, key)
 }

@@ -76,9 +76,10 @@ func TestSymboliseRefuses(t *testing.T) {
 	for file, want := range map[string]string{
 		symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny")): "The core is larger than core_max_bytes permits.",
 		symboltest.Crash(t, "text", []byte("this is no core")):  "This is not a core dump: it is not an ELF file.",
-		"testdata/crashes/brigwifi-dkms.0.crash":                "There is no core dump of this report, and it has no address",
-		broken:                                                  "has no colon",
-		filepath.Join(dir, "not-there"):                         "no such file",
+		"testdata/crashes/brigwifi-dkms.0.crash": "There is no core dump of this report, and it has " +
+			"no address",
+		broken:                          "has no colon",
+		filepath.Join(dir, "not-there"): "no such file",
 	} {
 		status, stdout, _ := runIn(t.Context(), nil, nil, "symbolise", "--json", conf, file)
 		var got symbolised

@@ -50,7 +50,8 @@ const problemsPerPage = 1000
 
 // QueueAddresses queues jobs for problems that are known by their addresses only and have changed since
 // the position. It returns the new position, and whether there are more problems.
-func (s *Store) QueueAddresses(ctx context.Context, since crash.SymbolCursor) (next crash.SymbolCursor, more bool, err error) {
+func (s *Store) QueueAddresses(ctx context.Context, since crash.SymbolCursor) (next crash.SymbolCursor, more bool,
+	err error) {
 	fail := func(err error) (crash.SymbolCursor, bool, error) {
 		return since, false, fmt.Errorf("queue addresses: %w", db.Classify(err))
 	}

@@ -12,7 +12,7 @@ import (
 
 func openStore(t *testing.T) *cores.Store {
 	t.Helper()
-	s, err := cores.OpenFolder(t.TempDir(), "key")
+	s, err := cores.OpenFolder(t.Context(), t.TempDir(), "key")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 // openCores opens the store of cores in a folder.
 func openCores(t testing.TB, dir string) *cores.Store {
 	t.Helper()
-	s, err := cores.OpenFolder(filepath.Join(dir, "cores"), "the key of this test")
+	s, err := cores.OpenFolder(t.Context(), filepath.Join(dir, "cores"), "the key of this test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ const (
 
 // OpenFolder opens a folder of cores and creates it if it is missing. The key is any text that nobody
 // can guess (see Key).
-func OpenFolder(dir string, key crash.Secret) (*Store, error) {
+func OpenFolder(ctx context.Context, dir string, key crash.Secret) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of cores: %w", err)
 	}
@@ -51,7 +51,7 @@ func OpenFolder(dir string, key crash.Secret) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Open(context.Background(), folder, "", dir, key)
+	return Open(ctx, folder, "", dir, key)
 }
 
 // Open opens the cores below a prefix of a place that other instances may share; all need the same key.

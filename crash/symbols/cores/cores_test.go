@@ -19,7 +19,7 @@ import (
 
 func open(t *testing.T, dir string, key crash.Secret) *cores.Store {
 	t.Helper()
-	s, err := cores.OpenFolder(dir, key)
+	s, err := cores.OpenFolder(t.Context(), dir, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,8 @@ func TestFailedPut(t *testing.T) {
 	if _, _, err := s.Put(t.Context(), crash.NewOopsID(time.Now()), cut); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
-	if _, _, err := s.Put(t.Context(), crash.NewOopsID(time.Now()), strings.NewReader("")); !errors.Is(err, cores.ErrEmpty) {
+	if _, _, err := s.Put(t.Context(), crash.NewOopsID(time.Now()), strings.NewReader("")); !errors.Is(err,
+		cores.ErrEmpty) {
 		t.Errorf("empty: got %v, want %v", err, cores.ErrEmpty)
 	}
 	if all, err := s.List(t.Context()); len(all) != 0 || err != nil {
@@ -122,7 +123,7 @@ func TestIdentity(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			s, err := cores.OpenFolder(filepath.Join(dir, "cores"), key)
+			s, err := cores.OpenFolder(t.Context(), filepath.Join(dir, "cores"), key)
 			if err != nil {
 				t.Error(err)
 				return
@@ -169,11 +170,13 @@ func TestRemoveOld(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size); len(removed) != 1 || removed[0] != ids[3] ||
+	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size); len(removed) != 1 ||
+		removed[0] != ids[3] ||
 		err != nil {
 		t.Errorf("old: got %v, %v; want %s removed", removed, err, ids[3])
 	}
-	if removed, err := s.RemoveOld(t.Context(), time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] || err != nil {
+	if removed, err := s.RemoveOld(t.Context(), time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] ||
+		err != nil {
 		t.Errorf("too many: got %v, %v; want %s removed", removed, err, ids[2])
 	}
 	all, err := s.List(t.Context())

@@ -43,7 +43,7 @@ type fixture struct {
 
 func start(t *testing.T) fixture {
 	t.Helper()
-	stored, err := cores.OpenFolder(filepath.Join(symboltest.TempDir(t), "cores"), "the key of this test")
+	stored, err := cores.OpenFolder(t.Context(), filepath.Join(symboltest.TempDir(t), "cores"), "the key of this test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,8 @@ func TestWorker(t *testing.T) {
 	f.wantCore(r, true)
 	report, err := f.store.Report(t.Context(), r.Report)
 	if err != nil || report.Fields["Stacktrace"] != "#0  0x1 in ?? ()" || report.Fields["Registers"] == "" {
-		t.Errorf("got %q, %v; want the sender's stack while nothing has a name, and the registers", report.Fields["Stacktrace"],
+		t.Errorf("got %q, %v; want the sender's stack while nothing has a name, and the registers",
+			report.Fields["Stacktrace"],
 			err)
 	}
 
