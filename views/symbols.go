@@ -34,6 +34,7 @@ func (v SymbolsView) follow() templ.Attributes {
 		trigger = "every 3s"
 	case crash.SymbolsAsked, crash.SymbolsWaiting, crash.SymbolsPartial:
 		trigger = "every 10s"
+	default: // it has ended
 	}
 	if v.Path == "" || trigger == "" {
 		return nil
