@@ -118,7 +118,7 @@ func (s symbolising) report(ctx context.Context, name string) (result symbols.Re
 		return symbols.Result{}, err
 	}
 	defer in.Close() //nolint:errcheck // only read
-	fields, binary, err := apport.ReadCore(in, apport.Limits{Decompressed: s.Core + 1}, job.Core())
+	fields, binary, err := apport.ReadCore(in, apport.Limits{Decompressed: s.MaxUnpacked() + 1}, job.Core())
 	if err != nil {
 		return symbols.Result{}, err
 	}
@@ -153,7 +153,7 @@ func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.Oops
 			return err
 		}
 		s.Builds = dbsymbols.NewBuilds(store)
-		err = worker.Unpack(ctx, job, cores, id, s.Core)
+		err = worker.Unpack(ctx, job, cores, id, s.MaxUnpacked())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			result, err = s.addresses(ctx, store, report.Fields)

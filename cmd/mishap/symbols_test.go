@@ -68,7 +68,7 @@ func TestSymbolise(t *testing.T) {
 func TestSymboliseRefuses(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.TempDir(t)
-	conf := "--config=" + configFile(t, "data_dir = \""+dir+"/data\"\ncore_max_bytes = 100000\n")
+	conf := "--config=" + configFile(t, "data_dir = \""+dir+"/data\"\ncore_max_bytes = 5000\n")
 	broken := filepath.Join(dir, "broken.crash")
 	if err := os.WriteFile(broken, []byte("no report"), 0o600); err != nil {
 		t.Fatal(err)

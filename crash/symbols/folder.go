@@ -91,7 +91,8 @@ func removeLeftovers(dir string) error {
 // sparseFile writes a core without the blocks that hold only zeros, which are most of some cores.
 type sparseFile struct {
 	file  *os.File
-	left  int64 // bytes that may still be written
+	data  int64 // bytes that may still be written, without blocks of zeros
+	size  int64 // bytes that may still be written in all
 	at    int64
 	block []byte // the end of what was written, less than a block
 }
@@ -102,10 +103,10 @@ var errLargeCore = crash.Errorf(crash.TooLarge, "core_too_large", "The core is l
 
 // Write implements io.Writer. It fails with a TooLarge error above the size limit.
 func (f *sparseFile) Write(b []byte) (int, error) {
-	if int64(len(b)) > f.left {
+	if int64(len(b)) > f.size {
 		return 0, errLargeCore
 	}
-	f.left -= int64(len(b))
+	f.size -= int64(len(b))
 	n := len(b)
 	for len(f.block)+len(b) >= blockSize {
 		part := b[:blockSize-len(f.block)]
@@ -128,6 +129,10 @@ func (f *sparseFile) writeBlock(b []byte) error {
 	if isZero(b) {
 		return nil
 	}
+	if int64(len(b)) > f.data {
+		return errLargeCore
+	}
+	f.data -= int64(len(b))
 	if _, err := f.file.WriteAt(b, at); err != nil {
 		return fmt.Errorf("write the core: %w", err)
 	}

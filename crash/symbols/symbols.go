@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,7 +32,7 @@ type Config struct {
 	Finder  *debuginfo.Finder
 	Builds  Builds        // of modules whose build-id is not in the core; nil: unknown
 	WorkDir string        // folder for the files of jobs
-	Core    int64         // the largest size of a core, in bytes
+	Core    int64         // the largest size of a core, in bytes, without empty pages
 	Memory  int64         // of gdb, in bytes
 	Time    time.Duration // of gdb
 }
@@ -141,6 +142,15 @@ type Job struct {
 
 const coreName = "core"
 
+// emptyFactor is how many times larger a core may be with its empty pages. The stacks of threads, 8 MiB each, are
+// nearly empty. They cost no space, but time.
+const emptyFactor = 16
+
+// MaxUnpacked returns the largest size of a core with its empty pages, in bytes.
+func (s *Symboliser) MaxUnpacked() int64 {
+	return min(s.Core, math.MaxInt64/emptyFactor-1) * emptyFactor
+}
+
 // NewJob creates a folder for one core.
 func (s *Symboliser) NewJob() (*Job, error) {
 	dir, err := newFolder(s.WorkDir)
@@ -154,7 +164,7 @@ func (s *Symboliser) NewJob() (*Job, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("folder of a job: %w", err), os.RemoveAll(dir))
 	}
-	return &Job{s: s, dir: dir, core: &sparseFile{file: file, left: s.Core}}, nil
+	return &Job{s: s, dir: dir, core: &sparseFile{file: file, data: s.Core, size: s.MaxUnpacked()}}, nil
 }
 
 // Core returns where to write the core. Writing fails with a TooLarge error above the configured

@@ -1,6 +1,7 @@
 package symbols_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
@@ -313,8 +314,54 @@ func TestCoreTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer job.Close() //nolint:errcheck // checked elsewhere
-	if _, err := job.Core().Write(make([]byte, 1001)); crash.KindOf(err) != crash.TooLarge {
+	if _, err := job.Core().Write(make([]byte, 12_000)); err != nil {
+		t.Errorf("empty pages: got %v", err)
+	}
+	if _, err := job.Core().Write(make([]byte, 4001)); crash.KindOf(err) != crash.TooLarge {
+		t.Errorf("too many empty pages: got %v, want it too large", err)
+	}
+	if _, err := job.Core().Write(bytes.Repeat([]byte{1}, 4000)); crash.KindOf(err) != crash.TooLarge {
 		t.Errorf("got %v, want it too large", err)
+	}
+}
+
+// A program with many threads has a core that is much larger than its content.
+func TestStacksOfThreads(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "tiny")...)
+	b.Core = 2 << 20
+	r, err := b.run(t.Context(), t, append(symboltest.Core(t, "tiny"), make([]byte, 24<<20)...))
+	if err != nil || !hasPrefix(functions(r), "parse", "row", "load") {
+		t.Errorf("got %v, %v", functions(r), err)
+	}
+}
+
+// gdb shows no stack of a program whose debug information is in files that nobody publishes. The names of
+// its functions are in the table of symbols, too.
+func TestSplitDebugInformation(t *testing.T) {
+	t.Parallel()
+	r := newBench(t, "", published(t, "split")...).must(t, symboltest.Core(t, "split"))
+	if got := functions(r); r.State != symbols.Done || !hasPrefix(got, "parse", "load", "main") {
+		t.Errorf("got %s, %q", r.State, got)
+	}
+	if !strings.Contains(r.Incomplete, "could not read the debug information") {
+		t.Errorf("got %q, want what is missing", r.Incomplete)
+	}
+}
+
+// The reason for an unreadable core names no folder of this machine.
+func TestReasonWithoutFolder(t *testing.T) {
+	t.Parallel()
+	core := symboltest.Core(t, "tiny")
+	at := bytes.Index(core, []byte("\x02\x02\x00\x00LINUX\x00")) // the vector registers, the last note
+	if at < 4 {
+		t.Skip("the processor has no vector registers")
+	}
+	binary.LittleEndian.PutUint32(core[at-4:], 1<<31-1) // its size
+	b := newBench(t, "", published(t, "tiny")...)
+	_, err := b.run(t.Context(), t, core)
+	if err == nil || strings.Contains(err.Error(), "/") || !strings.Contains(err.Error(), "gdb could not read the core") {
+		t.Errorf("got %v, want gdb's reason without a path", err)
 	}
 }
 

@@ -39,6 +39,8 @@ type Request struct {
 	Threads int      // in the core
 	Aborted bool     // the program aborted: look for a message
 
+	NoDWARF bool // read no debug information, only tables of symbols
+
 	Memory int64         // bytes of address space
 	Time   time.Duration // in all
 }
@@ -114,7 +116,27 @@ func Find(architecture string) (string, error) {
 // Run has gdb work out the stack. It returns a stack with a reason in Incomplete if gdb ended, or
 // reached a limit, after it had found at least one frame. Errors: Unavailable (no_sandbox) if gdb
 // cannot be confined; Unprocessable (debugger_failed) if it found nothing.
+//
+// If gdb refuses to show a stack because of the debug information, it runs once more without.
 func Run(ctx context.Context, r Request) (Stack, error) {
+	found, err := run(ctx, r)
+	if known, ok := errors.AsType[*crash.Error](err); ok && !r.NoDWARF && strings.Contains(known.Message, badDWARF) {
+		r.NoDWARF = true
+		again, errAgain := run(ctx, r)
+		if errAgain == nil {
+			if again.Incomplete == "" {
+				again.Incomplete = "gdb could not read the debug information, so inlined functions and lines are missing"
+			}
+			return again, nil
+		}
+	}
+	return found, err
+}
+
+// badDWARF begins gdb's messages about debug information that it cannot read.
+const badDWARF = "Dwarf Error"
+
+func run(ctx context.Context, r Request) (Stack, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Time, fmt.Errorf("it took longer than %s", r.Time))
 	defer cancel()
 	start := time.Now()
@@ -139,7 +161,7 @@ func Run(ctx context.Context, r Request) (Stack, error) {
 			}
 			why = cause.Error()
 		}
-		found.Incomplete = why
+		found.Incomplete = strings.ReplaceAll(why, r.Dir+"/", "")
 	}
 	if len(found.Threads) == 0 {
 		return found, failed(found.Incomplete)
@@ -164,6 +186,9 @@ func arguments(r Request) []string {
 		"debug-file-directory " + filepath.Join(r.Dir, r.Debug),
 	} {
 		args = append(args, "-iex", "set "+set)
+	}
+	if r.NoDWARF {
+		args = append(args, "-readnever")
 	}
 	return args
 }

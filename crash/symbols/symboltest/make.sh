@@ -124,7 +124,7 @@ cat > tail.c <<'C'
 __attribute__((noinline)) int parse(volatile int *p) { return *p + 1; }
 __attribute__((noinline)) int hand_over(volatile int *p) { p += 1; return parse(p); }
 __attribute__((noinline)) int load(volatile int *p) { return hand_over(p - 1) + 1; }
-int main(void) { return load((int *)0); }
+int main(void) { return load((int *)0) + 1; }
 C
 cat > deep.c <<'C'
 __attribute__((noinline)) int down(volatile int n) { return n < 0 ? 0 : down(n + 1) + 1; }
@@ -156,6 +156,11 @@ cat > lost.c <<'C'
 /* A jump to an address in no file. */
 __attribute__((noinline)) int load(int (*f)(void)) { return f() + 1; }
 int main(void) { return load((int (*)(void))8); }
+C
+cat > split.c <<'C'
+__attribute__((noinline)) int parse(volatile int *p) { return *p; }
+__attribute__((noinline)) int load(volatile int *p) { return parse(p) + 1; }
+int main(void) { return load((int *)0) + 1; }
 C
 cat > ebb.c <<'C'
 #include <pthread.h>
@@ -211,6 +216,8 @@ gcc $flags -pthread -o ../original/many many.c
 gcc $flags -o ../original/aborted aborted.c
 gcc $flags -o ../original/asserted asserted.c
 gcc $flags -o ../original/lost lost.c
+gcc $flags -gsplit-dwarf -o ../original/split split.c
+rm ../original/*.dwo # nobody publishes these
 gcc $flags -DNAME=ebb -o ../original/ebb ebb.c
 gcc $flags -DNAME=flow -o ../original/flow ebb.c
 ! command -v rustc >/dev/null || rustc -g -O -C link-arg=-Wl,--build-id --remap-path-prefix "$out/src=/usr/src/tide" \

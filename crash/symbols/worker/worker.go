@@ -298,7 +298,7 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 			w.Log.WarnContext(ctx, "cannot remove the files of a job", "error", err)
 		}
 	}()
-	if err := Unpack(ctx, job, w.Cores, c.Report, w.Symboliser.Core); errors.Is(err, fs.ErrNotExist) {
+	if err := Unpack(ctx, job, w.Cores, c.Report, w.Symboliser.MaxUnpacked()); errors.Is(err, fs.ErrNotExist) {
 		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The core was removed before it was symbolised."}, nil
 	} else if errors.Is(err, crash.Unavailable) {
 		return crash.SymbolOutcome{}, errors.Join(errCoresAway, err)
