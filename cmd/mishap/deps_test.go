@@ -56,7 +56,7 @@ var rules = map[string]rule{
 	"crash/symbols/elffile":  {never: "=net net/http os/exec database"},
 	"crash/symbols/corefile": {ours: "crash crash/symbols/elffile", never: "=net net/http os/exec database"},
 	"crash/symbols/debuginfo": {ours: "crash crash/symbols/elffile",
-		others: "github.com/klauspost/compress github.com/ulikunitz/xz", never: "os/exec database"},
+		others: "github.com/klauspost/compress github.com/therootcompany/xz", never: "os/exec database"},
 	"crash/symbols/gdb": {ours: "crash crash/symbols/sandbox", never: "=net net/http database"},
 	"crash/symbols/cores": {ours: "crash crash/symbols/blobs", others: "filippo.io/age github.com/klauspost/compress",
 		never: "testing"},

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/therootcompany/xz"
 
 	"mishap/crash"
 )
@@ -27,8 +27,8 @@ const (
 
 // The limits of a package.
 const (
-	maxUnpacked = 64 << 30 // bytes of all files together
-	maxWindow   = 128 << 20
+	maxUnpacked = 64 << 30  // bytes of all files together
+	maxWindow   = 128 << 20 // bytes of the decoder's memory; a package chooses what it needs
 )
 
 func isPackageName(name string) bool {
@@ -120,7 +120,7 @@ func decompress(data io.Reader, form string) (io.ReadCloser, error) {
 	case ".gz":
 		return gzip.NewReader(data)
 	case ".xz":
-		r, err := xz.NewReader(data)
+		r, err := xz.NewReader(data, maxWindow)
 		return io.NopCloser(r), err
 	case ".zst":
 		r, err := zstd.NewReader(data, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
