@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -139,6 +141,41 @@ func TestServers(t *testing.T) {
 	if r := find(t, newFinder(t, openFolder(t, 0), dead.URL), w); r.Found || !r.Retry() ||
 		!strings.Contains(r.Attempts[2].Detail, "connection refused") {
 		t.Errorf("dead: got %+v", r)
+	}
+}
+
+// TestPause checks that a server that does not answer is not asked again for some time, neither by searches
+// that already wait for it nor by later ones.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	w := wanted(t, "tail", Debuginfo)
+	address, asked := answers(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	f := newFinder(t, openFolder(t, 0), address)
+	f.servers[0].idle = 50 * time.Millisecond
+	var searches sync.WaitGroup
+	for n := range 3 * atOnce {
+		searches.Go(func() {
+			w := w
+			w.ID = elffile.BuildID(fmt.Sprintf("%040x", n))
+			if r := find(t, f, w); r.Found || !r.Retry() {
+				t.Errorf("search %d: got %+v, want a failure that is tried again", n, r)
+			}
+		})
+	}
+	searches.Wait()
+	before := asked.Load()
+	if before == 0 || before > atOnce {
+		t.Errorf("the server was asked %d times, want at most %d", before, atOnce)
+	}
+	r := find(t, f, w)
+	if got := r.Attempts[2]; got.Outcome != OutcomeFailed || !strings.Contains(got.Detail, "no byte in 50ms") ||
+		!strings.Contains(got.Detail, "not asked until") {
+		t.Errorf("got %+v, want the reason", got)
+	}
+	f.servers[0].askAgain = time.Now()
+	find(t, f, w)
+	if got := asked.Load(); got != before+1 {
+		t.Errorf("after the pause, the server was asked %d times, want %d", got, before+1)
 	}
 }
 
@@ -421,6 +458,33 @@ func debianPackage(t *testing.T, compression string) string {
 		t.Fatalf("dpkg-deb: %v\n%s", err, out)
 	}
 	return file
+}
+
+// TestXZDictionary checks that a package cannot choose how much memory its decoder needs.
+func TestXZDictionary(t *testing.T) {
+	t.Parallel()
+	b := symboltest.Read(t, debianPackage(t, "xz"))
+	const streamHeader, filter, largest = 12, 2, 40 // 40 is a dictionary of 4 GiB
+	data := b[bytes.Index(b, []byte("data.tar.xz")):]
+	block := data[bytes.Index(data, []byte("\xfd7zXZ\x00"))+streamHeader:]
+	block = block[:(int(block[0])+1)*4]
+	at := bytes.Index(block[filter:], []byte{0x21, 1}) // LZMA2 with one byte of properties
+	if at < 0 {
+		t.Fatalf("the header of the block is % x", block)
+	}
+	block[filter+at+2] = largest
+	binary.LittleEndian.PutUint32(block[len(block)-4:], crc32.ChecksumIEEE(block[:len(block)-4]))
+	file := filepath.Join(t.TempDir(), "tail.deb")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []Added
+	if err := openFolder(t, 0).Add(t.Context(), file, func(a Added) { got = append(got, a) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Refused == nil || !strings.Contains(got[0].Refused.Error(), "dictionary") {
+		t.Errorf("got %+v, want it refused because of the dictionary", got)
+	}
 }
 
 func FuzzInspect(f *testing.F) {

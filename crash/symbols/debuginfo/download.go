@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mishap/crash"
@@ -22,6 +24,10 @@ const (
 	totalTimeout = 10 * time.Minute // for one file
 	maxDownload  = 8 << 30          // bytes of one file
 	maxRedirects = 5
+
+	// pause is how long a server is not asked after it has reached a time limit. Without a pause, each file
+	// of a core would wait for the limit.
+	pause = 5 * time.Minute
 )
 
 // server asks one debuginfod server.
@@ -31,6 +37,10 @@ type server struct {
 	agent  string
 	slots  chan struct{}
 	idle   time.Duration
+
+	mu       sync.Mutex
+	failed   error     // the time limit that it reached
+	askAgain time.Time // when its pause ends
 }
 
 func newServer(s Server, agent string) *server {
@@ -130,11 +140,18 @@ func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	if err := s.paused(time.Now()); err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	total := time.AfterFunc(totalTimeout, func() { cancel(fmt.Errorf("it took longer than %s", totalTimeout)) })
+	giveUp := func(why error) {
+		s.pause(why, time.Now())
+		cancel(why)
+	}
+	total := time.AfterFunc(totalTimeout, func() { giveUp(fmt.Errorf("it took longer than %s", totalTimeout)) })
 	defer total.Stop()
-	idle := time.AfterFunc(s.idle, func() { cancel(fmt.Errorf("no byte in %s", s.idle)) })
+	idle := time.AfterFunc(s.idle, func() { giveUp(fmt.Errorf("no byte in %s", s.idle)) })
 	defer idle.Stop()
 
 	address := s.URL + "/buildid/" + string(w.ID) + "/" + string(w.Kind)
@@ -145,6 +162,9 @@ func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64
 	req.Header.Set("User-Agent", s.agent)
 	resp, err := s.client.Do(req)
 	if err != nil {
+		if inTime, ok := errors.AsType[net.Error](err); ok && inTime.Timeout() { // of the connection
+			s.pause(cause(ctx, err), time.Now())
+		}
 		return "", cause(ctx, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read
@@ -176,6 +196,24 @@ func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64
 	}
 	archive = resp.Header.Get("X-DEBUGINFOD-ARCHIVE")
 	return crash.Shorten(archive[strings.LastIndexByte(archive, '/')+1:], 200), nil
+}
+
+// pause records that the server has reached a time limit.
+func (s *server) pause(why error, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed, s.askAgain = why, now.Add(pause)
+}
+
+// paused returns an error while the server is not asked.
+func (s *server) paused(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !now.Before(s.askAgain) {
+		return nil
+	}
+	return fmt.Errorf("the server reached a time limit (%w), so it is not asked until %s", s.failed,
+		s.askAgain.UTC().Format(time.DateTime))
 }
 
 func checkSize(resp *http.Response, most int64) error {
