@@ -140,11 +140,12 @@ var rules = map[string]rule{
 	},
 
 	// These packages are for tests, demonstrations and development.
-	"crash/crashtest":               {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
-	"crash/sizetest":                {},
-	"crash/symbols/blobs/blobstest": {ours: "crash/sizetest", others: "github.com/minio/minio-go/v7"},
-	"crash/symbols/symboltest":      {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
-	"db/disk/disktest":              {},
+	"crash/crashtest":                   {ours: "crash crash/apport crash/whoopsie", never: "net/http database testing"},
+	"crash/sizetest":                    {},
+	"crash/symbols/blobs/blobstest":     {ours: "crash/sizetest", others: "github.com/minio/minio-go/v7"},
+	"crash/symbols/sandbox/sandboxtest": {others: "golang.org/x/net/bpf golang.org/x/sys/unix"},
+	"crash/symbols/symboltest":          {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
+	"db/disk/disktest":                  {},
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},

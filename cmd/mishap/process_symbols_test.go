@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/sandbox/sandboxtest"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
@@ -157,6 +160,32 @@ func TestServeSymbolises(t *testing.T) {
 	}
 	if status, out, _ := runIn(t.Context(), nil, f.environ, "check", "--all", noConfig(t)); status != exitOK {
 		t.Errorf("check: got status %d and\n%s", status, out)
+	}
+}
+
+// TestWithoutSandbox checks that gdb does not run where it cannot be confined, and that no core is asked for.
+func TestWithoutSandbox(t *testing.T) {
+	t.Parallel()
+	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
+	const reason = "cannot confine the debugger, so it does not run: the kernel has no Landlock"
+	file := symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny"))
+	cmd := sandboxtest.WithoutLandlock(t.Context(), built(t), "symbolise", noConfig(t), file)
+	cmd.Env = append(os.Environ(), f.environ...)
+	out, err := cmd.Output()
+	if err == nil || !strings.Contains(string(out), reason) || strings.Contains(string(out), "debugger  ") {
+		t.Errorf("symbolise: got %v and\n%s, want %q", err, out, reason)
+	}
+	cmd = sandboxtest.WithoutLandlock(context.WithoutCancel(t.Context()), built(t))
+	_, addresses := serveCommand(t, f.environ, cmd)
+	eventually(t, "the instance says why it cannot symbolise", func() bool {
+		workers, err := f.store.Workers(t.Context())
+		return err == nil && len(workers) == 1 && strings.Contains(workers[0].Problem, reason)
+	})
+	for n := range 3 {
+		got := answerTo(t, addresses["ingest_listen"], fmt.Sprint("/machine", n), nameless("tiny").BSON())
+		if _, word, _ := strings.Cut(got, " "); word != "OOPSID" {
+			t.Errorf("got %q, want no core asked for", got)
+		}
 	}
 }
 

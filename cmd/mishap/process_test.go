@@ -19,10 +19,12 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
+	"mishap/crash/symbols/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Child()
+	sandboxtest.Child()
 	status := m.Run()
 	if binary.folder != "" {
 		_ = os.RemoveAll(binary.folder) // a temporary folder
@@ -69,8 +71,13 @@ type process struct {
 // start runs the built program.
 func start(t *testing.T, environ []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, said: &quietBuffer{}, ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), built(t), args...)
+	return startCommand(t, environ, exec.CommandContext(context.WithoutCancel(t.Context()), built(t), args...))
+}
+
+// startCommand starts a command that runs the built program.
+func startCommand(t *testing.T, environ []string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, said: &quietBuffer{}, ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
 	if err := p.cmd.Start(); err != nil {
@@ -91,13 +98,20 @@ func start(t *testing.T, environ []string, args ...string) *process {
 // by key.
 func serveProcess(t *testing.T, environ []string, args ...string) (*process, map[string]string) {
 	t.Helper()
+	return serveCommand(t, environ, exec.CommandContext(context.WithoutCancel(t.Context()), built(t)), args...)
+}
+
+// serveCommand does the same with a command that runs the built program, to which it adds arguments.
+func serveCommand(t *testing.T, environ []string, cmd *exec.Cmd, args ...string) (*process, map[string]string) {
+	t.Helper()
 	addresses := map[string]string{}
 	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
 		addresses[key] = freeAddress(t)
 		environ = append(environ, config.Variable(key)+"="+addresses[key])
 	}
 	environ = append([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ...)
-	p := start(t, environ, append([]string{"serve", noConfig(t)}, args...)...)
+	cmd.Args = append(append(cmd.Args, "serve", noConfig(t)), args...)
+	p := startCommand(t, environ, cmd)
 	p.until("Ctrl-C stops it.")
 	return p, addresses
 }
