@@ -70,7 +70,28 @@ func readableForNobody(path string, mode fs.FileMode) error {
 	return errors.Join(os.Chown(path, 0, nobody), os.Chmod(path, mode))
 }
 
-// removeLeftovers removes the folders of processes that died a day ago or earlier.
+// leftoverAge is the age at which a folder without a core is that of a process that died.
+const leftoverAge = 24 * time.Hour
+
+// hold locks the core of a job, so that others see that its process lives.
+func hold(core *os.File) error {
+	if err := syscall.Flock(int(core.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	return nil
+}
+
+// unheld reports whether the process of a job has died.
+func unheld(folder string) bool {
+	core, err := os.Open(filepath.Join(folder, coreName))
+	if err != nil {
+		return false
+	}
+	defer core.Close() //nolint:errcheck // only read
+	return hold(core) == nil
+}
+
+// removeLeftovers removes the folders of processes that died. They hold cores that are not encrypted.
 func removeLeftovers(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -78,11 +99,14 @@ func removeLeftovers(dir string) error {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !strings.HasPrefix(e.Name(), jobPrefix) || time.Since(info.ModTime()) < 24*time.Hour {
+		if err != nil || !strings.HasPrefix(e.Name(), jobPrefix) {
 			continue
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
-			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // tried again the next time
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+			continue
+		}
+		if folder := filepath.Join(dir, e.Name()); time.Since(info.ModTime()) >= leftoverAge || unheld(folder) {
+			_ = os.RemoveAll(folder) // tried again the next time
 		}
 	}
 	return nil

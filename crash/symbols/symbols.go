@@ -159,7 +159,7 @@ func (s *Symboliser) NewJob() (*Job, error) {
 	}
 	file, err := os.OpenFile(filepath.Join(dir, coreName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		err = readableForNobody(file.Name(), 0o640)
+		err = errors.Join(readableForNobody(file.Name(), 0o640), hold(file))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("folder of a job: %w", err), os.RemoveAll(dir))

@@ -325,6 +325,33 @@ func TestCoreTooLarge(t *testing.T) {
 	}
 }
 
+// What a process that was killed left behind is removed at the next start. Jobs of others are not.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "")
+	job, err := b.NewJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(b.WorkDir, "mishap-job-1")
+	if err := os.Mkdir(left, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "core"), []byte("password"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := symbols.New(b.Config); err != nil {
+		t.Fatal(err)
+	}
+	folders, err := filepath.Glob(filepath.Join(b.WorkDir, "mishap-job-*"))
+	if err != nil || len(folders) != 1 || folders[0] == left {
+		t.Errorf("got %v, %v; want only the folder of the job", folders, err)
+	}
+	if err := job.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A program with many threads has a core that is much larger than its content.
 func TestStacksOfThreads(t *testing.T) {
 	t.Parallel()
