@@ -338,6 +338,9 @@ func Unpack(ctx context.Context, job *symbols.Job, from *cores.Store, report cra
 		return to.err
 	case damage.err != nil:
 		return damage.err
+	case errors.Is(err, compressed.ErrLimit):
+		return crash.Errorf(crash.TooLarge, "core_too_large",
+			"The core is larger than core_max_bytes permits, or mishap has too little memory to decompress it.")
 	case err != nil:
 		return crash.Errorf(crash.Invalid, "bad_core", "The core that the machine sent is damaged: %s.",
 			strings.TrimSuffix(err.Error(), "."))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,60 @@ func TestBadCores(t *testing.T) {
 		f.round()
 		f.wantJob(r, crash.SymbolState(c.state), c.reason)
 		f.wantCore(r, true) // for cores_keep_days
+	}
+}
+
+// TestHostileCompression checks that a core that is compressed for harm costs bounded memory and space, and has
+// an outcome that says why.
+func TestHostileCompression(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const most = 4 << 20
+	f.Symboliser.Core = most
+	packed := func(block []byte) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		for range 200 {
+			_, _ = w.Write(block) // to memory
+		}
+		_ = w.Close()
+		return b.Bytes()
+	}
+	for name, c := range map[string]struct {
+		compressed []byte
+		code       string
+	}{
+		"gzip, 200 MiB":         {packed(bytes.Repeat([]byte("x"), 1<<20)), "core_too_large"},
+		"gzip, 200 MiB of zero": {packed(make([]byte, 1<<20)), "core_too_large"},
+		// The frame says that its window has 2 GiB.
+		"zstd, a large window": {[]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), "core_too_large"},
+		"zstd, a large frame":  {[]byte("\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\x0f\x01\x00\x00"), "core_too_large"},
+		// apport does not use xz, so no dictionary is ever allocated.
+		"xz": {[]byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x28\x00\x00\x00"), "bad_core"},
+	} {
+		report := crash.NewOopsID(time.Now())
+		text := base64.StdEncoding.EncodeToString(c.compressed)
+		if _, _, err := f.cores.Put(t.Context(), report, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		job, err := f.Symboliser.NewJob()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err = worker.Unpack(t.Context(), job, f.cores, report, f.Symboliser.MaxUnpacked())
+		runtime.ReadMemStats(&after)
+		known, ok := errors.AsType[*crash.Error](err)
+		if !ok || known.Code != c.code {
+			t.Errorf("%s: got %v, want %s", name, err, c.code)
+		}
+		if got := after.HeapSys - min(before.HeapSys, after.HeapSys); got > 256<<20 {
+			t.Errorf("%s: the heap grew by %d MiB", name, got>>20)
+		}
+		if err := job.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
