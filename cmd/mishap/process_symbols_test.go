@@ -163,7 +163,8 @@ func TestServeSymbolises(t *testing.T) {
 	}
 }
 
-// TestWithoutSandbox checks that gdb does not run where it cannot be confined, and that no core is asked for.
+// TestWithoutSandbox checks that gdb does not run where it cannot be confined, and that no core is
+// asked for.
 func TestWithoutSandbox(t *testing.T) {
 	t.Parallel()
 	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")

@@ -101,7 +101,8 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 	return serveCommand(t, environ, exec.CommandContext(context.WithoutCancel(t.Context()), built(t)), args...)
 }
 
-// serveCommand does the same with a command that runs the built program, to which it adds arguments.
+// serveCommand does the same with a command that runs the built program, to which it adds
+// arguments.
 func serveCommand(t *testing.T, environ []string, cmd *exec.Cmd, args ...string) (*process, map[string]string) {
 	t.Helper()
 	addresses := map[string]string{}

@@ -91,7 +91,8 @@ func unheld(folder string) bool {
 	return hold(core) == nil
 }
 
-// removeLeftovers removes the folders of processes that died. They hold cores that are not encrypted.
+// removeLeftovers removes the folders of processes that died. They hold cores that are not
+// encrypted.
 func removeLeftovers(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -142,8 +142,8 @@ type Job struct {
 
 const coreName = "core"
 
-// emptyFactor is how many times larger a core may be with its empty pages. The stacks of threads, 8 MiB each, are
-// nearly empty. They cost no space, but time.
+// emptyFactor is how many times larger a core may be with its empty pages. The stacks of threads, 8
+// MiB each, are nearly empty. They cost no space, but time.
 const emptyFactor = 16
 
 // MaxUnpacked returns the largest size of a core with its empty pages, in bytes.

@@ -363,8 +363,8 @@ func TestStacksOfThreads(t *testing.T) {
 	}
 }
 
-// gdb shows no stack of a program whose debug information is in files that nobody publishes. The names of
-// its functions are in the table of symbols, too.
+// gdb shows no stack of a program whose debug information is in files that nobody publishes. The
+// names of its functions are in the table of symbols, too.
 func TestSplitDebugInformation(t *testing.T) {
 	t.Parallel()
 	r := newBench(t, "", published(t, "split")...).must(t, symboltest.Core(t, "split"))

@@ -144,8 +144,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestPause checks that a server that does not answer is not asked again for some time, neither by searches
-// that already wait for it nor by later ones.
+// TestPause checks that a server that does not answer is not asked again for some time, neither by
+// searches that already wait for it nor by later ones.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	w := wanted(t, "tail", Debuginfo)

@@ -25,8 +25,8 @@ const (
 	maxDownload  = 8 << 30          // bytes of one file
 	maxRedirects = 5
 
-	// pause is how long a server is not asked after it has reached a time limit. Without a pause, each file
-	// of a core would wait for the limit.
+	// pause is how long a server is not asked after it has reached a time limit. Without a pause,
+	// each file of a core would wait for the limit.
 	pause = 5 * time.Minute
 )
 

@@ -274,8 +274,8 @@ func TestBadCores(t *testing.T) {
 	}
 }
 
-// TestHostileCompression checks that a core that is compressed for harm costs bounded memory and space, and has
-// an outcome that says why.
+// TestHostileCompression checks that a core that is compressed for harm costs bounded memory and
+// space, and has an outcome that says why.
 func TestHostileCompression(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -14,18 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childName is the name by which the program recognises that it is to run another one without Landlock.
+// childName is the name by which the program recognises that it is to run another one without
+// Landlock.
 const childName = "mishap-without-landlock"
 
-// WithoutLandlock returns a command that runs a program as on a kernel without Landlock. TestMain must call
-// [Child].
+// WithoutLandlock returns a command that runs a program as on a kernel without Landlock. TestMain
+// must call [Child].
 func WithoutLandlock(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args = append([]string{childName, program}, args...)
 	return cmd
 }
 
-// Child runs the program, if [WithoutLandlock] started this process for that. It returns if it did not.
+// Child runs the program, if [WithoutLandlock] started this process for that. It returns if it did
+// not.
 func Child() {
 	if os.Args[0] != childName {
 		return
