@@ -69,7 +69,10 @@ func TestHandler(t *testing.T) {
 			t.Errorf("GET %s: got Cache-Control %q, want %q", name, got, want)
 		}
 	}
-	_, header, _ := get(t, h, assets.URL("app.css"))
+	_, header, sheet := get(t, h, assets.URL("app.css"))
+	if strings.Contains(sheet, "/*") || strings.Contains(sheet, "\n\t") || !strings.Contains(sheet, "\n--page:") {
+		t.Errorf("app.css: got %.300q…, want the styles without comments and indentation", sheet)
+	}
 	if got, want := header.Get("Content-Type"), "text/css; charset=utf-8"; got != want {
 		t.Errorf("app.css: got Content-Type %q, want %q", got, want)
 	}
