@@ -74,6 +74,8 @@ func TestStatusInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click("#status .bug-list button"),
 		browsertest.WaitVisible("#status .create-bug button"))
 	wantStatus("unlinked", before, after)
+	browsertest.Do(ctx, t, browsertest.Click("#notes summary"),
+		browsertest.Until(`document.activeElement.id === "new-note"`))
 
 	reviewed := problem(2, "reviewed")
 	open(reviewed.ID.Path(), "#status .review-link")
