@@ -120,7 +120,7 @@ func TestReportColumns(t *testing.T) {
 	}
 	c.Get(path+"?columns=version&columns=machine").Want(http.StatusOK).
 		WantText("#reports thead", "Selected Report Version Machine").WantText("#reports tbody tr", "1.4.9-2").
-		WantText(".column-choice", "Those that differ")
+		WantText(".column-choice", "Only those that differ")
 	c.Get(path+"?columns=version,machine&facet=kernel").Want(http.StatusOK).
 		WantText("#reports thead", "Selected Report Version Machine").WantText(".facet-table", "6.8-generic")
 	c.Get(path+"?columns=nonsense").Want(http.StatusOK).WantText("#reports thead", "Selected Report Occurred Release")

@@ -143,7 +143,7 @@ func TestListProblemsWords(t *testing.T) {
 	if got, want := a.Attr("td.reports", "title"), "Rank 1 by reports; 9 reports in the 7 days before"; got != want {
 		t.Errorf("title: got %q, want %q", got, want)
 	}
-	a.WantText(".problems tbody tr:nth-child(1) .spark title", "at most 30 a day in 28 days, on 18 May")
+	a.WantText(".problems tbody tr:nth-child(1) .spark title", "at most 30 a day in the past 28 days, on 18 May")
 }
 
 // TestListProblemsFirstSeen shows the column First seen on demand, by an address.

@@ -43,7 +43,7 @@ func TestMyPackages(t *testing.T) {
 	p.several(2, crashtest.Python)
 	p.several(9, crashtest.Unsymbolised)
 	ada := p.As(t, crash.RoleViewer)
-	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You do not follow anything yet.").WantNone(".mine")
+	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You’re not following anything yet.").WantNone(".mine")
 
 	// Packages are followed from their page, with and without scripts.
 	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")

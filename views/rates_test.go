@@ -65,11 +65,11 @@ func TestSparkline(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC)
 	s := views.NewSparkline([]int64{0, 4, 1, 4}, until)
-	if want := "M4 16v-16M7 16v-4M10 16v-16"; s.Path != want || s.Label != "at most 4 a day in 4 "+
+	if want := "M4 16v-16M7 16v-4M10 16v-16"; s.Path != want || s.Label != "at most 4 a day in the past 4 "+
 		"days, on 20 May" {
 		t.Errorf("got %+v, want the path %s", s, want)
 	}
-	if none := views.NewSparkline(make([]int64, 28), until); none.Any || none.Label != "none in 28 days" {
+	if none := views.NewSparkline(make([]int64, 28), until); none.Any || none.Label != "none in the past 28 days" {
 		t.Errorf("got %+v, want nothing", none)
 	}
 	if small := views.NewSparkline([]int64{1, 1000}, until); !strings.HasPrefix(small.Path, "M1 16v-1") {

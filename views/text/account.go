@@ -11,7 +11,7 @@ const (
 	Save               = "Save"
 	Tokens             = "API tokens"
 	TokensMean         = "Scripts send a token instead of a name and password, in the header"
-	TokensLimit        = "A token never has more rights than you."
+	TokensLimit        = "A token can never do more than you can."
 	AboutAPI           = "About the API"
 	TokenMade          = "Your new token. Copy it now: it will not be shown again."
 	TokenBegins        = "Begins with"

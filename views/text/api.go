@@ -4,7 +4,7 @@ package text
 const (
 	APITitle     = "API 1.0"
 	APIBefore    = "A JSON API for scripts at"
-	APIAfter     = "Its addresses, parameters and answers are those of errors.ubuntu.com. A description for programs:"
+	APIAfter     = "Its addresses, parameters and answers are those of errors.ubuntu.com. For programs:"
 	APIOpenAPI   = "OpenAPI 3.1"
 	APIGeneral   = "Basics"
 	APILists     = "Lists"

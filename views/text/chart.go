@@ -19,9 +19,9 @@ func ChartLabel(since, until, most, mostDay string) string {
 }
 
 // SparklineNone says that a sparkline is empty.
-func SparklineNone(days int) string { return fmt.Sprintf("none in %d days", days) }
+func SparklineNone(days int) string { return fmt.Sprintf("none in the past %d days", days) }
 
 // SparklineLabel describes a sparkline.
 func SparklineLabel(most string, days int, day string) string {
-	return fmt.Sprintf("at most %s a day in %d days, on %s", most, days, day)
+	return fmt.Sprintf("at most %s a day in the past %d days, on %s", most, days, day)
 }

@@ -15,7 +15,7 @@ const (
 	ThisProblem     = "this problem"
 	UndoDecision    = "Undo"
 	Reason          = "Reason"
-	ReasonOptional  = "optional, for the history"
+	ReasonOptional  = "Optional; shown in the history"
 	SplitOff        = "split off"
 	MovedBack       = "moved back"
 	Symbolised      = "symbolised"

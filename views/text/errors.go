@@ -19,7 +19,7 @@ const (
 	ErrorNext        = "What next?"
 	ErrorProblems    = "Most common problems"
 	ErrorSearch      = "Search for a package, function or bug"
-	ErrorSignInHere  = "Sign in, and continue here"
+	ErrorSignInHere  = "Sign in and return here"
 )
 
 // ErrorReference names a request, for the log.

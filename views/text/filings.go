@@ -12,11 +12,11 @@ const (
 	FilingsOlder       = "Older filings"
 	FilingsNewest      = "Newest filings"
 	FilingsNoOlder     = "There are no older filings."
-	FilingsNoneInState = "No filing is in this state."
+	FilingsNoneInState = "No filings in this state."
 	FilingsNone        = "No bugs have been requested yet. Each request, each call to the tracker and its answer will " +
 		"be listed here."
 	FilingsNoneNext = "Show problems without a bug"
-	FilingReconcile = "In a terminal, find bugs of mishap’s account that are not linked to a problem:"
+	FilingReconcile = "To find bugs of mishap’s account that are not linked to a problem, run in a terminal:"
 
 	FilingHistory   = "History"
 	FilingWhen      = "When"

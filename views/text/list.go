@@ -98,7 +98,7 @@ const (
 	EmptyEnd        = "No more problems."
 	EmptyFirstPage  = "Back to the first page"
 	EmptyNoMatch    = "No problems match"
-	EmptyNoField    = "is not a search field, so it was searched for as text."
+	EmptyNoField    = "is not a search field, so mishap searched for it as text."
 	EmptySearchYear = "Search the past year"
 	EmptyReports    = "No counted reports"
 	EmptyOfPackage  = "of the package"

@@ -9,7 +9,7 @@ const (
 	MachineTest      = "test machine"
 	MachineTestMeans = "Its reports are stored but not counted."
 	MachineNameless  = "Virtual machines and boards without firmware send no machine id, so these reports may come " +
-		"from several machines."
+		"from many machines."
 	MachineSummary   = "Packages"
 	MachineReports   = "reports"
 	MachineNewest    = "newest reports"

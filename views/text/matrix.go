@@ -8,7 +8,7 @@ import (
 // Texts of the table of a problem's reports by version and release.
 const (
 	MatrixTitle     = "Versions and releases"
-	MatrixEmpty     = "No counted report names its version."
+	MatrixEmpty     = "No counted report states its version."
 	MatrixAll       = "all versions"
 	MatrixVersion   = "Version"
 	MatrixLastSeen  = "Last seen"

@@ -6,7 +6,7 @@ import "mishap/crash"
 const (
 	Followed      = "followed"
 	StopFollowing = "Stop following"
-	MyEmpty       = "You do not follow anything yet. Problems of the packages that you " +
+	MyEmpty       = "You’re not following anything yet. Problems of the packages that you " +
 		"follow will appear here: new ones since your last visit first, then regressions, then those without a bug."
 	MyEmptyNext = "Press Follow on the page of a package, or enter below what you want " +
 		"to follow."

@@ -12,7 +12,7 @@ const (
 	NoteSaved     = "Note saved"
 	NoteIsRemoved = "Note removed. Its history is still here."
 	NoSuchNote    = "There is no such note."
-	NoteOfAnother = "This note is someone else's. Triagers can edit it."
+	NoteOfAnother = "This note is someone else’s. Triagers can edit it."
 )
 
 // NotesRemoved counts removed notes.

@@ -6,7 +6,7 @@ const (
 	PackageInList       = "Show in the list"
 	PackageSameSource   = "Same source or name:"
 	PackageProblems     = "Problems"
-	PackageNoProblems   = "No problem of this package was counted in this period."
+	PackageNoProblems   = "This package had no problems in this period."
 
 	Versions     = "Versions"
 	VersionsMean = "Reports per 1,000 active machines a day while the version was seen, with the 95 % " +
@@ -20,7 +20,7 @@ const (
 	CompareA        = "Version A"
 	CompareB        = "Version B"
 	CompareShow     = "Compare"
-	CompareUnknown  = "That version is not among those below, so the newest one is shown instead."
+	CompareUnknown  = "That version is not listed below, so the newest one is shown instead."
 	CompareSame     = "A and B are the same version. Choose two different ones."
 	CompareReleases = "The releases differ, so their machines differ, too; problems are compared only within a release."
 
@@ -61,9 +61,10 @@ func RateInterval(rate, low, high string) string {
 	return rate + " reports per 1,000 machines a day, 95 % interval " + low + " to " + high
 }
 
-// ComparedRate compares the rates of two versions: "A has 0.54 × the rate of B (95 % CI 0.40–0.72)".
+// ComparedRate compares the rates of two versions: "A has 0.54 × the rate of B (95 % CI 0.40–0.72):".
+// The word for the difference follows.
 func ComparedRate(ratio, low, high string) string {
-	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + ")."
+	return "A has " + ratio + " × the rate of B (95 % CI " + low + "–" + high + "):"
 }
 
 // NewSince heads the problems that appeared between two versions.
@@ -80,5 +81,5 @@ func VersionIn(version, release string) string { return version + " (" + release
 
 // NoReportsOfPackage says that there is nothing about a package.
 func NoReportsOfPackage(name string) string {
-	return "No reports of a package named “" + name + "” recently."
+	return "No recent reports of a package named “" + name + "”."
 }

@@ -5,7 +5,7 @@ import "fmt"
 // Texts of the chart of reliability.
 const (
 	RatesTitle = "Reports per machine and day"
-	RatesMeans = "Mean of seven days; the faint line is each day. Machines that reported anything in 90 days count. " +
+	RatesMeans = "Seven-day mean; the faint line shows each day. Machines count as active for 90 days after a report. " +
 		"Releases with few machines are grey."
 	RatesDay        = "Day (UTC)"
 	TrendWorse      = "worse"
@@ -19,7 +19,7 @@ func RatesNone(since string) string { return "No counted reports since " + since
 
 // RatesLabel describes the drawing.
 func RatesLabel(since, until string) string {
-	return "Reports per machine and day from " + since + " to " + until + "; the table below says the same."
+	return "Reports per machine and day from " + since + " to " + until + ". The table below has the same numbers."
 }
 
 // RatesMark describes the mark of a release.

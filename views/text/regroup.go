@@ -15,7 +15,7 @@ const (
 	RegroupPreview  = "Preview changes"
 	RegroupStart    = "Regroup stored reports"
 	RegroupNever    = "Stored reports have not been regrouped yet."
-	RegroupNothing  = "All stored reports are in the problems that these rules give them. There is nothing to do."
+	RegroupNothing  = "All stored reports are already grouped by these rules. There is nothing to do."
 	RegroupRuns     = "Previous runs"
 	RegroupDry      = "preview"
 	RegroupProgress = "Progress"

@@ -3,12 +3,12 @@ package text
 // Texts of the page of a release.
 const (
 	ReleaseWorst           = "Most common problems"
-	ReleaseNoProblem       = "No problem was counted in this period."
+	ReleaseNoProblem       = "No problems in this period."
 	ReleaseRegressions     = "Regressions"
 	ReleaseNoRegression    = "No fixed problem came back in this period."
 	ReleaseRegressionsList = "Show regressions in the list"
 	ReleaseNew             = "New in this release"
-	ReleaseNoneNew         = "All problems of this period are known from an earlier release."
+	ReleaseNoneNew         = "All problems in this period were already known in an earlier release."
 	ReleasePackages        = "Packages"
 	ReleaseRates           = "Reports per 1,000 active machines a day, with the 95 % confidence interval."
 	ReleaseActive          = "active machines"

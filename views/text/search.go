@@ -5,7 +5,7 @@ const (
 	SearchHeading = "Search"
 	SearchPeriod  = "Period"
 	SignInToSee   = "to see whether it exists here"
-	NoSuchReport  = "No report has this id: it was never received, or it is past the " +
+	NoSuchReport  = "No report has this id: it never arrived, or it has been deleted after the " +
 		"retention period."
 	NoSuchMachine     = "No reports from this machine are stored."
 	NoSuchProblem     = "No problem has this id."

@@ -5,5 +5,5 @@ const (
 	SignInName     = "Name"
 	SignInPassword = "Password"
 	SignInWithout  = "Browse problems without signing in"
-	SignInAccounts = "No account yet? Ask an administrator of this site, who runs:"
+	SignInAccounts = "No account yet? Ask an administrator to run:"
 )
