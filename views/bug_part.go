@@ -94,6 +94,10 @@ func (p BugPart) createLabel() string {
 	return text.CreateBug
 }
 
+// linkBelow reports whether the link to another bug stands below the list of bugs, on the page of the
+// problem, instead of in the cell.
+func (p BugPart) linkBelow() bool { return p.Whole && p.Link != "" && p.State == BugLinked }
+
 func (p BugPart) path() string { return p.Bucket.Path() + "/bug" }
 
 // sent returns the signature as forms send it. The server decodes it once, so a signature with a

@@ -369,7 +369,7 @@ func BugNow(p BugPart) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Link != "" {
+		if p.Link != "" && !p.linkBelow() {
 			templ_7745c5c3_Err = linkBugLink(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

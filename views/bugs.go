@@ -28,27 +28,23 @@ func (p BugsView) form(action string, bug int64) PostFormArgs {
 	}
 }
 
-// details describes a bug besides its title: its state, and who linked it.
-func (p BugsView) details(b crash.Bug) string {
-	var words []string
+// bugStatus describes the state of a bug in the tracker.
+func bugStatus(b crash.Bug) string {
 	known := b.State
 	if b.Master != nil {
 		known = *b.Master
 	}
 	switch {
 	case known.Read.IsZero():
-		words = append(words, text.BugNotRead)
+		return text.BugNotRead
 	case known.Hidden || b.State.Hidden:
-		words = append(words, text.BugPrivateOrGone)
+		return text.BugPrivateOrGone
 	case known.Private || b.State.Private:
-		words = append(words, text.BugPrivate)
-	default:
-		for _, t := range known.Tasks {
-			words = append(words, taskText(t))
-		}
+		return text.BugPrivate
 	}
-	if p.SignedIn && b.By != "" {
-		words = append(words, string(b.How)+" by "+b.By+", "+Ago(b.At, p.Now))
+	words := make([]string, len(known.Tasks))
+	for i, t := range known.Tasks {
+		words[i] = taskText(t)
 	}
 	return strings.Join(words, "; ")
 }

@@ -42,6 +42,9 @@ const (
 // CreateBugIn is the label of the button that creates a bug.
 func CreateBugIn(tracker string) string { return "Create bug in " + tracker }
 
+// LinkedBy says how a bug came to its problem: "linked by ada, 6 min ago".
+func LinkedBy(how, person, when string) string { return how + " by " + person + ", " + when }
+
 // Refresh is the button that reads the state of bugs again.
 func Refresh(tracker string) string { return "Refresh from " + tracker }
 
