@@ -157,7 +157,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches"}
-	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare"}
+	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare",
+		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||
 		strings.HasPrefix(path, "/assets/") || path == "/problem/{id}.{format}" ||
 		slices.ContainsFunc(problem, func(end string) bool { return path == "/problem/{id}"+end })
