@@ -141,6 +141,10 @@ func (b *Bucket) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 	case response.StatusCode == http.StatusPreconditionFailed || response.StatusCode == http.StatusConflict:
 		return false, nil // stored before, or by another process at the same time
 	}
+	// A server may refuse before it has read everything; then the connection breaks and the answer is lost.
+	if _, statErr := b.Stat(ctx, key); statErr == nil {
+		return false, nil
+	}
 	return false, b.classify(ctx, "store", key, err)
 }
 
