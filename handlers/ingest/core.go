@@ -53,7 +53,7 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 	needed := true
 	size, fresh, err := h.storeCore(r.Context(), id, body)
 	if errors.Is(err, cores.ErrPending) { // worker.Clean records its arrival
-		h.Log.WarnContext(r.Context(), "a core waits on this machine, because the place of the cores is away",
+		h.Log.WarnContext(r.Context(), "a core waits on this machine, because the shared storage is away",
 			"report", id.String())
 		return result{text: id.String(), outcome: "stored"}, nil
 	}

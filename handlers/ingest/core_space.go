@@ -44,7 +44,7 @@ func (s *coreSpace) hasRoom(ctx context.Context) bool {
 	if !due {
 		return room
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout) // the result is also for others
 	defer cancel()
 	stored, err := s.cores.List(ctx)
 	room = err == nil && s.fits(stored, minCore) == nil
@@ -63,7 +63,7 @@ func (s *coreSpace) reserve(ctx context.Context, size int64) error {
 	defer s.reserving.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	stored, _ := s.cores.List(ctx) // while the place is away, only the space of this machine counts
+	stored, _ := s.cores.List(ctx) // while the shared storage is away, only the space of this machine counts
 	err := s.fits(stored, size)
 	if err == nil {
 		s.release(-size)

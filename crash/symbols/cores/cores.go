@@ -25,14 +25,16 @@ import (
 	"mishap/crash/symbols/blobs"
 )
 
-// Store holds cores: in a folder or in object storage. Any number of processes may use one place. A
-// Store is safe for concurrent use. If the place cannot be reached, errors have the kind Unavailable.
+// Store stores cores in a folder, or in storage that instances on several machines share. Any number of
+// processes may use the same storage. A Store is safe for concurrent use. If shared storage cannot be
+// reached, errors have the kind Unavailable.
 type Store struct {
-	blobs  blobs.Store
-	prefix string // of the keys
-	dir    string // for files that are being received
-	id     string
-	key    string
+	blobs   blobs.Store
+	prefix  string        // of the keys
+	waiting *blobs.Folder // cores to be shipped to shared storage; nil: the storage is a folder
+	dir     string        // of the folder, and of cores that are being received
+	id      string
+	key     string
 }
 
 const (
@@ -44,32 +46,40 @@ const (
 // OpenFolder opens a folder of cores and creates it if it is missing. The key is any text that nobody
 // can guess (see Key).
 func OpenFolder(ctx context.Context, dir string, key crash.Secret) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of cores: %w", err)
-	}
-	folder, err := blobs.OpenFolder(dir)
+	folder, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	return Open(ctx, folder, "", dir, key)
+	return identified(ctx, &Store{blobs: folder, dir: dir, key: string(key)})
 }
 
-// Open opens the cores below a prefix of a place that other instances may share; all need the same key.
-// It creates dir, the folder for cores that are being received, if it is missing, and removes partial
-// files that a dead process left there.
-func Open(ctx context.Context, at blobs.Store, prefix, dir string, key crash.Secret) (*Store, error) {
+// Open opens the cores below a prefix of storage that other instances share; all need the same key. dir
+// is the folder for cores that are being received or have to wait. Open creates it if it is missing.
+func Open(ctx context.Context, shared blobs.Store, prefix, dir string, key crash.Secret) (*Store, error) {
+	folder, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return identified(ctx, &Store{blobs: shared, prefix: prefix, waiting: folder, dir: dir, key: string(key)})
+}
+
+// openFolder opens a folder, and removes partial files that a dead process left there.
+func openFolder(dir string) (*blobs.Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of cores: %w", err)
 	}
-	s := &Store{blobs: at, prefix: prefix, dir: dir, key: string(key)}
+	removePartials(dir)
+	return blobs.OpenFolder(dir)
+}
+
+// identified reads the identity of the storage, or gives it one.
+func identified(ctx context.Context, s *Store) (*Store, error) {
 	if err := s.identify(ctx); err != nil {
 		return nil, fmt.Errorf("identity of the cores: %w", err)
 	}
-	s.removePartials()
 	return s, nil
 }
 
-// identify reads the identity of the place, or gives it one.
 func (s *Store) identify(ctx context.Context) error {
 	fresh := strings.NewReader(randomText())
 	if _, err := s.blobs.Put(ctx, s.prefix+idKey, fresh, fresh.Size()); err != nil {
@@ -140,7 +150,7 @@ func randomText() string {
 	return hex.EncodeToString(b) + "\n"
 }
 
-// ID returns the identity of the place, which is the same for all processes that use it.
+// ID returns the identity of the storage, which is the same for all processes that use it.
 func (s *Store) ID() string { return s.id }
 
 // Dir returns the folder for cores that are being received.
@@ -151,13 +161,14 @@ func (s *Store) keyOf(id crash.OopsID) string { return s.prefix + id.String() + 
 // ErrEmpty is returned if a core has no content.
 var ErrEmpty = errors.New("empty core")
 
-// ErrPending is returned if a core is complete and safe on this machine, because the place of the cores
-// cannot be reached. Ship brings it there.
+// ErrPending is returned if a core is complete and safe on this machine, because the shared storage
+// cannot be reached. Ship moves it there.
 var ErrPending = errors.New("the core waits on this machine")
 
-// Put stores a core, compressed and encrypted, and returns its stored size. Afterwards the core is either
-// complete and safe, or absent. fresh is false if the core of this report was stored before, which stays.
-// The error ErrPending also means that it is safe.
+// Put stores a core, compressed and encrypted, and returns its stored size. Afterwards the core is
+// either complete and on disk, or absent. fresh is false if the core of this report was stored before,
+// which stays. ErrPending also means that the core is on disk. The end of ctx does not interrupt storing
+// a core that was received, because machines send a core only once.
 func (s *Store) Put(ctx context.Context, id crash.OopsID, core io.Reader) (size int64, fresh bool, err error) {
 	f, err := os.CreateTemp(s.dir, partial+"*") // mode 0600
 	if err != nil {
@@ -170,15 +181,12 @@ func (s *Store) Put(ctx context.Context, id crash.OopsID, core io.Reader) (size 
 	if err := s.encrypt(f, core); err != nil {
 		return 0, false, err
 	}
-	size, err = f.Seek(0, io.SeekCurrent)
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err == nil {
-		fresh, err = s.blobs.Put(ctx, s.keyOf(id), f, size)
-	}
-	if errors.Is(err, crash.Unavailable) { // machines send a core only once
-		err = s.hold(id, f)
+	ctx = context.WithoutCancel(ctx)
+	size, fresh, err = putFile(ctx, s.blobs, s.keyOf(id), f)
+	if s.waiting != nil && errors.Is(err, crash.Unavailable) {
+		if _, _, err = putFile(ctx, s.waiting, id.String()+suffix, f); err == nil {
+			err = ErrPending
+		}
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("store core: %w", err)
@@ -186,55 +194,54 @@ func (s *Store) Put(ctx context.Context, id crash.OopsID, core io.Reader) (size 
 	return size, fresh, nil
 }
 
-// hold makes a received file safe until it can be shipped. It returns ErrPending if that worked.
-func (s *Store) hold(id crash.OopsID, f *os.File) error {
-	err := f.Sync()
+// putFile stores a file from its beginning.
+func putFile(ctx context.Context, to blobs.Store, key string, f *os.File) (size int64, fresh bool, err error) {
+	info, err := f.Stat()
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(s.dir, id.String()+suffix))
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		fresh, err = to.Put(ctx, key, f, info.Size())
 	}
 	if err != nil {
-		return err
+		return 0, false, err
 	}
-	d, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(cmp.Or(d.Sync(), ErrPending), d.Close())
+	return info.Size(), fresh, nil
 }
 
-// Ship brings the cores to their place that wait on this machine: because the place was away, or because
-// it was configured later.
+// Ship moves the cores that wait on this machine to the shared storage.
 func (s *Store) Ship(ctx context.Context) error {
-	if s.prefix == "" {
-		return nil // the folder is the place
+	if s.waiting == nil {
+		return nil
 	}
-	waiting, _ := filepath.Glob(filepath.Join(s.dir, "*"+suffix)) // the pattern is valid
-	for _, name := range waiting {
-		id, err := crash.ParseOopsID(strings.TrimSuffix(filepath.Base(name), suffix))
-		if err != nil {
-			continue
+	for info, err := range s.waiting.List(ctx, "") {
+		if _, ok := reportOf(info.Key); ok {
+			err = s.ship(ctx, info.Key)
 		}
-		if err := s.ship(ctx, id, name); err != nil {
-			return fmt.Errorf("ship core of %s: %w", id, err)
+		if err != nil {
+			return fmt.Errorf("ship cores: %w", err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) ship(ctx context.Context, id crash.OopsID, name string) error {
-	f, err := os.Open(name)
+func (s *Store) ship(ctx context.Context, key string) error {
+	f, err := os.Open(filepath.Join(s.dir, key))
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
-	if err == nil {
-		_, err = s.blobs.Put(ctx, s.keyOf(id), f, info.Size())
-	}
-	if err != nil {
+	if _, _, err := putFile(ctx, s.blobs, s.prefix+key, f); err != nil {
 		return err
 	}
-	return os.Remove(name)
+	return s.waiting.Delete(ctx, key)
+}
+
+// reportOf returns the report whose core has a key, without the prefix.
+func reportOf(key string) (crash.OopsID, bool) {
+	name, ok := strings.CutSuffix(key, suffix)
+	id, err := crash.ParseOopsID(name)
+	return id, ok && err == nil
 }
 
 // lowestWork is the work factor of scrypt. The key is random, not a password, so it needs none.
@@ -273,8 +280,8 @@ var errKey = crash.Errorf(crash.Unprocessable, "wrong_key",
 // maxWindow is the largest window of a zstd stream, in bytes. Put uses smaller ones.
 const maxWindow = 32 << 20
 
-// Open returns the content of a core as the machine sent it, until ctx ends. The error is fs.ErrNotExist if it is
-// not stored, and Unprocessable (wrong_key) if it was encrypted with another key.
+// Open returns the content of a core as the machine sent it, until ctx ends. The error is
+// fs.ErrNotExist if it is not stored, and Unprocessable (wrong_key) if it was encrypted with another key.
 func (s *Store) Open(ctx context.Context, id crash.OopsID) (io.ReadCloser, error) {
 	f, err := s.blobs.Open(ctx, s.keyOf(id), 0, -1)
 	if err != nil {
@@ -337,8 +344,7 @@ func (s *Store) List(ctx context.Context) ([]Core, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list cores: %w", err)
 		}
-		name, ok := strings.CutSuffix(strings.TrimPrefix(info.Key, s.prefix), suffix)
-		if id, err := crash.ParseOopsID(name); ok && err == nil {
+		if id, ok := reportOf(strings.TrimPrefix(info.Key, s.prefix)); ok {
 			all = append(all, Core{id, info.Size, info.At})
 		}
 	}
@@ -376,8 +382,8 @@ func (s *Store) RemoveOld(ctx context.Context, before time.Time, most int64) (re
 
 // removePartials removes partial files that a terminated process left. It skips recent files,
 // because another process may be writing them.
-func (s *Store) removePartials() {
-	rests, _ := filepath.Glob(filepath.Join(s.dir, partial+"*")) // the pattern is valid
+func removePartials(dir string) {
+	rests, _ := filepath.Glob(filepath.Join(dir, partial+"*")) // the pattern is valid
 	for _, name := range rests {
 		info, err := os.Lstat(name)
 		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
