@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"slices"
 
 	"mishap/crash"
 	"mishap/crash/symbols"
@@ -53,37 +51,22 @@ func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fie
 func (w *Worker) unknown(ctx context.Context, c crash.SymbolClaim, report crash.Fields, r symbols.Result) (
 	crash.SymbolOutcome, error,
 ) {
-	builds, err := w.unknownBuilds(ctx, report, r)
-	if err != nil {
+	o := crash.SymbolOutcome{State: crash.SymbolsWaiting, Modules: r.Describe()}
+	o.Reason = "It is not known which builds the machine had of " + fileNames(withoutBuild(o.Modules)) + "."
+	var err error
+	if o.Unknown, err = w.unknownBuilds(ctx, report, o.Modules); err != nil {
 		return failure(c, err), err
 	}
-	return crash.SymbolOutcome{State: crash.SymbolsWaiting, Modules: r.Describe(), Unknown: builds,
-		Reason: "It is not known which builds the machine had of " + list(without(r.Describe())) + "."}, nil
+	return o, nil
 }
 
 // unknownBuilds returns the builds that would help to symbolise a report.
-func (w *Worker) unknownBuilds(ctx context.Context, report crash.Fields, r symbols.Result) ([]crash.UnknownBuild,
-	error) {
-	var paths []string
-	for _, m := range r.Modules {
-		if m.BuildID == "" && m.Frames > 0 {
-			paths = append(paths, m.Path)
-		}
-	}
+func (w *Worker) unknownBuilds(ctx context.Context, report crash.Fields, modules []crash.SymbolModule) (
+	[]crash.UnknownBuild, error,
+) {
+	paths := withoutBuild(modules)
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	return w.Builds.UnknownBuilds(ctx, report, paths)
-}
-
-// without returns the file names of modules in the stack whose build-id is unknown.
-func without(modules []crash.SymbolModule) []string {
-	var names []string
-	for _, m := range modules {
-		if m.BuildID == "" && m.Frames > 0 {
-			names = append(names, filepath.Base(m.Path))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

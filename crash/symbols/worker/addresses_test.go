@@ -8,6 +8,7 @@ import (
 	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/symboltest"
+	"mishap/crash/symbols/worker"
 	"mishap/db/check"
 	"mishap/db/dbtest"
 )
@@ -85,5 +86,17 @@ func TestNameAddresses(t *testing.T) {
 	result, err := check.Run(t.Context(), f.store.Store, crash.CheckScope{Most: 10}, func() {})
 	if err != nil || len(result.Differences) > 0 {
 		t.Errorf("check: got %v, %+v", err, result.Differences)
+	}
+}
+
+// A remark can begin with the name of a file, in any script.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for remark, want := range map[string]string{
+		"": "", "it ended": "It ended.", "ørsted.so: damaged": "Ørsted.so: damaged.",
+	} {
+		if got := worker.Sentence(remark); got != want {
+			t.Errorf("%q: got %q, want %q", remark, got, want)
+		}
 	}
 }

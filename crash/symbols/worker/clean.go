@@ -28,8 +28,8 @@ const unrecordedAge = 5 * time.Minute
 
 // Clean removes cores that were stored before the given time, the oldest ones above a total size, and
 // those that are no longer needed because their instance died just before it removed them. It records
-// the arrival of cores for which that failed, because their machines do not send them again, and first ships
-// those that wait on this machine.
+// the arrival of cores for which that failed, because their machines do not send them again. First, it
+// ships the cores that wait on this machine.
 func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.Time, most int64,
 	log *slog.Logger) error {
 	if err := from.Ship(ctx); err != nil {

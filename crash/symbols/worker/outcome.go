@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mishap/crash"
 	"mishap/crash/symbols"
@@ -66,21 +69,22 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	var paths []string
 	away := false
 	o.Missing, paths, away = missing(o.Modules)
-	if (away || named(r.Fields["StacktraceTop"]) == "") && o.Again > 0 {
+	anyNamed := named(r.Fields["StacktraceTop"]) != ""
+	if (away || !anyNamed) && o.Again > 0 {
 		o.State = crash.SymbolsWaiting
 	}
 	switch {
 	case len(paths) > 0:
 		o.Reason = "Files with function names are missing: " + list(paths) + "."
-	case len(without(o.Modules)) > 0:
-		o.Reason = "The core does not hold the build-ids of " + list(without(o.Modules)) + "."
+	case len(withoutBuild(o.Modules)) > 0:
+		o.Reason = "The core does not hold the build-ids of " + fileNames(withoutBuild(o.Modules)) + "."
 	case o.Reason == "":
 		o.Reason = "Some functions have no name in the files that were found."
 	}
 	if len(o.Missing) == 0 {
 		o.State, o.Again = crash.SymbolsPartial, 0
 	}
-	if named(r.Fields["StacktraceTop"]) == "" { // the sender's stack says more
+	if !anyNamed { // the sender's stack says more
 		delete(o.Fields, "Stacktrace")
 		delete(o.Fields, "StacktraceTop")
 		if c.Addresses {
@@ -90,12 +94,13 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	return o
 }
 
-// sentence makes a sentence of a remark.
+// sentence makes a sentence of a remark, which may begin with the name of a file.
 func sentence(remark string) string {
-	if remark == "" {
+	first, size := utf8.DecodeRuneInString(remark)
+	if size == 0 {
 		return ""
 	}
-	return strings.ToUpper(remark[:1]) + remark[1:] + "."
+	return string(unicode.ToUpper(first)) + remark[size:] + "."
 }
 
 // named returns the lines of a StacktraceTop that have names.
@@ -146,6 +151,27 @@ func rejected(s *crash.SymbolSearch) bool {
 	return slices.ContainsFunc(s.Searched, func(a crash.SymbolAttempt) bool {
 		return a.Source == debuginfo.AddedFiles && a.Outcome != string(debuginfo.OutcomeMissing)
 	})
+}
+
+// withoutBuild returns the paths of modules in the stack whose build-id is unknown.
+func withoutBuild(modules []crash.SymbolModule) []string {
+	var paths []string
+	for _, m := range modules {
+		if m.BuildID == "" && m.Frames > 0 {
+			paths = append(paths, m.Path)
+		}
+	}
+	return paths
+}
+
+// fileNames joins the names of files, sorted, without their folders.
+func fileNames(paths []string) string {
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = filepath.Base(p)
+	}
+	slices.Sort(names)
+	return list(slices.Compact(names))
 }
 
 // list joins up to five names.

@@ -274,7 +274,7 @@ func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.Symbol
 	}
 }
 
-// errCoresAway is returned if the place of the cores cannot be reached.
+// errCoresAway is returned if the shared storage of the cores cannot be reached.
 var errCoresAway = errors.New("the core dumps cannot be reached")
 
 // symbolise does the work of a job. The error is for the log; the outcome holds what people see.
@@ -317,7 +317,7 @@ func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.Symb
 	}
 	o := outcome(c, result, w.Version)
 	if o.State != crash.SymbolsDone {
-		o.Unknown, err = w.unknownBuilds(ctx, report.Fields, result)
+		o.Unknown, err = w.unknownBuilds(ctx, report.Fields, o.Modules)
 	}
 	return o, err
 }
