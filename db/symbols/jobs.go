@@ -25,29 +25,23 @@ const (
 		update symbol_jobs set state = 'failed', lease = null, pressed = null, ended = now(), deaths = deaths + 1,
 			reason = 'mishap was stopped or died twice while it symbolised this report.'
 		where state = 'running' and lease < now() and deaths > 0`
-	// sqlClaimJob prefers jobs that a person asked for, then those of problems with many reports.
-	sqlClaimJob = `
+	// claimOne and inOrder surround the condition of which jobs an instance may claim. They prefer jobs
+	// that a person asked for, then those of problems with many reports.
+	claimOne = `
 		update symbol_jobs as j set state = 'running', attempt = attempt + 1, started = now(),
 			lease = now() + interval '5 minutes', deaths = deaths + case when state = 'running' then 1 else 0 end
 		where report_id = (
 			select o.report_id from symbol_jobs as o left join buckets as b on b.id = o.problem
-			where o.store = @store and o.architecture = any(@architectures) and o.core_removed is null
-				and (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
-					or o.state = 'running' and o.lease < now())
+			where (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
+				or o.state = 'running' and o.lease < now())`
+	inOrder = `
 			order by o.pressed nulls last, coalesce(b.reports, 0) desc, o.created, o.report_id
 			limit 1 for update of o skip locked)
 		returning report_id, architecture, attempt, tries`
-	// sqlClaimAddresses is sqlClaimJob for jobs without a core.
-	sqlClaimAddresses = `
-		update symbol_jobs as j set state = 'running', attempt = attempt + 1, started = now(),
-			lease = now() + interval '5 minutes', deaths = deaths + case when state = 'running' then 1 else 0 end
-		where report_id = (
-			select o.report_id from symbol_jobs as o left join buckets as b on b.id = o.problem
-			where o.store = '' and (o.state = 'queued' or o.state in ('waiting', 'partial') and o.not_before <= now()
-				or o.state = 'running' and o.lease < now())
-			order by o.pressed nulls last, coalesce(b.reports, 0) desc, o.created, o.report_id
-			limit 1 for update of o skip locked)
-		returning report_id, architecture, attempt, tries`
+	sqlClaimJob = claimOne + `
+				and o.store = @store and o.architecture = any(@architectures) and o.core_removed is null` + inOrder
+	sqlClaimAddresses = claimOne + `
+				and o.store = ''` + inOrder
 	sqlRenewClaim = `
 		update symbol_jobs set lease = now() + interval '5 minutes'
 		where report_id = @report and attempt = @attempt and state = 'running'`
@@ -190,7 +184,8 @@ const (
 		where store in (@store, '') and state in ('waiting', 'partial') and core_removed is null limit 10000`
 	sqlFilesAdded = `
 		update symbol_jobs set state = 'queued', not_before = null
-		where (store in (@store, '') or @store = '') and state in ('waiting', 'partial') and core_removed is null and missing && @ids`
+		where (store in (@store, '') or @store = '') and state in ('waiting', 'partial') and core_removed is null
+			and missing && @ids`
 	sqlDoneCores = `
 		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
 	sqlUnrecordedCores = `
