@@ -55,7 +55,7 @@ type demo struct {
 	out, err                 io.Writer
 	environ                  []string
 	memory                   *memory
-	symbolsAfter             time.Duration // the greeting
+	symbolsAfter             time.Duration // time from the greeting to the debug files
 }
 
 const demoAccount = "demo"

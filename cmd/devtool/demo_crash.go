@@ -19,15 +19,15 @@ import (
 	"mishap/crash/grouping"
 )
 
-// The native crash of the demonstration: its report, its core dump, and the packages with its program and
-// debug file. testdata/quaymaster/make.sh made them.
+// quaymaster holds the native crash of the demonstration: its report, its core dump, and the packages
+// with its program and debug file. testdata/quaymaster/make.sh made them.
 //
 //go:embed testdata/quaymaster/*.crash testdata/quaymaster/*.gz testdata/quaymaster/*.deb testdata/quaymaster/*.ddeb
 var quaymaster embed.FS
 
 const (
-	crashMachines = 5                // that send the native crash, until one is asked for its core
-	symbolsAfter  = 20 * time.Second // the crash, so that one can watch what changes
+	crashMachines = 5                // number of machines that send the crash, until one is asked for its core
+	symbolsAfter  = 20 * time.Second // time from the greeting to the debug files, so that one can watch
 )
 
 // nativeCrash returns the report of the native crash, and the address of its problem.

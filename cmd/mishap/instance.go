@@ -16,7 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
-	symbolise "mishap/crash/symbols"
+	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
@@ -27,7 +27,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/reports"
-	"mishap/db/symbols"
+	dbsymbols "mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -95,7 +95,7 @@ func (i *instance) build() error {
 	if i.listeners.ingest != nil {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
-			Store:          symbols.New(i.store),
+			Store:          dbsymbols.New(i.store),
 			Cores:          i.cores,
 			WantCores:      i.config.Cores == "wanted",
 			CorePackages:   i.config.CorePatterns(),
@@ -133,15 +133,16 @@ func (i *instance) buildSymbols() error {
 	if err != nil {
 		return err
 	}
-	store := symbols.New(i.store)
-	known := symbols.NewBuilds(i.store)
+	store := dbsymbols.New(i.store)
+	known := dbsymbols.NewBuilds(i.store)
 	s.Builds = known
-	namer, err := symbolise.NewNamer(known, s.Finder, s.WorkDir)
+	namer, err := symbols.NewNamer(known, s.Finder, s.WorkDir)
 	if err != nil {
 		return err
 	}
 	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: known, Cores: i.cores,
-		Symboliser: s, Namer: namer, Version: versionText(), Renew: symbols.RenewInterval, Log: i.log, Registerer: i.metrics})
+		Symboliser: s, Namer: namer, Version: versionText(), Renew: dbsymbols.RenewInterval, Log: i.log,
+		Registerer: i.metrics})
 	if err != nil {
 		return fmt.Errorf("register metrics of symbols: %w", err)
 	}
@@ -186,7 +187,7 @@ func (i *instance) buildWeb() error {
 		Decisions:   db.NewDecisions(i.store),
 		Filings:     filings,
 		Reports:     reports.New(i.store),
-		Symbols:     symbols.New(i.store),
+		Symbols:     dbsymbols.New(i.store),
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

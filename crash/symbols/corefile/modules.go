@@ -19,7 +19,8 @@ const pageSize = 4096
 const maxPath = 4096
 
 // addModules groups mappings to modules: consecutive mappings of one file, the first of them with
-// offset 0, one of them executable or not described by the core. Other mapped files, such as fonts, are not modules.
+// offset 0, one of them executable or not described by the core. Other mapped files, such as fonts, are
+// not modules.
 func (c *Core) addModules(files []mappedFile) error {
 	for len(files) > 0 {
 		n := 1
