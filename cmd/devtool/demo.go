@@ -168,7 +168,7 @@ func (d *demo) watch(at addresses) string {
 	}
 	return fmt.Sprintf(
 		`Watch a native crash get its function names. It has arrived as addresses, and its debug files follow in
-%.0f seconds; open this page now:
+%.0f seconds. Sign in, then open this page:
 
   %s%s
 
