@@ -476,6 +476,25 @@ ALTER TABLE decisions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE deliveries (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    event_id bigint NOT NULL,
+    endpoint_id bigint NOT NULL,
+    created timestamp with time zone NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    due timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'summarised'::text])))
+);
+COMMENT ON TABLE deliveries IS 'Events on their way to endpoints.';
+COMMENT ON COLUMN deliveries.id IS 'Identifies the delivery at the receiver; the same for all attempts.';
+COMMENT ON COLUMN deliveries.event_id IS 'The event.';
+COMMENT ON COLUMN deliveries.endpoint_id IS 'The receiver.';
+COMMENT ON COLUMN deliveries.created IS 'When it was stored.';
+COMMENT ON COLUMN deliveries.state IS 'waiting, delivered, failed (all attempts have failed) or summarised (another delivery mentions it).';
+COMMENT ON COLUMN deliveries.due IS 'When the next attempt is due.';
+COMMENT ON COLUMN deliveries.attempts IS 'Number of attempts so far.';
+
 CREATE TABLE dropped_months (
     month date NOT NULL,
     reports bigint NOT NULL,
@@ -485,6 +504,78 @@ COMMENT ON TABLE dropped_months IS 'Months of arrival whose reports retention ha
 COMMENT ON COLUMN dropped_months.month IS 'First day of the month, UTC.';
 COMMENT ON COLUMN dropped_months.reports IS 'Number of reports that were dropped.';
 COMMENT ON COLUMN dropped_months.dropped IS 'When they were dropped.';
+
+CREATE TABLE endpoints (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    url text NOT NULL,
+    owner_id bigint,
+    created timestamp with time zone NOT NULL,
+    disabled timestamp with time zone,
+    disabled_why text DEFAULT ''::text NOT NULL,
+    CONSTRAINT endpoints_kind_check CHECK ((kind = ANY (ARRAY['webhook'::text, 'slack'::text, 'mattermost'::text, 'matrix'::text]))),
+    CONSTRAINT endpoints_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60)))
+);
+COMMENT ON TABLE endpoints IS 'Addresses of other programs that are told about events.';
+COMMENT ON COLUMN endpoints.id IS 'Number of the endpoint.';
+COMMENT ON COLUMN endpoints.name IS 'Name that people gave it; unique, whatever the case.';
+COMMENT ON COLUMN endpoints.kind IS 'Format: webhook (Standard Webhooks), slack, mattermost or matrix.';
+COMMENT ON COLUMN endpoints.url IS 'Address, which may contain a secret.';
+COMMENT ON COLUMN endpoints.owner_id IS 'The account that is told when deliveries fail. Null: all administrators.';
+COMMENT ON COLUMN endpoints.created IS 'When it was added.';
+COMMENT ON COLUMN endpoints.disabled IS 'When it was switched off. Null: it is on.';
+COMMENT ON COLUMN endpoints.disabled_why IS 'Why it was switched off.';
+
+ALTER TABLE endpoints ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME endpoints_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE events (
+    id bigint NOT NULL,
+    edge text NOT NULL,
+    kind text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    bucket_id bytea,
+    title text NOT NULL,
+    package text NOT NULL,
+    source_package text NOT NULL,
+    release text NOT NULL,
+    version text NOT NULL,
+    machines bigint NOT NULL,
+    text text NOT NULL,
+    rule_id bigint,
+    CONSTRAINT events_bucket_id_check CHECK ((length(bucket_id) = 20)),
+    CONSTRAINT events_edge_check CHECK (((length(edge) >= 1) AND (length(edge) <= 300)))
+);
+COMMENT ON TABLE events IS 'Things that happened and that someone is told about, each once.';
+COMMENT ON COLUMN events.id IS 'Number of the event.';
+COMMENT ON COLUMN events.edge IS 'Identifies the change that caused the event, such as a rule, a problem and a version. The same change causes one event.';
+COMMENT ON COLUMN events.kind IS 'What happened; see crash.EventKinds.';
+COMMENT ON COLUMN events.at IS 'When it was detected.';
+COMMENT ON COLUMN events.bucket_id IS 'The problem. Null: the event is not about one problem.';
+COMMENT ON COLUMN events.title IS 'Title of the problem at that time, without private data, or a few words.';
+COMMENT ON COLUMN events.package IS 'Binary package of the problem; empty: none.';
+COMMENT ON COLUMN events.source_package IS 'Source package of the problem; empty: none.';
+COMMENT ON COLUMN events.release IS 'Release in which it happened; empty: all, or none.';
+COMMENT ON COLUMN events.version IS 'Package version in which it happened; empty: none.';
+COMMENT ON COLUMN events.machines IS 'Number of machines concerned; 0: unknown, or none.';
+COMMENT ON COLUMN events.text IS 'What happened, as one sentence without private data.';
+COMMENT ON COLUMN events.rule_id IS 'The rule that detected it. Null: none.';
+
+ALTER TABLE events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE filing_attempts (
     id bigint NOT NULL,
@@ -671,6 +762,31 @@ COMMENT ON COLUMN notes.person IS 'Account name of its first author.';
 
 ALTER TABLE notes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME notes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE notices (
+    id bigint NOT NULL,
+    event_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    read timestamp with time zone
+);
+COMMENT ON TABLE notices IS 'Events that a person is told about.';
+COMMENT ON COLUMN notices.id IS 'Number of the notice.';
+COMMENT ON COLUMN notices.event_id IS 'The event.';
+COMMENT ON COLUMN notices.user_id IS 'The account of the person.';
+COMMENT ON COLUMN notices.reason IS 'Why the person gets it, such as "you follow mesa".';
+COMMENT ON COLUMN notices.at IS 'When it was stored.';
+COMMENT ON COLUMN notices.read IS 'When the person read it. Null: not yet.';
+
+ALTER TABLE notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME notices_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -1194,8 +1310,23 @@ ALTER TABLE ONLY counting
 ALTER TABLE ONLY decisions
     ADD CONSTRAINT decisions_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_event_id_endpoint_id_key UNIQUE (event_id, endpoint_id);
+
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
+
+ALTER TABLE ONLY endpoints
+    ADD CONSTRAINT endpoints_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY events
+    ADD CONSTRAINT events_edge_key UNIQUE (edge);
+
+ALTER TABLE ONLY events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);
@@ -1223,6 +1354,12 @@ ALTER TABLE ONLY note_texts
 
 ALTER TABLE ONLY notes
     ADD CONSTRAINT notes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY notices
+    ADD CONSTRAINT notices_event_id_user_id_key UNIQUE (event_id, user_id);
+
+ALTER TABLE ONLY notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY oauth_credentials
     ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
@@ -1333,6 +1470,16 @@ CREATE UNIQUE INDEX decisions_split ON decisions USING btree (other_id) WHERE ((
 
 CREATE INDEX decisions_unfinished ON decisions USING btree (id) WHERE (NOT finished);
 
+CREATE INDEX deliveries_due ON deliveries USING btree (due) WHERE (state = 'waiting'::text);
+
+CREATE INDEX deliveries_endpoint ON deliveries USING btree (endpoint_id, created);
+
+CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
+
+CREATE INDEX events_at ON events USING btree (at);
+
+CREATE INDEX events_bucket ON events USING btree (bucket_id, id) WHERE (bucket_id IS NOT NULL);
+
 CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
 
 CREATE INDEX filings_ledger ON filings USING btree (created, id);
@@ -1350,6 +1497,10 @@ CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fre
 CREATE INDEX note_texts_note ON note_texts USING btree (note_id, id);
 
 CREATE INDEX notes_bucket ON notes USING btree (bucket_id);
+
+CREATE INDEX notices_unread ON notices USING btree (user_id) WHERE (read IS NULL);
+
+CREATE INDEX notices_user ON notices USING btree (user_id, id);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
@@ -1440,6 +1591,15 @@ ALTER TABLE ONLY decisions
 ALTER TABLE ONLY decisions
     ADD CONSTRAINT decisions_other_id_fkey FOREIGN KEY (other_id) REFERENCES buckets(id);
 
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES endpoints(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY endpoints
+    ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;
+
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_filing_id_fkey FOREIGN KEY (filing_id) REFERENCES filings(id);
 
@@ -1460,6 +1620,12 @@ ALTER TABLE ONLY note_texts
 
 ALTER TABLE ONLY notes
     ADD CONSTRAINT notes_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
+ALTER TABLE ONLY notices
+    ADD CONSTRAINT notices_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY notices
+    ADD CONSTRAINT notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);

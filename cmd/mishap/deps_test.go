@@ -86,6 +86,7 @@ var rules = map[string]rule{
 	"db/counts":   {ours: "crash crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
+	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},

@@ -1,0 +1,59 @@
+package crash
+
+import "time"
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventNew         EventKind = "new"          // a problem was seen for the first time
+	EventRegressed   EventKind = "regressed"    // a problem was seen again in a version that has the fix
+	EventRising      EventKind = "rising"       // many more machines than usual report a problem
+	EventProposed    EventKind = "proposed"     // a problem is new in a version that is only proposed
+	EventSymbolised  EventKind = "symbolised"   // the functions of a problem have names now
+	EventQuiet       EventKind = "quiet"        // a problem has not been seen for some time
+	EventUnmuted     EventKind = "unmuted"      // the condition of a muted problem was met
+	EventStorm       EventKind = "storm"        // many problems of one package are new
+	EventRefused     EventKind = "refused"      // the tracker refused a bug
+	EventTracker     EventKind = "tracker"      // the tracker does not accept the credentials
+	EventAssigned    EventKind = "assigned"     // a problem was assigned to a person
+	EventMentioned   EventKind = "mentioned"    // a note names a person
+	EventEndpointOff EventKind = "endpoint off" // an endpoint was switched off because deliveries failed
+	EventMany        EventKind = "many"         // a summary of events beyond a limit
+)
+
+// EventKinds lists all kinds of events. Those that need attention first come first.
+var EventKinds = []EventKind{
+	EventTracker, EventEndpointOff, EventRefused, EventRegressed, EventStorm, EventUnmuted, EventProposed, EventNew,
+	EventRising, EventMentioned, EventAssigned, EventSymbolised, EventQuiet, EventMany,
+}
+
+// Event is something that happened and that someone is told about. Its texts contain no private data.
+type Event struct {
+	ID       int64
+	Edge     string // identifies the change; the same change causes one event
+	Kind     EventKind
+	At       time.Time
+	Bucket   *BucketID // nil: not about one problem
+	Title    string    // of the problem, or a few words
+	Package  string
+	Source   string // source package
+	Release  Release
+	Version  string
+	Machines int64  // 0: unknown, or none
+	Text     string // one sentence
+	Rule     int64  // the rule that detected it; 0: none
+}
+
+// Recipients are the people and endpoints that are told about an event.
+type Recipients struct {
+	People    []Recipient
+	Endpoints []int64
+}
+
+// Recipient is a person who is told about an event.
+type Recipient struct {
+	User   int64
+	Reason string // why, such as "you follow mesa"
+}

@@ -1,0 +1,75 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+const (
+	sqlInsertEvent = `
+		insert into events
+			(edge, kind, at, bucket_id, title, package, source_package, release, version, machines, text, rule_id)
+		values (@edge, @kind, @at, @bucket, @title, @package, @source, @release, @version, @machines, @text,
+			nullif(@rule::bigint, 0))
+		on conflict (edge) do nothing
+		returning id`
+	sqlInsertNotices = `
+		insert into notices (event_id, user_id, reason, at)
+		select @event, n.user_id, n.reason, @at
+		from unnest(@users::bigint[], @reasons::text[]) as n(user_id, reason)
+			join users on users.id = n.user_id and not users.disabled
+		on conflict do nothing`
+	sqlInsertDeliveries = `
+		insert into deliveries (event_id, endpoint_id, created, due)
+		select @event, id, @at, @at from endpoints where id = any(@endpoints) and disabled is null
+		on conflict do nothing`
+)
+
+// Publish stores an event and who is told about it, in the transaction that detects it. It returns
+// false, and stores nothing, if the same edge has been published before. It sets e.At to the present
+// time if it is zero. It ignores disabled accounts and endpoints.
+func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash.Recipients) (bool, error) {
+	if !slices.Contains(crash.EventKinds, e.Kind) {
+		return false, fmt.Errorf("publish event: unknown kind %q", e.Kind)
+	}
+	if e.At.IsZero() {
+		e.At = s.Now()
+	}
+	var bucket []byte
+	if e.Bucket != nil {
+		bucket = e.Bucket[:]
+	}
+	var id int64
+	err := tx.QueryRow(ctx, sqlInsertEvent, pgx.NamedArgs{
+		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": bucket, "title": e.Title, "package": e.Package,
+		"source": e.Source, "release": e.Release, "version": e.Version, "machines": e.Machines, "text": e.Text,
+		"rule": e.Rule,
+	}).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	users, reasons := make([]int64, len(to.People)), make([]string, len(to.People))
+	for i, p := range to.People {
+		users[i], reasons[i] = p.User, p.Reason
+	}
+	if _, err := tx.Exec(ctx, sqlInsertNotices, pgx.NamedArgs{
+		"event": id, "users": users, "reasons": reasons, "at": s.Now(),
+	}); err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	if _, err := tx.Exec(ctx, sqlInsertDeliveries, pgx.NamedArgs{
+		"event": id, "endpoints": to.Endpoints, "at": s.Now(),
+	}); err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	return true, nil
+}
