@@ -4,8 +4,9 @@
 // that could; its time and memory are limited.
 //
 // The confinement consists of Landlock, seccomp and resource limits, so it needs neither privileges
-// nor user namespaces. The running program executes itself again, confines itself, and then executes
-// the other program. Therefore main and TestMain call [Child] first.
+// nor user namespaces. Where the machine permits namespaces, they are added. The running program
+// executes itself again, confines itself, and then executes the other program. Therefore main and
+// TestMain call [Child] first.
 package sandbox
 
 import (
@@ -82,21 +83,29 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		}
 	}
 	in, input, output, out, status, report := files[0], files[1], files[2], files[3], files[4], files[5]
-	cmd := exec.CommandContext(ctx, "/proc/self/exe")
-	cmd.Args = []string{childName, string(spec)}
-	cmd.Dir, cmd.Env = "/", environment
-	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = in, out, []*os.File{report}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p := &Process{In: input, Out: output, cmd: cmd, ended: make(chan struct{})}
-	cmd.Cancel = func() error { p.Kill(); return nil }
+	p := &Process{In: input, Out: output, ended: make(chan struct{})}
+	start := func(namespaces bool) error {
+		p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
+		p.cmd.Args = []string{childName, string(spec)}
+		p.cmd.Dir, p.cmd.Env = "/", environment
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.ExtraFiles = in, out, []*os.File{report}
+		p.cmd.SysProcAttr = attributes(namespaces)
+		p.cmd.Cancel = func() error { p.Kill(); return nil }
+		return p.cmd.Start()
+	}
 	started := make(chan error)
 	go func() {
 		// The program gets a signal when the thread that started it ends, so the thread must live.
 		runtime.LockOSThread()
-		err := cmd.Start()
+		err := start(!withoutNamespaces.Load())
+		if err != nil && ctx.Err() == nil && !withoutNamespaces.Load() {
+			if err = start(false); err == nil {
+				withoutNamespaces.Store(true)
+			}
+		}
 		started <- err
 		if err == nil {
-			p.err = cmd.Wait()
+			p.err = p.cmd.Wait()
 			p.Kill() // what it may have left behind
 		}
 		close(p.ended)

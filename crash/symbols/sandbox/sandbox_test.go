@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -150,5 +152,37 @@ func TestNoSuchProgram(t *testing.T) {
 		CPU: time.Second})
 	if crash.KindOf(err) != crash.Unavailable || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("got %v, want the reason", err)
+	}
+}
+
+// TestNamespaces checks that the program has namespaces of its own exactly where unshare gets them.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	args := []string{"--net", "--ipc", "--uts", "true"}
+	if os.Geteuid() != 0 {
+		args = append([]string{"--user"}, args...)
+	}
+	permitted := exec.CommandContext(t.Context(), "unshare", args...).Run() == nil
+	p, err := sandbox.Start(t.Context(), sandbox.Command{Program: "/bin/sh", Args: []string{"-c", "echo on; read line"},
+		Dir: folder(t), Memory: 1 << 30, CPU: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Out.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"net", "ipc", "uts"} {
+		ours, err := os.Readlink("/proc/self/ns/" + kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", p.PID(), kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (ours != theirs) != permitted {
+			t.Errorf("%s: got %s beside our %s, want another one: %t", kind, theirs, ours, permitted)
+		}
 	}
 }
