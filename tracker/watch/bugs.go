@@ -232,5 +232,8 @@ func (w *BugReader) read(ctx context.Context, number int64) error {
 	if reading.Hidden {
 		again = min(again, hiddenAgain) // an overloaded front end answers the same
 	}
-	return w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again))
+	if err := w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again)); err != nil {
+		return err
+	}
+	return w.checkSection(ctx, reading)
 }

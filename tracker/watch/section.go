@@ -98,7 +98,7 @@ func (w *BugReader) section(ctx context.Context, number int64) (called bool, err
 		}
 		again := time.Duration(0)
 		if len(b.Hashes) > 0 { // the bug was filed with it
-			again = tracker.Jitter(w.opts.Section)
+			again = w.nextSection()
 		}
 		if err := w.store.AddSection(ctx, b, again); err != nil || len(b.Hashes) > 0 {
 			return false, err
@@ -160,12 +160,11 @@ func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 	}
 	found, has := ownSection(b, bug.Description)
 	if stop := whyStopped(b, bug.Description, has); stop != crash.SectionActive {
-		w.log.InfoContext(ctx, "someone else's section in a bug; it is updated no longer", "bug", b.Number, "why", string(stop))
-		return false, w.store.StopSection(ctx, b, stop)
+		return false, w.stopSection(ctx, b, stop)
 	}
 	unsettled := b.Pending != crash.SectionFacts{}
 	if has && unsettled && found.Hash == b.Hashes[len(b.Hashes)-1] { // it was written after all
-		return false, w.store.SectionWritten(ctx, b, found.Hash, b.Pending, tracker.Jitter(w.opts.Section))
+		return false, w.store.SectionWritten(ctx, b, found.Hash, b.Pending, w.nextSection())
 	}
 	section, description, fits := tracker.FitSection(compose, func(s tracker.Section) string {
 		if has {
@@ -175,9 +174,9 @@ func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 	})
 	switch {
 	case !fits:
-		return false, w.store.DelaySection(ctx, b, noRoom, tracker.Jitter(w.opts.Section))
+		return false, w.store.DelaySection(ctx, b, noRoom, w.nextSection())
 	case has && found.Hash == section.Hash():
-		return false, w.store.SectionWritten(ctx, b, found.Hash, section.Facts, tracker.Jitter(w.opts.Section))
+		return false, w.store.SectionWritten(ctx, b, found.Hash, section.Facts, w.nextSection())
 	}
 	attempt, ok, err := w.store.BeginSection(ctx, b, section.Hash(), section.Facts, tracker.Jitter(w.opts.Retry))
 	if err != nil || !ok {
@@ -218,6 +217,32 @@ func whyStopped(b crash.BugSection, description string, has bool) crash.SectionS
 	return crash.SectionActive // never written
 }
 
+// nextSection returns the time until a section may be updated again. It is never shorter than
+// BugOptions.Section.
+func (w *BugReader) nextSection() time.Duration { return w.opts.Section + tracker.Jitter(w.opts.Section/12) }
+
+// checkSection stops updating a section that someone has changed, as a reading of its bug shows.
+func (w *BugReader) checkSection(ctx context.Context, r crash.BugReading) error {
+	if w.opts.Silent || r.Description == "" {
+		return nil
+	}
+	b, ok, err := w.readSection(ctx, r.Number)
+	if err != nil || !ok || len(b.Hashes) == 0 || !b.Known {
+		return err
+	}
+	_, has := ownSection(b, r.Description)
+	return w.stopSection(ctx, b, whyStopped(b, r.Description, has))
+}
+
+// stopSection stops updating a section if there is a reason.
+func (w *BugReader) stopSection(ctx context.Context, b crash.BugSection, why crash.SectionStop) error {
+	if why == crash.SectionActive {
+		return nil
+	}
+	w.log.InfoContext(ctx, "the section of a bug is not mishap's any more", "bug", b.Number, "why", string(why))
+	return w.store.StopSection(ctx, b, why)
+}
+
 // sectionUnread records that a description could not be read.
 func (w *BugReader) sectionUnread(ctx context.Context, b crash.BugSection, err error) error {
 	e, failed := errors.AsType[*tracker.CallError](err)
@@ -240,14 +265,14 @@ func (w *BugReader) endSection(ctx context.Context, b crash.BugSection, section 
 	switch {
 	case err == nil:
 		w.log.InfoContext(ctx, "updated the section of a bug", "bug", b.Number)
-		return false, w.store.SectionWritten(ctx, b, section.Hash(), section.Facts, tracker.Jitter(w.opts.Section))
+		return false, w.store.SectionWritten(ctx, b, section.Hash(), section.Facts, w.nextSection())
 	case !failed: // no credentials: nothing was sent
 		return false, errors.Join(err, w.store.CancelSection(ctx, b, "", tracker.Jitter(w.opts.Retry)))
 	case e.Status == http.StatusPreconditionFailed:
 		return true, w.store.CancelSection(ctx, b, "", 0)
 	case e.Outcome == tracker.OutcomeRefused:
 		w.log.WarnContext(ctx, "the tracker refused to change a description", "bug", b.Number, "answer", e.Text)
-		return false, w.store.CancelSection(ctx, b, e.Text, tracker.Jitter(w.opts.Section))
+		return false, w.store.CancelSection(ctx, b, e.Text, w.nextSection())
 	case e.Outcome == tracker.OutcomeUnknown:
 		err := w.store.DelaySection(ctx, b, outcomeDoubt, tracker.Jitter(w.opts.Retry))
 		if unavailable(e) {

@@ -153,6 +153,10 @@ func TestSectionStopsWhenSomeoneChangesIt(t *testing.T) {
 			round(t, f.w)
 			f.edit(edit)
 			edited := f.description()
+			round(t, f.w)
+			if f.section().Stopped != why {
+				t.Errorf("without news: got %+v, want it to stop", f.section())
+			}
 			f.news()
 			f.rounds(f.w, 3)
 			if f.description() != edited || f.section().Stopped != why || f.section().StoppedAt.IsZero() {

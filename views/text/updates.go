@@ -59,6 +59,7 @@ const (
 	SectionChanged     = "Someone changed the section, so mishap no longer updates it."
 	SectionRemoved     = "Someone removed the section, so mishap no longer updates it."
 	SectionForeign     = "The description has a section that this mishap did not write, so mishap leaves it alone."
+	SectionNoticed     = "Noticed"
 	SectionResume      = "Update it again"
 	SectionResumeTitle = "mishap replaces the section in the description, or adds it if there is none"
 
