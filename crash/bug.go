@@ -14,6 +14,10 @@ type Bug struct {
 	Master *BugState // state of the bug that it duplicates; nil: it is not a duplicate
 
 	MasterURL string // page of the bug that it duplicates
+
+	// What mishap has written to the bug by itself. Only the list of a problem's bugs has them.
+	Updates []BugUpdate // comments, newest first
+	Section *BugSection // nil: not read
 }
 
 // LinkHow says how a bug was linked to a bucket.

@@ -15,6 +15,7 @@ type BugReading struct {
 	DuplicateOf     int64 // number of the bug that it duplicates; 0: none
 	Tasks           []BugTask
 	Fixes           []BugFix
+	Description     string // raw; not stored. Empty when Private or Hidden
 }
 
 // BugTask is the state of a bug for one of the targets that it affects.

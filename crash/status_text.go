@@ -159,7 +159,7 @@ func reportsThisWeek(n int64) string {
 
 // Text describes the status in the release, without its name: "fixed in 1.4-2, seen up to 1.4-1".
 func (r ReleaseStatus) Text() string {
-	text := r.verdict()
+	text := r.Verdict()
 	if r.Reports > 0 {
 		if r.Week == 0 && !r.Last.IsZero() {
 			text += "; last report on " + dayText(r.Last)
@@ -173,7 +173,9 @@ func (r ReleaseStatus) Text() string {
 	return text
 }
 
-func (r ReleaseStatus) verdict() string {
+// Verdict describes the status in the release, without the name of the release and without
+// numbers of reports: "fixed in 1.4-2, seen up to 1.4-1".
+func (r ReleaseStatus) Verdict() string {
 	switch {
 	case r.Word == StateRegression:
 		return r.fixText() + ", seen again in " + r.AgainAt

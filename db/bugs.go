@@ -151,3 +151,23 @@ func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (cr
 	}
 	return t, nil
 }
+
+const sqlUpdateRules = `
+	select pattern, again, quiet, quiet_weeks, section, person, changed from update_rules
+	order by pattern = '*', position, pattern`
+
+// UpdateRules returns what mishap writes to bugs by itself, in the order in which the rules apply.
+func (s *Store) UpdateRules(ctx context.Context) (crash.UpdateRules, error) {
+	rows, err := s.Pool.Query(ctx, sqlUpdateRules)
+	if err != nil {
+		return nil, fmt.Errorf("rules of updates: %w", Classify(err))
+	}
+	rules, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.UpdateRule, err error) {
+		err = row.Scan(&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed))
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rules of updates: %w", Classify(err))
+	}
+	return rules, nil
+}

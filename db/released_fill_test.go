@@ -95,7 +95,7 @@ func fillReleased(t *testing.T, url string) {
 		"https://bugs.example/8", time.Hour))
 	must(bugs.New(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
 	must(bugs.New(s).SaveChanges(ctx, []int64{7}, today))
-	_, err = bugs.New(s).BeginComment(ctx, 7, "1.0-1", p[2])
+	_, err = bugs.New(s).BeginComment(ctx, 7, crash.UpdateAgain, "1.0-1", p[2])
 	must(err)
 	must(filings.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 

@@ -290,15 +290,45 @@ CREATE TABLE bug_comments (
     at timestamp with time zone NOT NULL,
     outcome text NOT NULL,
     words text DEFAULT ''::text NOT NULL,
+    kind text DEFAULT 'again'::text NOT NULL,
+    CONSTRAINT bug_comments_kind_check CHECK ((kind = ANY (ARRAY['again'::text, 'names'::text, 'quiet'::text]))),
     CONSTRAINT bug_comments_outcome_check CHECK ((outcome = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
 );
-COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker: when a fixed bug was seen again, at most one per bug and version; when the functions of a crash got names, at most one per bug.';
+COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker: at most one per bug, kind and version.';
 COMMENT ON COLUMN bug_comments.bug_number IS 'The bug.';
-COMMENT ON COLUMN bug_comments.version IS 'The version that the comment is about. Empty: the comment gives the names of functions.';
+COMMENT ON COLUMN bug_comments.version IS 'again: the version that the comment is about. quiet: UTC day of the last report. names: empty.';
 COMMENT ON COLUMN bug_comments.bucket_id IS 'The problem that the comment is about.';
 COMMENT ON COLUMN bug_comments.at IS 'When sending began.';
 COMMENT ON COLUMN bug_comments.outcome IS 'sending, sent, refused, or unknown. In each case it is not sent again.';
 COMMENT ON COLUMN bug_comments.words IS 'Message of the tracker or the network; empty: none.';
+COMMENT ON COLUMN bug_comments.kind IS 'again: a fixed bug was seen again; names: the functions of its crash got names; quiet: its problem is no longer reported.';
+
+CREATE TABLE bug_sections (
+    bug_number bigint NOT NULL,
+    hashes text[] DEFAULT '{}'::text[] NOT NULL,
+    facts jsonb DEFAULT '{}'::jsonb NOT NULL,
+    pending jsonb DEFAULT '{}'::jsonb NOT NULL,
+    replace boolean DEFAULT false NOT NULL,
+    attempt bigint DEFAULT 0 NOT NULL,
+    next timestamp with time zone NOT NULL,
+    written timestamp with time zone,
+    stopped text DEFAULT ''::text NOT NULL,
+    stopped_at timestamp with time zone,
+    problem text DEFAULT ''::text NOT NULL,
+    CONSTRAINT bug_sections_stopped_check CHECK ((stopped = ANY (ARRAY[''::text, 'changed'::text, 'removed'::text, 'foreign'::text])))
+);
+COMMENT ON TABLE bug_sections IS 'The section that mishap updates in the description of a bug. A bug filed with a section has no row until the first update.';
+COMMENT ON COLUMN bug_sections.bug_number IS 'The bug.';
+COMMENT ON COLUMN bug_sections.hashes IS 'SHA-256 of the texts that mishap sent and that may be in the description: the last one that is known to be there, and later ones with an unknown outcome. Empty: none.';
+COMMENT ON COLUMN bug_sections.facts IS 'Facts in the text that was written last, which decide whether an update is worthwhile.';
+COMMENT ON COLUMN bug_sections.pending IS 'The same, of the text that is being sent, or whose outcome is unknown.';
+COMMENT ON COLUMN bug_sections.replace IS 'Whether a person asked for the section again: the next update replaces any present one.';
+COMMENT ON COLUMN bug_sections.attempt IS 'Number of times that a text was sent. An instance sends only if no other has meanwhile.';
+COMMENT ON COLUMN bug_sections.next IS 'When an update is due to be considered again.';
+COMMENT ON COLUMN bug_sections.written IS 'When the tracker last confirmed a text. Null: never.';
+COMMENT ON COLUMN bug_sections.stopped IS 'Why mishap no longer updates the section: changed or removed by someone, or foreign (not written by this database). Empty: it does.';
+COMMENT ON COLUMN bug_sections.stopped_at IS 'When mishap noticed that. Null: it goes on.';
+COMMENT ON COLUMN bug_sections.problem IS 'Why the last attempt failed; empty: it did not.';
 
 CREATE TABLE bug_states (
     number bigint NOT NULL,
@@ -350,7 +380,7 @@ CREATE TABLE bug_watch (
 );
 COMMENT ON TABLE bug_watch IS 'How bugs in the tracker are followed, in one row.';
 COMMENT ON COLUMN bug_watch.single IS 'Always true: limits the table to one row.';
-COMMENT ON COLUMN bug_watch.comment IS 'Whether mishap comments in the tracker by itself.';
+COMMENT ON COLUMN bug_watch.comment IS 'Not used any more; see update_rules.';
 COMMENT ON COLUMN bug_watch.changes_until IS 'Time up to which the tracker was asked for changed bugs. Null: never.';
 
 CREATE TABLE bugs (
@@ -1207,6 +1237,28 @@ COMMENT ON COLUMN unlinked_bugs.at IS 'As in bucket_bugs.';
 COMMENT ON COLUMN unlinked_bugs.unlinked_by IS 'Account name of the person who removed the link.';
 COMMENT ON COLUMN unlinked_bugs.unlinked_at IS 'When the link was removed.';
 
+CREATE TABLE update_rules (
+    pattern text NOT NULL,
+    "position" integer NOT NULL,
+    again boolean DEFAULT false NOT NULL,
+    quiet boolean DEFAULT false NOT NULL,
+    quiet_weeks integer DEFAULT 12 NOT NULL,
+    section boolean DEFAULT false NOT NULL,
+    person text DEFAULT ''::text NOT NULL,
+    changed timestamp with time zone,
+    CONSTRAINT update_rules_pattern_check CHECK ((pattern ~ '^[a-z0-9+.*-]{1,128}$'::text)),
+    CONSTRAINT update_rules_quiet_weeks_check CHECK (((quiet_weeks >= 1) AND (quiet_weeks <= 260)))
+);
+COMMENT ON TABLE update_rules IS 'What mishap writes in the tracker by itself. The first pattern that matches a source package applies; * alone comes last and always exists.';
+COMMENT ON COLUMN update_rules.pattern IS 'Name of a source package, in which * stands for any characters.';
+COMMENT ON COLUMN update_rules."position" IS 'Order of the patterns, lowest first.';
+COMMENT ON COLUMN update_rules.again IS 'Whether mishap comments on a fixed bug that is seen again, and on a bug whose crash gets function names.';
+COMMENT ON COLUMN update_rules.quiet IS 'Whether mishap comments on an open bug whose problem is no longer reported.';
+COMMENT ON COLUMN update_rules.quiet_weeks IS 'Number of weeks without a report after which it does.';
+COMMENT ON COLUMN update_rules.section IS 'Whether mishap updates a section in the descriptions of open bugs.';
+COMMENT ON COLUMN update_rules.person IS 'Account name of the person who changed the row; empty: nobody has.';
+COMMENT ON COLUMN update_rules.changed IS 'When it was changed. Null: never.';
+
 CREATE TABLE users (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -1281,7 +1333,10 @@ ALTER TABLE ONLY buckets
     ADD CONSTRAINT buckets_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY bug_comments
-    ADD CONSTRAINT bug_comments_pkey PRIMARY KEY (bug_number, version);
+    ADD CONSTRAINT bug_comments_pkey PRIMARY KEY (bug_number, kind, version);
+
+ALTER TABLE ONLY bug_sections
+    ADD CONSTRAINT bug_sections_pkey PRIMARY KEY (bug_number);
 
 ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_pkey PRIMARY KEY (number);
@@ -1424,6 +1479,9 @@ ALTER TABLE ONLY unknown_builds
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
+ALTER TABLE ONLY update_rules
+    ADD CONSTRAINT update_rules_pkey PRIMARY KEY (pattern);
+
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
@@ -1534,7 +1592,11 @@ CREATE TRIGGER note_delete AFTER DELETE ON archive_facts FOR EACH ROW WHEN ((old
 
 CREATE TRIGGER note_insert AFTER INSERT ON archive_facts FOR EACH ROW WHEN ((new.read IS NOT NULL)) EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_insert AFTER INSERT ON bug_sections FOR EACH ROW WHEN ((new.written IS NOT NULL)) EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bucket_bugs FOR EACH ROW EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bug_comments FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bug_states FOR EACH ROW EXECUTE FUNCTION note_change();
 
@@ -1551,6 +1613,10 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUN
 CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON bucket_bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON bug_comments FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON bug_sections FOR EACH ROW WHEN (((((old.written IS DISTINCT FROM new.written) OR (old.stopped IS DISTINCT FROM new.stopped)) OR (old.stopped_at IS DISTINCT FROM new.stopped_at)) OR (old.problem IS DISTINCT FROM new.problem))) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON bug_states FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,next_read,failures}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,next_read,failures}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
 
@@ -1578,6 +1644,9 @@ ALTER TABLE ONLY bug_comments
 
 ALTER TABLE ONLY bug_comments
     ADD CONSTRAINT bug_comments_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY bug_sections
+    ADD CONSTRAINT bug_sections_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
 
 ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_duplicate_of_fkey FOREIGN KEY (duplicate_of) REFERENCES bugs(number);

@@ -196,15 +196,3 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 		}
 	}
 }
-
-func TestSwitchComments(t *testing.T) {
-	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
-	c := site.As(t, crash.RoleAdmin)
-	c.Get(trackerPath).WantText("#comments + p", "Off")
-	c.Post(trackerPath+"/comments", url.Values{"on": {"true"}}).WantRedirect(http.StatusSeeOther, trackerPath)
-	c.Get(trackerPath).WantText("#comments + p", "On")
-	c.Post(trackerPath+"/comments", url.Values{"on": {"false"}}).WantRedirect(http.StatusSeeOther, trackerPath)
-	c.Get(trackerPath).WantText("#comments + p", "Off")
-	c.Post(trackerPath+"/comments", url.Values{"on": {"perhaps"}}).Want(http.StatusBadRequest)
-}

@@ -41,6 +41,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 		Subscribe: true,
 	}
 	in.Title, in.Description = w.bug()
+	in.Description = w.withSection(in.Description)
 	return in, nil
 }
 
@@ -62,11 +63,22 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	if err != nil {
 		return writer{}, err
 	}
-	return writer{
+	w := writer{
 		bucket: b, report: report, versions: versions, architectures: architectures,
 		marker: f.Marker(b.ID), redact: redact.New(report.Fields),
 		template: cmp.Or(template.Body, DefaultTemplate),
-	}, nil
+	}
+	rules, err := f.store.UpdateRules(ctx)
+	if err != nil || !rules.For(b.SourcePackage).Section {
+		return w, err
+	}
+	if err := f.store.Judge(ctx, &b); err != nil {
+		return writer{}, err
+	}
+	w.section = func(rows int) Section {
+		return ComposeSection([]SectionProblem{{Bucket: b, Versions: versions, Marker: w.marker}}, f.cfg.Now(), rows)
+	}
+	return w, nil
 }
 
 // Marker returns the permanent address of a problem. Every bug holds it, so that a search finds the
@@ -124,6 +136,7 @@ type writer struct {
 	marker        string
 	redact        redact.Redactor
 	template      string
+	section       func(rows int) Section // composes the section that mishap will update; nil: there is none
 }
 
 // title returns the title as one line of any length.
@@ -145,6 +158,19 @@ func (w writer) subject() string {
 func (w writer) bug() (title, description string) {
 	title = crash.Shorten(w.title(), maxTitle)
 	return title, withMarker(w.description(title), w.marker)
+}
+
+// withSection adds the section to a composed description, which it shortens if necessary.
+func (w writer) withSection(description string) string {
+	if w.section == nil {
+		return description
+	}
+	if _, out, ok := FitSection(w.section, func(s Section) string { return AppendSection(description, s.Text) }); ok {
+		return out
+	}
+	text := w.section(0).Text
+	short := crash.Shorten(description, maxDescription-utf8.RuneCountInString(text)-utf8.RuneCountInString(w.marker)-6)
+	return AppendSection(WithMarker(short, w.marker), text)
 }
 
 // description fills the template. It uses DefaultTemplate if the template is invalid, although

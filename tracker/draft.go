@@ -19,6 +19,8 @@ type Proposal struct {
 	Report crash.StoredReport // the report that the text describes; zero: none
 	Edited bool               // the text is a person's, from an earlier attempt
 
+	Section string // what mishap will add to a public bug and update; empty: nothing
+
 	title, text string // as composed, before any editing
 	redact      redact.Redactor
 }
@@ -40,6 +42,9 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	}
 	p.Title, p.Description = w.bug()
 	p.title, p.text = p.Title, p.Description
+	if w.section != nil {
+		p.Section = w.section(sectionRows[0]).Text
+	}
 	earlier, err := f.earlierIntent(ctx, b)
 	if err == nil && earlier.Edited {
 		p.Draft, p.Edited = f.draftOf(earlier), true
@@ -62,7 +67,7 @@ func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent
 // draftOf returns the draft that an intent was made from.
 func (f *Filer) draftOf(in crash.Intent) crash.Draft {
 	d := crash.Draft{
-		Title: in.Title, Description: in.Description, Tags: in.Tags, Information: in.InformationType, Subscribe: in.Subscribe,
+		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType, Subscribe: in.Subscribe,
 	}
 	var found bool
 	if d.Package, found = strings.CutPrefix(in.Target, "/"+escape(f.cfg.Target)+"/+source/"); !found {
@@ -81,7 +86,8 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 		}
 		if earlier.Edited {
 			earlier.Person = opts.Person
-			return earlier, nil
+			err := f.addSection(ctx, b, &earlier)
+			return earlier, err
 		}
 		return f.compose(ctx, b, opts)
 	}
@@ -98,10 +104,36 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 		return crash.Intent{}, err
 	}
 	marker := f.Marker(b.ID)
-	return crash.Intent{
+	in := crash.Intent{
 		Bucket: b.ID, Person: opts.Person, Target: target, Title: d.Title, Tags: d.Tags, Marker: marker,
 		Description: WithMarker(d.Description, marker), Edited: true, InformationType: d.Information, Subscribe: d.Subscribe,
-	}, nil
+	}
+	err = f.addSection(ctx, b, &in)
+	return in, err
+}
+
+// addSection adds the section that mishap updates to a bug that a person has edited, if there is room
+// for it. It removes an older one. Private bugs get none, because mishap does not update it there.
+func (f *Filer) addSection(ctx context.Context, b crash.Bucket, in *crash.Intent) error {
+	if len(SectionsIn(in.Description)) > 0 {
+		in.Description = WithMarker(WithoutSections(in.Description), in.Marker)
+	}
+	if in.InformationType.Private() {
+		return nil
+	}
+	bucket, err := f.store.Bucket(ctx, b.ID) // b may have another source package
+	if err != nil {
+		return err
+	}
+	w, err := f.writer(ctx, bucket)
+	if err != nil || w.section == nil {
+		return err
+	}
+	_, out, ok := FitSection(w.section, func(s Section) string { return AppendSection(in.Description, s.Text) })
+	if ok {
+		in.Description = out
+	}
+	return nil
 }
 
 // CheckDraft returns what is wrong with a draft, by field. It applies the tracker's rules: one line

@@ -87,6 +87,8 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	}
 	if bug.Private {
 		r.Title = ""
+	} else {
+		r.Description = bug.Description
 	}
 	if master, ok := c.bugNumber(bug.DuplicateOf); ok && master != number {
 		r.DuplicateOf = master

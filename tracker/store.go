@@ -27,6 +27,10 @@ type Problems interface {
 	// BugTemplate returns the template for bugs of a source package and a problem type. Its body is
 	// empty if there is none, and DefaultTemplate applies.
 	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
+	// UpdateRules returns what mishap writes to bugs by itself.
+	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
+	// Judge adds the status to problems.
+	Judge(ctx context.Context, buckets ...*crash.Bucket) error
 }
 
 // Ledger stores filings. Its times are the database's, one clock for all instances.

@@ -25,7 +25,10 @@ func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
 
 // versionTable returns the versions × releases table as aligned text, newest version first. Lines
 // below it count what does not fit.
-func versionTable(cells []crash.VersionCount) string {
+func versionTable(cells []crash.VersionCount) string { return versionTableOf(cells, maxTableRows) }
+
+// versionTableOf is like versionTable, with at most rows versions.
+func versionTableOf(cells []crash.VersionCount, rows int) string {
 	var versions []string
 	count := map[string]map[crash.Release]int64{}
 	for _, c := range cells {
@@ -48,12 +51,12 @@ func versionTable(cells []crash.VersionCount) string {
 	for _, r := range releases {
 		delete(others, r)
 	}
-	olderVersions := max(0, len(versions)-maxTableRows)
+	olderVersions := max(0, len(versions)-rows)
 	versions = versions[:len(versions)-olderVersions]
 
-	rows := [][]string{{"Version"}}
+	table := [][]string{{"Version"}}
 	for _, r := range releases {
-		rows[0] = append(rows[0], orUnknown(Clean(string(r), 30)))
+		table[0] = append(table[0], orUnknown(Clean(string(r), 30)))
 	}
 	for _, v := range versions {
 		row := []string{orUnknown(Clean(v, 60))}
@@ -64,9 +67,9 @@ func versionTable(cells []crash.VersionCount) string {
 			}
 			row = append(row, cell)
 		}
-		rows = append(rows, row)
+		table = append(table, row)
 	}
-	out := align(rows)
+	out := align(table)
 	if olderVersions > 0 {
 		out += "and " + counted(int64(olderVersions), "older version", "older versions") + "\n"
 	}

@@ -98,7 +98,7 @@ func (w writer) values(title string) map[string]string {
 		values["reports"], values["machines"] = itoa(w.bucket.Reports), itoa(w.bucket.Systems)
 		values["first_day"], values["last_day"] = day(w.bucket.FirstSeen), day(w.bucket.LastSeen)
 	}
-	if len(w.versions) > 0 {
+	if len(w.versions) > 0 && (w.section == nil || w.template != DefaultTemplate) { // else the section has the table
 		values["versions_table"] = versionTable(w.versions)
 	}
 	for name, value := range values {

@@ -15,7 +15,7 @@ type TrackerPage struct {
 	Shell      Shell
 	Tracker    string // its name, "Launchpad"
 	Connection crash.Connection
-	Comments   CommentsView
+	Updates    crash.UpdateRules
 
 	AuthorizeURL string    // the tracker's page for the decision, while a request is pending; empty: none is
 	Expires      time.Time // when that request expires

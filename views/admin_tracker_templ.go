@@ -105,7 +105,7 @@ func AdminTrackerPage(p TrackerPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = trackerComments(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = trackerUpdates(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -142,6 +142,11 @@ var actionTexts = map[string]string{
 	"bug.create": text.FilingDidRequest, "bug.filed": text.FilingDidFile, "bug.retry": text.FilingDidRetry,
 	"bug.give-up": text.FilingDidGiveUp, "bug.link": text.FilingDidLink, "bug.unlink": text.FilingDidUnlink,
 	"bug.relink": text.FilingDidRelink, "bug.reconciled": text.FilingDidReconcile,
+	"bug.comment-sent": text.FilingDidComment, "bug.comment-refused": text.FilingDidCommentRefused,
+	"bug.comment-unknown": text.FilingDidCommentUnknown, "bug.section-written": text.FilingDidSection,
+	"bug.section-failed": text.FilingDidSectionFailed, "bug.section-changed": text.FilingDidSectionChanged,
+	"bug.section-removed": text.FilingDidSectionRemoved, "bug.section-foreign": text.FilingDidSectionForeign,
+	"bug.section-resumed": text.FilingDidSectionResumed,
 }
 
 // actionText returns the label of a line of the history.

@@ -33,6 +33,7 @@ type ReviewPage struct {
 	Tracker      string   // name of the tracker
 
 	Draft    crash.Draft
+	Section  string // what mishap adds to a public bug and updates; empty: nothing
 	Problems crash.DraftProblems
 	Problem  string // why the bug cannot be filed; empty: it can
 	Notice   string // notice, such as that entered text was restored

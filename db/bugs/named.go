@@ -26,7 +26,7 @@ const sqlNamedBugs = `
 					select from decisions as d
 					where d.bucket_id in (lb.id, m.other_id) and d.kind = 'merged' and d.cause = 'symbolised'
 						and d.undone_at is null and d.at > l.at)
-				and not exists (select from bug_comments as c where c.bug_number = l.bug_number and c.version = '')
+				and not exists (select from bug_comments as c where c.bug_number = l.bug_number and c.kind = 'names')
 				and st.read is not null and not st.closed and not st.hidden and st.duplicate_of is null
 			order by l.bug_number, lb.head
 		) as q

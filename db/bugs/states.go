@@ -34,6 +34,9 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 	if err != nil {
 		return nil, fmt.Errorf("bugs of bucket %s: %w", id, db.Classify(err))
 	}
+	if err := s.addUpdates(ctx, bugs); err != nil {
+		return nil, fmt.Errorf("bugs of bucket %s: %w", id, err)
+	}
 	return bugs, nil
 }
 

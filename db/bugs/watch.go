@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,40 +41,12 @@ func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Tim
 	})
 }
 
-const (
-	sqlComments    = `select comment from bug_watch`
-	sqlSetComments = `update bug_watch set comment = @on where comment <> @on`
-)
-
-// Comments reports whether mishap comments on bugs by itself.
-func (s *Store) Comments(ctx context.Context) (on bool, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlComments).Scan(&on); err != nil {
-		return false, fmt.Errorf("whether to comment: %w", db.Classify(err))
-	}
-	return on, nil
-}
-
-// SetComments switches these comments on or off, for all instances.
-func (s *Store) SetComments(ctx context.Context, on bool, person string) error {
-	return s.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlSetComments, pgx.NamedArgs{"on": on})
-		if err != nil {
-			return fmt.Errorf("switch comments: %w", err)
-		}
-		if tag.RowsAffected() == 0 {
-			return nil
-		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.comments", Subject: "tracker",
-			Detail: map[string]any{"on": on}})
-	})
-}
-
 // sqlClosedBugs selects the problems whose bug is closed, with the versions that mishap has
 // commented on.
 const sqlClosedBugs = `
 	select ` + db.BucketColumns + `, array(
 			select c.version from bug_comments as c
-			where c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number))
+			where c.kind = 'again' and c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number))
 	from buckets as b ` + db.BucketJoins + `
 	where b.id in (
 			select lb.head
@@ -116,48 +87,6 @@ func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, err
 		}
 	}
 	return out, nil
-}
-
-const (
-	sqlBeginComment = `
-		insert into bug_comments (bug_number, version, bucket_id, at, outcome)
-		values (@number, @version, @bucket, now(), 'sending')
-		on conflict do nothing
-		returning true`
-	sqlEndComment = `
-		update bug_comments set outcome = @outcome, words = @words where bug_number = @number and version = @version`
-	sqlCancelComment = `
-		delete from bug_comments where bug_number = @number and version = @version and outcome = 'sending'`
-)
-
-// BeginComment records that a comment about a version is about to be sent, or with an empty version
-// one about the names of functions. It returns false if such a comment was or may have been sent
-// before; then the caller must not send another one.
-func (s *Store) BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (first bool,
-	err error) {
-	args := pgx.NamedArgs{"number": number, "version": version, "bucket": bucket[:]}
-	err = s.Pool.QueryRow(ctx, sqlBeginComment, args).Scan(&first)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("comment on bug %d: %w", number, db.Classify(err))
-	}
-	return first, nil
-}
-
-// EndComment records the outcome of a comment: "sent", "refused" or "unknown", with the tracker's
-// answer. An empty outcome means that certainly nothing was sent, so that it can be tried again.
-func (s *Store) EndComment(ctx context.Context, number int64, version, outcome, answer string) error {
-	sql := sqlEndComment
-	if outcome == "" {
-		sql = sqlCancelComment
-	}
-	args := pgx.NamedArgs{"number": number, "version": version, "outcome": outcome, "words": answer}
-	if _, err := s.Pool.Exec(ctx, sql, args); err != nil {
-		return fmt.Errorf("comment on bug %d: %w", number, db.Classify(err))
-	}
-	return nil
 }
 
 const sqlBugTotals = `

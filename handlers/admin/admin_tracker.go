@@ -36,12 +36,12 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	comments, err := s.commentsView(r)
+	updates, err := s.Store.UpdateRules(r.Context())
 	if err != nil {
 		return errors.Join(failed, err)
 	}
 	p := s.trackerPage(connection)
-	p.Comments, p.Lines = comments, lines
+	p.Updates, p.Lines = updates, lines
 	p.Unwritten = s.Sessions.GetString(r.Context(), sessionUnwritten) != ""
 	if rt, ok := s.requestToken(r); ok {
 		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestTokenLifetime)

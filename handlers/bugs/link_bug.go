@@ -165,6 +165,18 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// ResumeSection makes mishap update the section in the description of a bug again.
+func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
+	b, number, err := s.problemAndBug(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Bugs.ResumeSection(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: text.SectionResumed(number)})
+}
+
 // answerLinks shows the current status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
 	if !web.WantsPart(r) {

@@ -127,7 +127,7 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 		page.Fileable = true
 	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
 	}
-	page.Draft = proposal.Draft
+	page.Draft, page.Section = proposal.Draft, proposal.Section
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
 		return page, proposal, err
 	}

@@ -20,6 +20,7 @@ const (
 	OpCreate        Operation = "create"
 	OpSearch        Operation = "search"
 	OpBug           Operation = "bug"
+	OpChange        Operation = "change" // PATCH of a bug
 	OpSubscribe     Operation = "subscribe"
 	OpMe            Operation = "me"
 	OpSourcePackage Operation = "source-package"
@@ -94,6 +95,8 @@ func (c *call) operation() Operation {
 	switch {
 	case slices.Equal(c.parts, []string{"people", "+me"}):
 		return OpMe
+	case len(c.parts) == 2 && c.parts[0] == "bugs" && c.method() == http.MethodPatch:
+		return OpChange
 	case len(c.parts) == 2 && c.parts[0] == "bugs":
 		return OpBug
 	case len(c.parts) == 3 && c.parts[0] == "bugs" && c.parts[2] == "bug_tasks":

@@ -169,6 +169,11 @@ func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
 			*field.value = value
 		}
 	}
+	if form.Has("description") {
+		if changed.Description = strings.ReplaceAll(form.Get("description"), "\r\n", "\n"); changed.Description == "" {
+			return "description: a description is needed"
+		}
+	}
 	if form.Has("duplicate_of") {
 		n, err := strconv.ParseInt(strings.TrimSpace(form.Get("duplicate_of")), 10, 64)
 		master := s.state.bug(n)

@@ -97,7 +97,9 @@ var (
 <p><label>Duplicate of bug <input name="duplicate_of" inputmode="numeric"{{with .DuplicateOf}} value="{{.}}"{{end}}></label></p>
 {{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label> (closes the bug with the message that names the version)</p>
 <p><label>In the series <input name="series" placeholder="noble"></label> <label>it is <select name="series_status">{{range .Statuses}}<option>{{.}}</option>{{end}}</select></label></p>
-{{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
+{{end}}<p><label>Description<br><textarea name="description" rows="12" cols="80">
+{{.Description}}</textarea></label></p>
+<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
 <p><button>Save</button></p>
 </form>
 ` + pageBottom))

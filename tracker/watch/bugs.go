@@ -31,6 +31,7 @@ type BugStore interface {
 	// BugTotals counts the bugs that are read.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
 	CommentStore
+	SectionStore
 }
 
 // BugOptions throttle reading the tracker. The zero value suits a real one.
@@ -39,7 +40,9 @@ type BugOptions struct {
 	Changes time.Duration // between two queries for changes; 0: 1 min
 	Again   time.Duration // after which an unchanged bug is read again; 0: 6 h
 	Retry   time.Duration // before a bug that could not be read is tried again, doubled each time; 0: 1 min
-	Silent  bool          // never comment, whatever administrators have switched on
+	Quiet   time.Duration // between two searches for bugs that are no longer reported; 0: 10 min
+	Section time.Duration // between two updates of the section of a bug; 0: 24 h
+	Silent  bool          // write nothing, whatever administrators have switched on
 }
 
 // BugReader reads the states of bugs from the tracker. It soon reads bugs that are new, have
@@ -55,6 +58,8 @@ type BugReader struct {
 	asked  time.Time // when this instance last queried changes
 	resume time.Time // no calls before this time
 	paused int       // pauses in a row
+
+	quietAsked time.Time // when this instance last searched for bugs that are no longer reported
 }
 
 // NewBugReader returns a BugReader. A background task calls its Round.
@@ -62,6 +67,7 @@ func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o 
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
+		&o.Quiet: 10 * time.Minute, &o.Section: 24 * time.Hour,
 	} {
 		if *value == 0 {
 			*value = standard
@@ -140,7 +146,22 @@ func (w *BugReader) round(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return w.comment(ctx)
+	return w.update(ctx)
+}
+
+// update writes to bugs what administrators have switched on for their source packages.
+func (w *BugReader) update(ctx context.Context) error {
+	if w.opts.Silent {
+		return nil
+	}
+	rules, err := w.store.UpdateRules(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.comment(ctx, rules); err != nil {
+		return err
+	}
+	return w.sections(ctx, rules)
 }
 
 // unavailable reports whether a failure concerns the tracker and not one bug.
@@ -211,5 +232,8 @@ func (w *BugReader) read(ctx context.Context, number int64) error {
 	if reading.Hidden {
 		again = min(again, hiddenAgain) // an overloaded front end answers the same
 	}
-	return w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again))
+	if err := w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again)); err != nil {
+		return err
+	}
+	return w.checkSection(ctx, reading)
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // everyRound makes a reader query everything in each round, without pauses.
-var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: time.Nanosecond, Retry: time.Nanosecond}
+var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: time.Nanosecond, Retry: time.Nanosecond,
+	Quiet: time.Nanosecond, Section: time.Nanosecond}
 
 // reader returns a BugReader of an instance.
 func (f *fixture) reader(i *instance, o watch.BugOptions) *watch.BugReader {
@@ -274,9 +275,7 @@ func TestComments(t *testing.T) {
 	if got := comments(); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want no comment", got)
 	}
-	if err := bugs.New(i.store).SetComments(t.Context(), true, "root"); err != nil {
-		t.Fatal(err)
-	}
+	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
 	silent := everyRound
 	silent.Silent = true
 	round(t, f.reader(i, silent))

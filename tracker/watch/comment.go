@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mishap/crash"
 	"mishap/tracker"
@@ -15,8 +16,8 @@ import (
 type CommentStore interface {
 	// BucketVersions returns the versions × releases table, newest version first.
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
-	// Comments reports whether an administrator has switched comments on.
-	Comments(ctx context.Context) (bool, error)
+	// UpdateRules returns which comments administrators have switched on, and for which packages.
+	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
 	// UncommentedRegressions returns the regressions without a comment about the version seen again,
 	// with their status.
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
@@ -25,12 +26,20 @@ type CommentStore interface {
 	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
 	// RepresentativeReport returns the report that stands for a problem, or NotFound.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	// BeginComment records that a comment about a version will be sent to a bug, or with an empty
-	// version one about the names of functions. It returns false if one was sent before, or may have
-	// been.
-	BeginComment(ctx context.Context, number int64, version string, bucket crash.BucketID) (bool, error)
+	// QuietBugs returns the open bugs without a comment of kind UpdateQuiet since the last report.
+	QuietBugs(ctx context.Context) ([]crash.QuietBug, error)
+	// BucketsOfBug returns the problems of a bug and of its duplicates, most frequent first, or NotFound.
+	BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error)
+	// Judge adds the status to problems.
+	Judge(ctx context.Context, buckets ...*crash.Bucket) error
+	// PackageReported reports whether any problem of a package was reported after a UTC day.
+	PackageReported(ctx context.Context, pkg string, after time.Time) (bool, error)
+	// BeginComment records that a comment will be sent to a bug, about a version or a day. It returns
+	// false if one was sent before, or may have been.
+	BeginComment(ctx context.Context, number int64, kind crash.UpdateKind, about string, bucket crash.BucketID) (bool,
+		error)
 	// EndComment records the outcome of sending. It is empty if certainly nothing was sent.
-	EndComment(ctx context.Context, number int64, version, outcome, words string) error
+	EndComment(ctx context.Context, number int64, kind crash.UpdateKind, about, outcome, words string) error
 }
 
 // maxComments bounds the comments of one round.
@@ -38,37 +47,37 @@ const maxComments = 5
 
 // comment is a comment that mishap has not sent yet.
 type comment struct {
-	bug     int64
-	version string // empty: the comment gives the names of functions
-	bucket  crash.Bucket
-	text    func(context.Context) (string, error)
+	bug    int64
+	kind   crash.UpdateKind
+	about  string // the version, or the day of the last report
+	bucket crash.Bucket
+	text   func(context.Context) (string, error)
 }
 
-// comment comments on fixed bugs whose problem is seen again, once for each version, and once on
-// bugs that were filed before the functions of their problem had names. It does so only if comments
-// are switched on. It records each comment before it is sent, so that none is sent twice.
-func (w *BugReader) comment(ctx context.Context) error {
-	if w.opts.Silent {
-		return nil
-	}
-	on, err := w.store.Comments(ctx)
-	if err != nil || !on {
+// comment sends the comments that are due and switched on for the source package: on fixed bugs whose
+// problem is seen again, once for each version; on bugs that were filed before the functions of their
+// problem had names, once; and on bugs that are no longer reported, once for each quiet period. It
+// records each comment before it is sent, so that none is sent twice.
+func (w *BugReader) comment(ctx context.Context, rules crash.UpdateRules) error {
+	due, err := w.dueComments(ctx, rules)
+	if err != nil {
 		return err
 	}
-	due, err := w.dueComments(ctx)
+	quiet, err := w.quietComments(ctx, rules)
 	if err != nil {
 		return err
 	}
 	sent := 0
-	for _, c := range due {
+	for _, c := range append(due, quiet...) {
 		if sent == maxComments {
+			w.quietAsked = time.Time{} // the rest is due in the next round
 			return nil
 		}
 		text, err := c.text(ctx)
 		if err != nil {
 			return err
 		}
-		first, err := w.store.BeginComment(ctx, c.bug, c.version, c.bucket.ID)
+		first, err := w.store.BeginComment(ctx, c.bug, c.kind, c.about, c.bucket.ID)
 		if err != nil {
 			return err
 		}
@@ -86,25 +95,33 @@ func (w *BugReader) comment(ctx context.Context) error {
 	return nil
 }
 
-// dueComments returns the comments that have not been sent, first those on regressions.
-func (w *BugReader) dueComments(ctx context.Context) ([]comment, error) {
+// dueComments returns the comments of kind UpdateAgain and UpdateNames that have not been sent.
+func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([]comment, error) {
+	if !rules.Any(func(r crash.UpdateRule) bool { return r.Again }) {
+		return nil, nil
+	}
 	regressions, err := w.store.UncommentedRegressions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var due []comment
 	for _, b := range regressions {
+		if !rules.For(b.SourcePackage).Again {
+			continue
+		}
 		_, version, _ := b.Status.Regressed()
-		due = append(due, comment{b.Bug.Counts(), version, b, func(ctx context.Context) (string, error) {
-			return w.commentText(ctx, b, version)
-		}})
+		due = append(due, comment{b.Bug.Counts(), crash.UpdateAgain, version, b,
+			func(ctx context.Context) (string, error) { return w.commentText(ctx, b, version) }})
 	}
 	named, err := w.store.NamedBugs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range named {
-		due = append(due, comment{n.Number, "", n.Bucket, func(ctx context.Context) (string, error) {
+		if !rules.For(n.Bucket.SourcePackage).Again {
+			continue
+		}
+		due = append(due, comment{n.Number, crash.UpdateNames, "", n.Bucket, func(ctx context.Context) (string, error) {
 			report, err := w.store.RepresentativeReport(ctx, n.Bucket.ID)
 			if err != nil && !errors.Is(err, crash.NotFound) {
 				return "", err
@@ -121,11 +138,7 @@ func (w *BugReader) sendComment(ctx context.Context, c comment, text string) err
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
 	case err == nil:
-		about := "a fixed bug is seen again"
-		if c.version == "" {
-			about = "the functions have names"
-		}
-		w.log.InfoContext(ctx, "commented on a bug", "about", about, "bug", c.bug, "bucket", c.bucket.ID.String())
+		w.log.InfoContext(ctx, "commented on a bug", "about", string(c.kind), "bug", c.bug, "bucket", c.bucket.ID.String())
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
 	case e.Outcome == tracker.OutcomeRefused:
@@ -135,7 +148,7 @@ func (w *BugReader) sendComment(ctx context.Context, c comment, text string) err
 	default:
 		outcome = ""
 	}
-	saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.version, outcome, words)
+	saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.kind, c.about, outcome, words)
 	if failed && unavailable(e) {
 		return errors.Join(e, saveErr)
 	}

@@ -68,18 +68,14 @@ func TestCommentWithNames(t *testing.T) {
 		}
 		return out
 	}
-	if err := bugs.New(i.store).SetComments(t.Context(), true, "root"); err != nil {
-		t.Fatal(err)
-	}
+	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
 	round(t, w)
 	for _, n := range numbers {
 		if got := comments(n); len(got) != 0 {
 			t.Fatalf("bug %d, before there are names: got %q", n, got)
 		}
 	}
-	if err := bugs.New(i.store).SetComments(t.Context(), false, "root"); err != nil {
-		t.Fatal(err)
-	}
+	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: false})
 	f.name(firstID)
 	f.name(closedID)
 	round(t, w)
@@ -89,9 +85,7 @@ func TestCommentWithNames(t *testing.T) {
 	if due, err := bugs.New(i.store).NamedBugs(t.Context()); err != nil || len(due) != 1 || due[0].Number != numbers[0] {
 		t.Fatalf("due: got %v, %v; want the open bug", due, err)
 	}
-	if err := bugs.New(i.store).SetComments(t.Context(), true, "root"); err != nil {
-		t.Fatal(err)
-	}
+	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
 	for range 3 {
 		round(t, w)
 	}

@@ -12,6 +12,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/tracker"
@@ -114,6 +115,18 @@ func (f *fixture) judged(signature string) crash.Bucket {
 		f.t.Fatalf("judge: %v", err)
 	}
 	return b
+}
+
+// rule saves a rule about updates.
+func (f *fixture) rule(r crash.UpdateRule) {
+	f.t.Helper()
+	if r.QuietWeeks == 0 {
+		r.QuietWeeks = crash.DefaultQuietWeeks
+	}
+	r.Person = "root"
+	if err := bugs.New(f.db).SaveUpdateRule(f.t.Context(), r); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // exec runs a statement on the database.

@@ -60,15 +60,6 @@ const (
 
 	NoRequest = "This session has no pending request, or the request is older than two hours. Start over."
 
-	CommentsHeading = "Comments on bugs"
-	CommentsOn      = "On"
-	CommentsOff     = "Off"
-	CommentsMeans   = "mishap can comment on bugs by itself: once per version when a fixed bug is seen in a " +
-		"version that should have the fix, and once with the stack when a crash gets function names after its bug was filed."
-	CommentsSwitchOn  = "Turn comments on"
-	CommentsSwitchOff = "Turn comments off"
-	CommentsAreOn     = "Comments on bugs are on."
-	CommentsAreOff    = "Comments on bugs are off."
 	ConfigNotWritten  = "The configuration file could not be written."
 	TokenOfOther      = "This session did not create the access token, so it is not shown. Reconnect to get one " +
 		"of your own."
@@ -79,7 +70,6 @@ const (
 	AdminGrouping      = "Grouping"
 	AdminFilingLog     = "Filing log"
 	AdminHealth        = "Health"
-	FormSaysNeither    = "The form says neither on nor off."
 	TrackerConnectedBy = "by"
 )
 
@@ -147,11 +137,6 @@ func TokenRemoved(origin string) string {
 // ConnectedAs confirms that the connection works.
 func ConnectedAs(tracker, account string) string {
 	return "Connected to " + tracker + " as " + account + "."
-}
-
-// CommentsWaiting says how many bugs get a comment when comments are turned on.
-func CommentsWaiting(n int64) string {
-	return "If you turn comments on, " + Counted(n, "bug gets", "bugs get") + " a comment within minutes."
 }
 
 // BannerNotConnected warns admins on every page.

@@ -1,0 +1,90 @@
+package views
+
+import (
+	"strconv"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// PathUpdates is the address of the page on which an admin chooses what mishap writes to bugs.
+const PathUpdates = "/admin/tracker/updates"
+
+// UpdatesPage holds the rules about what mishap writes to bugs by itself.
+type UpdatesPage struct {
+	Shell    Shell
+	Tracker  string // name of the tracker
+	Rules    crash.UpdateRules
+	Waiting  WaitingUpdates
+	Adding   crash.UpdateRule // as typed in the form for a new rule
+	Problem  string           // why the last form was refused; empty: it was not
+	Pattern  string           // with Problem: the rule that the form was about; empty: a new one
+	FilingOn bool             // false: mishap writes nothing, whatever the rules say
+}
+
+// WaitingUpdates are the numbers of bugs that would get an update if it were on for every package,
+// and that get none by the present rules.
+type WaitingUpdates struct{ Again, Quiet, Section int }
+
+// form returns the form of a rule, or of a new one if the pattern is empty.
+func (p UpdatesPage) form(pattern string) PostFormArgs {
+	return PostFormArgs{ID: ruleID(pattern), Action: PathUpdates, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
+}
+
+// ruleID returns the id of the form of a rule. Patterns have no blanks.
+func ruleID(pattern string) string { return "rule-" + pattern }
+
+// ruleName describes the packages of a rule.
+func ruleName(pattern string) string {
+	if pattern == crash.EveryPackage {
+		return text.UpdatesOthers
+	}
+	return pattern
+}
+
+// on reports whether any rule has something switched on.
+func (p UpdatesPage) on() bool { return updatesOn(p.Rules) }
+
+func updatesOn(rules crash.UpdateRules) bool {
+	return rules.Any(func(r crash.UpdateRule) bool { return r.Again || r.Quiet || r.Section })
+}
+
+// raisable reports whether a rule can be moved up.
+func (p UpdatesPage) raisable(i int) bool { return i > 0 && p.Rules[i].Pattern != crash.EveryPackage }
+
+// updateText describes a comment that mishap has sent to a bug.
+func updateText(u crash.BugUpdate) string {
+	what := text.UpdateAbout(string(u.Kind), u.About)
+	switch u.Outcome {
+	case "sent":
+		return text.CommentSent(what)
+	case "refused":
+		return text.CommentRefused(what, u.Answer)
+	case "unknown":
+		return text.CommentUnknown(what, u.Answer)
+	}
+	return text.CommentSending(what)
+}
+
+// visibleUpdates is the number of comments that the page of a problem shows without unfolding.
+const visibleUpdates = 2
+
+func firstUpdates(b crash.Bug) []crash.BugUpdate { return b.Updates[:min(len(b.Updates), visibleUpdates)] }
+
+func otherUpdates(b crash.Bug) []crash.BugUpdate { return b.Updates[len(firstUpdates(b)):] }
+
+// stopText says why mishap no longer updates the section of a bug.
+func stopText(stop crash.SectionStop) string {
+	switch stop {
+	case crash.SectionChanged:
+		return text.SectionChanged
+	case crash.SectionRemoved:
+		return text.SectionRemoved
+	case crash.SectionForeign:
+		return text.SectionForeign
+	case crash.SectionActive:
+	}
+	return ""
+}
+
+func weeksText(weeks int) string { return strconv.Itoa(weeks) }
