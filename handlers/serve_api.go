@@ -19,7 +19,8 @@ import (
 // serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	v := web.VisitOf(r)
-	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
+	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
+		Names: v.User.Names()}
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)

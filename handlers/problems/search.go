@@ -199,6 +199,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
 		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
 		Types:         prefixMatcher(web.SeenLabels(r, b.Types())),
+		Assignees:     known.Assignees, Tags: known.Tags,
 	})))
 }
 
