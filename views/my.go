@@ -25,11 +25,30 @@ type FollowPart struct {
 }
 
 func (p FollowPart) form() PostFormArgs {
-	args := PostFormArgs{ID: "follow", Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow", Part: true}
+	args := PostFormArgs{ID: p.id(), Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow", Part: true}
 	if p.On {
 		args.Action = PathUnfollow
 	}
 	return args
+}
+
+// id returns the id of the button. A page has buttons for several searches, but only one other.
+func (p FollowPart) id() string {
+	if p.Follow.Kind == crash.FollowSearch {
+		return "follow-search-" + p.Follow.Name
+	}
+	return "follow"
+}
+
+func (p FollowPart) label() string {
+	switch p.Follow.Kind {
+	case crash.FollowProblem:
+		return text.FollowProblem
+	case crash.FollowSearch:
+		return text.FollowSearch
+	case crash.FollowPackage, crash.FollowPerson, crash.FollowSet:
+	}
+	return text.Follow(p.Follow.Name)
 }
 
 // MyPage holds what a person follows, and the problems of these packages.

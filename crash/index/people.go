@@ -43,14 +43,12 @@ func samePeople(a, b *People) bool { return a == b || a != nil && b != nil && *a
 // Tags returns the tags with the prefix text, those on the most problems first. Visitors see none.
 func (n Names) Tags(text string) []string { return n.mostUsed(text, (*Problem).Tags) }
 
-// Assignees returns the names of assignees with the prefix text, with and without a tilde, those with
-// the most problems first. Visitors see none.
+// Assignees returns the names of assignees with the prefix text, those with the most problems first. A
+// text without a tilde also finds names at the tracker, which begin with one. Visitors see none.
 func (n Names) Assignees(text string) []string {
-	return n.mostUsed(text, func(p *Problem) []string {
-		name := p.Assignee().Name
-		if !strings.HasPrefix(text, "~") {
-			name = strings.TrimPrefix(name, "~")
-		}
-		return []string{name}
-	})
+	of := func(p *Problem) []string { return []string{p.Assignee().Name} }
+	if strings.HasPrefix(text, "~") {
+		return n.mostUsed(text, of)
+	}
+	return append(n.mostUsed(text, of), n.mostUsed("~"+text, of)...)
 }
