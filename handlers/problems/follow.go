@@ -44,6 +44,9 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
+	if err := s.markFollowed(r, f); err != nil {
+		return err
+	}
 	return s.answerFollow(w, r, f, true, views.Flash{
 		Kind: views.FlashDone, Text: text.NowFollowing(followText(f)),
 		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},

@@ -1,6 +1,10 @@
 package text
 
-import "mishap/crash"
+import (
+	"strconv"
+
+	"mishap/crash"
+)
 
 // Texts of the page of what a person follows.
 const (
@@ -27,6 +31,10 @@ const (
 	FollowKindPerson    = "packages of a person or team"
 	FollowKindSet       = "package set"
 	FollowIsPerson      = "person or team"
+	FollowIsProblem     = "problem"
+	FollowIsSearch      = "saved search"
+	FollowNoSearch      = "does not exist any more"
+	MyAssigned          = "all that is assigned to you"
 	FollowNobody        = "unknown to the tracker"
 	FollowReading       = "being read from the tracker"
 	ThisProblemFollowed = "this problem"
@@ -55,6 +63,15 @@ func PackagesOf(name string) string { return "the packages of " + name }
 
 // PackageSetNamed names a package set within a sentence.
 func PackageSetNamed(name string) string { return "the package set " + name }
+
+// NewsState says that the state of a problem has changed.
+func NewsState(state string) string { return "now " + state }
+
+// NewsBug says that a problem has another bug.
+func NewsBug(number int64) string { return "bug " + strconv.FormatInt(number, 10) }
+
+// NewsVersion says that a problem was seen in another version or release.
+func NewsVersion(name string) string { return "first seen in " + name }
 
 // SourcePackages returns "1 source package" or "12 source packages".
 func SourcePackages(n int64) string { return Counted(n, "source package", "source packages") }
