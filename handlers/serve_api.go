@@ -128,7 +128,9 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 }
 
 // createByAPI returns the handler that creates bugs for programs and pages.
-func (s *Server) createByAPI() http.Handler { return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType) }
+func (s *Server) createByAPI() http.Handler {
+	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
+}
 
 // triageByAPI returns a handler that changes problems for programs and pages. A session needs a CSRF
 // token. An API token needs none, because no page of another site can send it. media is the error for
