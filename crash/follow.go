@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -15,17 +16,28 @@ const (
 	FollowPackage FollowKind = "package" // a binary or source package
 	FollowPerson  FollowKind = "person"  // the packages of a person or team at the tracker
 	FollowSet     FollowKind = "set"     // the packages of a package set
+	FollowProblem FollowKind = "problem" // a problem, by its id
+	FollowSearch  FollowKind = "search"  // a saved search, by its number
 )
 
 // Follow is one object that a person follows.
 type Follow struct {
 	Kind  FollowKind
-	Name  string
+	Name  string // of a problem, its id in hexadecimal digits; of a search, its number
 	Since time.Time
 }
 
 // String returns the kind and the name: "package:zsh".
 func (f Follow) String() string { return string(f.Kind) + ":" + f.Name }
+
+// Number returns the number of a followed search, or 0.
+func (f Follow) Number() int64 {
+	n, err := strconv.ParseInt(f.Name, 10, 64)
+	if f.Kind != FollowSearch || err != nil || n < 1 || strconv.FormatInt(n, 10) != f.Name {
+		return 0
+	}
+	return n
+}
 
 // maxFollowName is the largest length of a followed name, in code points.
 const maxFollowName = 200
@@ -38,9 +50,19 @@ func NewFollow(kind, name string) (Follow, error) {
 	case FollowPackage, FollowSet:
 	case FollowPerson:
 		f.Name = strings.TrimPrefix(f.Name, "~")
+	case FollowProblem:
+		id, err := ParseBucketID(f.Name)
+		if err != nil {
+			return f, err
+		}
+		f.Name = id.String()
+	case FollowSearch:
+		if f.Number() == 0 {
+			return f, Errorf(Invalid, "bad_name", "%.40q is not the number of a saved search.", f.Name)
+		}
 	default:
 		return f, Errorf(Invalid, "unknown_kind",
-			"You can follow packages, people or teams, and package sets, but not %.40q.", kind)
+			"You can follow packages, people or teams, package sets, problems and saved searches, but not %.40q.", kind)
 	}
 	bad := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	switch {
@@ -51,6 +73,17 @@ func NewFollow(kind, name string) (Follow, error) {
 			maxFollowName)
 	}
 	return f, nil
+}
+
+// FollowMark is what a person has seen of a problem that they follow, or of one that matches a search
+// that they follow.
+type FollowMark struct {
+	Kind   FollowKind // FollowProblem or FollowSearch
+	Name   string     // of the follow
+	Bucket BucketID   // the problem
+	Mark   string     // of a followed problem: its state, bug, versions and releases
+	News   string     // what changed last, for people; empty: nothing yet
+	At     time.Time  // when it changed or matched; zero: it was so when following began
 }
 
 // Visit is one visit of a person to the page of what they follow.

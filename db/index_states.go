@@ -23,6 +23,7 @@ type statuses struct {
 	day      time.Time // UTC; all problems are judged again on a new day
 	changed  uint64    // number of the last change of the index that was judged
 	bugs     map[crash.BucketID]crash.Bug
+	people   map[crash.BucketID]index.People
 	inUse    *versionsInUse
 }
 
@@ -102,6 +103,9 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err er
 	if next.bugs, err = s.countingBugs(ctx); err != nil {
 		return err
 	}
+	if next.people, err = s.people(ctx); err != nil {
+		return err
+	}
 	next.judge(old, s.Now())
 	s.indexCache.states.Store(next)
 	return nil
@@ -145,7 +149,8 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 		newer := st.inUse.changedSince(old.inUse)
 		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
 			_, has := st.bugs[p.ID]
-			return has || p.Bug != 0 || newer[p.Package]
+			_, named := st.people[p.ID]
+			return has || p.Bug != 0 || newer[p.Package] || named || p.People != nil
 		})...)
 	}
 	judged := make(map[crash.BucketID]bool, len(changed))
@@ -154,7 +159,7 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 		for _, p := range chunk {
 			if !judged[p.ID] {
 				judged[p.ID] = true
-				states[p.ID] = index.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number}
+				states[p.ID] = index.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number, People: st.peopleOf(p)}
 			}
 		}
 		st.ix.SetStates(states)

@@ -115,6 +115,36 @@ COMMENT ON COLUMN archive_facts.next_read IS 'When the tracker is asked next.';
 COMMENT ON COLUMN archive_facts.failures IS 'Number of failed readings since the last successful one.';
 COMMENT ON COLUMN archive_facts.failure IS 'Why the last reading failed; empty: it succeeded.';
 
+CREATE TABLE assignments (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    assignee text NOT NULL,
+    person text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_by text,
+    undone_at timestamp with time zone,
+    CONSTRAINT assignments_assignee_check CHECK ((length(assignee) <= 100)),
+    CONSTRAINT assignments_bucket_id_check CHECK ((length(bucket_id) = 20)),
+    CONSTRAINT assignments_check CHECK (((undone_by IS NULL) = (undone_at IS NULL)))
+);
+COMMENT ON TABLE assignments IS 'Who takes care of problems, with the history. The newest row of a problem that was not undone counts, unless its bug has an assignee in the tracker.';
+COMMENT ON COLUMN assignments.id IS 'Number of the assignment.';
+COMMENT ON COLUMN assignments.bucket_id IS 'The problem at which it was made; problems merged with it show it too.';
+COMMENT ON COLUMN assignments.assignee IS 'Name of an account, or ~ and a name in the tracker; empty: nobody.';
+COMMENT ON COLUMN assignments.person IS 'Account name of the person who assigned it, or the name of a rule.';
+COMMENT ON COLUMN assignments.at IS 'When it was assigned.';
+COMMENT ON COLUMN assignments.undone_by IS 'Account name of the person who undid it. Null: it was not undone.';
+COMMENT ON COLUMN assignments.undone_at IS 'When it was undone. Null: it was not undone.';
+
+ALTER TABLE assignments ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME assignments_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE audit_events (
     id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -719,6 +749,26 @@ ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE follow_marks (
+    user_id bigint NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    bucket_id bytea NOT NULL,
+    mark text NOT NULL,
+    news text NOT NULL,
+    at timestamp with time zone,
+    CONSTRAINT follow_marks_bucket_id_check CHECK ((length(bucket_id) = 20)),
+    CONSTRAINT follow_marks_kind_check CHECK ((kind = ANY (ARRAY['problem'::text, 'search'::text])))
+);
+COMMENT ON TABLE follow_marks IS 'What people have seen of the problems and searches that they follow, so that the next visit shows what is new.';
+COMMENT ON COLUMN follow_marks.user_id IS 'The account.';
+COMMENT ON COLUMN follow_marks.kind IS 'problem or search.';
+COMMENT ON COLUMN follow_marks.name IS 'Id of the problem in hexadecimal digits, or number of the saved search.';
+COMMENT ON COLUMN follow_marks.bucket_id IS 'The problem, or one that matches the search.';
+COMMENT ON COLUMN follow_marks.mark IS 'State, bug, highest version and releases of a followed problem, as JSON; empty for a search.';
+COMMENT ON COLUMN follow_marks.news IS 'What changed last, for people; empty: nothing yet.';
+COMMENT ON COLUMN follow_marks.at IS 'When it changed, or when it first matched. Null: it was so when following began.';
+
 CREATE TABLE follow_visits (
     user_id bigint NOT NULL,
     seen timestamp with time zone,
@@ -734,12 +784,12 @@ CREATE TABLE followed (
     kind text NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
     since timestamp with time zone NOT NULL,
-    CONSTRAINT followed_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'person'::text, 'set'::text])))
+    CONSTRAINT followed_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'person'::text, 'set'::text, 'problem'::text, 'search'::text])))
 );
 COMMENT ON TABLE followed IS 'What people follow.';
 COMMENT ON COLUMN followed.user_id IS 'The account.';
-COMMENT ON COLUMN followed.kind IS 'package, person or set.';
-COMMENT ON COLUMN followed.name IS 'Name of a binary or source package, of a person or team in the tracker, or of a package set.';
+COMMENT ON COLUMN followed.kind IS 'package, person, set, problem or search.';
+COMMENT ON COLUMN followed.name IS 'Name of a binary or source package, of a person or team in the tracker, or of a package set; id of a problem in hexadecimal digits; number of a saved search.';
 COMMENT ON COLUMN followed.since IS 'When following began.';
 
 CREATE TABLE known_names (
@@ -877,6 +927,36 @@ COMMENT ON COLUMN package_versions.version IS 'The version.';
 COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as dpkg compares versions.';
 COMMENT ON COLUMN package_versions.arrived IS 'When the first report with the version arrived.';
 COMMENT ON COLUMN package_versions.first_day IS 'First UTC day with a counted report of the version.';
+
+CREATE TABLE problem_tags (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    tag text NOT NULL COLLATE pg_catalog."C",
+    person text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    removed_by text,
+    removed_at timestamp with time zone,
+    CONSTRAINT problem_tags_bucket_id_check CHECK ((length(bucket_id) = 20)),
+    CONSTRAINT problem_tags_check CHECK (((removed_by IS NULL) = (removed_at IS NULL))),
+    CONSTRAINT problem_tags_tag_check CHECK ((tag ~ '^[a-z0-9][a-z0-9.+-]{0,39}$'::text))
+);
+COMMENT ON TABLE problem_tags IS 'Tags of problems, with those that were removed.';
+COMMENT ON COLUMN problem_tags.id IS 'Serial number.';
+COMMENT ON COLUMN problem_tags.bucket_id IS 'The problem that was tagged; problems merged with it show the tag too.';
+COMMENT ON COLUMN problem_tags.tag IS 'The tag: a short word in lower case.';
+COMMENT ON COLUMN problem_tags.person IS 'Account name of the person who added it, or the name of a rule.';
+COMMENT ON COLUMN problem_tags.at IS 'When it was added.';
+COMMENT ON COLUMN problem_tags.removed_by IS 'Account name of the person who removed it. Null: it was not removed.';
+COMMENT ON COLUMN problem_tags.removed_at IS 'When it was removed. Null: it was not removed.';
+
+ALTER TABLE problem_tags ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME problem_tags_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE regroup_moves (
     run_id bigint NOT NULL,
@@ -1308,6 +1388,9 @@ ALTER TABLE ONLY applied_migrations
 ALTER TABLE ONLY archive_facts
     ADD CONSTRAINT archive_facts_pkey PRIMARY KEY (kind, key);
 
+ALTER TABLE ONLY assignments
+    ADD CONSTRAINT assignments_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 
@@ -1395,6 +1478,9 @@ ALTER TABLE ONLY filings
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY follow_marks
+    ADD CONSTRAINT follow_marks_pkey PRIMARY KEY (user_id, kind, name, bucket_id);
+
 ALTER TABLE ONLY follow_visits
     ADD CONSTRAINT follow_visits_pkey PRIMARY KEY (user_id);
 
@@ -1424,6 +1510,9 @@ ALTER TABLE ONLY oauth_health
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
+
+ALTER TABLE ONLY problem_tags
+    ADD CONSTRAINT problem_tags_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_pkey PRIMARY KEY (run_id, from_id, to_id);
@@ -1496,6 +1585,8 @@ CREATE INDEX archive_facts_due ON archive_facts USING btree (next_read);
 
 CREATE INDEX archive_facts_unread ON archive_facts USING btree (asked) WHERE (read IS NULL);
 
+CREATE INDEX assignments_bucket ON assignments USING btree (bucket_id, id);
+
 CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
 
 CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
@@ -1562,6 +1653,8 @@ CREATE INDEX notices_user ON notices USING btree (user_id, id);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
+CREATE UNIQUE INDEX problem_tags_bucket ON problem_tags USING btree (bucket_id, tag) WHERE (removed_at IS NULL);
+
 CREATE UNIQUE INDEX regroup_runs_running ON regroup_runs USING btree ((true)) WHERE (state = 'running'::text);
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
@@ -1594,6 +1687,8 @@ CREATE TRIGGER note_insert AFTER INSERT ON archive_facts FOR EACH ROW WHEN ((new
 
 CREATE TRIGGER note_insert AFTER INSERT ON bug_sections FOR EACH ROW WHEN ((new.written IS NOT NULL)) EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON assignments FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bucket_bugs FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bug_comments FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -1610,7 +1705,11 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUT
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON problem_tags FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON assignments FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON bucket_bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
@@ -1629,6 +1728,8 @@ CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS 
 CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON problem_tags FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
@@ -1677,6 +1778,9 @@ ALTER TABLE ONLY filings
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY follow_marks
+    ADD CONSTRAINT follow_marks_user_id_kind_name_fkey FOREIGN KEY (user_id, kind, name) REFERENCES followed(user_id, kind, name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY follow_visits
     ADD CONSTRAINT follow_visits_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

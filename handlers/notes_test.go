@@ -97,3 +97,24 @@ func TestTraitsOfProblem(t *testing.T) {
 		t.Errorf("got %q, want no common traits", part.Text("#traits"))
 	}
 }
+
+// TestMentionsOnPages checks that a note links the names of accounts, and nothing else.
+func TestMentionsOnPages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	viewer := site.As(t, crash.RoleViewer)
+	site.AddUser(t, crash.RoleTriager)
+	viewer.Post(b.ID.Path()+"/notes", url.Values{"text": {"<b>Ask</b>  @ADA-triager, not @nobody or ada@ada-triager."}}).
+		Want(http.StatusSeeOther)
+	page := viewer.Get(b.ID.Path()).WantText(".note-text .mention", "@ADA-triager")
+	if got := page.HTML().Find(".note-text").Text(); got != "<b>Ask</b>  @ADA-triager, not @nobody or ada@ada-triager." {
+		t.Errorf("the text is %q", got)
+	}
+	if got := page.HTML().Find(".mention").Length(); got != 1 {
+		t.Errorf("got %d links, want 1", got)
+	}
+	if got := page.Attr(".mention", "href"); got != "/search?q=assignee%3Aada-triager" {
+		t.Errorf("link: got %q", got)
+	}
+}

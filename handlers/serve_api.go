@@ -19,7 +19,8 @@ import (
 // serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	v := web.VisitOf(r)
-	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
+	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
+		Names: v.User.Names()}
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)
@@ -126,20 +127,26 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 	})
 }
 
-// createByAPI returns the handler that creates bugs for programs and pages. A session needs a CSRF
-// token. An API token needs none, because no page of another site can send it.
+// createByAPI returns the handler that creates bugs for programs and pages.
 func (s *Server) createByAPI() http.Handler {
-	create := s.Need(crash.RoleTriager)(s.Do(s.bugs.CreateBug))
-	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(create))) },
+	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
+}
+
+// triageByAPI returns a handler that changes problems for programs and pages. A session needs a CSRF
+// token. An API token needs none, because no page of another site can send it. media is the error for
+// bodies that are not JSON.
+func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {
+	allowed := s.Need(crash.RoleTriager)(s.Do(change))
+	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(allowed))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			switch {
 			case !web.VisitOf(r).Token.Allows(crash.ScopeFile):
 				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
 			case web.IsForm(r) || web.WantsPart(r):
-				return bugs.ErrMediaType
+				return media
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
-			create.ServeHTTP(w, r)
+			allowed.ServeHTTP(w, r)
 			return nil
 		}))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/index"
 	"mishap/views/text"
 )
 
@@ -20,6 +21,7 @@ type ListRow struct {
 	New         bool  // first seen in the past week
 	Rising      bool  // clearly more frequent than in the preceding period
 	Spark       Sparkline
+	People      *index.People // nil: nobody, no tags, or for visitors
 }
 
 // countTitle describes the number of reports of a row.

@@ -1,8 +1,10 @@
 package views
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -25,11 +27,30 @@ type FollowPart struct {
 }
 
 func (p FollowPart) form() PostFormArgs {
-	args := PostFormArgs{ID: "follow", Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow", Part: true}
+	args := PostFormArgs{ID: p.id(), Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow", Part: true}
 	if p.On {
 		args.Action = PathUnfollow
 	}
 	return args
+}
+
+// id returns the id of the button. A page has buttons for several searches, but only one other.
+func (p FollowPart) id() string {
+	if p.Follow.Kind == crash.FollowSearch {
+		return "follow-search-" + p.Follow.Name
+	}
+	return "follow"
+}
+
+func (p FollowPart) label() string {
+	switch p.Follow.Kind {
+	case crash.FollowProblem:
+		return text.FollowProblem
+	case crash.FollowSearch:
+		return text.FollowSearch
+	case crash.FollowPackage, crash.FollowPerson, crash.FollowSet:
+	}
+	return text.Follow(p.Follow.Name)
 }
 
 // MyPage holds what a person follows, and the problems of these packages.
@@ -39,6 +60,7 @@ type MyPage struct {
 	Visit    crash.Visit
 	Groups   []MyGroup // without empty groups
 	Problems int
+	Mine     int // of these, assigned to the person
 	Reports  int64
 	Only     string // the only group shown; empty: all
 	Notice   string // why something is missing
@@ -60,12 +82,15 @@ type MyGroup struct {
 // Followed is one thing that a person follows, with its counts.
 type Followed struct {
 	crash.Follow
-	Packages int   // number of packages, of a person or set
-	Unknown  bool  // the tracker has not been asked yet
-	Nobody   bool  // the tracker has no such name
-	Problems int   // in the selected days
-	New      int   // of these, new since the previous visit
-	Reports  int64 // in the selected days
+	Packages int    // number of packages, of a person or set
+	Unknown  bool   // the tracker has not been asked yet
+	Nobody   bool   // the tracker has no such name, or the search does not exist any more
+	Label    string // title of a problem or name of a search; empty: Name
+	Path     string // address of a problem or search
+	News     string // what is new about a problem since the previous visit
+	Problems int    // in the selected days
+	New      int    // of these, new since the previous visit
+	Reports  int64  // in the selected days
 }
 
 // FollowForm holds the form that follows something more.
@@ -90,10 +115,17 @@ func (f Followed) label() string {
 		return text.FollowIsPerson
 	case crash.FollowSet:
 		return text.FollowKindSet
+	case crash.FollowProblem:
+		return text.FollowIsProblem
+	case crash.FollowSearch:
+		return text.FollowIsSearch
 	case crash.FollowPackage:
 	}
 	return text.FollowKindPackage
 }
+
+// title names it for people.
+func (f Followed) title() string { return cmp.Or(f.Label, f.Name) }
 
 // path returns the address of its problems.
 func (f Followed) path() string {
@@ -102,12 +134,14 @@ func (f Followed) path() string {
 		return "/?" + url.Values{"user": {f.Name}, "period": {string(crash.PeriodMonth)}}.Encode()
 	case crash.FollowSet:
 		return "/?" + url.Values{"packageset": {f.Name}, "period": {string(crash.PeriodMonth)}}.Encode()
+	case crash.FollowProblem, crash.FollowSearch:
+		return f.Path
 	case crash.FollowPackage:
 	}
 	return PackagePath(f.Name)
 }
 
-// feed returns the address of the feed of its new problems, which needs no sign-in.
+// feed returns the address of the feed of its new problems, which needs no sign-in. A problem has none.
 func (f Followed) feed() string {
 	query := url.Values{"sort": {"first"}, "period": {string(crash.PeriodYear)}}
 	switch f.Kind {
@@ -115,6 +149,14 @@ func (f Followed) feed() string {
 		query.Set("user", f.Name)
 	case crash.FollowSet:
 		query.Set("packageset", f.Name)
+	case crash.FollowProblem:
+		return ""
+	case crash.FollowSearch:
+		path, rest, _ := strings.Cut(f.Path, "?")
+		if path == "/" {
+			path = "/problems"
+		}
+		return path + ".atom?" + rest
 	case crash.FollowPackage:
 		return PackagePath(f.Name) + ".atom"
 	}
@@ -127,8 +169,14 @@ func (f Followed) what() string { return f.String() }
 // hint describes it beyond its counts.
 func (f Followed) hint() string {
 	switch {
+	case f.Nobody && f.Kind == crash.FollowSearch:
+		return text.FollowNoSearch
 	case f.Nobody:
 		return text.FollowNobody
+	case f.Kind == crash.FollowProblem:
+		return f.News
+	case f.Kind == crash.FollowSearch:
+		return ""
 	case f.Unknown:
 		return text.FollowReading
 	case f.Kind != crash.FollowPackage:
@@ -167,6 +215,7 @@ func (p MyPage) newer() bool {
 // The groups of a person's problems.
 const (
 	MyNew        = "new"
+	MyAssigned   = "assigned"
 	MyRegression = "regression"
 	MyUnfiled    = "unfiled"
 	MyFiled      = "filed"

@@ -10,9 +10,10 @@ import (
 // NotesView holds the notes about a problem, for its page.
 type NotesView struct {
 	Bucket     crash.BucketID
-	Notes      []crash.Note // including removed ones
-	Person     string       // account name of the viewer
-	Everything bool         // the viewer may change every note, not only their own
+	Notes      []crash.Note      // including removed ones
+	Names      map[string]string // accounts that the notes name, by the names as typed
+	Person     string            // account name of the viewer
+	Everything bool              // the viewer may change every note, not only their own
 	CSRFToken  string
 	Now        time.Time
 }

@@ -30,6 +30,7 @@ type ProblemPage struct {
 	Stack      *Stack       // nil for visitors, and if no report is stored
 	Symbols    *SymbolsView // nil: nobody asked for a core, or for visitors
 	Notes      NotesView
+	People     PeopleView // of nobody for visitors
 	Alike      []grouping.SimilarProblem
 	Breakdowns []Breakdown
 	Facets     FacetsView

@@ -24,6 +24,7 @@ var keyTable = [][2]string{
 	{"c", text.KeyReview},
 	{"Shift+C", text.KeyCreate},
 	{"l", text.KeyLink},
+	{"a", text.KeyAssign},
 	{"x", text.KeySelect},
 	{"?", text.KeyHelp},
 }

@@ -67,8 +67,9 @@ type Bucket struct {
 // of that bucket.
 type Problem struct {
 	*Bucket
-	State crash.StateWord // see [Index.SetStates]
-	Bug   int64           // 0: none
+	State  crash.StateWord // see [Index.SetStates]
+	Bug    int64           // 0: none
+	People *People         // nil: nobody takes care of it, and it has no tags
 
 	buckets []*bucket
 	place   int // in Index.order

@@ -73,24 +73,33 @@ func (n Names) Versions(text, pkg string) []string {
 }
 
 func (n Names) withPrefix(text string, of func(*Problem) []string) []string {
+	return n.ranked(text, of, func(p *Problem) int64 { return p.Reports })
+}
+
+// mostUsed ranks names by the number of problems that have them.
+func (n Names) mostUsed(text string, of func(*Problem) []string) []string {
+	return n.ranked(text, of, func(*Problem) int64 { return 1 })
+}
+
+func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Problem) int64) []string {
 	ix := n.ix
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	reports := map[string]int64{}
+	weights := map[string]int64{}
 	for _, p := range ix.order {
 		p = n.view(p)
 		for _, name := range of(p) {
 			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
-				reports[name] += p.Reports
+				weights[name] += weight(p)
 			}
 		}
 	}
-	names := make([]string, 0, len(reports))
-	for name := range reports {
+	names := make([]string, 0, len(weights))
+	for name := range weights {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(reports[b], reports[a]), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
 	})
 	return names[:min(len(names), maxNames)]
 }

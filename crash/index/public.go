@@ -8,14 +8,17 @@ import (
 	"mishap/crash/redact"
 )
 
-// Public returns the problem as visitors see it, redacted like bugs. In most cases, that is p
-// itself.
+// Public returns the problem as visitors see it: redacted like bugs, without assignee and tags. In
+// most cases, that is p itself.
 func (p *Problem) Public() *Problem {
-	if p.public == nil {
+	if p.public == nil && p.People == nil {
 		return p
 	}
 	other := *p
-	other.Bucket = p.public
+	other.People = nil
+	if p.public != nil {
+		other.Bucket = p.public
+	}
 	return &other
 }
 

@@ -81,10 +81,11 @@ func (ix *Index) Select(ok func(*Problem) bool) []*Problem {
 	return found
 }
 
-// State is the state of a problem and the number of its bug, or 0.
+// State is the state of a problem, the number of its bug or 0, and who takes care of it.
 type State struct {
-	Word crash.StateWord
-	Bug  int64
+	Word   crash.StateWord
+	Bug    int64
+	People *People
 }
 
 // SetStates sets the states of some problems. New problems have no state.
@@ -94,11 +95,12 @@ func (ix *Index) SetStates(states map[crash.BucketID]State) {
 	changed := false
 	for id, s := range states {
 		p := ix.problems[id]
-		if p == nil || p.State == s.Word && p.Bug == s.Bug {
+		if p == nil || p.State == s.Word && p.Bug == s.Bug && samePeople(p.People, s.People) {
 			continue
 		}
 		other := *p // rows that were returned earlier keep the old state
 		other.State, other.Bug = s.Word, s.Bug
+		other.People = s.People
 		ix.order[p.place], ix.problems[id] = &other, &other
 		changed = true
 	}

@@ -220,6 +220,7 @@ func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
 	}
 	if old != nil {
 		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until SetStates is called
+		p.People = old.People
 		ix.order[p.place] = p
 	} else {
 		p.place = len(ix.order)

@@ -14,7 +14,7 @@ type Candidate struct {
 // Known provides values for completions. Each function returns the values with a prefix, the most
 // frequent first.
 type Known struct {
-	Packages, Sources, Programs, Frames, Releases, Architectures, Types func(begins string) []string
+	Packages, Sources, Programs, Frames, Releases, Architectures, Types, Assignees, Tags func(begins string) []string
 
 	// Versions returns the versions of a package, or of all packages if pkg is empty.
 	Versions func(begins, pkg string) []string
@@ -57,6 +57,7 @@ func Complete(text string, known Known) []Candidate {
 	from := map[string]func(string) []string{
 		"package": known.Packages, "source": known.Sources, "program": known.Programs, "frame": known.Frames,
 		"release": known.Releases, "arch": known.Architectures, "type": known.Types,
+		"assignee": known.Assignees, "tag": known.Tags,
 	}[name]
 	operator := ""
 	if f.versions && known.Versions != nil {

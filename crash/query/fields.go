@@ -43,7 +43,7 @@ func Fields() []Field {
 
 var fieldOrder = []string{
 	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type",
-	"rule", "state", "is", "bug", "seen", "first", "last", "lowest", "highest", "reports", "machines", "since",
+	"rule", "state", "is", "bug", "assignee", "tag", "seen", "first", "last", "lowest", "highest", "reports", "machines", "since",
 	"until", "new", "gone", "id",
 }
 
@@ -99,6 +99,10 @@ var fields = map[string]field{
 	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled",
 		values: kinds, read: is},
 	"bug": {means: "number of the bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
+	"assignee": {means: "who takes care of it: a name, me (your account and your name at the tracker), none or any",
+		example: "me", values: []string{"me", "none", "any"}, read: assignee},
+	"tag": {means: "tag, none or any; * stands for any characters", example: "any", values: []string{"none", "any"},
+		read: tag},
 	"seen": {means: "seen in any such version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
 		read: seen},
 	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,

@@ -25,6 +25,8 @@ type Query struct {
 	// problems that it contains. Only Release, Version, Architecture and the days are used.
 	counted            index.Filter
 	hasSince, hasUntil bool
+
+	person string // whom "assignee:me" means; see For
 }
 
 // node is a part of a query.
@@ -124,6 +126,9 @@ func (q Query) Match(p *index.Problem) bool { return q.node == nil || q.node.mat
 // or days. The filter then belongs to the list with q.Match, since its Query identifies that match.
 func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Query = q.String()
+	if q.person != "" {
+		f.Query += "\x00" + q.person
+	}
 	f.Release = cmp.Or(q.counted.Release, f.Release)
 	f.Version = cmp.Or(q.counted.Version, f.Version)
 	f.Architecture = cmp.Or(q.counted.Architecture, f.Architecture)

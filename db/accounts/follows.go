@@ -26,10 +26,17 @@ const (
 		insert into followed (user_id, kind, name, since)
 		select @user, @kind, @name, @now where (select count(*) from followed where user_id = @user) < @most
 		on conflict do nothing returning true`
-	sqlFollows    = `select kind, name, since from followed where user_id = @user order by kind, name`
-	sqlIsFollowed = `select exists (select from followed where user_id = @user and kind = @kind and name = @name)`
-	sqlUnfollow   = `delete from followed where user_id = @user and kind = @kind and name = @name`
-	sqlVisit      = `
+	// sqlFollows omits searches that were deleted, or that the person cannot see any more.
+	sqlFollows = `
+		select kind, name, since from followed as f
+		where user_id = @user and (kind <> 'search' or exists (
+			select from saved_searches as s
+			where s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)))
+		order by kind, name`
+	sqlIsFollowed = `
+		select exists (select from followed where user_id = @user and kind = @kind and name = any(@names))`
+	sqlUnfollow = `delete from followed where user_id = @user and kind = @kind and name = any(@names)`
+	sqlVisit    = `
 		insert into follow_visits as v (user_id, last) values (@user, @now)
 		on conflict (user_id) do update set
 			seen = case when excluded.last > v.last + @gap::interval then v.last else v.seen end,
@@ -64,8 +71,12 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 
 // Unfollow makes a person no longer follow f. It does nothing if they do not follow it.
 func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
+	names, err := a.namesOf(ctx, f)
+	if err != nil {
+		return err
+	}
 	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind,
-		"name": f.Name}); err != nil {
+		"names": names}); err != nil {
 		return fmt.Errorf("unfollow: %w", db.Classify(err))
 	}
 	return nil
@@ -73,14 +84,19 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 
 // Follows reports whether a person follows f.
 func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
-	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}).Scan(
+	names, err := a.namesOf(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "names": names}).Scan(
 		&does); err != nil {
 		return false, fmt.Errorf("is followed: %w", db.Classify(err))
 	}
 	return does, nil
 }
 
-// Followed returns what a person follows, sorted by kind and name.
+// Followed returns what a person follows, sorted by kind and name, without deleted searches: restoring
+// a search restores its follows, too.
 func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
 	if err != nil {

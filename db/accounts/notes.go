@@ -55,7 +55,7 @@ var (
 	errUnknownNote = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
 )
 
-// AddNote adds a note to a problem. It returns Invalid for an empty or malformed text, and NotFound
+// AddNote adds a note to a problem, and publishes an event to each account that it names (@anna). It returns Invalid for an empty or malformed text, and NotFound
 // for an unknown bucket.
 func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
 	if text, err = crash.CleanNote(text); err != nil {
@@ -70,8 +70,10 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 			return err
 		}
 		args["id"] = id
-		_, err := tx.Exec(ctx, sqlInsertText, args)
-		return err
+		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
+			return err
+		}
+		return a.mention(ctx, tx, bucket, id, "", text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, crash.ErrUnknownBucket
@@ -83,7 +85,7 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 }
 
 // ChangeNote replaces the text of a note, or deletes the note if text is empty. Its history keeps
-// the previous texts. It does nothing if the text is the same. It returns Invalid for a malformed
+// the previous texts. It publishes an event to each account that the note did not name before. It does nothing if the text is the same. It returns Invalid for a malformed
 // text, and NotFound if the problem has no such note.
 func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
 	text, err := crash.CleanNote(text)
@@ -96,8 +98,10 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 		if err := tx.QueryRow(ctx, sqlLockNote, args).Scan(&before); err != nil || before == text {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlInsertText, args)
-		return err
+		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
+			return err
+		}
+		return a.mention(ctx, tx, bucket, id, before, text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errUnknownNote

@@ -73,8 +73,9 @@ func New(d Deps) *API {
 
 // Caller describes who sent a request.
 type Caller struct {
-	Role crash.Role // RoleNone if not signed in
-	Read bool       // may read reports: in a session, or with a token that has the scope read
+	Role  crash.Role // RoleNone if not signed in
+	Read  bool       // may read reports: in a session, or with a token that has the scope read
+	Names []string   // by which problems are assigned to the caller
 }
 
 // Errors for unknown addresses and insufficient rights.

@@ -35,6 +35,14 @@ func (a *answers) bugResources() []resource {
 			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
 		},
 		{
+			name: "problem-people", method: http.MethodPost, access: "triager", external: true,
+			summary: "Assigns a problem, and adds or removes tags.",
+			doc: "Fields that are missing change nothing. 409: the assignee of the problem's bug counts, or there are " +
+				"too many tags. A session must send the CSRF token of the cookie csrftoken in the header " +
+				"X-CSRFToken; an API token with the scope file needs none.",
+			body: peopleQuestion{}, object: peopleAnswer{},
+		},
+		{
 			name: "create-bug-report", method: http.MethodPost, access: "triager", external: true,
 			summary: "Creates a bug for a problem.",
 			doc: "201: created by this request. 200: the bug existed already. 202: the tracker has not answered " +
@@ -142,6 +150,20 @@ func isFixed(r crash.BugReading, series string) bool {
 
 type createQuestion struct {
 	Signature string `json:"signature" doc:"Signature of the problem, which may be percent-encoded once."`
+}
+
+type peopleQuestion struct {
+	Problem  string   `json:"problem" doc:"SHA-1 of the signature of the problem, or its signature."`
+	Assignee *string  `json:"assignee,omitempty" doc:"An account, or ~ and a name at the tracker; me: the caller; empty: nobody."`
+	Add      []string `json:"add_tags,omitempty" doc:"Tags to add: a–z, 0–9 and .+-"`
+	Remove   []string `json:"remove_tags,omitempty" doc:"Tags to remove."`
+}
+
+type peopleAnswer struct {
+	Problem  string   `json:"problem" doc:"SHA-1 of the signature of the problem, after merges."`
+	Assignee string   `json:"assignee" doc:"Who takes care of it now; empty: nobody."`
+	Bug      *string  `json:"bug" doc:"Number of the bug whose assignee it is; null: it was assigned in mishap."`
+	Tags     []string `json:"tags" doc:"Its tags, sorted."`
 }
 
 type createAnswer struct {

@@ -63,6 +63,7 @@ func TestOpenAPI(t *testing.T) {
 			"seen": older, "release": "Ubuntu 24.04"}}},
 		"reports-state/":     map[string]any{"reports": []any{1, "2"}, "release": "Ubuntu 24.04"},
 		"create-bug-report/": map[string]any{"signature": nativeSignature()},
+		"problem-people/":    map[string]any{"problem": nativeSignature(), "assignee": "me", "add_tags": []string{"sru"}},
 	} {
 		asked[conforms(t, router, http.MethodPost, api(path), body, triager.PostJSON(api(path), body))] = true
 		conforms(t, router, http.MethodPost, api(path), body, h.Visitor(t).PostJSON(api(path), body))

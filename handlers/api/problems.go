@@ -86,6 +86,9 @@ type bucketObject struct {
 	Threads  *string  `json:"thread_stacktrace"`
 	Trace    *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
 
+	Assignee *string  `json:"assignee,omitempty" doc:"Who takes care of it: an account, or ~ and a name at the tracker; empty: nobody. Only for callers who may read reports."`
+	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted. Only for callers who may read reports."`
+
 	Evidence []passage `json:"evidence,omitempty" doc:"Text that the grouping rule read, unless a stack or traceback."`
 }
 
@@ -145,9 +148,26 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 		out.Metadata.CreatedBug = number
 	}
 	if signedIn.check(in.caller) == nil {
+		if err := a.addPeople(ctx, b.ID, &out); err != nil {
+			return nil, err
+		}
 		err = a.addTraces(ctx, b.ID, &out)
 	}
 	return out, err
+}
+
+// addPeople adds the assignee and the tags of a problem.
+func (a *answers) addPeople(ctx context.Context, id crash.BucketID, out *bucketObject) error {
+	b, err := a.store.IndexWithStates(ctx)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if p, ok := b.Problem(id); ok {
+		name, out.Tags = p.Assignee().Name, p.Tags()
+	}
+	out.Assignee = &name
+	return nil
 }
 
 // addTraces adds the traces of the representative report.

@@ -48,6 +48,7 @@ func visibleRow(in input, row index.Row) index.Row {
 // narrowed returns filter limited to what a query counts, and the function that selects its
 // problems. For callers who may not read reports, the query searches only what they may see.
 func narrowed(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+	q = q.For(in.caller.Names)
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():

@@ -36,6 +36,8 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, views.LinkChosenURL(ids))
 	case "create":
 		return web.Redirect(w, r, views.CreateChosenURL(ids))
+	case "assign":
+		return web.Redirect(w, r, views.AssignChosenURL(ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {

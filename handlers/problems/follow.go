@@ -44,6 +44,9 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
+	if err := s.markFollowed(r, f); err != nil {
+		return err
+	}
 	return s.answerFollow(w, r, f, true, views.Flash{
 		Kind: views.FlashDone, Text: text.NowFollowing(followText(f)),
 		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
@@ -53,8 +56,19 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 // checkFollow requests the packages of a person or set, so that they are fetched from the
 // tracker. It returns NotFound if the tracker does not know the name.
 func (s *Lists) checkFollow(r *http.Request, f crash.Follow) error {
-	if f.Kind == crash.FollowPackage {
+	switch f.Kind {
+	case crash.FollowPackage:
 		return nil
+	case crash.FollowProblem:
+		id, err := crash.ParseBucketID(f.Name)
+		if err == nil {
+			_, err = s.Store.Bucket(r.Context(), id)
+		}
+		return err
+	case crash.FollowSearch:
+		_, err := s.Accounts.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
+		return err
+	case crash.FollowPerson, crash.FollowSet:
 	}
 	_, _, err := s.packagesOf(r.Context(), f)
 	return err
@@ -82,6 +96,10 @@ func followText(f crash.Follow) string {
 		return text.PackagesOf(f.Name)
 	case crash.FollowSet:
 		return text.PackageSetNamed(f.Name)
+	case crash.FollowProblem:
+		return text.ThisProblemFollowed
+	case crash.FollowSearch:
+		return text.SearchFollowed
 	case crash.FollowPackage:
 	}
 	return text.PackageNamed(f.Name)
@@ -141,7 +159,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // followPart returns the button that follows something.
-func (s *Lists) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
+func (s *choices) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
 	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
 	if web.CurrentUser(r).ID == 0 {
 		return p, nil

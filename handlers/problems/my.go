@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
 	"mishap/crash"
 	"mishap/crash/index"
@@ -46,10 +44,8 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 		return err
 	}
 	page.List = views.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
-	if len(follows) > 0 {
-		if err := s.fillMy(r, &page, follows); err != nil {
-			return err
-		}
+	if err := s.fillMy(r, &page, follows); err != nil {
+		return err
 	}
 	if name := user.TrackerName; name != "" && !slices.ContainsFunc(follows, func(f crash.Follow) bool {
 		return f.Kind == crash.FollowPerson && f.Name == name
@@ -57,7 +53,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 		page.Suggest = name
 	}
 	page.Shell = s.Shell(r, text.NavMyPackages)
-	if len(follows) > 0 {
+	if len(page.Followed)+len(page.Groups) > 0 {
 		// The first alternate is the feed. Feed readers cannot sign in.
 		page.Shell.Also = views.Alternates(text.NavMyPackages, views.PathMy, "period="+string(choice.Period))[1:]
 	}
@@ -84,13 +80,17 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 	if err != nil {
 		return err
 	}
-	packages, _, err := s.packagesFollowed(r.Context(), follows)
+	b, err := s.Store.IndexWithStates(r.Context())
+	if err != nil {
+		return err
+	}
+	chosen, _, err := s.selectFollowed(r, b, follows)
 	if err != nil {
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: text.NavMyPackages, path: views.PathMy, filter: packages.filter(choice, s.Now()),
-		private: fmt.Sprint(web.CurrentUser(r).ID, follows),
+		title: text.NavMyPackages, path: views.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
+		private: fmt.Sprint(web.CurrentUser(r).ID, web.CurrentUser(r).Names(), follows),
 	})
 }
 
@@ -130,6 +130,8 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 		return s.Bugs.PackagesOfPerson(ctx, f.Name)
 	case crash.FollowSet:
 		return s.Bugs.PackagesOfSet(ctx, "", f.Name)
+	case crash.FollowProblem, crash.FollowSearch:
+		return nil, true, nil
 	case crash.FollowPackage:
 	}
 	return []string{f.Name}, true, nil
@@ -137,18 +139,6 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 
 // followIndex maps each package to the positions of the follows that include it.
 type followIndex map[string][]int
-
-// filter returns the filter of a choice, narrowed to these packages.
-func (p followIndex) filter(choice views.ListChoice, now time.Time) index.Filter {
-	filter := choice.FilterOn(now)
-	names := make([]string, 0, len(p))
-	for name := range p {
-		names = append(names, name)
-	}
-	slices.Sort(names) // the index caches lists by filter
-	filter.ByPackages, filter.Packages = true, strings.Join(names, " ")
-	return filter
-}
 
 // packagesFollowed returns the packages that the user follows, and a summary of each follow.
 func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []views.Followed, error) {
@@ -170,9 +160,13 @@ func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (f
 	return packages, list, nil
 }
 
-// fillMy fills the page with the followed problems, in groups.
+// fillMy fills the page with the followed problems and those assigned to the person, in groups.
 func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Follow) error {
-	packages, followed, err := s.packagesFollowed(r.Context(), follows)
+	b, err := s.Store.IndexWithStates(r.Context())
+	if err != nil {
+		return err
+	}
+	chosen, followed, err := s.selectFollowed(r, b, follows)
 	if err != nil {
 		return err
 	}
@@ -180,41 +174,60 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	if i := slices.IndexFunc(followed, func(f views.Followed) bool { return f.Unknown }); i >= 0 {
 		page.Notice = text.ReadingPackages(followed[i].Name)
 	}
-	b, err := s.Store.IndexWithStates(r.Context())
-	if err != nil {
-		return err
-	}
-	filter := packages.filter(page.List.Choice, s.Now())
-	rows, totals := b.All(filter, nil)
+	filter := page.List.Choice.FilterOn(s.Now())
+	rows, totals := b.All(filter, chosen.match)
 	page.Problems, page.Reports = len(rows), totals.Reports
-	isNew, err := s.newSince(r.Context(), page.Visit, rows)
+	isNew, err := s.newProblems(r, page, chosen, rows)
 	if err != nil {
 		return err
 	}
 	grouped := map[string][]index.Row{}
 	for _, row := range rows {
-		packages.count(followed, row, isNew[row.ID])
-		name := myGroup(row, isNew[row.ID])
+		mine := row.AssignedTo(chosen.names)
+		if mine {
+			page.Mine++
+		}
+		for _, i := range chosen.positions(row.Problem) {
+			followed[i].Problems++
+			followed[i].Reports += row.Count
+			if isNew[row.ID] {
+				followed[i].New++
+			}
+		}
+		name := myGroup(row, isNew[row.ID], mine)
 		grouped[name] = append(grouped[name], row)
 	}
-	return s.fillGroups(r, page, b, filter, grouped)
+	return s.fillGroups(r, page, b, filter, grouped, chosen.names)
 }
 
-// count adds a problem to the totals of each follow that includes its package.
-func (p followIndex) count(followed []views.Followed, row index.Row, isNew bool) {
-	positions := p[row.Package]
-	if row.Source != row.Package {
-		positions = append(slices.Clone(positions), p[row.Source]...)
-		slices.Sort(positions)
-		positions = slices.Compact(positions)
+// newProblems returns the problems that are new to the person since the previous visit, and adds to
+// the page what is new about the followed ones.
+func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selection, rows []index.Row) (
+	map[crash.BucketID]bool, error,
+) {
+	marked, news, err := s.updateMarks(r.Context(), web.CurrentUser(r).ID, page.Visit, chosen)
+	if err != nil {
+		return nil, err
 	}
-	for _, i := range positions {
-		followed[i].Problems++
-		followed[i].Reports += row.Count
-		if isNew {
-			followed[i].New++
+	for i, f := range page.Followed {
+		if f.Kind == crash.FollowProblem {
+			page.Followed[i].News = news[f.Name]
 		}
 	}
+	var arrived []index.Row
+	for _, row := range rows {
+		if chosen.byArrival(row.Problem) {
+			arrived = append(arrived, row)
+		}
+	}
+	isNew, err := s.newSince(r.Context(), page.Visit, arrived)
+	if err != nil {
+		return nil, err
+	}
+	for id := range isNew {
+		marked[id] = true
+	}
+	return marked, nil
 }
 
 // newSince returns the problems that are new since the previous visit: those first seen after
@@ -244,12 +257,14 @@ func (s *Lists) newSince(ctx context.Context, visit crash.Visit, rows []index.Ro
 }
 
 // myGroups are the groups of the page, in display order.
-var myGroups = [...]string{views.MyNew, views.MyRegression, views.MyUnfiled, views.MyFiled}
+var myGroups = [...]string{views.MyNew, views.MyAssigned, views.MyRegression, views.MyUnfiled, views.MyFiled}
 
-func myGroup(row index.Row, isNew bool) string {
+func myGroup(row index.Row, isNew, mine bool) string {
 	switch {
 	case isNew:
 		return views.MyNew
+	case mine:
+		return views.MyAssigned
 	case row.State == crash.StateRegression:
 		return views.MyRegression
 	case row.Bug == 0:
@@ -261,10 +276,11 @@ func myGroup(row index.Row, isNew bool) string {
 // fillGroups loads the rows that the page shows. It sorts new problems by the group that they
 // would otherwise be in.
 func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter,
-	grouped map[string][]index.Row,
+	grouped map[string][]index.Row, names []string,
 ) error {
 	slices.SortStableFunc(grouped[views.MyNew], func(x, y index.Row) int {
-		return slices.Index(myGroups[:], myGroup(x, false)) - slices.Index(myGroups[:], myGroup(y, false))
+		return slices.Index(myGroups[:], myGroup(x, false, x.AssignedTo(names))) -
+			slices.Index(myGroups[:], myGroup(y, false, y.AssignedTo(names)))
 	})
 	var shown []index.Row
 	groupOf := map[crash.BucketID]string{}
@@ -302,6 +318,8 @@ func groupTitle(group string, n int) string {
 	switch group {
 	case views.MyNew:
 		return text.GroupNew
+	case views.MyAssigned:
+		return text.AssignedToYou
 	case views.MyRegression:
 		return text.GroupRegressions(int64(n))
 	case views.MyUnfiled:

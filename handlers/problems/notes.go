@@ -19,7 +19,18 @@ func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, err
 		Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
 	var err error
-	v.Notes, err = s.Accounts.Notes(r.Context(), b.ID)
+	if v.Notes, err = s.Accounts.Notes(r.Context(), b.ID); err != nil {
+		return v, err
+	}
+	var names []string
+	for _, n := range v.Notes {
+		for _, t := range n.Texts {
+			for _, m := range crash.Mentions(t.Text) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	v.Names, err = s.Accounts.Named(r.Context(), names)
 	return v, err
 }
 

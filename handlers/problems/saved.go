@@ -25,8 +25,18 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	follows, err := s.Accounts.Followed(r.Context(), user.ID)
+	if err != nil {
+		return err
+	}
+	followed := map[string]bool{}
+	for _, f := range follows {
+		if f.Kind == crash.FollowSearch {
+			followed[f.Name] = true
+		}
+	}
 	return s.Page(w, r, http.StatusOK, views.Saved(views.SavedPage{
-		Shell: s.Shell(r, text.SavedTitle), Searches: searches, MayShare: user.Role.Allows(crash.RoleTriager),
+		Shell: s.Shell(r, text.SavedTitle), Searches: searches, Followed: followed, MayShare: user.Role.Allows(crash.RoleTriager),
 	}))
 }
 

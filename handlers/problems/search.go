@@ -179,7 +179,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if of := r.URL.Query().Get("of"); of != "" {
-		names, err := namesFor(r.URL.Query(), of, b.Names(web.IsPublic(r)))
+		names, err := s.namesFor(r, of, b.Names(web.IsPublic(r)))
 		if err != nil {
 			return err
 		}
@@ -199,11 +199,14 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
 		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
 		Types:         prefixMatcher(web.SeenLabels(r, b.Types())),
+		Assignees:     known.Assignees, Tags: known.Tags,
 	})))
 }
 
-// namesFor suggests names for the control of a list that the parameter of names.
-func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
+// namesFor suggests names for the control of a list, or the field of a form, that the parameter of
+// names.
+func (s *Lists) namesFor(r *http.Request, of string, known index.Names) ([]string, error) {
+	q := r.URL.Query()
 	text, err := web.QueryText(q, of)
 	if err != nil {
 		return nil, err
@@ -216,9 +219,13 @@ func namesFor(q url.Values, of string, known index.Names) ([]string, error) {
 	case "version":
 		pkg, err := web.QueryText(q, "package")
 		return known.Versions(text, pkg), err
+	case "assignee":
+		return s.assigneesFor(r, text, known)
+	case "tag":
+		return known.Tags(text), nil
 	}
 	return nil, crash.Errorf(crash.Invalid, "bad_of",
-		"There are suggestions for package, source and version, but not for %.40q.", of)
+		"There are suggestions for package, source, version, assignee and tag, but not for %.40q.", of)
 }
 
 // prefixMatcher returns a function that finds the texts with a prefix, ignoring case.

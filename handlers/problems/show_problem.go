@@ -246,6 +246,9 @@ func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
 		return err
 	}
+	if page.People, err = s.peopleView(r, page.Bucket); err != nil {
+		return err
+	}
 	choice, err := readReportChoice(r, page.Bucket.ID)
 	if err != nil {
 		return err

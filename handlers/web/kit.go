@@ -28,6 +28,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/filings"
+	"mishap/db/people"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
@@ -95,6 +96,7 @@ type Kit struct {
 	Counts    *counts.Store
 	Decisions *db.Decisions
 	Filings   *filings.Store
+	People    *people.Store
 	Reports   *reports.Store
 	Symbols   *symbols.Store
 	Filer     *tracker.Filer
@@ -198,6 +200,7 @@ func NewKit(d Deps) (*Kit, error) {
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
+		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {

@@ -205,5 +205,5 @@ var (
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
 		"At most %d problems can be selected at once.", ListSize)
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
-		`The actions on selected problems are "create", "file", "link", "recheck" and "merge".`)
+		`The actions on selected problems are "create", "file", "link", "recheck", "assign" and "merge".`)
 )

@@ -55,6 +55,7 @@ func SeenLabel[T ~string](r *http.Request, name T) T {
 // match all. The function matches only redacted text for visitors; otherwise they could find out
 // hidden text by trial.
 func SearchFilter(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+	q = q.For(CurrentUser(r).Names())
 	filter = q.Narrow(filter)
 	switch {
 	case q.Empty():

@@ -1,6 +1,10 @@
 package text
 
-import "mishap/crash"
+import (
+	"strconv"
+
+	"mishap/crash"
+)
 
 // Texts of the page of what a person follows.
 const (
@@ -27,11 +31,19 @@ const (
 	FollowKindPerson  = "packages of a person or team"
 	FollowKindSet     = "package set"
 	FollowIsPerson    = "person or team"
-	FollowNobody      = "unknown to the tracker"
-	FollowReading     = "being read from the tracker"
-	SeenDone          = "Marked as seen."
-	SeenUndone        = "Marked as new again."
-	SeenBadForm       = "The form does not say until when to mark problems as seen. Reload the " +
+	FollowWhatIsNew   = "A problem that you follow is new again when it is seen in a higher version or in another release, " +
+		"or when its state or its bug changes. A problem is new to a saved search once: when it matches for the first time."
+	FollowIsProblem     = "problem"
+	FollowIsSearch      = "saved search"
+	FollowNoSearch      = "does not exist any more"
+	MyAssigned          = "all that is assigned to you"
+	FollowNobody        = "unknown to the tracker"
+	FollowReading       = "being read from the tracker"
+	ThisProblemFollowed = "this problem"
+	SearchFollowed      = "the saved search"
+	SeenDone            = "Marked as seen."
+	SeenUndone          = "Marked as new again."
+	SeenBadForm         = "The form does not say until when to mark problems as seen. Reload the " +
 		"page and try again."
 )
 
@@ -53,6 +65,15 @@ func PackagesOf(name string) string { return "the packages of " + name }
 
 // PackageSetNamed names a package set within a sentence.
 func PackageSetNamed(name string) string { return "the package set " + name }
+
+// NewsState says that the state of a problem has changed.
+func NewsState(state string) string { return "now " + state }
+
+// NewsBug says that a problem has another bug.
+func NewsBug(number int64) string { return "bug " + strconv.FormatInt(number, 10) }
+
+// NewsVersion says that a problem was seen in another version or release.
+func NewsVersion(name string) string { return "first seen in " + name }
 
 // SourcePackages returns "1 source package" or "12 source packages".
 func SourcePackages(n int64) string { return Counted(n, "source package", "source packages") }

@@ -1,6 +1,6 @@
 // Handles keys: / goes to the search, j and k to the next and previous row, o opens the row, c opens the review of its bug,
-// C (with Shift) creates the bug, l links one, x selects the row, ? lists the keys. They do nothing while a person types, or
-// with Ctrl, Alt or Meta.
+// C (with Shift) creates the bug, l links one, a assigns the problem, x selects the row, ? lists the keys. They do nothing
+// while a person types, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -48,10 +48,10 @@
     return true;
   }
 
-  // linkRow links a bug to the current row and to the selected ones.
-  function linkRow() {
+  // pressBulk presses a button of the bar of selected rows, for the current row and the selected ones.
+  function pressBulk(value) {
     const box = current?.isConnected ? current.querySelector("td.select input[type=checkbox]") : null;
-    const button = document.querySelector("#bulk button[value=link]");
+    const button = document.querySelector(`#bulk button[value=${value}]`);
     if (!button) {
       return false;
     }
@@ -60,6 +60,17 @@
     }
     button.click();
     return true;
+  }
+
+  // assign opens the form that assigns the problem of the page, with the cursor in its field.
+  function assign() {
+    const form = document.getElementById("assign");
+    if (form?.open) {
+      form.querySelector("input:not([type=hidden])")?.focus();
+    } else {
+      form?.querySelector("summary").click();
+    }
+    return form !== null;
   }
 
   const keys = {
@@ -74,7 +85,8 @@
     o: () => press("a[data-open], td.problem a.title, a[href^='/problem/'], a[href^='/oops/']"),
     c: () => review() || press("a.review-link:not([hidden])"),
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
-    l: () => press("a[href$='/link']") || linkRow(),
+    l: () => press("a[href$='/link']") || pressBulk("link"),
+    a: () => assign() || pressBulk("assign"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));

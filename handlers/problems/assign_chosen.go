@@ -1,0 +1,133 @@
+package problems
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
+func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	return s.assignChosenPage(w, r, ids, views.AssignChosenPage{}, http.StatusOK)
+}
+
+func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID,
+	p views.AssignChosenPage, status int,
+) error {
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	people, err := s.People.Of(r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	p.Problems, p.Tracker = views.JoinIDs(ids), s.Config.TrackerName
+	for _, b := range buckets {
+		row := views.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
+		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {
+			row.Assigned = crash.Assigned{Name: name, Bug: b.Bug.Counts()}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Shell = s.Shell(r, text.AssignChosen)
+	return s.Page(w, r, status, views.AssignChosen(p))
+}
+
+// AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the tracker.
+func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	if err != nil {
+		return err
+	}
+	if _, err := s.Buckets(r, ids); err != nil { // changes nothing if one does not exist
+		return err
+	}
+	name, skipped, same := formAssignee(r), int64(0), int64(0)
+	if name == "" && r.PostFormValue("do") != "nobody" {
+		return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Problem: errNoAssignee.Message},
+			http.StatusUnprocessableEntity)
+	}
+	var done []string
+	for _, id := range ids {
+		stored, err := s.People.Assign(r.Context(), crash.Assignment{Bucket: id, Assignee: name,
+			By: web.CurrentUser(r).Name})
+		switch {
+		case crash.KindOf(err) == crash.Invalid:
+			return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
+				http.StatusUnprocessableEntity)
+		case crash.KindOf(err) == crash.Conflict:
+			skipped++
+		case err != nil:
+			return err
+		case stored.ID == 0:
+			same++
+		default:
+			name = stored.Assignee
+			done = append(done, strconv.FormatInt(stored.ID, 10))
+		}
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: text.AssignedProblems(name, int64(len(done)))}
+	if same > 0 {
+		message.Text += " " + text.AssignedAlready(same)
+	}
+	if skipped > 0 {
+		message.Text += " " + text.AssignSkipped(skipped)
+	}
+	if len(done) > 0 {
+		message.Undo = &views.Undo{Action: views.PathUnassignChosen + "?problems=" + views.JoinIDs(ids),
+			Field: "assignments", Value: strings.Join(done, ".")}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.AssignChosenURL(ids))
+}
+
+// UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
+func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	assignments := map[int64]bool{}
+	for _, number := range strings.Split(r.PostFormValue("assignments"), ".") {
+		if id, err := strconv.ParseInt(number, 10, 64); err == nil {
+			assignments[id] = true
+		}
+	}
+	undone := int64(0)
+	for _, id := range ids {
+		newest, err := s.People.Assignments(r.Context(), id, maxAssignments)
+		if err != nil {
+			return err
+		}
+		for _, a := range newest {
+			if !a.Stands() {
+				continue
+			}
+			if assignments[a.ID] {
+				err = s.People.UndoAssignment(r.Context(), id, a.ID, web.CurrentUser(r).Name)
+				if err == nil {
+					undone++
+				} else if crash.KindOf(err) != crash.Conflict {
+					return err
+				}
+			}
+			break // only the newest counts
+		}
+	}
+	if err := s.Flash(r, views.FlashDone, text.AssignmentsUndone(undone)); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.AssignChosenURL(ids))
+}
