@@ -1048,6 +1048,51 @@ COMMENT ON COLUMN symbol_workers.architectures IS 'Architectures whose cores it 
 COMMENT ON COLUMN symbol_workers.problem IS 'Why it cannot symbolise, as a sentence for people; empty: it can.';
 COMMENT ON COLUMN symbol_workers.seen IS 'When the instance said so last; it does every minute.';
 
+CREATE TABLE triage (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    kind text NOT NULL,
+    until jsonb,
+    fixes jsonb,
+    seen jsonb DEFAULT '{}'::jsonb NOT NULL,
+    person text NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_by text DEFAULT ''::text NOT NULL,
+    undone_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_why text DEFAULT ''::text NOT NULL,
+    replaced_by bigint,
+    CONSTRAINT triage_check CHECK (((until IS NOT NULL) = (kind = 'muted'::text))),
+    CONSTRAINT triage_check1 CHECK (((fixes IS NOT NULL) = (kind = 'fixed'::text))),
+    CONSTRAINT triage_check2 CHECK (((kind = 'muted'::text) OR (ended_at IS NULL))),
+    CONSTRAINT triage_kind_check CHECK ((kind = ANY (ARRAY['muted'::text, 'wontfix'::text, 'fixed'::text])))
+);
+COMMENT ON TABLE triage IS 'What people and rules have decided about problems, beside the derived status: muted, won''t fix, fixed in a version. Rows are not deleted. A row stands while undone_at and ended_at are null.';
+COMMENT ON COLUMN triage.id IS 'Number of the entry.';
+COMMENT ON COLUMN triage.bucket_id IS 'The problem when it was decided. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with notes.';
+COMMENT ON COLUMN triage.kind IS 'muted: lists hide the problem until a condition is met. wontfix: nobody intends to fix it. fixed: in the versions of fixes.';
+COMMENT ON COLUMN triage.until IS 'Conditions of a mute, see crash.MuteUntil; any of them ends it. An empty object: until somebody unmutes it. Null: not a mute.';
+COMMENT ON COLUMN triage.fixes IS 'Versions with the fix: an array of {release, version}. Null: not a fix. For each release, the last standing row of the problem counts.';
+COMMENT ON COLUMN triage.seen IS 'Highest version of the problem in each release when it was muted, for the condition newer.';
+COMMENT ON COLUMN triage.person IS 'Account name, or name of the rule.';
+COMMENT ON COLUMN triage.reason IS 'Why; empty: not given.';
+COMMENT ON COLUMN triage.at IS 'When it was decided.';
+COMMENT ON COLUMN triage.undone_by IS 'Account name of the person who undid it; empty: it was not undone.';
+COMMENT ON COLUMN triage.undone_at IS 'When it was undone. Null: it was not.';
+COMMENT ON COLUMN triage.ended_at IS 'When a condition of the mute was met, or another mute replaced it. Null: neither.';
+COMMENT ON COLUMN triage.ended_why IS 'Sentence that says which condition was met; empty: none.';
+COMMENT ON COLUMN triage.replaced_by IS 'The mute that replaced this one; undoing that restores this one. Null: not replaced.';
+
+ALTER TABLE triage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME triage_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE uncounted (
     id uuid NOT NULL,
     stored timestamp with time zone DEFAULT now() NOT NULL,
@@ -1278,6 +1323,9 @@ ALTER TABLE ONLY symbol_jobs
 ALTER TABLE ONLY symbol_workers
     ADD CONSTRAINT symbol_workers_pkey PRIMARY KEY (instance);
 
+ALTER TABLE ONLY triage
+    ADD CONSTRAINT triage_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
 
@@ -1375,6 +1423,14 @@ CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
 
 CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
 
+CREATE INDEX triage_bucket ON triage USING btree (bucket_id);
+
+CREATE UNIQUE INDEX triage_one_each ON triage USING btree (bucket_id, kind) WHERE ((kind <> 'fixed'::text) AND (undone_at IS NULL) AND (ended_at IS NULL));
+
+CREATE INDEX triage_replaced ON triage USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
+
+CREATE INDEX triage_standing ON triage USING btree (kind, bucket_id) WHERE ((undone_at IS NULL) AND (ended_at IS NULL));
+
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
@@ -1397,6 +1453,8 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUT
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON triage FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON bucket_bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
@@ -1412,6 +1470,8 @@ CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS 
 CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON triage FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
@@ -1475,6 +1535,9 @@ ALTER TABLE ONLY split_sources
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
+
+ALTER TABLE ONLY triage
+    ADD CONSTRAINT triage_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES triage(id);
 
 ALTER TABLE ONLY unknown_builds
     ADD CONSTRAINT unknown_builds_report_id_fkey FOREIGN KEY (report_id) REFERENCES symbol_jobs(report_id) ON DELETE CASCADE;

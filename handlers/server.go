@@ -17,6 +17,7 @@ import (
 	"mishap/handlers/debuginfod"
 	"mishap/handlers/export"
 	"mishap/handlers/problems"
+	"mishap/handlers/triage"
 	"mishap/handlers/web"
 )
 
@@ -28,6 +29,7 @@ type Server struct {
 	problems  *problems.Pages
 	decisions *problems.Decisions
 	bugs      *bugs.Pages
+	triage    *triage.Pages
 	admin     *admin.Pages
 	account   *account.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
@@ -48,7 +50,7 @@ func New(d web.Deps) (*Server, error) {
 			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
-		bugs:  bugs.New(panel, exporter),
+		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
 		admin: admin.New(exporter), account: account.New(kit),
 	}
 	if d.SymbolFiles != nil {

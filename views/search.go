@@ -24,6 +24,8 @@ var keyTable = [][2]string{
 	{"c", text.KeyReview},
 	{"Shift+C", text.KeyCreate},
 	{"l", text.KeyLink},
+	{"m", text.KeyMute},
+	{"f", text.KeyFixed},
 	{"x", text.KeySelect},
 	{"?", text.KeyHelp},
 }

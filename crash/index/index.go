@@ -67,8 +67,9 @@ type Bucket struct {
 // of that bucket.
 type Problem struct {
 	*Bucket
-	State crash.StateWord // see [Index.SetStates]
-	Bug   int64           // 0: none
+	State  crash.StateWord // see [Index.SetStates]
+	Bug    int64           // 0: none
+	Triage *Triage         // see [Index.SetTriage]; nil: nothing was decided
 
 	buckets []*bucket
 	place   int // in Index.order
@@ -89,6 +90,7 @@ type scan struct {
 	key         uint64 // first bytes of the id
 	more        *more  // nil: nothing was merged into it
 	first, last Day    // days with a report; last < first: none
+	muted       bool   // see [Problem.Muted]
 }
 
 // more lists the buckets of a problem other than its head.

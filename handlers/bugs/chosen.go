@@ -36,6 +36,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, views.LinkChosenURL(ids))
 	case "create":
 		return web.Redirect(w, r, views.CreateChosenURL(ids))
+	case "mute":
+		return web.Redirect(w, r, views.TriageURL(crash.TriageMuted, ids))
+	case "wontfix":
+		return web.Redirect(w, r, views.TriageURL(crash.TriageWontFix, ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {

@@ -21,7 +21,7 @@ const defaultPeriod = crash.PeriodWeek
 
 // readChoice reads the filters of the front page. The names come from errors.ubuntu.com:
 // release, package, version, pkg_arch, period, from, to, packageset, user. Added are source,
-// type, state, new, sort, order and columns. The period is "range" if from and to replace it; shown is
+// type, state, new, muted, sort, order and columns. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
 func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
@@ -44,7 +44,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
 		"package": &choice.Package, "source": &choice.Source, "version": &choice.Version,
 		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State,
-		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns,
+		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns, "muted": &choice.ShowMuted,
 	} {
 		text, err := web.QueryText(q, name)
 		if err != nil {
@@ -69,6 +69,10 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	isState := func(s struct{ State, Label string }) bool { return s.State == choice.State }
 	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, isState) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
+	}
+	if m := choice.ShowMuted; m != "" && m != views.MutedShow && m != views.MutedOnly {
+		return choice, crash.Errorf(crash.Invalid, "bad_muted",
+			"%.40q is not a choice of muted problems; the choices are show and only.", m)
 	}
 	var err error
 	if choice.From, err = readDay("from", from); err != nil {
