@@ -125,6 +125,25 @@ func (m ManualStatus) Text(signedIn bool) string {
 	return strings.Join(parts, " ")
 }
 
+// Words names the decisions for programs: muted, wontfix, fixed-by-hand, and seen-again if a problem
+// marked as fixed is still seen. Blanks separate them.
+func (m ManualStatus) Words() string {
+	var words []string
+	if m.Muted != nil {
+		words = append(words, "muted")
+	}
+	if m.WontFix != nil {
+		words = append(words, "wontfix")
+	}
+	if len(m.Fixes) > 0 {
+		words = append(words, "fixed-by-hand")
+	}
+	if m.SeenAgain() {
+		words = append(words, "seen-again")
+	}
+	return strings.Join(words, " ")
+}
+
 // ReturnedText says when and why a muted problem returned: "Returned on 22 November 2026: 50 more
 // reports arrived within 7 days."
 func (t Triage) ReturnedText() string {

@@ -90,6 +90,9 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 	for id, some := range entries {
 		m := stats.JudgeManual(some, nil, s.Now())
 		t := &index.Triage{Muted: m.Muted != nil, WontFix: m.WontFix != nil}
+		if m.Muted != nil {
+			t.Until = m.Muted.Until
+		}
 		for _, f := range m.Fixes {
 			t.Fixes = append(t.Fixes, f.FixedIn)
 		}
@@ -145,7 +148,7 @@ func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
 	}
 	m = ManualOf(last.ix, p, index.DayOf(s.Now()))
 	if p.Triage.Muted {
-		m.Muted = &crash.Triage{Kind: crash.TriageMuted}
+		m.Muted = &crash.Triage{Kind: crash.TriageMuted, Until: p.Triage.Until}
 	}
 	if p.Triage.WontFix {
 		m.WontFix = &crash.Triage{Kind: crash.TriageWontFix}

@@ -131,15 +131,19 @@ func (c ListChoice) FilterOn(now time.Time) index.Filter {
 	since, until := c.Days(now)
 	f := c.Filter
 	f.Since, f.Until, f.Query = index.DayOf(since), index.DayOf(until), ""
+	f.Muted = c.MutedFilter()
+	return f
+}
+
+// MutedFilter returns what the list does with muted problems.
+func (c ListChoice) MutedFilter() index.MutedChoice {
 	switch c.ShowMuted {
 	case MutedShow:
-		f.Muted = index.MutedShown
+		return index.MutedShown
 	case MutedOnly:
-		f.Muted = index.MutedOnly
-	default:
-		f.Muted = index.MutedHidden
+		return index.MutedOnly
 	}
-	return f
+	return index.MutedHidden
 }
 
 // URL returns the address of the first page of the list.

@@ -9,6 +9,7 @@ import (
 // Triage is the part of a problem's manual status that lists show. It is immutable.
 type Triage struct {
 	Muted, WontFix bool
+	Until          crash.MuteUntil // of a mute
 	Fixes          []crash.FixedIn // versions marked as fixed
 }
 
@@ -51,5 +52,5 @@ func (t *Triage) equal(other *Triage) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return t.Muted == other.Muted && t.WontFix == other.WontFix && slices.Equal(t.Fixes, other.Fixes)
+	return t.Muted == other.Muted && t.Until.Equal(other.Until) && t.WontFix == other.WontFix && slices.Equal(t.Fixes, other.Fixes)
 }

@@ -25,6 +25,8 @@ type Query struct {
 	// problems that it contains. Only Release, Version, Architecture and the days are used.
 	counted            index.Filter
 	hasSince, hasUntil bool
+
+	muted bool // the query itself says whether it wants muted problems
 }
 
 // node is a part of a query.
@@ -127,6 +129,9 @@ func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Release = cmp.Or(q.counted.Release, f.Release)
 	f.Version = cmp.Or(q.counted.Version, f.Version)
 	f.Architecture = cmp.Or(q.counted.Architecture, f.Architecture)
+	if q.muted && f.Muted == index.MutedHidden {
+		f.Muted = index.MutedShown
+	}
 	if q.hasSince {
 		f.Since = q.counted.Since
 	}

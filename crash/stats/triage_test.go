@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -70,6 +71,15 @@ func TestJudgeManualReturned(t *testing.T) {
 	}
 }
 
+// fixes returns versions from pairs of release and version.
+func fixes(pairs ...any) []crash.FixedIn {
+	var out []crash.FixedIn
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, crash.FixedIn{Release: crash.Release(fmt.Sprint(pairs[i])), Version: fmt.Sprint(pairs[i+1])})
+	}
+	return out
+}
+
 func TestMet(t *testing.T) {
 	t.Parallel()
 	known := map[crash.Release]string{noble: "1.4-2", resolute: "2.0-1"}
@@ -79,19 +89,19 @@ func TestMet(t *testing.T) {
 		seen  []crash.FixedIn
 		want  string
 	}{
-		{"lower", crash.MuteUntil{Version: "1.4-3"}, []crash.FixedIn{{noble, "1.4-2"}}, ""},
-		{"equal", crash.MuteUntil{Version: "1.4-3"}, []crash.FixedIn{{noble, "1.4-3"}}, "it was seen in 1.4-3 (Ubuntu 24.04)."},
-		{"by dpkg's order", crash.MuteUntil{Version: "1.9"}, []crash.FixedIn{{noble, "1.10~rc1"}},
+		{"lower", crash.MuteUntil{Version: "1.4-3"}, fixes(noble, "1.4-2"), ""},
+		{"equal", crash.MuteUntil{Version: "1.4-3"}, fixes(noble, "1.4-3"), "it was seen in 1.4-3 (Ubuntu 24.04)."},
+		{"by dpkg's order", crash.MuteUntil{Version: "1.9"}, fixes(noble, "1.10~rc1"),
 			"it was seen in 1.10~rc1 (Ubuntu 24.04)."},
-		{"tilde", crash.MuteUntil{Version: "1.10"}, []crash.FixedIn{{noble, "1.10~rc1"}}, ""},
-		{"another release", crash.MuteUntil{Version: "1.4-3", Release: noble}, []crash.FixedIn{{resolute, "2.0-1"}}, ""},
-		{"newer", crash.MuteUntil{Newer: true}, []crash.FixedIn{{noble, "1.4-2"}, {resolute, "2.0-2"}},
+		{"tilde", crash.MuteUntil{Version: "1.10"}, fixes(noble, "1.10~rc1"), ""},
+		{"another release", crash.MuteUntil{Version: "1.4-3", Release: noble}, fixes(resolute, "2.0-1"), ""},
+		{"newer", crash.MuteUntil{Newer: true}, fixes(noble, "1.4-2", resolute, "2.0-2"),
 			"it was seen in 2.0-2 (Ubuntu 26.04)."},
-		{"not newer", crash.MuteUntil{Newer: true}, []crash.FixedIn{{noble, "1.4-2"}, {resolute, "1.9"}}, ""},
-		{"new release", crash.MuteUntil{Newer: true}, []crash.FixedIn{{"Ubuntu 26.10", "1.0"}},
+		{"not newer", crash.MuteUntil{Newer: true}, fixes(noble, "1.4-2", resolute, "1.9"), ""},
+		{"new release", crash.MuteUntil{Newer: true}, fixes("Ubuntu 26.10", "1.0"),
 			"it was seen in 1.0 (Ubuntu 26.10)."},
-		{"no version", crash.MuteUntil{Newer: true}, []crash.FixedIn{{noble, "unknown"}}, ""},
-		{"neither", crash.MuteUntil{Reports: 1}, []crash.FixedIn{{noble, "9"}}, ""},
+		{"no version", crash.MuteUntil{Newer: true}, fixes(noble, "unknown"), ""},
+		{"neither", crash.MuteUntil{Reports: 1}, fixes(noble, "9"), ""},
 	} {
 		if got := stats.Met(c.until, c.seen, known); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

@@ -3,6 +3,7 @@ package problems
 import (
 	"context"
 	"encoding/hex"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
 		"package": &choice.Package, "source": &choice.Source, "version": &choice.Version,
 		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State,
-		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns, "muted": &choice.ShowMuted,
+		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns,
 	} {
 		text, err := web.QueryText(q, name)
 		if err != nil {
@@ -70,11 +71,10 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, isState) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}
-	if m := choice.ShowMuted; m != "" && m != views.MutedShow && m != views.MutedOnly {
-		return choice, crash.Errorf(crash.Invalid, "bad_muted",
-			"%.40q is not a choice of muted problems; the choices are show and only.", m)
-	}
 	var err error
+	if choice.ShowMuted, err = readMuted(q); err != nil {
+		return choice, err
+	}
 	if choice.From, err = readDay("from", from); err != nil {
 		return choice, err
 	}
@@ -95,6 +95,25 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	choice.First = columns == views.ColumnFirst
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
 	return choice, nil
+}
+
+// errBadMuted is the code of the error for an unknown choice of muted problems.
+const errBadMuted = "bad_muted"
+
+// readMuted reads what a list does with muted problems: empty (hide them), show or only.
+func readMuted(q url.Values) (string, error) {
+	m := q.Get("muted")
+	if m != "" && m != views.MutedShow && m != views.MutedOnly {
+		return "", crash.Errorf(crash.Invalid, errBadMuted,
+			"%.40q is not a choice of muted problems; the choices are show and only.", m)
+	}
+	return m, nil
+}
+
+// mutedInFile reads what a file does with muted problems.
+func mutedInFile(r *http.Request) (index.MutedChoice, error) {
+	m, err := readMuted(r.URL.Query())
+	return views.ListChoice{ShowMuted: m}.MutedFilter(), err
 }
 
 // readDay parses "2026-05-18" or "20260518", and returns the zero time for an empty text.
