@@ -179,7 +179,7 @@ func (s *Server) routes() (http.Handler, error) {
 }
 
 // apiRoutes returns the handler of the addresses below /api/1.0. Reading needs no session. Creating
-// bugs needs an API token, or a session and its CSRF token.
+// bugs and deciding about problems needs an API token, or a session and its CSRF token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, chimw.GetHead)
@@ -187,6 +187,8 @@ func (s *Server) apiRoutes() http.Handler {
 	r.MethodNotAllowed(s.Do(s.serveAPI)) // serveAPI checks the method
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
+	r.Method(http.MethodPost, "/"+api.SetStatus, s.setStatusByAPI())
+	r.Method(http.MethodPost, "/"+api.SetStatus+"/", s.setStatusByAPI())
 	answer := s.withoutToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)

@@ -66,6 +66,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /admin/tracker/forget", trackerPath + "/forget", [4]int{401, 403, 403, 303}},
 		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(createPath, "/"), [4]int{401, 403, 400, 400}},
 		{"POST /api/1.0/create-bug-report/", createPath, [4]int{401, 403, 400, 400}},
+		{"POST /api/1.0/set-problem-status", "/api/1.0/set-problem-status", [4]int{401, 403, 415, 415}},
+		{"POST /api/1.0/set-problem-status/", "/api/1.0/set-problem-status/", [4]int{401, 403, 415, 415}},
 		{"GET /problem/{id}/review", b.ID.Path() + "/review", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/review", b.ID.Path() + "/review", [4]int{401, 403, 422, 422}},
 		{"GET /problem/{id}/review/bugs", b.ID.Path() + "/review/bugs", [4]int{303, 403, 303, 303}},

@@ -126,11 +126,27 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 	})
 }
 
+// setStatusByAPI returns the handler that changes the manual status of problems, with the same rights
+// as createByAPI.
+func (s *Server) setStatusByAPI() http.Handler {
+	set := s.Need(crash.RoleTriager)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		v := web.VisitOf(r)
+		caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
+		return s.api.SetStatus(w, r, caller, v.User.Name)
+	}))
+	return s.byTriager(set)
+}
+
 // createByAPI returns the handler that creates bugs for programs and pages. A session needs a CSRF
 // token. An API token needs none, because no page of another site can send it.
 func (s *Server) createByAPI() http.Handler {
-	create := s.Need(crash.RoleTriager)(s.Do(s.bugs.CreateBug))
-	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(create))) },
+	return s.byTriager(s.Need(crash.RoleTriager)(s.Do(s.bugs.CreateBug)))
+}
+
+// byTriager returns a handler that passes on requests with a session and its CSRF token, and requests
+// with an API token that has the scope file.
+func (s *Server) byTriager(do http.Handler) http.Handler {
+	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			switch {
 			case !web.VisitOf(r).Token.Allows(crash.ScopeFile):
@@ -139,7 +155,7 @@ func (s *Server) createByAPI() http.Handler {
 				return bugs.ErrMediaType
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
-			create.ServeHTTP(w, r)
+			do.ServeHTTP(w, r)
 			return nil
 		}))
 }

@@ -47,7 +47,7 @@ func New(d web.Deps) (*Server, error) {
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
-			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols,
+			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),

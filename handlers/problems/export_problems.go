@@ -22,7 +22,7 @@ import (
 var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
 	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug",
-	"state", "status", "manual_state", "manual_status", "url",
+	"state", "status", "url", "manual_state", "manual_status",
 }
 
 // ExportFile sends the front list as a file or feed at an address of its own, with the query of
@@ -135,8 +135,7 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 		Cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
 			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(),
-			manual.Words(), manual.Text(false),
-			s.Base.String() + p.ID.Path(),
+			s.Base.String() + p.ID.Path(), manual.Words(), manual.Text(false),
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: p.First.At, Last: p.Last.At,
 	}
