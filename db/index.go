@@ -24,8 +24,10 @@ const IndexDays = 400
 type indexCache struct {
 	updating   chan struct{} // lock of loading and updating the index
 	judging    chan struct{} // lock of judging problems; the index may be updated meanwhile
+	deciding   chan struct{} // lock of setting the manual status of problems
 	loaded     atomic.Pointer[loadedIndex]
 	states     atomic.Pointer[statuses]
+	triaged    atomic.Pointer[triaged]
 	background sync.WaitGroup // judging that continues without a caller
 }
 
@@ -36,7 +38,7 @@ type loadedIndex struct {
 }
 
 func newIndexCache() *indexCache {
-	return &indexCache{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1)}
+	return &indexCache{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1), deciding: make(chan struct{}, 1)}
 }
 
 // acquire waits for a lock. It returns Unavailable if ctx ends first.
@@ -134,6 +136,7 @@ func (k *indexCache) update(ctx context.Context, s *Store) (*index.Index, error)
 		return nil, err
 	}
 	k.states.Store(nil)
+	k.triaged.Store(nil)
 	k.loaded.Store(&loadedIndex{b, at})
 	return b, nil
 }

@@ -61,6 +61,9 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.setTriage(ctx, b, now); err != nil {
+		return nil, err
+	}
 	if old := k.states.Load(); old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)) {
 		s.judgeInBackground(ctx, b, now)
 		return b, nil

@@ -137,6 +137,17 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Get(views.PathAssignChosen, s.Do(s.problems.ShowAssignChosen))
 		triager.Post(views.PathAssignChosen, s.Do(s.problems.AssignChosen))
 		triager.Post(views.PathUnassignChosen, s.Do(s.problems.UnassignChosen))
+		triager.Get("/problem/{id}/mute", s.Do(s.triage.ShowForm(crash.TriageMuted)))
+		triager.Post("/problem/{id}/mute", s.Do(s.triage.SetOne(crash.TriageMuted)))
+		triager.Get("/problem/{id}/wontfix", s.Do(s.triage.ShowForm(crash.TriageWontFix)))
+		triager.Post("/problem/{id}/wontfix", s.Do(s.triage.SetOne(crash.TriageWontFix)))
+		triager.Get("/problem/{id}/fixed", s.Do(s.triage.ShowForm(crash.TriageFixed)))
+		triager.Post("/problem/{id}/fixed", s.Do(s.triage.SetOne(crash.TriageFixed)))
+		triager.Get(views.PathMuteChosen, s.Do(s.triage.ShowChosen(crash.TriageMuted)))
+		triager.Post(views.PathMuteChosen, s.Do(s.triage.SetChosen(crash.TriageMuted)))
+		triager.Get(views.PathWontFixChosen, s.Do(s.triage.ShowChosen(crash.TriageWontFix)))
+		triager.Post(views.PathWontFixChosen, s.Do(s.triage.SetChosen(crash.TriageWontFix)))
+		triager.Post(views.PathUndoTriage, s.Do(s.triage.Undo))
 		triager.Get("/problem/{id}/link", s.Do(s.bugs.ShowLinkBug))
 		triager.Post("/problem/{id}/link", s.Do(s.bugs.LinkBug))
 		triager.Post("/problem/{id}/unlink", s.Do(s.bugs.UnlinkBug))
@@ -176,7 +187,7 @@ func (s *Server) routes() (http.Handler, error) {
 }
 
 // apiRoutes returns the handler of the addresses below /api/1.0. Reading needs no session. Creating
-// bugs needs an API token, or a session and its CSRF token.
+// bugs and deciding about problems needs an API token, or a session and its CSRF token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, chimw.GetHead)
@@ -187,6 +198,8 @@ func (s *Server) apiRoutes() http.Handler {
 	people := s.triageByAPI(s.problems.ChangePeople, problems.ErrPeopleMedia)
 	r.Method(http.MethodPost, "/problem-people", people)
 	r.Method(http.MethodPost, "/problem-people/", people)
+	r.Method(http.MethodPost, "/"+api.SetStatus, s.setStatusByAPI())
+	r.Method(http.MethodPost, "/"+api.SetStatus+"/", s.setStatusByAPI())
 	answer := s.withoutToken(func(h http.Handler) http.Handler { return s.WithSession(s.Recognise(h)) }, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)

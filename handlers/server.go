@@ -17,6 +17,7 @@ import (
 	"mishap/handlers/debuginfod"
 	"mishap/handlers/export"
 	"mishap/handlers/problems"
+	"mishap/handlers/triage"
 	"mishap/handlers/web"
 )
 
@@ -28,6 +29,7 @@ type Server struct {
 	problems  *problems.Pages
 	decisions *problems.Decisions
 	bugs      *bugs.Pages
+	triage    *triage.Pages
 	admin     *admin.Pages
 	account   *account.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
@@ -45,10 +47,10 @@ func New(d web.Deps) (*Server, error) {
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
-			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols,
+			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
-		bugs:  bugs.New(panel, exporter),
+		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
 		admin: admin.New(exporter), account: account.New(kit),
 	}
 	if d.SymbolFiles != nil {

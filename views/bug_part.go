@@ -34,6 +34,7 @@ type BugPart struct {
 	State     BugState
 	Bug       crash.Bug
 	Status    crash.Status
+	Manual    crash.ManualStatus // as lists show it: without persons and reasons
 	Reason    string
 	MayFile   bool   // the person may create and retry
 	Review    bool   // the person may review the bug before it is filed

@@ -23,6 +23,9 @@ type ListChoice struct {
 	Set      string    // package set; empty: any
 	Person   string    // person or team of the tracker, whose packages are listed; empty: any
 	First    bool      // the list has the column First seen
+
+	// ShowMuted is empty if the list hides muted problems; else MutedShow or MutedOnly.
+	ShowMuted string
 }
 
 // showsFirst reports whether the list has the column First seen.
@@ -128,7 +131,19 @@ func (c ListChoice) FilterOn(now time.Time) index.Filter {
 	since, until := c.Days(now)
 	f := c.Filter
 	f.Since, f.Until, f.Query = index.DayOf(since), index.DayOf(until), ""
+	f.Muted = c.MutedFilter()
 	return f
+}
+
+// MutedFilter returns what the list does with muted problems.
+func (c ListChoice) MutedFilter() index.MutedChoice {
+	switch c.ShowMuted {
+	case MutedShow:
+		return index.MutedShown
+	case MutedOnly:
+		return index.MutedOnly
+	}
+	return index.MutedHidden
 }
 
 // URL returns the address of the first page of the list.
@@ -163,6 +178,7 @@ func (c ListChoice) url(q url.Values) string {
 	set(q, "state", c.State)
 	set(q, "packageset", c.Set)
 	set(q, "user", c.Person)
+	set(q, "muted", c.ShowMuted)
 	if c.New {
 		q.Set("new", "1")
 	}
@@ -194,7 +210,7 @@ func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, F
 // more reports whether one of the folded controls has a value.
 func (c ListChoice) more() bool {
 	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" ||
-		c.Set != "" || c.Person != "" || c.New
+		c.Set != "" || c.Person != "" || c.New || c.ShowMuted != ""
 }
 
 // narrowed reports whether the choice has any filter except time.
@@ -211,6 +227,12 @@ func (c ListChoice) longer() string {
 		return ""
 	}
 	c.Period, c.From, c.To, c.Ranged = crash.PeriodYear, time.Time{}, time.Time{}, false
+	return c.URL()
+}
+
+// withMuted returns the address of the list with muted problems.
+func (c ListChoice) withMuted() string {
+	c.ShowMuted = MutedShow
 	return c.URL()
 }
 

@@ -19,6 +19,7 @@ func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + J
 type DecisionsView struct {
 	Bucket    crash.Bucket
 	Decisions []crash.Decision // newest first
+	Triage    []crash.Triage   // newest first
 	MayDecide bool
 	CSRFToken string
 	Now       time.Time
@@ -26,7 +27,7 @@ type DecisionsView struct {
 
 // shown reports whether there is anything to show.
 func (v DecisionsView) shown() bool {
-	return v.MayDecide || len(v.Decisions) > 0 || v.Bucket.Members > 1
+	return v.MayDecide || len(v.Decisions)+len(v.Triage) > 0 || v.Bucket.Members > 1
 }
 
 func (v DecisionsView) path(what string) string { return v.Bucket.ID.Path() + "/" + what }

@@ -97,5 +97,10 @@ func packageURL(name string) string {
 	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
 }
 
+// mutedPackageURL returns the address of the list of a package's muted problems.
+func mutedPackageURL(name string) string {
+	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: MutedOnly}.URL()
+}
+
 // preText returns text for a pre element, of which browsers drop the first line break.
 func preText(s string) string { return "\n" + s }

@@ -22,6 +22,7 @@ type ListPage struct {
 	Rates     RateChart
 	Notice    string // why something is missing; empty: nothing is
 	Totals    crash.ProblemTotals
+	Hidden    int64 // muted problems that the list omits
 	Rows      []ListRow
 	First     int    // number of the first row; 1 on the first page
 	Next      string // address of the next page; empty: there is none

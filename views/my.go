@@ -191,7 +191,14 @@ func (p MyPage) url(period crash.Period, only string) string {
 	if only != "" {
 		q.Set("only", only)
 	}
+	set(q, "muted", p.List.Choice.ShowMuted)
 	return PathMy + "?" + q.Encode()
+}
+
+// withMuted returns the address of the page with muted problems.
+func (p MyPage) withMuted() string {
+	p.List.Choice.ShowMuted = MutedShow
+	return p.url(p.List.Choice.Period, p.Only)
 }
 
 // since describes the time from which on problems are new.

@@ -27,6 +27,7 @@ type PackagePage struct {
 	Chart    Chart
 	Problems []PackageProblem // in decreasing order of reports
 	More     int64            // number of problems that are not shown
+	Hidden   int64            // number of muted problems, which are not shown
 	Versions []PackageVersion
 
 	Comparison Comparison // of two of the versions

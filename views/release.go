@@ -24,6 +24,7 @@ type ReleasePage struct {
 	MachineDays   float64       // active machine-days in that period
 	Reports       int64
 	Problems      int64
+	Hidden        int64 // muted problems, which the lists omit
 	Worst         []PackageProblem
 	New           []PackageProblem // problems that no earlier release has
 	Regressions   []PackageProblem
@@ -63,6 +64,11 @@ func (p ReleasePage) life() string {
 // listURL returns the address of the list of all its problems.
 func (p ReleasePage) listURL() string {
 	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}}.URL()
+}
+
+// mutedURL returns the address of the list of its muted problems.
+func (p ReleasePage) mutedURL() string {
+	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}, ShowMuted: MutedOnly}.URL()
 }
 
 // stateURL returns the address of the list of its problems with that state.

@@ -25,6 +25,8 @@ var keyTable = [][2]string{
 	{"Shift+C", text.KeyCreate},
 	{"l", text.KeyLink},
 	{"a", text.KeyAssign},
+	{"m", text.KeyMute},
+	{"f", text.KeyFixed},
 	{"x", text.KeySelect},
 	{"?", text.KeyHelp},
 }

@@ -14,6 +14,7 @@ import (
 type StatusView struct {
 	Status crash.Status
 	Bugs   BugsView
+	Manual ManualView   // beside Status, never mixed with it
 	Advice stats.Advice // empty if filing is not offered
 	Admin  bool         // the person may see the page about symbols
 	Now    time.Time

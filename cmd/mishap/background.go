@@ -37,6 +37,9 @@ func (i *instance) sharedTasks() []task {
 		"read-bugs", "reads bugs from the tracker that are new, changed, viewed or stale",
 		10 * time.Second, i.bugReader.Round,
 	}, {
+		"end-mutes", "shows muted problems again whose condition is met",
+		30 * time.Second, i.triage.EndMutes,
+	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
 		time.Minute, func(ctx context.Context) error {
 			return db.NewDecisions(i.store).FinishDecisions(ctx, grouping.CurrentRules())

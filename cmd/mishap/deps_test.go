@@ -90,6 +90,7 @@ var rules = map[string]rule{
 	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/people":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/triage":   {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
@@ -98,16 +99,17 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
-	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols tracker views views/text " +
-			"handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage tracker " +
+			"views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
 	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
+	"handlers/triage": {ours: "crash/* db db/triage views views/text handlers/web", others: areaLibraries},
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols views " +
 		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
@@ -122,7 +124,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
+			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {

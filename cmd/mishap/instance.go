@@ -28,6 +28,7 @@ import (
 	"mishap/db/jobs"
 	"mishap/db/reports"
 	dbsymbols "mishap/db/symbols"
+	"mishap/db/triage"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -61,6 +62,7 @@ type instance struct {
 	failed                 chan error     // the error of a server
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
+	triage                 *triage.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	jobs                   *jobs.Jobs
 	symbols                *worker.Worker // nil: this instance does not symbolise
@@ -152,6 +154,7 @@ func (i *instance) buildSymbols() error {
 func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
 	filings, bugs := filings.New(i.store), bugs.New(i.store)
+	i.triage = triage.New(i.store)
 	credentials := tracker.NewCredentials(settings, filings)
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, filings, client)
@@ -188,6 +191,7 @@ func (i *instance) buildWeb() error {
 		Filings:     filings,
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
+		Triage:      i.triage,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -41,6 +41,7 @@ type Filter struct {
 	Type       string // problem type
 	State      string // a [crash.StateWord], "none" (no bug) or "bug" (any)
 	New        bool   // the oldest report is in these days; with a version: it is the problem's lowest version
+	Muted      MutedChoice
 	Query      string // identifies the match function; a list with a match but without Query is not cached
 
 	Sort      Column // empty: ByCount

@@ -70,6 +70,7 @@ type Problem struct {
 	State  crash.StateWord // see [Index.SetStates]
 	Bug    int64           // 0: none
 	People *People         // nil: nobody takes care of it, and it has no tags
+	Triage *Triage         // see [Index.SetTriage]; nil: nothing was decided
 
 	buckets []*bucket
 	place   int // in Index.order
@@ -90,6 +91,7 @@ type scan struct {
 	key         uint64 // first bytes of the id
 	more        *more  // nil: nothing was merged into it
 	first, last Day    // days with a report; last < first: none
+	muted       bool   // see [Problem.Muted]
 }
 
 // more lists the buckets of a problem other than its head.

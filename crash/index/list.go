@@ -17,7 +17,10 @@ type Row struct {
 }
 
 // Totals are the totals of a whole list.
-type Totals struct{ Problems, Reports int64 }
+type Totals struct {
+	Problems, Reports int64
+	Hidden            int64 // problems that are not in the list only because they are muted
+}
 
 // Page is a part of a list.
 type Page struct {
@@ -117,12 +120,22 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	}
 	plain := match == nil && packages == nil && f.all()
 	for i := range ix.scan {
+		muted := ix.scan[i].muted
+		if f.Muted == MutedOnly && !muted {
+			continue
+		}
 		if !plain {
 			if p := ix.order[i]; !f.admits(p, packages) || match != nil && !narrowed(p) {
 				continue
 			}
 		}
 		count, past := days.all(&ix.scan[i])
+		if muted && f.Muted == MutedHidden {
+			if count > 0 {
+				l.totals.Hidden++
+			}
+			continue
+		}
 		l.past = l.past || past > 0
 		if count > 0 {
 			l.found = append(l.found, found{count: count, past: past, key: ix.scan[i].key, at: int32(i)})

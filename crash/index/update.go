@@ -219,7 +219,7 @@ func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
 		sum.setPublic()
 	}
 	if old != nil {
-		p.State, p.Bug, p.place = old.State, old.Bug, old.place // until SetStates is called
+		p.State, p.Bug, p.Triage, p.place = old.State, old.Bug, old.Triage, old.place // until SetStates is called
 		p.People = old.People
 		ix.order[p.place] = p
 	} else {
@@ -227,7 +227,7 @@ func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
 		ix.order, ix.scan = append(ix.order, p), append(ix.scan, scan{})
 	}
 	ix.problems[id] = p
-	s := scan{key: binary.BigEndian.Uint64(id[:])}
+	s := scan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
 	s.update(p, head)
 	ix.scan[p.place] = s
 }

@@ -60,11 +60,18 @@ func stateValues() []string {
 	return append(values, "none")
 }
 
+// The values of the field "is" for the manual status.
+const (
+	isMuted       = "muted"
+	isWontFix     = "wontfix"
+	isFixedByHand = "fixed-by-hand"
+)
+
 // kinds lists the values of the field "is": these and the states.
 var kinds = kindValues()
 
 func kindValues() []string {
-	values := []string{"filed", "unfiled", "symbolised", "provisional", "named"}
+	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand}
 	for _, s := range states {
 		if s != "none" && !slices.Contains(values, s) {
 			values = append(values, s)
@@ -96,8 +103,9 @@ var fields = map[string]field{
 	"rule": {means: "grouping rule", example: "traceback",
 		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "state, as on the page of the problem", example: "regression", values: states, read: state},
-	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, or a state", example: "unfiled",
-		values: kinds, read: is},
+	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, or a state",
+		example: "unfiled",
+		values:  kinds, read: is},
 	"bug": {means: "number of the bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
 	"assignee": {means: "who takes care of it: a name, me (your account and your name at the tracker), none or any",
 		example: "me", values: []string{"me", "none", "any"}, read: assignee},
@@ -269,8 +277,8 @@ func state(_, value string) (func(*index.Problem) bool, string) {
 	return nil, oneOf(value, states)
 }
 
-// is returns a match for a property: with or without a bug, with or without function names, or a
-// state.
+// is returns a match for a property: with or without a bug, with or without function names, a manual
+// status, or a state.
 func is(field, value string) (func(*index.Problem) bool, string) {
 	switch value = strings.ToLower(value); value {
 	case "filed":
@@ -283,6 +291,12 @@ func is(field, value string) (func(*index.Problem) bool, string) {
 		return func(p *index.Problem) bool { return p.Provisional }, ""
 	case "named":
 		return func(p *index.Problem) bool { return p.Name != "" }, ""
+	case isMuted:
+		return (*index.Problem).Muted, ""
+	case isWontFix:
+		return func(p *index.Problem) bool { return p.Triage != nil && p.Triage.WontFix }, ""
+	case isFixedByHand:
+		return func(p *index.Problem) bool { return p.Triage != nil && len(p.Triage.Fixes) > 0 }, ""
 	case "none":
 	default:
 		if slices.Contains(states, value) {

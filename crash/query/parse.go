@@ -36,7 +36,7 @@ func Parse(text string) (Query, error) {
 	if t := p.peek(); t.kind != end {
 		return Query{}, errorAt(t.at, 1, "There is a parenthesis too many.")
 	}
-	q := Query{node: n}
+	q := Query{node: n, muted: p.muted}
 	if err := q.gather(p); err != nil {
 		return Query{}, err
 	}
@@ -48,6 +48,7 @@ type parser struct {
 	at     int
 	terms  int
 	counts []count // terms that restrict the reports that count
+	muted  bool    // a term is about muted problems
 }
 
 // count is a term that restricts the reports that count.
@@ -178,6 +179,7 @@ func (p *parser) term(t token) (node, *Error) {
 	if problem != "" {
 		return nil, errorAt(t.valueAt, max(len(t.value), 1), "%s", problem)
 	}
+	p.muted = p.muted || t.field == "is" && strings.EqualFold(t.value, isMuted)
 	if f.counts {
 		p.counts = append(p.counts, count{token: t})
 	}

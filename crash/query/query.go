@@ -27,6 +27,7 @@ type Query struct {
 	hasSince, hasUntil bool
 
 	person string // whom "assignee:me" means; see For
+	muted bool // the query itself says whether it wants muted problems
 }
 
 // node is a part of a query.
@@ -132,6 +133,9 @@ func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Release = cmp.Or(q.counted.Release, f.Release)
 	f.Version = cmp.Or(q.counted.Version, f.Version)
 	f.Architecture = cmp.Or(q.counted.Architecture, f.Architecture)
+	if q.muted && f.Muted == index.MutedHidden {
+		f.Muted = index.MutedShown
+	}
 	if q.hasSince {
 		f.Since = q.counted.Since
 	}

@@ -39,6 +39,7 @@ func TestMatch(t *testing.T) {
 	t.Parallel()
 	p := problem(nil)
 	unfiled := problem(func(p *index.Problem) {
+		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.FixedIn{{Version: "2"}}}
 		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &index.Facts{First: p.First, Last: p.Last}
 	})
 	for text, want := range map[string][2]bool{ // results for p and for unfiled
@@ -47,6 +48,10 @@ func TestMatch(t *testing.T) {
 		"TIDE_parse":                         {true, true},
 		`"crashed with SIGSEGV"`:             {true, true},
 		"nothing":                            {false, false},
+		"is:muted":                           {false, true},
+		"-is:muted":                          {true, false},
+		"is:wontfix":                         {false, true},
+		"is:fixed-by-hand":                   {false, true},
 		"-nothing":                           {true, true},
 		"package:tidewatch":                  {true, true}, // matches the source package
 		"package:tide*":                      {true, true},
@@ -287,4 +292,24 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: printed as %q, then as %q", text, q, again)
 		}
 	})
+}
+
+// TestNarrowMuted checks that lists hide muted problems, unless the query itself is about them.
+func TestNarrowMuted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]index.MutedChoice{
+		"": index.MutedHidden, "tidewatch": index.MutedHidden, "is:wontfix": index.MutedHidden,
+		"is:muted": index.MutedShown, "tidewatch (is:open OR -is:MUTED)": index.MutedShown,
+	} {
+		q, err := query.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.Narrow(index.Filter{Muted: index.MutedHidden}).Muted; got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+		if got := q.Narrow(index.Filter{Muted: index.MutedOnly}).Muted; got != index.MutedOnly {
+			t.Errorf("%q: got %q, want only muted problems", text, got)
+		}
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"mishap/db/counts"
 	"mishap/db/reports"
 	"mishap/db/symbols"
+	"mishap/db/triage"
 )
 
 // Prefix is the path that all resources begin with.
@@ -30,6 +31,7 @@ type Deps struct {
 	Counts   *counts.Store
 	Reports  *reports.Store
 	Symbols  *symbols.Store
+	Triage   *triage.Store
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -40,6 +42,7 @@ type Deps struct {
 type API struct {
 	base      string
 	version   string
+	from      *answers
 	resources []resource
 	byName    map[string]*resource
 }
@@ -51,6 +54,7 @@ type answers struct {
 	counts   *counts.Store
 	reports  *reports.Store
 	symbols  *symbols.Store
+	triage   *triage.Store
 	base     string
 	releases *crash.ReleaseTable
 	now      func() time.Time
@@ -61,10 +65,10 @@ type answers struct {
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
 	from := &answers{
-		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, symbols: d.Symbols, base: base,
+		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, symbols: d.Symbols, triage: d.Triage, base: base,
 		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
 	}
-	a := &API{base: base, version: d.Version, resources: from.table(), byName: map[string]*resource{}}
+	a := &API{base: base, version: d.Version, from: from, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
 		a.byName[a.resources[i].name] = &a.resources[i]
 	}

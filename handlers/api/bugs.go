@@ -49,6 +49,10 @@ func (a *answers) bugResources() []resource {
 				"yet. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; an " +
 				"API token with the scope file needs none.",
 			body: createQuestion{}, object: createAnswer{},
+			outcomes: map[string]string{
+				"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet.",
+			},
+			refused: []string{"422", "502"},
 		},
 	}
 }

@@ -22,11 +22,11 @@ var lists = []string{
 }
 
 // others are the resources that are read by a key.
-var others = []string{"bucket/{tide-key}/", "dayoops/20260518/", "oops/{id}/"}
+var others = []string{"bucket/{tide-key}/", "dayoops/20260518/", "oops/{id}/", "problem-status/{tide-key}/"}
 
 // questions are the resources that take a request body.
 var questions = []string{"reports-state/", "package-version-is-most-recent/", "release-package-version-pockets/",
-	"create-bug-report/"}
+	"create-bug-report/", "set-problem-status/"}
 
 // pagingClaims test the paging of every list, with valid and invalid parameters.
 func pagingClaims() []claim {
@@ -101,10 +101,10 @@ func methodClaims() []claim {
 // addressClaims test the form of addresses: slashes, escapes and the like.
 func addressClaims() []claim {
 	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug create-bug-report dayoops instance instances instances-count ` +
-		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets problem-people problems-count release-package-version-pockets ` +
-		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results symbols/missing system-image-versions versions"`
+		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets problem-people problem-status problems-count release-package-version-pockets ` +
+		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results set-problem-status symbols/missing system-image-versions versions"`
 	list := []claim{
-		{fact: "8.1", ask: "", status: 200, wants: []string{"#=26", resources, `versions/list_endpoint="/api/1.0/versions/"`,
+		{fact: "8.1", ask: "", status: 200, wants: []string{"#=28", resources, `versions/list_endpoint="/api/1.0/versions/"`,
 			`versions/schema="/api/1.0/versions/schema/"`}},
 		{fact: "8.1*", ask: "no-such-thing/", status: 404, wants: []string{`code="no_resource"`}},
 		{fact: "8.1*", ask: "no-such-thing/x/", status: 404},

@@ -38,6 +38,7 @@ func (h *fixture) questions() []question {
 		{"most-common-problems-page", "8.2", "most-common-problems/?limit=2&offset=1&period=day", false},
 		{"bucket", "9.2", "bucket/" + url.PathEscape(nativeSignature()) + "/", false},
 		{"bucket-signed-in", "9.2", "bucket/" + key + "/", true},
+		{"problem-status", "own", "problem-status/" + key + "/", false},
 		{"versions", "9.2", "versions/?limit=0&id=" + native, false},
 		{"instances", "9.2", "instances/?limit=100&id=" + url.QueryEscape(odd), false},
 		{"average-instances", "9.2", "average-instances/?limit=0&id=" + native, false},

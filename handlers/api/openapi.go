@@ -22,6 +22,7 @@ var refusals = map[string]string{
 	"401": "Nobody is signed in, or the API token is not good.",
 	"403": "The person, or the token, may not do that.",
 	"404": "There is no such thing.",
+	"409": "Another decision stands in the way.",
 	"413": "The question is too large.",
 	"415": "The question is not application/json.",
 	"422": "The bug cannot be created for this problem.",
@@ -112,10 +113,8 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 	responses := object{}
 	switch {
 	case res.external:
-		statuses = append(statuses, "422", "502")
-		for status, text := range map[string]string{
-			"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet.",
-		} {
+		statuses = append(statuses, res.refused...)
+		for status, text := range res.outcomes {
 			responses[status] = object{"description": text, "content": media(answer)}
 		}
 	case res.method == http.MethodPost:

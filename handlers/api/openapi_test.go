@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -64,6 +65,8 @@ func TestOpenAPI(t *testing.T) {
 		"reports-state/":     map[string]any{"reports": []any{1, "2"}, "release": "Ubuntu 24.04"},
 		"create-bug-report/": map[string]any{"signature": nativeSignature()},
 		"problem-people/":    map[string]any{"problem": nativeSignature(), "assignee": "me", "add_tags": []string{"sru"}},
+		"set-problem-status/": map[string]any{"signature": nativeSignature(), "kind": "muted", "reason": "waits",
+			"until": map[string]any{"date": time.Now().UTC().AddDate(0, 1, 0).Format(time.DateOnly), "reports": 50, "days": 7}},
 	} {
 		asked[conforms(t, router, http.MethodPost, api(path), body, triager.PostJSON(api(path), body))] = true
 		conforms(t, router, http.MethodPost, api(path), body, h.Visitor(t).PostJSON(api(path), body))

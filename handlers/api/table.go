@@ -23,7 +23,9 @@ type resource struct {
 	window   windowFunc // instead of list
 	detail   detailFunc
 	post     postFunc
-	external bool // served by package handlers; the table only describes it
+	external bool              // served by package handlers; the table only describes it
+	outcomes map[string]string // of an external resource: statuses of answers, with their meanings
+	refused  []string          // further statuses of refusals of an external resource
 }
 
 // allow returns the value of the Allow header.
@@ -45,7 +47,7 @@ func (res *resource) ownLimit() bool {
 // table returns all resources, in the order of the documentation.
 func (a *answers) table() []resource {
 	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(),
-		a.reportResources(), a.archiveResources(), a.bugResources(), a.symbolResources())
+		a.reportResources(), a.archiveResources(), a.bugResources(), a.statusResources(), a.symbolResources())
 }
 
 // Parameters that several resources share.

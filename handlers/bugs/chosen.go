@@ -38,6 +38,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, views.CreateChosenURL(ids))
 	case "assign":
 		return web.Redirect(w, r, views.AssignChosenURL(ids))
+	case "mute":
+		return web.Redirect(w, r, views.TriageURL(crash.TriageMuted, ids))
+	case "wontfix":
+		return web.Redirect(w, r, views.TriageURL(crash.TriageWontFix, ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {

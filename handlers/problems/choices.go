@@ -50,7 +50,7 @@ func (s *choices) listFilter(ctx context.Context, choice views.ListChoice) (*ind
 		}
 		filter.ByPackages, filter.Packages = true, strings.Join(names, " ")
 	}
-	open := s.Store.Index
+	open := s.Store.IndexWithTriage
 	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
 		open = s.Store.IndexWithStates
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // decisionsView returns the history of a problem and the decisions that the user may take.
-func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsView, error) {
+func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Triage) (views.DecisionsView, error) {
 	u := web.CurrentUser(r)
 	v := views.DecisionsView{
 		Bucket: b, MayDecide: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
@@ -30,6 +30,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket) (views.DecisionsV
 		return v, nil
 	}
 	var err error
+	v.Triage = triage
 	v.Decisions, err = s.Decisions.Decisions(r.Context(), b.ID, maxDecisions)
 	return v, err
 }

@@ -22,7 +22,7 @@ import (
 var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
 	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug",
-	"state", "status", "url", "assignee", "tags",
+	"state", "status", "url", "assignee", "tags", "manual_state", "manual_status",
 }
 
 // ExportFile sends the front list as a file or feed at an address of its own, with the query of
@@ -124,11 +124,19 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 		status = redact.Status(status)
 	}
 	summary.WriteString(" " + status.Text())
+	manual := s.Store.ListedManual(p.ID)
+	if !signedIn {
+		manual = redact.Manual(manual)
+	}
+	if text := manual.Text(false); text != "" {
+		summary.WriteString(" " + text)
+	}
 	return export.Row{
 		Cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
 			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(),
 			s.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
+			manual.Words(), manual.Text(false),
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: p.First.At, Last: p.Last.At,
 	}

@@ -60,7 +60,8 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	page.Notice = notice
 	filter, match := web.SearchFilter(r, q, filter)
 	list := b.List(filter, match, cursor, web.ListSize)
-	page.Totals, page.First = crash.ProblemTotals(list.Totals), list.First
+	page.Totals, page.First = crash.ProblemTotals{Problems: list.Totals.Problems, Reports: list.Totals.Reports}, list.First
+	page.Hidden = list.Totals.Hidden
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}

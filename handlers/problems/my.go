@@ -105,7 +105,8 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 		return views.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period",
 			"%.40q is not a period; the periods are day, week, month and year.", string(period))
 	}
-	return views.ListChoice{Period: period}, nil
+	muted, err := readMuted(q)
+	return views.ListChoice{Period: period, ShowMuted: muted}, err
 }
 
 // myPageChoice reads the period and the group of the page. It replaces invalid values by the defaults
@@ -113,7 +114,11 @@ func myChoice(r *http.Request) (views.ListChoice, error) {
 func myPageChoice(r *http.Request) (choice views.ListChoice, only string, ignored []string) {
 	choice, err := myChoice(r)
 	if err != nil {
-		choice, ignored = views.ListChoice{Period: crash.PeriodMonth}, append(ignored, "period")
+		wrong := "period"
+		if web.CodeOf(err) == errBadMuted {
+			wrong = "muted"
+		}
+		choice, ignored = views.ListChoice{Period: crash.PeriodMonth}, append(ignored, wrong)
 	}
 	only = r.URL.Query().Get("only")
 	if only != "" && !slices.Contains(myGroups[:], only) {
@@ -176,7 +181,7 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	}
 	filter := page.List.Choice.FilterOn(s.Now())
 	rows, totals := b.All(filter, chosen.match)
-	page.Problems, page.Reports = len(rows), totals.Reports
+	page.Problems, page.Reports, page.List.Hidden = len(rows), totals.Reports, totals.Hidden
 	isNew, err := s.newProblems(r, page, chosen, rows)
 	if err != nil {
 		return err

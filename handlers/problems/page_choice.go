@@ -21,7 +21,7 @@ const parameterIgnored = "ignored"
 // choiceParameters are the parameters that a page ignores if their values are invalid.
 var choiceParameters = []string{
 	"release", "package", "source", "version", "pkg_arch", "type", "state", "period", "from", "to", "sort", "columns",
-	"packageset", "user", "after",
+	"packageset", "user", "muted", "after",
 }
 
 // wrongParameters are the parameters that errors of readChoice and readCursor are about, by code.

@@ -3,6 +3,7 @@ package problems
 import (
 	"context"
 	"encoding/hex"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ const defaultPeriod = crash.PeriodWeek
 
 // readChoice reads the filters of the front page. The names come from errors.ubuntu.com:
 // release, package, version, pkg_arch, period, from, to, packageset, user. Added are source,
-// type, state, new, sort, order and columns. The period is "range" if from and to replace it; shown is
+// type, state, new, muted, sort, order and columns. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
 func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
@@ -71,6 +72,9 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}
 	var err error
+	if choice.ShowMuted, err = readMuted(q); err != nil {
+		return choice, err
+	}
 	if choice.From, err = readDay("from", from); err != nil {
 		return choice, err
 	}
@@ -91,6 +95,25 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	choice.First = columns == views.ColumnFirst
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
 	return choice, nil
+}
+
+// errBadMuted is the code of the error for an unknown choice of muted problems.
+const errBadMuted = "bad_muted"
+
+// readMuted reads what a list does with muted problems: empty (hide them), show or only.
+func readMuted(q url.Values) (string, error) {
+	m := q.Get("muted")
+	if m != "" && m != views.MutedShow && m != views.MutedOnly {
+		return "", crash.Errorf(crash.Invalid, errBadMuted,
+			"%.40q is not a choice of muted problems; the choices are show and only.", m)
+	}
+	return m, nil
+}
+
+// mutedInFile reads what a file does with muted problems.
+func mutedInFile(r *http.Request) (index.MutedChoice, error) {
+	m, err := readMuted(r.URL.Query())
+	return views.ListChoice{ShowMuted: m}.MutedFilter(), err
 }
 
 // readDay parses "2026-05-18" or "20260518", and returns the zero time for an empty text.

@@ -44,8 +44,11 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	since, until := s.LastDays(packageDays)
-	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name, Muted: index.MutedHidden}
 	if format != "" {
+		if filter.Muted, err = mutedInFile(r); err != nil {
+			return err
+		}
 		if format == "atom" {
 			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
@@ -89,12 +92,14 @@ func comparedVersions(r *http.Request) (a, b string, err error) {
 // readPackage returns the public part of the page of a package.
 func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
 	since, until := s.LastDays(packageDays)
-	b, err := s.Store.Index(r.Context())
+	b, err := s.Store.IndexWithTriage(r.Context())
 	if err != nil {
 		return page, err
 	}
-	rows, _ := b.All(filter, nil)
-	page = views.PackagePage{Name: name, Days: packageDays}
+	rows, totals := b.All(filter, nil)
+	filter.Muted = index.MutedShown
+	all, _ := b.All(filter, nil)
+	page = views.PackagePage{Name: name, Days: packageDays, Hidden: totals.Hidden}
 	for i, row := range rows {
 		for _, other := range []string{row.Package, row.Source} {
 			if other != "" && other != name && !slices.Contains(page.Binaries, other) {
@@ -112,10 +117,10 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 		return page, err
 	}
 	page.Chart = views.NewChart(days, s.Releases, since, until)
-	if page.Versions, err = s.packageVersions(r, name, rows); err != nil {
+	if page.Versions, err = s.packageVersions(r, name, all); err != nil {
 		return page, err
 	}
-	if len(rows) == 0 && len(days) == 0 && len(page.Versions) == 0 {
+	if len(all) == 0 && len(days) == 0 && len(page.Versions) == 0 {
 		return page, crash.Errorf(crash.NotFound, "unknown_package",
 			"%s", text.NoReportsOfPackage(name))
 	}

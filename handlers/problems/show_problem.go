@@ -47,7 +47,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	if page.From, err = s.mergedSignature(r, id); err != nil {
 		return err
 	}
-	if page.Decisions, err = s.decisionsView(r, page.Bucket); err != nil {
+	if page.Decisions, err = s.decisionsView(r, page.Bucket, page.Decisions.Triage); err != nil {
 		return err
 	}
 	if signedIn {
@@ -80,6 +80,8 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
 		Filter: facts.filter, Alike: facts.alike,
 	}
+	page.Status.Manual = s.ManualView(r, bucket.ID, facts.manual)
+	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")
 	if err != nil {
@@ -117,6 +119,8 @@ func (s *Pages) occurrencesIn(ctx context.Context, id crash.BucketID,
 type problemFacts struct {
 	bucket     crash.Bucket
 	bugs       []crash.Bug
+	manual     crash.ManualStatus
+	triage     []crash.Triage // newest first
 	chart      templ.Component
 	versions   views.VersionTable
 	impact     views.Impact
@@ -134,6 +138,10 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if facts.bugs, err = s.Bugs.BucketBugs(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
+	if facts.manual, facts.triage, err = s.Triage.Triage(r.Context(), bucket.ID); err != nil {
+		return facts, err
+	}
+	facts.triage = web.NewestFirst(facts.triage, maxDecisions)
 	since, until := views.ChartSpan(bucket.FirstSeen, s.Now())
 	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {

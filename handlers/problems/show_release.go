@@ -40,6 +40,9 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	since, until := s.LastDays(releaseDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
 	if format != "" {
+		if filter.Muted, err = mutedInFile(r); err != nil {
+			return err
+		}
 		if format == "atom" {
 			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
@@ -89,14 +92,18 @@ func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter in
 	rows, totals := b.All(filter, nil)
 	page.Reports, page.Problems = totals.Reports, totals.Problems
 	packages := map[string]*views.ReleasePackage{}
-	for i, row := range rows {
-		if i < releaseProblems {
+	for _, row := range rows {
+		shown := !row.Muted()
+		if !shown {
+			page.Hidden++
+		}
+		if shown && len(page.Worst) < releaseProblems {
 			page.Worst = append(page.Worst, packageProblem(b, filter, row))
 		}
-		if isNewIn(row, page.Release) && len(page.New) < releaseProblems {
+		if shown && isNewIn(row, page.Release) && len(page.New) < releaseProblems {
 			page.New = append(page.New, packageProblem(b, filter, row))
 		}
-		if row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
+		if shown && row.State == crash.StateRegression && len(page.Regressions) < releaseProblems {
 			page.Regressions = append(page.Regressions, packageProblem(b, filter, row))
 		}
 		if row.Package == "" {

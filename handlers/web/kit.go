@@ -31,6 +31,7 @@ import (
 	"mishap/db/people"
 	"mishap/db/reports"
 	"mishap/db/symbols"
+	"mishap/db/triage"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
 )
@@ -72,6 +73,7 @@ type Deps struct {
 	Filings       *filings.Store
 	Reports       *reports.Store
 	Symbols       *symbols.Store
+	Triage        *triage.Store
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -99,6 +101,7 @@ type Kit struct {
 	People    *people.Store
 	Reports   *reports.Store
 	Symbols   *symbols.Store
+	Triage    *triage.Store
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -129,7 +132,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil},
+		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -198,7 +201,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,

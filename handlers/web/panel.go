@@ -9,6 +9,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 	"mishap/views"
 )
 
@@ -72,7 +73,10 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		MayFile:   s.Config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
 		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
 	}
-	p.State, p.Status = s.bugState(u, b), b.Status
+	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
+	if IsPublic(r) {
+		p.Manual = redact.Manual(p.Manual)
+	}
 	switch p.State {
 	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
 		p.Review = p.MayFile && b.NoDraft() == ""
@@ -145,6 +149,11 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 		return views.StatusView{}, err
 	}
 	v := s.StatusViewOf(r, b, bugs)
+	manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+	if err != nil {
+		return v, err
+	}
+	v.Manual = s.ManualView(r, b.ID, manual)
 	if v.Bugs.Cell.Review {
 		facts, err := s.StackOf(r, b, true)
 		if err != nil {
@@ -205,5 +214,5 @@ var (
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
 		"At most %d problems can be selected at once.", ListSize)
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
-		`The actions on selected problems are "create", "file", "link", "recheck", "assign" and "merge".`)
+		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute" and "wontfix".`)
 )

@@ -1,6 +1,6 @@
 // Handles keys: / goes to the search, j and k to the next and previous row, o opens the row, c opens the review of its bug,
-// C (with Shift) creates the bug, l links one, a assigns the problem, x selects the row, ? lists the keys. They do nothing
-// while a person types, or with Ctrl, Alt or Meta.
+// C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, f marks it as fixed, x selects the row,
+// ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -73,6 +73,28 @@
     return form !== null;
   }
 
+  // triage opens the form that changes the manual status of the problem of the current row, else of the page.
+  function triage(what) {
+    const link = document.querySelector(`#manual a[href$='/${what}']`);
+    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
+    const path = link?.getAttribute("href") ?? (document.getElementById("bulk") && title ? `${title.pathname}/${what}` : "");
+    if (path === "") {
+      return false;
+    }
+    (link ?? title).dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: path }));
+    return true;
+  }
+
+  // mute mutes the selected rows, or else the current one.
+  function mute() {
+    const button = document.querySelector("#bulk button[value=mute]");
+    if (button && document.querySelector("td.select input:checked")) {
+      button.click();
+      return true;
+    }
+    return triage("mute");
+  }
+
   const keys = {
     "/": () => {
       const box = document.querySelector("input[type=search][name=q]");
@@ -87,6 +109,8 @@
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
     l: () => press("a[href$='/link']") || pressBulk("link"),
     a: () => assign() || pressBulk("assign"),
+    m: mute,
+    f: () => triage("fixed"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));

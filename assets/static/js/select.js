@@ -55,12 +55,14 @@
   function openMenu(button) {
     const menu = document.getElementById("row-menu");
     const row = button.closest("tr");
-    const [review, link, pkg] = menu.querySelectorAll("a");
+    const [review, link, pkg, mute] = menu.querySelectorAll("a");
     const problem = new URL(row.querySelector("a.title").href).pathname;
     const program = row.querySelector("a.package") ?? row.querySelector("a.title b");
     review.hidden = !button.pathname.endsWith("/review") || row.querySelector(".bug-link") !== null;
     review.href = button.getAttribute("href");
     link.href = `${problem}/link`;
+    mute.href = `${problem}/mute`;
+    menu.querySelector("[name=problems]").value = problem.slice(problem.lastIndexOf("/") + 1);
     pkg.href = `/package/${encodeURIComponent(program.textContent)}`;
     pkg.textContent = `Package ${program.textContent}`;
     menu.opener = button;
@@ -72,6 +74,7 @@
     (review.hidden ? link : review).focus();
   }
 
+  document.addEventListener("submit", (event) => event.target.closest("#row-menu")?.hidePopover());
   addEventListener("scroll", () => document.querySelector("#row-menu:popover-open")?.hidePopover(), { passive: true });
 
   document.addEventListener("click", (event) => {

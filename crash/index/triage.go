@@ -1,0 +1,56 @@
+package index
+
+import (
+	"slices"
+
+	"mishap/crash"
+)
+
+// Triage is the part of a problem's manual status that lists show. It is immutable.
+type Triage struct {
+	Muted, WontFix bool
+	Until          crash.MuteUntil // of a mute
+	Fixes          []crash.FixedIn // versions marked as fixed
+}
+
+// MutedChoice says what a list does with muted problems.
+type MutedChoice string
+
+// The choices. Lists for people hide muted problems unless the person wants them.
+const (
+	MutedShown  MutedChoice = ""
+	MutedHidden MutedChoice = "hidden"
+	MutedOnly   MutedChoice = "only"
+)
+
+// Muted reports whether the problem is muted.
+func (p *Problem) Muted() bool { return p.Triage != nil && p.Triage.Muted }
+
+// SetTriage sets the manual status of all problems. Problems without an entry have none. Rows that
+// were returned earlier keep the old status.
+func (ix *Index) SetTriage(all map[crash.BucketID]*Triage) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	changed := false
+	for i, p := range ix.order {
+		t := all[p.ID]
+		if p.Triage.equal(t) {
+			continue
+		}
+		other := *p
+		other.Triage = t
+		ix.order[i], ix.problems[p.ID] = &other, &other
+		ix.scan[i].muted = other.Muted()
+		changed = true
+	}
+	if changed {
+		ix.change++
+	}
+}
+
+func (t *Triage) equal(other *Triage) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.Muted == other.Muted && t.Until.Equal(other.Until) && t.WontFix == other.WontFix && slices.Equal(t.Fixes, other.Fixes)
+}

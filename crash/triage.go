@@ -1,0 +1,201 @@
+package crash
+
+import (
+	"slices"
+	"time"
+
+	"mishap/crash/dpkg"
+)
+
+// TriageKind is what a person, or a rule, decided about the future of a problem. It stands beside
+// the derived status (see [Status]) and never changes it.
+type TriageKind string
+
+// The kinds of manual status.
+const (
+	TriageMuted   TriageKind = "muted"   // lists hide the problem until a condition is met
+	TriageWontFix TriageKind = "wontfix" // nobody intends to fix it
+	TriageFixed   TriageKind = "fixed"   // it is fixed in a version of one or more releases
+)
+
+// Triage is one entry of the manual status of a problem. Entries are never changed or deleted: an
+// entry stands until somebody undoes it, or, if it is a mute, until a condition is met.
+type Triage struct {
+	ID     int64
+	Bucket BucketID // the problem at that time; it may have been merged since
+	Kind   TriageKind
+	Until  MuteUntil // of a mute; the zero value: until somebody unmutes the problem
+	Fixes  []FixedIn // of a fix: one or more
+
+	Person   string // account name, or name of the rule
+	Reason   string // one line; may be empty
+	At       time.Time
+	UndoneBy string
+	UndoneAt time.Time // zero: not undone
+	EndedAt  time.Time // when a condition of the mute was met, or another entry replaced this one; zero: it was not
+	EndedWhy string    // a sentence: which condition was met; empty: replaced
+
+	// Replaces is only read when an entry is stored: the standing mute that the person has seen and
+	// wants to replace; 0: none.
+	Replaces int64
+}
+
+// Stands reports whether the entry was neither undone nor ended.
+func (t Triage) Stands() bool { return t.UndoneAt.IsZero() && t.EndedAt.IsZero() }
+
+// Returned reports whether the entry is a mute that ended because a condition was met.
+func (t Triage) Returned() bool {
+	return t.Kind == TriageMuted && !t.EndedAt.IsZero() && t.EndedWhy != "" && t.UndoneAt.IsZero()
+}
+
+// MuteUntil says when a muted problem returns: as soon as any of its conditions is met.
+type MuteUntil struct {
+	Date       time.Time `json:"date,omitzero"`        // on this UTC day
+	Reports    int64     `json:"reports,omitempty"`    // when so many reports have arrived since it was muted
+	Machines   int64     `json:"machines,omitempty"`   // when so many machines have reported it since it was muted
+	Days       int       `json:"days,omitempty"`       // Reports and Machines within so many days; 0: in any time
+	Version    string    `json:"version,omitempty"`    // when it is seen in this version or a later one
+	Release    Release   `json:"release,omitempty"`    // Version in this release only; empty: in any
+	Newer      bool      `json:"newer,omitempty"`      // when it is seen in a version later than before, or in another release
+	Regression bool      `json:"regression,omitempty"` // when it is a regression, or seen again in a version marked as fixed
+}
+
+// Equal reports whether two mutes end under the same conditions.
+func (u MuteUntil) Equal(other MuteUntil) bool {
+	sameDay := u.Date.Equal(other.Date)
+	u.Date, other.Date = time.Time{}, time.Time{}
+	return sameDay && u == other
+}
+
+// FixedIn is a version with the fix of a problem.
+type FixedIn struct {
+	Release Release `json:"release,omitempty"` // empty: every release
+	Version string  `json:"version"`
+}
+
+// The limits of the conditions of a mute.
+const (
+	MaxMuteReports  = 1_000_000
+	MaxMuteMachines = 10_000
+	MaxMuteDays     = 365
+	maxMuteYears    = 5
+	maxFixes        = 20
+	maxTriageText   = 200 // code points of a version or release
+)
+
+// Check returns an error of kind Invalid, with a sentence for people, if the entry cannot be stored
+// at the time now. It does not look at the reports of the problem.
+func (t Triage) Check(now time.Time) error {
+	if _, ok := CleanLine(t.Reason, MaxReason); !ok {
+		return Errorf(Invalid, "bad_reason", "A reason is one line of at most %d characters.", MaxReason)
+	}
+	switch t.Kind {
+	case TriageMuted:
+		return t.Until.check(now)
+	case TriageWontFix:
+		return nil
+	case TriageFixed:
+		return checkFixes(t.Fixes)
+	}
+	return Errorf(Invalid, "unknown_triage", "%q is not a manual status; these are muted, wontfix and fixed.", t.Kind)
+}
+
+func (u MuteUntil) check(now time.Time) error {
+	switch {
+	case !u.Date.IsZero() && !u.Date.After(now):
+		return Errorf(Invalid, "past_date", "The day %s is not in the future. Choose a later one.", u.Date.Format(time.DateOnly))
+	case !u.Date.IsZero() && u.Date.After(now.AddDate(maxMuteYears, 0, 0)):
+		return Errorf(Invalid, "late_date", "The day %s is more than %d years away. Choose an earlier one, or mute the "+
+			"problem until somebody unmutes it.", u.Date.Format(time.DateOnly), maxMuteYears)
+	case u.Reports < 0 || u.Reports > MaxMuteReports:
+		return Errorf(Invalid, "bad_reports", "The number of reports is between 1 and %d.", MaxMuteReports)
+	case u.Machines < 0 || u.Machines > MaxMuteMachines:
+		return Errorf(Invalid, "bad_machines", "The number of machines is between 1 and %d.", MaxMuteMachines)
+	case u.Days < 0 || u.Days > MaxMuteDays:
+		return Errorf(Invalid, "bad_days", "The number of days is between 1 and %d.", MaxMuteDays)
+	case u.Days > 0 && u.Reports == 0 && u.Machines == 0:
+		return Errorf(Invalid, "only_days",
+			"Say how many reports or machines within %d days bring the problem back.", u.Days)
+	case u.Release != "" && u.Version == "":
+		return Errorf(Invalid, "only_release", "Say which version in %s brings the problem back.", u.Release)
+	}
+	if u.Version != "" {
+		return checkVersion(u.Release, u.Version)
+	}
+	return nil
+}
+
+func checkFixes(fixes []FixedIn) error {
+	if len(fixes) == 0 {
+		return Errorf(Invalid, "no_version", "Say in which version the problem is fixed.")
+	}
+	if len(fixes) > maxFixes {
+		return Errorf(Invalid, "many_fixes", "At most %d releases can be marked at once.", maxFixes)
+	}
+	for i, f := range fixes {
+		if err := checkVersion(f.Release, f.Version); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(fixes[:i], func(other FixedIn) bool { return other.Release == f.Release }) {
+			return Errorf(Invalid, "same_release", "There are two versions for the same release (%s).",
+				f.Release.orEvery())
+		}
+	}
+	return nil
+}
+
+func checkVersion(release Release, version string) error {
+	if _, ok := CleanLine(version, maxTriageText); !ok || !dpkg.Valid(version) {
+		return Errorf(Invalid, "bad_version", "%.40q is not a version that dpkg accepts, such as 1:2.4-1ubuntu3.", version)
+	}
+	if line, ok := CleanLine(string(release), maxTriageText); !ok || line != string(release) {
+		return Errorf(Invalid, "bad_release", "%.40q is not the name of a release, such as Ubuntu 24.04.", string(release))
+	}
+	return nil
+}
+
+// StandingFixes returns the versions with the fix that the standing entries name, the newest release
+// first. all is sorted by ID; for each release, the last entry counts.
+func StandingFixes(all []Triage) []ManualFix {
+	var fixes []ManualFix
+	for _, t := range all {
+		if t.Kind != TriageFixed || !t.Stands() {
+			continue
+		}
+		for _, f := range t.Fixes {
+			fixes = slices.DeleteFunc(fixes, func(old ManualFix) bool { return old.Release == f.Release })
+			fixes = append(fixes, ManualFix{FixedIn: f, By: t})
+		}
+	}
+	slices.SortStableFunc(fixes, func(a, b ManualFix) int { return b.Release.Compare(a.Release) })
+	return fixes
+}
+
+// ManualStatus is the manual status of a problem. Package crash/stats computes it from the entries
+// and the reports.
+type ManualStatus struct {
+	Muted    *Triage     // nil: not muted
+	WontFix  *Triage     // nil: not marked so
+	Fixes    []ManualFix // newest release first
+	Returned *Triage     // the last mute, if its condition was met not long ago and nothing was decided since; else nil
+}
+
+// ManualFix is a version that a person has marked as fixed, and what was seen since.
+type ManualFix struct {
+	FixedIn
+	By      Triage    // the entry
+	Again   int64     // reports from that version or later ones
+	AgainIn Release   // the newest release of these reports
+	AgainAt string    // the highest version of these reports in that release
+	Last    time.Time // UTC day of the last of them
+}
+
+// Empty reports whether nothing was decided about the problem.
+func (m ManualStatus) Empty() bool {
+	return m.Muted == nil && m.WontFix == nil && len(m.Fixes) == 0 && m.Returned == nil
+}
+
+// SeenAgain reports whether the problem is seen in a version that was marked as fixed.
+func (m ManualStatus) SeenAgain() bool {
+	return slices.ContainsFunc(m.Fixes, func(f ManualFix) bool { return f.Again > 0 })
+}

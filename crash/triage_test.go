@@ -1,0 +1,112 @@
+package crash_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+)
+
+func TestMuteUntilText(t *testing.T) {
+	t.Parallel()
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		until crash.MuteUntil
+		want  string
+	}{
+		{crash.MuteUntil{}, "until somebody unmutes it"},
+		{crash.MuteUntil{Date: december}, "until 1 December 2026"},
+		{crash.MuteUntil{Date: december, Reports: 50, Days: 7}, "until 1 December 2026 or 50 more reports within 7 days"},
+		{crash.MuteUntil{Reports: 1}, "until 1 more report"},
+		{crash.MuteUntil{Machines: 1, Days: 1}, "until 1 machine reports it within 1 day"},
+		{crash.MuteUntil{Machines: 5}, "until 5 machines report it"},
+		{crash.MuteUntil{Version: "1.4-3"}, "until it is seen in 1.4-3 or later"},
+		{crash.MuteUntil{Version: "1.4-3", Release: "Ubuntu 24.04", Regression: true},
+			"until it is seen in 1.4-3 (Ubuntu 24.04) or later or it regresses"},
+		{crash.MuteUntil{Newer: true}, "until it is seen in a newer version"},
+	} {
+		if got := c.until.String(); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.until, got, c.want)
+		}
+	}
+}
+
+func TestTriageText(t *testing.T) {
+	t.Parallel()
+	muted := crash.Triage{Kind: crash.TriageMuted, Person: "anna", Reason: "waits for upstream"}
+	wontFix := crash.Triage{Kind: crash.TriageWontFix, Person: "anna"}
+	fixed := crash.Triage{Kind: crash.TriageFixed, Person: "anna", Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "", Version: "2.0"}}}
+	again := crash.ManualFix{FixedIn: crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, By: fixed, Again: 12,
+		AgainIn: "Ubuntu 24.04", AgainAt: "1.4-3"}
+	for _, c := range []struct{ got, want string }{
+		{muted.Text(true), "Muted by anna until somebody unmutes it: waits for upstream"},
+		{muted.Text(false), "Muted until somebody unmutes it"},
+		{wontFix.Text(true), "Marked won't fix by anna"},
+		{fixed.Text(true), "Marked fixed in 1.4-2 (Ubuntu 24.04), 2.0 by anna"},
+		{again.Text(true), "Marked fixed in 1.4-2 (Ubuntu 24.04) by anna; seen again in 1.4-3: 12 reports since"},
+		{crash.ManualStatus{Muted: &muted, Fixes: []crash.ManualFix{again}}.Text(false),
+			"Muted until somebody unmutes it. Marked fixed in 1.4-2 (Ubuntu 24.04); seen again in 1.4-3: 12 reports since."},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestTriageCheck(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	mute := func(u crash.MuteUntil) crash.Triage { return crash.Triage{Kind: crash.TriageMuted, Until: u} }
+	fix := func(f ...crash.FixedIn) crash.Triage { return crash.Triage{Kind: crash.TriageFixed, Fixes: f} }
+	for _, c := range []struct {
+		name   string
+		triage crash.Triage
+		code   string // empty: valid
+	}{
+		{"for ever", mute(crash.MuteUntil{}), ""},
+		{"tomorrow", mute(crash.MuteUntil{Date: now.AddDate(0, 0, 1)}), ""},
+		{"today", mute(crash.MuteUntil{Date: crash.Midnight(now)}), "past_date"},
+		{"in ten years", mute(crash.MuteUntil{Date: now.AddDate(10, 0, 0)}), "late_date"},
+		{"reports", mute(crash.MuteUntil{Reports: 50, Days: 7}), ""},
+		{"negative", mute(crash.MuteUntil{Reports: -1}), "bad_reports"},
+		{"too many reports", mute(crash.MuteUntil{Reports: crash.MaxMuteReports + 1}), "bad_reports"},
+		{"too many machines", mute(crash.MuteUntil{Machines: crash.MaxMuteMachines + 1}), "bad_machines"},
+		{"only days", mute(crash.MuteUntil{Days: 7}), "only_days"},
+		{"too many days", mute(crash.MuteUntil{Reports: 1, Days: 400}), "bad_days"},
+		{"version", mute(crash.MuteUntil{Version: "1:2.4-1ubuntu3", Release: "Ubuntu 24.04"}), ""},
+		{"no version", mute(crash.MuteUntil{Version: "next one"}), "bad_version"},
+		{"only a release", mute(crash.MuteUntil{Release: "Ubuntu 24.04"}), "only_release"},
+		{"release with blanks", mute(crash.MuteUntil{Version: "1", Release: " Ubuntu"}), "bad_release"},
+		{"won't fix", crash.Triage{Kind: crash.TriageWontFix, Reason: "hardware"}, ""},
+		{"long reason", crash.Triage{Kind: crash.TriageWontFix, Reason: strings.Repeat("x", 501)}, "bad_reason"},
+		{"fix", fix(crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, crash.FixedIn{Release: "", Version: "2.0"}), ""},
+		{"no fix", fix(), "no_version"},
+		{"bad fix", fix(crash.FixedIn{Release: "", Version: "soon"}), "bad_version"},
+		{"same release", fix(crash.FixedIn{Release: "", Version: "1"}, crash.FixedIn{Release: "", Version: "2"}), "same_release"},
+		{"unknown", crash.Triage{Kind: "closed"}, "unknown_triage"},
+	} {
+		err := c.triage.Check(now)
+		e, _ := err.(*crash.Error)
+		if c.code == "" && err != nil || c.code != "" && (e == nil || e.Code != c.code || e.Kind != crash.Invalid) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.code)
+		}
+	}
+}
+
+func TestStandingFixes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	all := []crash.Triage{
+		{ID: 1, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "Ubuntu 26.04", Version: "2.0-1"}}},
+		{ID: 2, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}},
+		{ID: 3, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 26.04", Version: "2.0-9"}}, UndoneAt: at},
+	}
+	var got []string
+	for _, f := range crash.StandingFixes(all) {
+		got = append(got, f.String())
+	}
+	if want := "2.0-1 (Ubuntu 26.04), 1.4-4 (Ubuntu 24.04)"; strings.Join(got, ", ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

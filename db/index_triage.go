@@ -1,0 +1,157 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+)
+
+const (
+	// TriageColumns are the columns of triage, called t, that ScanTriage reads.
+	TriageColumns = `
+		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
+		t.undone_by, t.undone_at, t.ended_at, t.ended_why`
+	sqlStandingTriage = `
+		select h.head, ` + TriageColumns + `
+		from triage as t join buckets as h on h.id = t.bucket_id
+		where t.undone_at is null and t.ended_at is null order by t.id`
+	sqlTriageOf = `select ` + TriageColumns + ` from triage as t where t.bucket_id in ` + Members + ` order by t.id`
+)
+
+// TriageTargets returns the scan targets for TriageColumns.
+func TriageTargets(t *crash.Triage) []any {
+	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
+		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy}
+}
+
+// ScanTriage scans a row of TriageColumns.
+func ScanTriage(row pgx.CollectableRow) (t crash.Triage, err error) {
+	err = row.Scan(TriageTargets(&t)...)
+	return t, err
+}
+
+// triaged identifies the manual status that an index has. It is immutable.
+type triaged struct {
+	ix      *index.Index
+	changes string
+}
+
+// IndexWithTriage returns the index like [Store.Index], with the manual status of all problems. It
+// is much cheaper than [Store.IndexWithStates], since the manual status changes only when a person
+// or a rule decides something, or problems are merged or split.
+func (s *Store) IndexWithTriage(ctx context.Context) (*index.Index, error) {
+	now, err := s.revision(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("manual status of problems: %w", err)
+	}
+	b, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b, s.setTriage(ctx, b, now)
+}
+
+// setTriage sets the manual status of an index to a revision, unless it has that already.
+func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) error {
+	k, next := s.indexCache, triaged{b, now.changes}
+	if old := k.triaged.Load(); old != nil && *old == next {
+		return nil
+	}
+	if err := acquire(ctx, k.deciding); err != nil {
+		return err
+	}
+	defer func() { <-k.deciding }()
+	if old := k.triaged.Load(); old != nil && *old == next {
+		return nil
+	}
+	rows, err := s.Pool.Query(ctx, sqlStandingTriage)
+	if err != nil {
+		return fmt.Errorf("manual status of problems: %w", Classify(err))
+	}
+	entries := map[crash.BucketID][]crash.Triage{}
+	for rows.Next() {
+		var head crash.BucketID
+		var t crash.Triage
+		if err := rows.Scan(append([]any{ScanTo(head[:])}, TriageTargets(&t)...)...); err != nil {
+			rows.Close()
+			return fmt.Errorf("manual status of problems: %w", err)
+		}
+		entries[head] = append(entries[head], t)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("manual status of problems: %w", Classify(err))
+	}
+	all := make(map[crash.BucketID]*index.Triage, len(entries))
+	for id, some := range entries {
+		m := stats.JudgeManual(some, nil, s.Now())
+		t := &index.Triage{Muted: m.Muted != nil, WontFix: m.WontFix != nil}
+		if m.Muted != nil {
+			t.Until = m.Muted.Until
+		}
+		for _, f := range m.Fixes {
+			t.Fixes = append(t.Fixes, f.FixedIn)
+		}
+		all[id] = t
+	}
+	b.SetTriage(all)
+	k.triaged.Store(&next)
+	return nil
+}
+
+// Triage returns the manual status of a bucket's problem, and all its entries, oldest first. These
+// include entries of buckets that were merged into it.
+func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
+	rows, err := s.Pool.Query(ctx, sqlTriageOf, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return crash.ManualStatus{}, nil, fmt.Errorf("manual status of %s: %w", bucket, Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, ScanTriage)
+	if err != nil || len(all) == 0 {
+		return crash.ManualStatus{}, nil, Classify(err)
+	}
+	b, err := s.Index(ctx)
+	if err != nil {
+		return crash.ManualStatus{}, nil, err
+	}
+	var seen []crash.VersionSeen
+	if p, ok := b.Problem(bucket); ok {
+		seen = b.Occurrences(p, index.DayOf(s.Now()))
+	}
+	return stats.JudgeManual(all, seen, s.Now()), all, nil
+}
+
+// ManualOf returns the manual status of a problem with versions marked as fixed, for lists: without
+// persons and reasons. p must come from b.
+func ManualOf(b *index.Index, p *index.Problem, today index.Day) crash.ManualStatus {
+	if p.Triage == nil || len(p.Triage.Fixes) == 0 {
+		return crash.ManualStatus{}
+	}
+	entry := []crash.Triage{{Kind: crash.TriageFixed, Fixes: p.Triage.Fixes}}
+	return stats.JudgeManual(entry, b.Occurrences(p, today), today.Time())
+}
+
+// ListedManual returns the manual status of a problem as lists show it, without persons and reasons:
+// as of the last call of [Store.IndexWithTriage] or [Store.IndexWithStates]. It reads no database.
+func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
+	last := s.indexCache.triaged.Load()
+	if last == nil {
+		return m
+	}
+	p, ok := last.ix.Problem(id)
+	if !ok || p.Triage == nil {
+		return m
+	}
+	m = ManualOf(last.ix, p, index.DayOf(s.Now()))
+	if p.Triage.Muted {
+		m.Muted = &crash.Triage{Kind: crash.TriageMuted, Until: p.Triage.Until}
+	}
+	if p.Triage.WontFix {
+		m.WontFix = &crash.Triage{Kind: crash.TriageWontFix}
+	}
+	return m
+}

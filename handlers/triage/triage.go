@@ -1,0 +1,283 @@
+// Package triage changes the manual status of problems: muted, won't fix, fixed in a version. It
+// serves the page of a problem, the rows of lists, and the API.
+package triage
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// Pages changes the manual status of problems.
+type Pages struct {
+	*web.Panel
+	*web.Kit
+}
+
+// New returns the handlers of this package.
+func New(panel *web.Panel) *Pages { return &Pages{panel, panel.Kit} }
+
+// ShowForm returns the handler of the form that changes the manual status of one problem.
+func (s *Pages) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		p := views.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
+		return s.showForm(w, r, p, http.StatusOK)
+	}
+}
+
+// SetOne returns the handler that changes the manual status of one problem.
+func (s *Pages) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		t, err := s.read(r, kind)
+		t.Bucket = b.ID
+		if err == nil {
+			t, err = s.Triage.Set(r.Context(), t)
+		}
+		if isRefusal(err) {
+			p := views.TriageForm{
+				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
+				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
+			}
+			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
+		}
+		if err != nil {
+			return err
+		}
+		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), views.Flash{
+			Kind: views.FlashDone, Text: text.TriageDone(t), Undo: views.UndoTriage([]crash.Triage{t}),
+		})
+	}
+}
+
+// isRefusal reports whether the form should be shown again with the error.
+func isRefusal(err error) bool {
+	kind := crash.KindOf(err)
+	return kind == crash.Invalid || kind == crash.Conflict
+}
+
+// read reads an entry from a form.
+func (s *Pages) read(r *http.Request, kind crash.TriageKind) (crash.Triage, error) {
+	t := crash.Triage{Kind: kind, Person: web.CurrentUser(r).Name, Reason: r.PostFormValue("reason")}
+	t.Replaces, _ = strconv.ParseInt(r.PostFormValue("replaces"), 10, 64) // 0: none
+	var err error
+	switch kind {
+	case crash.TriageMuted:
+		t.Until, err = readMute(r.PostForm, s.Now())
+	case crash.TriageFixed:
+		t.Fixes = readFixes(r.PostForm)
+	case crash.TriageWontFix:
+	}
+	return t, err
+}
+
+// showForm sends the form as a page or as a part.
+func (s *Pages) showForm(w http.ResponseWriter, r *http.Request, p views.TriageForm, status int) error {
+	if !p.Chosen {
+		b := p.Buckets[0]
+		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		if p.Kind == crash.TriageMuted {
+			p.Replaces = manual.Muted
+		}
+		p.Regressed = b.Status.Word == crash.StateRegression || manual.SeenAgain()
+		p.Releases = releasesOf(b)
+		if p.Kind == crash.TriageFixed {
+			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
+		}
+		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
+	}
+	if web.WantsPart(r) {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, status, views.TriageFormPart(p))
+	}
+	p.InDialog = false
+	p.Shell = s.Shell(r, p.Heading())
+	return s.Page(w, r, status, views.TriagePage(p))
+}
+
+// releasesOf returns the releases in which a problem was seen, newest first.
+func releasesOf(b crash.Bucket) []crash.Release {
+	var releases []crash.Release
+	for _, in := range b.Status.Releases {
+		if in.Release != "" && in.Reports > 0 {
+			releases = append(releases, in.Release)
+		}
+	}
+	return releases
+}
+
+// fixRows returns the fields for versions with the fix: for each release in which the problem was
+// seen or is marked as fixed, and for every release.
+func fixRows(b crash.Bucket, manual crash.ManualStatus, values []views.FixRow) []views.FixRow {
+	var rows []views.FixRow
+	add := func(release crash.Release, version, hint string) {
+		i := slices.IndexFunc(rows, func(row views.FixRow) bool { return row.Release == release })
+		if i < 0 {
+			rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release}})
+			i = len(rows) - 1
+		}
+		rows[i].Version, rows[i].Hint = cmp.Or(version, rows[i].Version), cmp.Or(rows[i].Hint, hint)
+	}
+	for _, in := range b.Status.Releases {
+		if in.Release != "" {
+			add(in.Release, "", in.Newer)
+		}
+	}
+	for _, f := range manual.Fixes {
+		add(f.Release, f.Version, "")
+	}
+	add("", "", "")
+	for _, value := range values {
+		add(value.Release, value.Version, "")
+	}
+	return rows
+}
+
+// ShowChosen returns the handler of the page that changes the manual status of selected problems.
+func (s *Pages) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := s.chosen(r, kind, r.URL.Query().Get("problems"))
+		if err != nil {
+			return err
+		}
+		p.Back = "/"
+		if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != r.URL.Path {
+			p.Back = web.LocalPath(from.RequestURI())
+		}
+		return s.showForm(w, r, p, http.StatusOK)
+	}
+}
+
+func (s *Pages) chosen(r *http.Request, kind crash.TriageKind, problems string) (views.TriageForm, error) {
+	ids, err := web.ChosenIDs(strings.Split(problems, "."))
+	if err != nil {
+		return views.TriageForm{}, err
+	}
+	buckets, err := s.Buckets(r, ids)
+	return views.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
+}
+
+// SetChosen returns the handler that changes the manual status of selected problems. It leaves
+// problems that are muted with other conditions as they are, and says so.
+func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := s.chosen(r, kind, r.PostFormValue("problems"))
+		if err != nil {
+			return err
+		}
+		t, err := s.read(r, kind)
+		var done []crash.Triage
+		var ids []crash.BucketID
+		skipped := int64(0)
+		for _, b := range p.Buckets {
+			if err != nil {
+				break
+			}
+			var one crash.Triage
+			t.Bucket = b.ID
+			one, err = s.Triage.Set(r.Context(), t)
+			switch {
+			case err == nil:
+				done, ids = append(done, one), append(ids, b.ID)
+			case isRefusal(err) && len(p.Buckets) > 1 && refusedForProblem(err):
+				skipped, err = skipped+1, nil
+			}
+		}
+		p.Back = web.LocalPath(cmp.Or(r.PostFormValue("back"), "/"))
+		if isRefusal(err) && !web.WantsPart(r) {
+			p.Values, p.Problem = typed(r.PostForm), web.AnswerTo(r, err).Message
+			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
+		}
+		if err != nil {
+			return err
+		}
+		message := views.Flash{Kind: views.FlashDone, Text: text.TriageDoneFor(int64(len(done)), skipped, t),
+			Undo: views.UndoTriage(done)}
+		return s.answer(w, r, ids, p.Back, message)
+	}
+}
+
+// refusedForProblem reports whether an entry was refused because of one problem, not because of the
+// entry.
+func refusedForProblem(err error) bool {
+	return crash.KindOf(err) == crash.Conflict || web.CodeOf(err) == "version_already" ||
+		web.CodeOf(err) == "regression_already"
+}
+
+// Undo undoes the entries in the form.
+func (s *Pages) Undo(w http.ResponseWriter, r *http.Request) error {
+	var ids []crash.BucketID
+	parts := strings.Split(r.PostFormValue("entries"), ".")
+	message := views.Flash{Kind: views.FlashDone, Text: text.TriageUndone}
+	for _, part := range parts[:min(len(parts), web.ListSize)] {
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return crash.Errorf(crash.NotFound, "unknown_triage_entry", "There is no such entry in the history.")
+		}
+		t, err := s.Triage.Undo(r.Context(), id, web.CurrentUser(r).Name)
+		if crash.KindOf(err) == crash.Conflict {
+			message = views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message}
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		ids = append(ids, t.Bucket)
+	}
+	return s.answer(w, r, ids, web.ReturnPath(r), message)
+}
+
+// answer shows the new manual status in place, or redirects to a page, with a message.
+func (s *Pages) answer(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
+	message views.Flash,
+) error {
+	if !web.WantsPart(r) {
+		if err := s.FlashUndo(r, message); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, path)
+	}
+	if message.Undo != nil {
+		message.Undo.CSRFToken = nosurf.Token(r)
+	}
+	if _, err := s.Store.IndexWithTriage(r.Context()); err != nil { // the cells below show its state
+		return err
+	}
+	var parts []templ.Component
+	for _, id := range ids {
+		b, err := s.Bucket(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if web.OnProblemPage(r, b.ID) {
+			v, err := s.StatusView(r, b)
+			if err != nil {
+				return err
+			}
+			return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
+		}
+		parts = append(parts, views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
+	}
+	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, views.FlashNow(message))...))
+}

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/crash/redact"
+	"mishap/views"
+)
+
+// ManualView returns the manual status of a problem for the current user.
+func (s *Panel) ManualView(r *http.Request, id crash.BucketID, m crash.ManualStatus) views.ManualView {
+	u := CurrentUser(r)
+	if IsPublic(r) {
+		m = redact.Manual(m)
+	}
+	return views.ManualView{
+		Bucket: id, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.Role.Allows(crash.RoleTriager),
+		CSRFToken: nosurf.Token(r), Now: s.Now(),
+	}
+}
+
+// NewestFirst returns entries of a problem's history, of which all is sorted the other way.
+func NewestFirst(all []crash.Triage, limit int) []crash.Triage {
+	all = slices.Clone(all[max(0, len(all)-limit):])
+	slices.Reverse(all)
+	return all
+}
+
+// CodeOf returns the code of an error for people, or "".
+func CodeOf(err error) string {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Code
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package text
+
+import "mishap/crash"
+
+// Texts of the manual status: muted, won't fix, fixed in a version.
+const (
+	Muted       = "muted"
+	WontFix     = "won’t fix"
+	MarkedFixed = "marked fixed"
+	FixSeen     = "not fixed?"
+	Returned    = "returned"
+	Unmute      = "Unmute"
+	Replaced    = "replaced"
+
+	MuteAction    = "Mute…"
+	MuteChange    = "Change the mute…"
+	WontFixAction = "Won’t fix…"
+	FixedAction   = "Fixed in…"
+
+	MuteTitle    = "Mute this problem"
+	MuteHint     = "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."
+	WontFixTitle = "Won’t fix this problem"
+	WontFixHint  = "The problem stays in lists, with this mark. The status that mishap derives does not change."
+	FixedTitle   = "Fixed in a version"
+	FixedHint    = "Enter the version that has the fix, for each release that has one. mishap says so if the problem " +
+		"is seen in that version or a later one."
+
+	MuteWeek       = "For a week"
+	MuteForWeek    = "Mute for a week"
+	MuteMonth      = "For a month"
+	MuteNewer      = "Until the next version"
+	MuteRegression = "Until it regresses"
+	MuteForever    = "Until I unmute it"
+	MuteOther      = "Other conditions"
+	MuteOtherHint  = "The problem returns when the first of these is met."
+	MuteDate       = "On the day"
+	MuteReports    = "More reports"
+	MuteMachines   = "Machines that report it"
+	MuteDays       = "Within how many days"
+	MuteDaysHint   = "for reports and machines; empty: in any time"
+	MuteVersion    = "Seen in this version or later"
+	MuteRelease    = "In the release"
+	MuteAnyRelease = "any release"
+	MuteNewerBox   = "Seen in a newer version"
+	MuteRegressBox = "It regresses"
+	MuteButton     = "Mute"
+	WontFixButton  = "Won’t fix"
+	FixedButton    = "Mark as fixed"
+	FixedVersion   = "Version with the fix"
+	EveryRelease   = "every release"
+	ReasonInPage   = "Optional; shown on the page"
+
+	ListMuted         = "Muted problems"
+	ListMutedHidden   = "hidden"
+	ListMutedShown    = "shown"
+	ListMutedOnly     = "only these"
+	MuteSelected      = "Mute…"
+	WontFixSelected   = "Won’t fix…"
+	NothingChosenLeft = "Nothing was changed."
+	TriageUndone      = "Undone"
+	Unmuted           = "The problem is not muted any more."
+	ShowMuted         = "show"
+	HideMuted         = "hide"
+)
+
+// MuteProblems is the heading of the page that mutes several problems.
+func MuteProblems(n int64) string { return "Mute " + Problems(n) }
+
+// WontFixProblems is the heading of the page that marks several problems.
+func WontFixProblems(n int64) string { return "Won’t fix " + Problems(n) }
+
+// TriageDone confirms an entry: "Muted until 1 December 2026".
+func TriageDone(t crash.Triage) string { return t.Text(false) }
+
+// TriageDoneFor confirms entries of several problems, and says how many had another mute.
+func TriageDoneFor(n, skipped int64, t crash.Triage) string {
+	out := Problems(n) + ": " + t.Text(false) + "."
+	if skipped > 0 {
+		out += " " + Problems(skipped) + " had been muted with other conditions, and " +
+			crash.Plural(skipped, "was", "were") + " left as " + crash.Plural(skipped, "it was.", "they were.")
+	}
+	return out
+}
+
+// SeenAgain says that a problem marked as fixed is still seen.
+func SeenAgain(at string, reports int64) string {
+	return "seen again in " + at + ": " + Reports(reports) + " since"
+}
+
+// HiddenMuted says how many muted problems a list omits.
+func HiddenMuted(n int64) string {
+	return Counted(n, "muted problem is hidden", "muted problems are hidden")
+}
+
+// BadNumber says that a text is not a number.
+func BadNumber(label, value string) string {
+	return label + ": “" + crash.Shorten(value, 40) + "” is not a number."
+}
+
+// BadDay says that a text is not a day.
+func BadDay(value string) string {
+	return "“" + crash.Shorten(value, 40) + "” is not a day like 2026-12-01."
+}
+
+// MuteNothing asks for a condition.
+const MuteNothing = "Enter at least one condition, or choose one of the buttons."

@@ -1,0 +1,244 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// Addresses that change the manual status of several problems.
+const (
+	PathMuteChosen    = "/problems/mute"
+	PathWontFixChosen = "/problems/wontfix"
+	PathUndoTriage    = "/problems/triage/undo"
+)
+
+// TriageURL returns the address of the page that changes the manual status of problems.
+func TriageURL(kind crash.TriageKind, ids []crash.BucketID) string {
+	if kind == crash.TriageWontFix {
+		return PathWontFixChosen + "?problems=" + JoinIDs(ids)
+	}
+	return PathMuteChosen + "?problems=" + JoinIDs(ids)
+}
+
+// TriagePath returns the address of the page that changes the manual status of one problem.
+func TriagePath(kind crash.TriageKind, id crash.BucketID) string {
+	last := map[crash.TriageKind]string{crash.TriageMuted: "mute", crash.TriageWontFix: "wontfix", crash.TriageFixed: "fixed"}
+	return id.Path() + "/" + last[kind]
+}
+
+// JoinEntries joins the numbers of entries for the form that undoes them.
+func JoinEntries(all []crash.Triage) string {
+	texts := make([]string, len(all))
+	for i, t := range all {
+		texts[i] = strconv.FormatInt(t.ID, 10)
+	}
+	return strings.Join(texts, ".")
+}
+
+// UndoTriage returns the form of a message that undoes entries.
+func UndoTriage(all []crash.Triage) *Undo {
+	if len(all) == 0 {
+		return nil
+	}
+	return &Undo{Action: PathUndoTriage, Field: "entries", Value: JoinEntries(all)}
+}
+
+// ManualView holds the manual status of a problem for its page.
+type ManualView struct {
+	Bucket    crash.BucketID
+	Status    crash.ManualStatus
+	SignedIn  bool // signed-in people see who decided and why
+	MayDecide bool
+	CSRFToken string
+	Now       time.Time
+}
+
+func (v ManualView) undo(t crash.Triage) PostFormArgs {
+	return PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10), Action: PathUndoTriage, CSRFToken: v.CSRFToken,
+		Class: "inline", Part: true, Target: statusTarget, Swap: morph}
+}
+
+func (v ManualView) muteAction() string {
+	if v.Status.Muted != nil {
+		return text.MuteChange
+	}
+	return text.MuteAction
+}
+
+// TriageForm holds the form that changes the manual status of one problem, or of several.
+type TriageForm struct {
+	Shell     Shell
+	Kind      crash.TriageKind
+	Buckets   []crash.Bucket
+	Chosen    bool          // selected rows of a list
+	Replaces  *crash.Triage // the mute that a new one replaces; nil: not muted
+	Regressed bool          // the problem is a regression already
+	Values    TriageValues
+	Releases  []crash.Release // for the version of a mute
+	Problem   string          // what is wrong with the values; empty: nothing
+	Back      string          // address of the list, for several problems
+
+	InDialog bool // part of a dialog
+	InList   bool // the dialog is on a page other than that of the problem
+}
+
+// TriageValues holds the fields of the form as typed.
+type TriageValues struct {
+	Reason, Date, Reports, Machines, Days, Version, Release string
+	Newer, Regression                                       bool
+	Fixes                                                   []FixRow
+}
+
+// FixRow is the version with the fix in one release.
+type FixRow struct {
+	crash.FixedIn
+	Hint string // a version in use that is free of the problem
+}
+
+func (v TriageValues) custom() bool {
+	return v.Date+v.Reports+v.Machines+v.Days+v.Version+v.Release != "" || v.Newer || v.Regression
+}
+
+func (p TriageForm) heading() string {
+	n := int64(len(p.Buckets))
+	switch p.Kind {
+	case crash.TriageWontFix:
+		if p.Chosen {
+			return text.WontFixProblems(n)
+		}
+		return text.WontFixTitle
+	case crash.TriageFixed:
+		return text.FixedTitle
+	case crash.TriageMuted:
+	}
+	if p.Chosen {
+		return text.MuteProblems(n)
+	}
+	return text.MuteTitle
+}
+
+// Heading returns the title of the page.
+func (p TriageForm) Heading() string { return p.heading() }
+
+func (p TriageForm) hint() string {
+	switch p.Kind {
+	case crash.TriageWontFix:
+		return text.WontFixHint
+	case crash.TriageFixed:
+		return text.FixedHint
+	case crash.TriageMuted:
+	}
+	return text.MuteHint
+}
+
+func (p TriageForm) ids() []crash.BucketID {
+	ids := make([]crash.BucketID, len(p.Buckets))
+	for i, b := range p.Buckets {
+		ids[i] = b.ID
+	}
+	return ids
+}
+
+const triageFormID = "triage-form"
+
+func (p TriageForm) form() PostFormArgs {
+	form := PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields"}
+	if p.Chosen {
+		form.Action = PathMuteChosen
+		if p.Kind == crash.TriageWontFix {
+			form.Action = PathWontFixChosen
+		}
+		return form
+	}
+	form.Action = TriagePath(p.Kind, p.Buckets[0].ID)
+	if !p.InDialog {
+		return form
+	}
+	form.Class += " closes-dialog"
+	form.InPlace, form.Target, form.Swap, form.Failed = true, statusTarget, morph, "#"+triageFormID
+	if p.InList {
+		form.Target, form.Swap = "#dialog", "none"
+	}
+	return form
+}
+
+// manualWord is a word about the manual status in lists.
+type manualWord struct{ word, title, class string }
+
+// manualWords returns the words for lists. None is ever green: that is for the derived status.
+func manualWords(m crash.ManualStatus) []manualWord {
+	var words []manualWord
+	if m.Muted != nil {
+		words = append(words, manualWord{text.Muted, m.Muted.Text(false), "word-muted"})
+	}
+	if m.WontFix != nil {
+		words = append(words, manualWord{text.WontFix, m.WontFix.Text(false), ""})
+	}
+	for i, f := range m.Fixes {
+		switch {
+		case m.SeenAgain() && f.Again > 0:
+			return append(words, manualWord{text.FixSeen, f.Text(false), "word-warn"})
+		case i == len(m.Fixes)-1:
+			words = append(words, manualWord{text.MarkedFixed, f.Text(false), ""})
+		}
+	}
+	return words
+}
+
+// mutedChoices are the values of the parameter muted of lists, with their labels.
+var mutedChoices = []struct{ value, label string }{
+	{"", text.ListMutedHidden}, {MutedShow, text.ListMutedShown}, {MutedOnly, text.ListMutedOnly},
+}
+
+// The values of the parameter muted of lists.
+const (
+	MutedShow = "show"
+	MutedOnly = "only"
+)
+
+// The usual conditions of a mute, as values of the buttons of the form.
+const (
+	PresetWeek       = "week"
+	PresetMonth      = "month"
+	PresetNewer      = "newer"
+	PresetRegression = "regression"
+	PresetForever    = "forever"
+)
+
+func triageWord(k crash.TriageKind) string {
+	switch k {
+	case crash.TriageWontFix:
+		return text.WontFix
+	case crash.TriageFixed:
+		return text.MarkedFixed
+	case crash.TriageMuted:
+	}
+	return text.Muted
+}
+
+// triageSentence describes an entry of the history after its word.
+func triageSentence(t crash.Triage) string {
+	switch t.Kind {
+	case crash.TriageMuted:
+		return t.Until.String()
+	case crash.TriageFixed:
+		versions := make([]string, len(t.Fixes))
+		for i, f := range t.Fixes {
+			versions[i] = f.String()
+		}
+		return strings.Join(versions, ", ")
+	case crash.TriageWontFix:
+	}
+	return ""
+}
+
+func triageEnd(t crash.Triage) string {
+	if t.EndedWhy == "" {
+		return text.Replaced
+	}
+	return text.Returned + ": " + t.EndedWhy
+}
