@@ -92,8 +92,8 @@ var rules = map[string]rule{
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views/text": {ours: "crash", never: "net/http database"},
-	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
+	"views/text": {ours: "crash crash/gate", never: "net/http database"},
+	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
@@ -120,7 +120,7 @@ var rules = map[string]rule{
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
-		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
+		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
 			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
@@ -156,7 +156,7 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views views/text assets",
+	"views/gallery": {ours: "crash crash/gate crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",

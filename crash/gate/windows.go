@@ -20,11 +20,16 @@ const (
 	MinMachineDays = 1000
 )
 
-// Window is a range of UTC days, both included. It is empty if Until is before Since.
+// Window is a range of UTC days, both included. It is empty if it is zero or Until is before Since.
 type Window struct{ Since, Until time.Time }
 
 // Days returns the number of days.
-func (w Window) Days() int { return max(0, int(w.Until.Sub(w.Since)/(24*time.Hour))+1) }
+func (w Window) Days() int {
+	if w.Since.IsZero() {
+		return 0
+	}
+	return max(0, int(w.Until.Sub(w.Since)/(24*time.Hour))+1)
+}
 
 // Contains reports whether a day is in the window.
 func (w Window) Contains(day time.Time) bool { return !day.Before(w.Since) && !day.After(w.Until) }
