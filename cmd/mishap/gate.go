@@ -122,7 +122,7 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 		}
 		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.New.Machines, r.Dispersion)
 		if r.Against != "" {
-			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(), gate.Number(r.P))
+			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(), gate.Probability(r.P))
 		}
 		printFindings(w, base, "new problem", r.Appeared, answer.Buckets)
 		printFindings(w, base, "more frequent", r.Increases, answer.Buckets)
@@ -151,7 +151,7 @@ func printFindings(w io.Writer, base, name string, all []gate.Finding, buckets m
 			significant = "yes"
 		}
 		_, _ = fmt.Fprintf(w, "  %s%s\t%d\t%d\t%d\t%s\t%s\t%s\n", base, f.ID.Path(), f.Machines, f.Before, f.After,
-			gate.Number(f.P), significant, onOneLine(crash.Shorten(buckets[f.ID].Title, maxGateTitle)))
+			gate.Probability(f.P), significant, onOneLine(crash.Shorten(buckets[f.ID].Title, maxGateTitle)))
 	}
 	if more := len(all) - len(gate.Listed(all)); more > 0 {
 		_, _ = fmt.Fprintf(w, "  and %d more\n", more)

@@ -152,6 +152,14 @@ func (i Interval) String() string {
 	return Number(i.Low) + " to " + Number(i.High)
 }
 
+// Probability formats a probability.
+func Probability(p float64) string {
+	if p < .0001 {
+		return "< 0.0001"
+	}
+	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
 // Number formats a number with two or three significant digits.
 func Number(x float64) string {
 	switch {

@@ -45,21 +45,22 @@ const (
 		select c.head, c.before, c.after, c.history, coalesce(s.lower, false),
 			h.provisional or starts_with(h.signature, 'failed:')
 		from counted as c join buckets as h on h.id = c.head left join seen as s on s.head = c.head`
-	// sqlGateClusters reads the machines of the buckets that have one of both versions. A row without
-	// a bucket is about all problems together.
+	// sqlGateClusters reads the machines of the buckets with either version. A row without a bucket is
+	// about all problems together. The lateral query makes PostgreSQL look up each bucket and version
+	// by the primary key, which reads no other versions.
 	sqlGateClusters = ownBuckets + `, cells as materialized (
-			select o.head, s.version, s.system, sum(s.reports)::bigint as n
-			from own as o join bucket_systems as s on s.bucket_id = o.id
-			where s.release = @release and s.version in (@new, @old) and s.reports > 0 and exists (
-				select from bucket_versions as v
-				where v.bucket_id = o.id and v.release = @release and v.version in (@new, @old) and v.reports > 0)
-			group by o.head, s.version, s.system
+			select o.head, v.version, s.system, s.reports
+			from own as o join bucket_versions as v on v.bucket_id = o.id
+			cross join lateral (
+				select system, reports from bucket_systems
+				where bucket_id = v.bucket_id and release = v.release and version = v.version offset 0
+			) as s
+			where v.release = @release and v.version in (@new, @old) and v.reports > 0 and s.reports > 0
+		), machines as (
+			select head, version, system, sum(reports)::bigint as n from cells
+			group by grouping sets ((head, version, system), (version, system))
 		)
-		select head, version, count(*), sum(n)::bigint, sum(n * n)::bigint from cells group by head, version
-		union all
-		select null, version, count(*), sum(n)::bigint, sum(n * n)::bigint from (
-			select version, system, sum(n)::bigint as n from cells group by version, system
-		) as machines group by version`
+		select head, version, count(*), sum(n)::bigint, sum(n * n)::bigint from machines group by head, version`
 )
 
 // maxKnownVersions is the number of versions that an answer without results names.

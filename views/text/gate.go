@@ -7,6 +7,7 @@ const (
 	GateTitle        = "Update gate"
 	GateMeans        = "Did an update make things worse? The gate compares the days before and after it."
 	GateAsk          = "Did"
+	GateOfVersion    = "version"
 	GateMade         = "make things worse, compared with"
 	GateIn           = "in"
 	GateJudge        = "Judge"
