@@ -94,7 +94,7 @@ type Compared struct {
 
 // Assess compares the days before and after an update.
 func Assess(in Input) Result {
-	before, after := in.between(in.Plan.Before), in.between(in.Plan.After)
+	before, after := in.between(in.Before), in.between(in.After)
 	r := Result{Plan: in.Plan, New: in.New, Old: in.Old, Dispersion: in.dispersion(before)}
 	r.Before = compared(before, func(d Day) int64 { return d.Old })
 	r.After = compared(after, func(d Day) int64 { return d.New })
@@ -145,7 +145,7 @@ func (in Input) between(w Window) []Day {
 // machines with either version, and of the days before.
 func (in Input) dispersion(before []Day) float64 {
 	part := func(w Window, of int) float64 { return float64(w.Days()) / float64(max(of, 1)) }
-	return max(1, in.New.within(part(in.Plan.After, in.AfterIn)), in.Old.within(part(in.Plan.Before, in.BeforeIn)),
+	return max(1, in.New.within(part(in.After, in.AfterIn)), in.Old.within(part(in.Before, in.BeforeIn)),
 		dayDispersion(before))
 }
 
@@ -220,7 +220,7 @@ func (r Result) Needed() Needed {
 // findProblems tests each problem and lists those that are new in the update, or more frequent.
 func (r *Result) findProblems(in Input) {
 	history := sum(in.between(in.History), allReports)
-	now := sum(in.between(Window{in.Plan.After.Since, in.Plan.After.Since.AddDate(0, 0, in.AfterIn-1)}), allReports)
+	now := sum(in.between(Window{in.After.Since, in.After.Since.AddDate(0, 0, in.AfterIn-1)}), allReports)
 	before, after := r.Before.Sample, r.After.Sample
 	var findings []Finding
 	var tests []test

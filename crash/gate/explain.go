@@ -23,7 +23,7 @@ func (a Answer) Headline() string {
 	case len(a.Results) == 0:
 		return fmt.Sprintf("Not enough data: no release has a report of %s%s.", name, a.orAgainst())
 	case a.Verdict == Worse:
-		return fmt.Sprintf("Worse: %s made things worse.", name)
+		return fmt.Sprintf("Worse since %s arrived.", name)
 	case a.Verdict == NotEnough:
 		return fmt.Sprintf("Not enough data yet to judge %s.", name)
 	}
@@ -79,8 +79,8 @@ func (r Result) Reasons() []string {
 			"reports from lower versions. If their rate had doubled, or risen by %g per 1,000 machine-days, the gate would "+
 			"have noticed with a probability of %.0f %%.", 100*r.Share, 1000*Noticeable, 100*power))
 	case r.Enough && r.Verdict == Pass:
-		reasons = append(reasons, fmt.Sprintf("There are too few reports to estimate how many machines have the update. If all "+
-			"have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a probability of "+
+		reasons = append(reasons, fmt.Sprintf("There are too few reports to estimate how many machines have the update. "+
+			"If all have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a probability of "+
 			"%.0f %%.", 1000*Noticeable, 100*power))
 	case !r.Enough:
 		reasons = append(reasons, r.lack())
@@ -121,8 +121,8 @@ func (r Result) lack() string {
 		return fmt.Sprintf("A pass needs about %.0f more machine-days, but %s arrived and ended the comparison.",
 			needed.MachineDays, r.Replaced)
 	case math.IsInf(needed.Days, 1):
-		return fmt.Sprintf("A pass needs about %.0f more machine-days, more than the longest comparison of %d days has at the "+
-			"present number of active machines.", needed.MachineDays, WindowDays)
+		return fmt.Sprintf("A pass needs about %.0f more machine-days, more than the longest comparison of %d days has at "+
+			"the present number of active machines.", needed.MachineDays, WindowDays)
 	}
 	return fmt.Sprintf("A pass needs about %.0f more machine-days: %s at the present number of active machines.",
 		needed.MachineDays, counted(int(math.Ceil(needed.Days)), "day", "days"))

@@ -200,7 +200,7 @@ func TestNeeded(t *testing.T) {
 		}
 	}
 	late := given(4, 4, 3)
-	late.Days, late.Plan.Before.Since = late.Days[57:], day(57)
+	late.Days, late.Before.Since = late.Days[57:], day(57)
 	if needed := gate.Assess(late).Needed(); !math.IsInf(needed.MachineDays, 1) {
 		t.Errorf("got %+v needed after three days before the update, want infinity", needed)
 	}

@@ -15,8 +15,9 @@ const (
 	// HistoryDays is the maximum number of days before an update in which a new problem must not
 	// have been seen.
 	HistoryDays = 182
-	// MinDays and MinMachineDays are the least exposure of the version to compare with.
-	MinDays        = 7
+	// MinDays is the least number of days on which a version must have been the newest one.
+	MinDays = 7
+	// MinMachineDays is the least number of machine-days of the version to compare with.
 	MinMachineDays = 1000
 )
 
@@ -80,7 +81,8 @@ type Plan struct {
 // package; machines returns the active machines of the release on a day. It returns false if the
 // version, or against if given, is not in use in the release.
 func NewPlan(
-	known []stats.VersionKnown, release crash.Release, version, against string, today time.Time, machines func(time.Time) int64,
+	known []stats.VersionKnown, release crash.Release, version, against string, today time.Time,
+	machines func(time.Time) int64,
 ) (Plan, bool) {
 	var all []stats.VersionKnown
 	for _, k := range known {
