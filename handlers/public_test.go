@@ -56,7 +56,9 @@ func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []strin
 		"GET /search/complete /search/complete?q=x&of=package&package=w",
 		"GET /search/complete /search/complete?q=x&of=version&version=1", "GET /package/{name} /package/quillpad",
 		"GET /package/{name} /package/harbor-sync", "GET /package/{name} /package/tidewatch",
-		"GET /release/{name} /release/Ubuntu%2024.04", "GET /bug/{number} /bug/4711", "GET /healthz /healthz",
+		"GET /release/{name} /release/Ubuntu%2024.04", "GET /gate /gate",
+		"GET /gate /gate?package=quillpad&version=0.9.1-1", "GET /gate /gate?package=tidewatch&version=9",
+		"GET /bug/{number} /bug/4711", "GET /healthz /healthz",
 		"GET /readyz /readyz", "GET /bucket /bucket?id=none",
 	}
 	for _, format := range []string{"json", "csv", "atom"} {
@@ -85,7 +87,8 @@ func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []strin
 		"problems-count/", "retracers-results/?limit=100", "average-crashes/?limit=100", "crash-signatures-for-bug/?bug=4711",
 		"dayoops/20260518/?details=1",
 		"package-version-new-buckets/?package=quillpad&previous_version=0.1&new_version=0.9.1-1",
-		"binary-package-versions/?binary_package=quillpad",
+		"binary-package-versions/?binary_package=quillpad", "update-gate/?package=quillpad&version=0.9.1-1",
+		"update-gate/?package=tidewatch&version=9",
 	} {
 		paths = append(paths, "GET /api/1.0/* /api/1.0/"+address)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/crash/gate"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/debuginfod"
@@ -74,6 +75,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get(views.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
 		public.Get("/package/{name}", s.Do(s.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
+		public.Get(gate.PathPage, s.Do(s.CachePage(problems.GateQuery, s.lists.ShowGate)))
 		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", s.Do(s.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
 		public.Get("/problem/{id}/bug", s.Do(s.bugs.ShowBug))

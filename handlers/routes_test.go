@@ -37,6 +37,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /problem/{id}", b.ID.Path(), [4]int{200, 200, 200, 200}},
 		{"GET /package/{name}", "/package/no-such-package", [4]int{404, 404, 404, 404}},
 		{"GET /release/{name}", "/release/no-such-release", [4]int{404, 404, 404, 404}},
+		{"GET /gate", "/gate", [4]int{200, 200, 200, 200}},
 		{"GET /api", "/api", [4]int{200, 200, 200, 200}},
 		{"GET /problems.{format}", "/problems.csv", [4]int{200, 200, 200, 200}},
 		{"GET /problem/{id}.{format}", b.ID.Path() + ".csv", [4]int{303, 200, 200, 200}},

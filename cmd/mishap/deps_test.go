@@ -30,11 +30,13 @@ var rules = map[string]rule{
 	"migrations": {},
 	"assets":     {},
 
-	"crash/dpkg":       {never: "=net net/http os/exec database"},
-	"crash":            {ours: "crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
-	"crash/pytext":     {never: "=net net/http os/exec database"},
-	"crash/grouping":   {ours: "crash crash/pytext", never: "=net net/http os/exec database"},
-	"crash/stats":      {ours: "crash crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
+	"crash/dpkg":     {never: "=net net/http os/exec database"},
+	"crash":          {ours: "crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
+	"crash/pytext":   {never: "=net net/http os/exec database"},
+	"crash/grouping": {ours: "crash crash/pytext", never: "=net net/http os/exec database"},
+	"crash/stats":    {ours: "crash crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
+	"crash/gate": {ours: "crash crash/dpkg crash/stats", others: "gonum.org/v1/gonum/mathext",
+		never: "=net net/http os/exec database"},
 	"crash/compressed": {others: "github.com/klauspost/compress", never: "net/http database"},
 	"crash/apport":     {ours: "crash crash/compressed", never: "net/http database"},
 	"crash/whoopsie":   {ours: "crash crash/compressed", never: "net/http database"},
@@ -84,7 +86,7 @@ var rules = map[string]rule{
 	"db/accounts": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
 	"db/bugs":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
-	"db/counts":   {ours: "crash crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/counts":   {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
@@ -94,8 +96,8 @@ var rules = map[string]rule{
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
-	"views/text": {ours: "crash", never: "net/http database"},
-	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
+	"views/text": {ours: "crash crash/gate", never: "net/http database"},
+	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
@@ -123,7 +125,7 @@ var rules = map[string]rule{
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
-		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
+		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
 			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
@@ -159,7 +161,7 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views views/text assets",
+	"views/gallery": {ours: "crash crash/gate crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",

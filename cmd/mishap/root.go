@@ -19,6 +19,15 @@ const (
 	exitUsage  = 2 // unknown command or flag, wrong arguments
 )
 
+// statusError ends a command with an exit status of its own.
+type statusError struct {
+	err    error
+	status int
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
 // usageError is an error in the command line.
 type usageError struct {
 	err     error
@@ -39,9 +48,13 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	status := exitFailed
+	if own, ok := errors.AsType[*statusError](err); ok {
+		status = own.status
+	}
 	if wrong, ok := errors.AsType[config.Mistakes](err); ok {
 		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its position
-		return exitFailed
+		return status
 	}
 	if wrong, ok := errors.AsType[*usageError](err); ok {
 		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" shows the usage.\n", wrong, wrong.command)
@@ -54,7 +67,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	default:
 		_, _ = fmt.Fprintf(p.err, "mishap: %s\n", explain(err))
 	}
-	return exitFailed
+	return status
 }
 
 // explain returns the message of an error for the terminal, with its cause on a second line.
@@ -90,7 +103,7 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.regroupCommand(),
+		p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)

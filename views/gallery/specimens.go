@@ -73,7 +73,7 @@ func specimens() []specimen {
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
 			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
 	}
-	return slices.Concat(lists, things(), compared(), decided())
+	return slices.Concat(lists, things(), compared(), decided(), gates())
 }
 
 // bucket returns problem number i.

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/crash/gate"
+	"mishap/db"
+	"mishap/db/counts"
+	"mishap/handlers/api"
+)
+
+// Exit statuses of the gate, besides exitOK for a pass and exitUsage.
+const (
+	exitWorse     = 1
+	exitNotEnough = 3
+	exitNoAnswer  = 4 // could not run
+)
+
+// maxGateTitle is the maximum length of the title of a problem.
+const maxGateTitle = 100
+
+func (p *program) gateCommand() *cobra.Command {
+	var q gate.Question
+	var release string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gate PACKAGE VERSION",
+		Short: "Tells whether an update made things worse",
+		Long: `Tells whether a version of a binary package made things worse. It compares all reports of the
+package, per active machine of the release, while the version before was the newest one and since
+this version arrived. It also looks for problems that are new or more frequent. The file
+docs/gate.md explains the statistics and their limits.
+
+The exit status is for release scripts:
+  0  pass: a serious increase would have been noticed
+  1  worse in at least one release
+  2  usage error
+  3  not enough data yet, or no report of the version
+  4  no answer: unknown package, no database, wrong configuration
+A script may ask as often as it likes: the false-alarm rate allows for one question a day.`,
+		Example: `  mishap gate nautilus 1:46.4-0ubuntu2
+  mishap gate nautilus 1:46.4-0ubuntu2 --against 1:46.2-0ubuntu1 --release "Ubuntu 24.04" --json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Package, q.Version, q.Release = args[0], args[1], crash.Release(release)
+			if err := q.Check(); err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			err := p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				return p.gate(ctx, c, store, q, asJSON)
+			})
+			if _, decided := errors.AsType[*statusError](err); err != nil && !decided {
+				err = &statusError{err, exitNoAnswer}
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&q.Against, "against", "", "the lower `version` to compare with; default: the highest lower version "+
+		"with enough exposure")
+	cmd.Flags().StringVar(&release, "release", "", "the `release`, by the name in reports; default: every release with the "+
+		"version")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer of the API")
+	return cmd
+}
+
+func (p *program) gate(ctx context.Context, c config.Config, store *db.Store, q gate.Question, asJSON bool) error {
+	if err := store.WaitCounted(ctx); err != nil {
+		return err
+	}
+	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
+	answer, err := counts.New(store).UpdateGate(ctx, releases, q, store.Now())
+	if err != nil {
+		return err
+	}
+	base := strings.TrimSuffix(c.BaseURL, "/")
+	if asJSON {
+		body, err := api.EncodeGate(base, answer)
+		if err == nil {
+			_, err = fmt.Fprintf(p.out, "%s\n", body)
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := printGate(p.out, base, answer); err != nil {
+		return err
+	}
+	switch answer.Verdict {
+	case gate.Worse:
+		return &statusError{errReported, exitWorse}
+	case gate.NotEnough:
+		return &statusError{errReported, exitNotEnough}
+	case gate.Pass:
+	}
+	return nil
+}
+
+func printGate(out io.Writer, base string, answer gate.Answer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	answer = answer.Labelled(onOneLine)
+	_, _ = fmt.Fprintf(w, "%s\n%s%s\n", answer.Headline(), base, answer.Path()) // Flush returns the error
+	if len(answer.Known) > 0 {
+		_, _ = fmt.Fprintf(w, "Versions that reports name: %s\n", strings.Join(answer.Known, ", "))
+	}
+	for _, r := range answer.Results {
+		_, _ = fmt.Fprintf(w, "\n%s: %s\n", r.Release, r.Verdict)
+		for _, reason := range r.Reasons() {
+			_, _ = fmt.Fprintf(w, "  %s\n", reason)
+		}
+		_, _ = fmt.Fprintln(w, "\n  \tVERSION\tDAYS\tMACHINE-DAYS\tREPORTS\tPER 1,000\t95 % INTERVAL\tOF VERSION\tMACHINES")
+		if r.Against != "" {
+			printGateRow(w, "before", r.Against, r.Plan.Before, r.Before, r.Old.Machines, r.Dispersion)
+		}
+		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.New.Machines, r.Dispersion)
+		if r.Against != "" {
+			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(), gate.Probability(r.P))
+		}
+		printFindings(w, base, "new problem", r.Appeared, answer.Buckets)
+		printFindings(w, base, "more frequent", r.Increases, answer.Buckets)
+		if r.Nameless > 0 {
+			_, _ = fmt.Fprintf(w, "\n  Problems without function names, which were not compared: %d\n", r.Nameless)
+		}
+	}
+	_, _ = fmt.Fprintf(w, "\n%s\n", gate.Unknown)
+	return w.Flush()
+}
+
+func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, machines int64, dispersion float64) {
+	rate := c.Rate(dispersion)
+	_, _ = fmt.Fprintf(w, "  %s\t%s\t%d\t%.0f\t%d\t%s\t%s\t%d\t%d\n", name, version, days.Days(), c.MachineDays, c.Reports,
+		gate.Number(rate.Value), rate, c.Own, machines)
+}
+
+func printFindings(w io.Writer, base, name string, all []gate.Finding, buckets map[crash.BucketID]crash.Bucket) {
+	if len(all) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n  %s\tMACHINES\tBEFORE\tAFTER\tP\tCOUNTS\t\n", strings.ToUpper(name))
+	for _, f := range gate.Listed(all) {
+		significant := "no"
+		if f.Significant {
+			significant = "yes"
+		}
+		_, _ = fmt.Fprintf(w, "  %s%s\t%d\t%d\t%d\t%s\t%s\t%s\n", base, f.ID.Path(), f.Machines, f.Before, f.After,
+			gate.Probability(f.P), significant, onOneLine(crash.Shorten(buckets[f.ID].Title, maxGateTitle)))
+	}
+	if more := len(all) - len(gate.Listed(all)); more > 0 {
+		_, _ = fmt.Fprintf(w, "  and %d more\n", more)
+	}
+}

@@ -1,0 +1,72 @@
+package problems
+
+import (
+	"errors"
+	"net/http"
+
+	"mishap/crash"
+	"mishap/crash/gate"
+	"mishap/crash/redact"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// GateQuery returns the query of the page of the update gate: the question.
+func GateQuery(r *http.Request) (string, error) {
+	q, err := gateQuestion(r)
+	return q.Query(), err
+}
+
+// gateQuestion returns the question of a request.
+func gateQuestion(r *http.Request) (q gate.Question, err error) {
+	query := r.URL.Query()
+	var release string
+	for name, to := range map[string]*string{
+		"package": &q.Package, "version": &q.Version, "against": &q.Against, "release": &release,
+	} {
+		if *to, err = web.QueryText(query, name); err != nil {
+			return q, err
+		}
+	}
+	q.Release = crash.Release(release)
+	return q, nil
+}
+
+// ShowGate shows whether an update made things worse, or the form that asks.
+func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
+	q, err := gateQuestion(r)
+	if err != nil {
+		return err
+	}
+	list, err := s.Counts.Releases(r.Context(), s.Releases)
+	if err != nil {
+		return err
+	}
+	page := views.GatePage{
+		Shell: s.Shell(r, text.GateTitle), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
+	}
+	if q.Package == "" && q.Version == "" {
+		return s.Page(w, r, http.StatusOK, views.Gate(page))
+	}
+	answer, err := s.Counts.UpdateGate(r.Context(), s.Releases, q, s.Now())
+	status := http.StatusOK
+	if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.NotFound || e.Kind == crash.Invalid) {
+		page.Problem, status = e.Message, http.StatusNotFound
+		if e.Kind == crash.Invalid {
+			status = http.StatusUnprocessableEntity
+		}
+		return s.Page(w, r, status, views.Gate(page))
+	}
+	if err != nil {
+		return err
+	}
+	if web.IsPublic(r) {
+		answer = answer.Labelled(redact.Label)
+	}
+	for id, b := range answer.Buckets {
+		answer.Buckets[id] = s.SeenBucket(r, b)
+	}
+	page.Answer = &answer
+	return s.Page(w, r, status, views.Gate(page))
+}
