@@ -132,9 +132,9 @@ func (s *Server) createByAPI() http.Handler {
 	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
 }
 
-// triageByAPI returns a handler that changes problems for programs and pages. A session needs a CSRF
-// token. An API token needs none, because no page of another site can send it. media is the error for
-// bodies that are not JSON.
+// triageByAPI returns a handler that changes problems for programs and pages. A session needs a
+// CSRF token. An API token needs none, because no page of another site can send it. media is the
+// error for bodies that are not JSON.
 func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {
 	allowed := s.Need(crash.RoleTriager)(s.Do(change))
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(allowed))) },
