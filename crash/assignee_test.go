@@ -45,11 +45,13 @@ func TestAssigneeOfBug(t *testing.T) {
 		bug  crash.Bug
 		want string
 	}{
-		"no bug":       {crash.Bug{}, ""},
-		"nobody":       {bug(task("/ubuntu/+source/zsh", "", false)), ""},
-		"one":          {bug(task("/ubuntu/+source/zsh", "anna", false)), "~anna"},
-		"its package":  {bug(task("/ubuntu/+source/bash", "bob", false), task("/ubuntu/+source/zsh", "anna", false)), "~anna"},
-		"open first":   {bug(task("/ubuntu/noble/+source/zsh", "bob", true), task("/ubuntu/+source/zsh", "anna", false)), "~anna"},
+		"no bug": {crash.Bug{}, ""},
+		"nobody": {bug(task("/ubuntu/+source/zsh", "", false)), ""},
+		"one":    {bug(task("/ubuntu/+source/zsh", "anna", false)), "~anna"},
+		"its package": {bug(task("/ubuntu/+source/bash", "bob", false), task("/ubuntu/+source/zsh", "anna", false)),
+			"~anna"},
+		"open first": {bug(task("/ubuntu/noble/+source/zsh", "bob", true), task("/ubuntu/+source/zsh", "anna", false)),
+			"~anna"},
 		"complete":     {bug(task("/ubuntu/+source/zsh", "anna", true)), "~anna"},
 		"elsewhere":    {bug(task("/ubuntu/+source/zsh", "", false), task("/zsh", "upstream", false)), "~upstream"},
 		"private":      {private, ""},

@@ -75,8 +75,8 @@ func NewFollow(kind, name string) (Follow, error) {
 	return f, nil
 }
 
-// FollowMark is what a person has seen of a problem that they follow, or of one that matches a search
-// that they follow.
+// FollowMark is what a person has seen of a problem that they follow, or of one that matches a
+// search that they follow.
 type FollowMark struct {
 	Kind   FollowKind // FollowProblem or FollowSearch
 	Name   string     // of the follow

@@ -2,8 +2,8 @@ package crash
 
 import "regexp"
 
-// mention matches a name after an at sign, unless the at sign is part of a word, an e-mail address or
-// a path. The names have the form of names of accounts.
+// mention matches a name after an at sign, unless the at sign is part of a word, an e-mail address
+// or a path. The names have the form of names of accounts.
 var mention = regexp.MustCompile(`(?:^|[^\pL\pN._%+@/-])@([\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?)`)
 
 // maxMentions is the largest number of names that a note can mention.

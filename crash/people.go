@@ -43,8 +43,8 @@ type User struct {
 	TrackerName string // name of the person's account at the tracker; empty: unknown
 }
 
-// Names returns the names by which problems are assigned to the person: that of the account and, if it
-// is known, that at the tracker. mishap does not know the teams of a person.
+// Names returns the names by which problems are assigned to the person: that of the account and, if
+// it is known, that at the tracker. mishap does not know the teams of a person.
 func (u User) Names() []string {
 	if u.Name == "" {
 		return nil

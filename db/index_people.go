@@ -21,7 +21,8 @@ const (
 		where t.removed_at is null group by h.head`
 )
 
-// people returns, for each problem that is assigned in mishap or has tags, the assignee and the tags.
+// people returns, for each problem that is assigned in mishap or has tags, the assignee and the
+// tags.
 func (s *Store) people(ctx context.Context) (map[crash.BucketID]index.People, error) {
 	all := map[crash.BucketID]index.People{}
 	for _, read := range []struct {
@@ -49,8 +50,8 @@ func (s *Store) people(ctx context.Context) (map[crash.BucketID]index.People, er
 	return all, nil
 }
 
-// peopleOf returns the assignee and the tags of a problem in the index, or nil if it has neither. The
-// assignee of its bug counts more than that in mishap.
+// peopleOf returns the assignee and the tags of a problem in the index, or nil if it has neither.
+// The assignee of its bug counts more than that in mishap.
 func (st *statuses) peopleOf(p *index.Problem) *index.People {
 	who := st.people[p.ID]
 	if bug := st.bugs[p.ID]; bug.Number != 0 {

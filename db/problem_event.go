@@ -18,9 +18,9 @@ const sqlLockProblem = `
 // maxEventTitle is the largest length of the title of an event, in code points.
 const maxEventTitle = 200
 
-// LockProblem returns the head of a bucket's problem, as an event describes it: without private data.
-// It locks the head, so that changes of one problem follow each other. It returns NotFound for an
-// unknown bucket.
+// LockProblem returns the head of a bucket's problem, as an event describes it: without private
+// data. It locks the head, so that changes of one problem follow each other. It returns NotFound
+// for an unknown bucket.
 func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) (crash.Event, error) {
 	var id crash.BucketID
 	var rule crash.Rule

@@ -36,7 +36,8 @@ func TestFollowProblem(t *testing.T) {
 	p.several(2, crashtest.Python, old)
 	id, other := bucketOf(t, crashtest.Native()), bucketOf(t, crashtest.Python())
 	ada := p.As(t, crash.RoleViewer)
-	part := ada.Post("/my/follow", url.Values{"what": {"problem:" + id.String()}}, handlertest.AsPart...).Want(http.StatusOK)
+	part := ada.Post("/my/follow", url.Values{"what": {"problem:" + id.String()}},
+		handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText("#follow", "followed Stop following").WantText(".flash-done", "Following this problem. Undo")
 	ada.Get(id.Path()).WantText("#people #follow", "Stop following")
 	ada.Get(other.Path()).WantText("#people #follow", "Follow this problem")
@@ -105,7 +106,8 @@ func TestFollowSearch(t *testing.T) {
 		Want(http.StatusSeeOther)
 	page := ada.Get("/searches").WantText("#follow-search-1 button", "Follow")
 	follow := url.Values{"what": {page.Attr("#follow-search-1 input[name=what]", "value")}}
-	ada.Post("/my/follow", follow, handlertest.AsPart...).Want(http.StatusOK).WantText("#follow-search-1", "Stop following")
+	ada.Post("/my/follow", follow, handlertest.AsPart...).Want(http.StatusOK).WantText("#follow-search-1",
+		"Stop following")
 	ada.Get("/searches").WantText("#follow-search-1", "Stop following")
 	page = ada.Get("/my").WantText(".followed tbody tr", "For an SRU saved search 0 1 2")
 	if got, want := page.Attr(".followed td a", "href"), "/search.atom?period=year&q=tag%3Asru"; got != want {

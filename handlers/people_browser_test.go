@@ -11,7 +11,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestAssignInBrowser assigns a problem by key and by one click, in place, and several from the list.
+// TestAssignInBrowser assigns a problem by key and by one click, in place, and several from the
+// list.
 func TestAssignInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -29,7 +30,8 @@ func TestAssignInBrowser(t *testing.T) {
 	}
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
 	// One click.
-	browsertest.Do(ctx, t, browsertest.Click("#assign-me button"), browsertest.WaitVisible("#flash .flash-done form button"),
+	browsertest.Do(ctx, t, browsertest.Click("#assign-me button"), browsertest.WaitVisible("#flash .flash-done "+
+		"form button"),
 		browsertest.WaitAbsent("#assign-me"))
 	if got := assigned(); !strings.HasPrefix(got, ada.Name) {
 		t.Errorf("assigned to me: got %q", got)
@@ -57,7 +59,8 @@ func TestAssignInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"),
 		chromedp.KeyEvent("j"), chromedp.KeyEvent("x"), chromedp.KeyEvent("j"), chromedp.KeyEvent("a"),
 		browsertest.WaitVisible("#assign-chosen"))
-	browsertest.Do(ctx, t, browsertest.Click(`#assign-chosen button[value="me"]`), browsertest.WaitVisible("#flash .flash-done"))
+	browsertest.Do(ctx, t, browsertest.Click(`#assign-chosen button[value="me"]`),
+		browsertest.WaitVisible("#flash .flash-done"))
 	for _, b := range []crash.Bucket{first, second} {
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#people"))
 		if got := assigned(); !strings.HasPrefix(got, ada.Name) {

@@ -25,7 +25,8 @@ func TestAssignOnThePage(t *testing.T) {
 
 	// Without scripts.
 	triager.Post(path+"/assign", url.Values{"do": {"me"}}).WantRedirect(http.StatusSeeOther, path)
-	page := triager.Get(path).WantText(".flash-done", "Assigned to ada-triager. Undo").WantText("#people dd", "ada-triager")
+	page := triager.Get(path).WantText(".flash-done", "Assigned to ada-triager. Undo").WantText("#people dd",
+		"ada-triager")
 	page.WantNone("#assign-me").WantText("#people .note-list", "ada-triager → ada-triager")
 	// In place.
 	part := triager.Post(path+"/assign", url.Values{"assignee": {"ADA-viewer"}}, handlertest.AsPart...).Want(http.StatusOK)
@@ -35,7 +36,8 @@ func TestAssignOnThePage(t *testing.T) {
 	part = triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText("#people dd", "ada-triager").WantText(".flash-done", "The assignment was undone.").
 		WantText("#people .undone", "undone by ada-triager")
-	triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).WantText(".flash-error", "cannot be undone any more")
+	triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).WantText(".flash-error",
+		"cannot be undone any more")
 	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}}, handlertest.AsPart...)
 	part.Want(http.StatusUnprocessableEntity).WantText("#assign[open] .error", `no account named "<nobody>"`)
 	if got := part.Attr("#assignee", "value"); got != "<nobody>" {
@@ -46,10 +48,12 @@ func TestAssignOnThePage(t *testing.T) {
 	triager.Post(path+"/assign", url.Values{"do": {"nobody"}}, handlertest.AsPart...).WantText("#people dd", "nobody")
 
 	// The assignee of the bug counts.
-	if _, err := site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: 7, URL: "https://bugs.example/7", By: "ada"}); err != nil {
+	if _, err := site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: 7, URL: "https://bugs.example/7",
+		By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	reading := crash.BugReading{Number: 7, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
+	reading := crash.BugReading{Number: 7,
+		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
 	if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func TestTagsOnThePage(t *testing.T) {
 	path, c := b.ID.Path(), site.As(t, crash.RoleTriager)
 	part := c.Post(path+"/tags", url.Values{"tag": {" SRU "}}, handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText(".problem-tags", "sru").WantText(".flash-done", "Tag sru added. Undo")
-	c.Post(path+"/tags", url.Values{"tag": {"sru"}}, handlertest.AsPart...).WantText(".flash-done", "It has the tag sru already.")
+	c.Post(path+"/tags", url.Values{"tag": {"sru"}}, handlertest.AsPart...).WantText(".flash-done",
+		"It has the tag sru already.")
 	c.Post(part.Attr(".flash form", "action"), url.Values{"tag": {part.Attr(".flash input[name=tag]", "value")}}).
 		WantRedirect(http.StatusSeeOther, path)
 	page := c.Get(path).WantNone(".problem-tags").WantText(".flash-done", "Tag sru removed. Undo")
@@ -79,8 +84,8 @@ func TestTagsOnThePage(t *testing.T) {
 	site.As(t, crash.RoleViewer).Get(path).WantText(".problem-tags", "sru").WantNone(".problem-tags button")
 }
 
-// TestListsOfPeople checks searches, rows, files and suggestions by assignee and tag, for people and
-// for visitors.
+// TestListsOfPeople checks searches, rows, files and suggestions by assignee and tag, for people
+// and for visitors.
 func TestListsOfPeople(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -118,7 +123,8 @@ func TestListsOfPeople(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.query, got, tt.want)
 		}
 	}
-	c.Get("/search?q=assignee:me").WantText("tbody td.problem", "@ada-triager").WantText("tbody td.problem", "#c++ #later +1")
+	c.Get("/search?q=assignee:me").WantText("tbody td.problem", "@ada-triager").WantText("tbody td.problem",
+		"#c++ #later +1")
 	for _, client := range []*handlertest.Client{c, visitor} { // in both orders
 		rows := client.Get("/problems.csv?period=year").Want(http.StatusOK).Body
 		page := client.Get("/?period=year").Want(http.StatusOK).Body
@@ -165,7 +171,8 @@ func TestAssignChosen(t *testing.T) {
 	if _, err := site.Bugs.LinkBug(t.Context(), chosen[1].ID, crash.Bug{Number: 7, By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	reading := crash.BugReading{Number: 7, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
+	reading := crash.BugReading{Number: 7,
+		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
 	if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +187,8 @@ func TestAssignChosen(t *testing.T) {
 	}
 	c.Post("/problems/assign", with("assignee", "no-such-account")).Want(http.StatusUnprocessableEntity).
 		WantText(".error", "no account named")
-	c.Post("/problems/assign", with("assignee", "")).Want(http.StatusUnprocessableEntity).WantText(".error", "Enter the name")
+	c.Post("/problems/assign", with("assignee", "")).Want(http.StatusUnprocessableEntity).WantText(".error",
+		"Enter the name")
 	c.Post("/problems/assign", with("do", "me")).WantRedirect(http.StatusSeeOther, place)
 	page = c.Get(place).WantText(".flash-done", "1 problem assigned to ada-triager. 1 was assigned like that already. "+
 		"1 problem was skipped: their bugs have an assignee in the tracker. Undo")
@@ -232,7 +240,8 @@ func TestPeopleByAPI(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", tt.body, got, tt.want)
 		}
 	}
-	if got := got(triager.PostJSON(path, body{"problem": b.ID.String(), "assignee": "ada-triager"})); got != "ada-triager[later]" {
+	if got := got(triager.PostJSON(path,
+		body{"problem": b.ID.String(), "assignee": "ada-triager"})); got != "ada-triager[later]" {
 		t.Errorf("session: got %s", got)
 	}
 	var bucket struct {
@@ -243,7 +252,8 @@ func TestPeopleByAPI(t *testing.T) {
 	if bucket.Assignee == nil || *bucket.Assignee != "ada-triager" || len(bucket.Tags) != 1 {
 		t.Errorf("bucket: got %+v", bucket)
 	}
-	if a := c.Get("/api/1.0/bucket/" + b.ID.String() + "/"); strings.Contains(a.Body, "ada-triager") || strings.Contains(a.Body, "later") {
+	if a := c.Get("/api/1.0/bucket/" + b.ID.String() + "/"); strings.Contains(a.Body, "ada-triager") ||
+		strings.Contains(a.Body, "later") {
 		t.Errorf("visitors see %s", a.Body)
 	}
 	for name, tt := range map[string]struct {
@@ -254,9 +264,12 @@ func TestPeopleByAPI(t *testing.T) {
 		"no token":        {c.PostJSON(path, body{"problem": b.Signature}), http.StatusUnauthorized},
 		"no problem":      {c.PostJSON(path, body{"assignee": "me"}, program(file)...), http.StatusBadRequest},
 		"unknown problem": {c.PostJSON(path, body{"problem": "no such"}, program(file)...), http.StatusNotFound},
-		"unknown account": {c.PostJSON(path, body{"problem": b.Signature, "assignee": "x"}, program(file)...), http.StatusBadRequest},
-		"bad tag":         {c.PostJSON(path, body{"problem": b.Signature, "add_tags": []string{"a b"}}, program(file)...), http.StatusBadRequest},
-		"a form":          {c.Post(path, url.Values{"problem": {b.Signature}}, program(file)...), http.StatusUnsupportedMediaType},
+		"unknown account": {c.PostJSON(path, body{"problem": b.Signature, "assignee": "x"}, program(file)...),
+			http.StatusBadRequest},
+		"bad tag": {c.PostJSON(path, body{"problem": b.Signature, "add_tags": []string{"a b"}}, program(file)...),
+			http.StatusBadRequest},
+		"a form": {c.Post(path, url.Values{"problem": {b.Signature}}, program(file)...),
+			http.StatusUnsupportedMediaType},
 	} {
 		if tt.a.Status != tt.want {
 			t.Errorf("%s: got %d, want %d: %s", name, tt.a.Status, tt.want, tt.a.Body)

@@ -141,7 +141,8 @@ func (f Followed) path() string {
 	return PackagePath(f.Name)
 }
 
-// feed returns the address of the feed of its new problems, which needs no sign-in. A problem has none.
+// feed returns the address of the feed of its new problems, which needs no sign-in. A problem has
+// none.
 func (f Followed) feed() string {
 	query := url.Values{"sort": {"first"}, "period": {string(crash.PeriodYear)}}
 	switch f.Kind {

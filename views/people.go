@@ -47,7 +47,7 @@ func (v PeopleView) mayChange() bool { return v.Person.Role.Allows(crash.RoleTri
 func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }
 
 func (v PeopleView) form(id, action string) PostFormArgs {
-	return PostFormArgs{ID: id, Action: v.Bucket.Path() + action, CSRFToken: v.CSRFToken, Class: "inline", InPlace: true,
+	return PostFormArgs{ID: id, Action: v.Bucket.Path() + action, CSRFToken: v.CSRFToken, Class: "inline", Part: true,
 		Target: "#" + peopleID, Swap: morph}
 }
 

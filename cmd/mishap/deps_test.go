@@ -90,7 +90,7 @@ var rules = map[string]rule{
 	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/people":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/people":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/triage":   {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
@@ -115,11 +115,14 @@ var rules = map[string]rule{
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols views " +
 		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
-	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views views/text " +
+	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
+		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols tracker views " +
+	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
-	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports views views/text " +
+	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports views " +
+		"views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",

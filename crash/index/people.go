@@ -30,8 +30,8 @@ func (p *Problem) Tags() []string {
 	return strings.Fields(p.People.TagList)
 }
 
-// AssignedTo reports whether one of the names, whatever their case, takes care of the problem. Names at
-// the tracker begin with a tilde.
+// AssignedTo reports whether one of the names, whatever their case, takes care of the problem.
+// Names at the tracker begin with a tilde.
 func (p *Problem) AssignedTo(names []string) bool {
 	return p.People != nil && slices.ContainsFunc(names, func(name string) bool {
 		return name != "" && strings.EqualFold(name, p.People.Name)
@@ -43,8 +43,9 @@ func samePeople(a, b *People) bool { return a == b || a != nil && b != nil && *a
 // Tags returns the tags with the prefix text, those on the most problems first. Visitors see none.
 func (n Names) Tags(text string) []string { return n.mostUsed(text, (*Problem).Tags) }
 
-// Assignees returns the names of assignees with the prefix text, those with the most problems first. A
-// text without a tilde also finds names at the tracker, which begin with one. Visitors see none.
+// Assignees returns the names of assignees with the prefix text, those with the most problems
+// first. A text without a tilde also finds names at the tracker, which begin with one. Visitors see
+// none.
 func (n Names) Assignees(text string) []string {
 	of := func(p *Problem) []string { return []string{p.Assignee().Name} }
 	if strings.HasPrefix(text, "~") {

@@ -43,7 +43,8 @@ func Fields() []Field {
 
 var fieldOrder = []string{
 	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type",
-	"rule", "state", "is", "bug", "assignee", "tag", "seen", "first", "last", "lowest", "highest", "reports", "machines", "since",
+	"rule", "state", "is", "bug", "assignee", "tag", "seen", "first", "last", "lowest", "highest", "reports", "machines",
+	"since",
 	"until", "new", "gone", "id",
 }
 

@@ -10,8 +10,8 @@ import (
 // me is the value of the field assignee that stands for the person who searches.
 const me = "me"
 
-// assignee returns a match for who takes care of a problem. A name without a tilde also matches that
-// name at the tracker. "me" matches nothing until [Query.For] says who that is.
+// assignee returns a match for who takes care of a problem. A name without a tilde also matches
+// that name at the tracker. "me" matches nothing until [Query.For] says who that is.
 func assignee(_, value string) (func(*index.Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case me:
@@ -43,13 +43,16 @@ func tag(_, value string) (func(*index.Problem) bool, string) {
 // For returns the query as a person with these names asks it: "assignee:me" matches problems that
 // are assigned to one of the names. Names at the tracker begin with a tilde.
 func (q Query) For(names []string) Query {
-	if q.node == nil || !mentionsMe(q.node) {
+	if !q.Personal() {
 		return q
 	}
 	q.node = bind(q.node, names)
 	q.person = strings.ToLower(strings.Join(names, " "))
 	return q
 }
+
+// Personal reports whether the query depends on the person who asks it.
+func (q Query) Personal() bool { return q.node != nil && mentionsMe(q.node) }
 
 func (n term) isMe() bool { return n.field == "assignee" && strings.EqualFold(n.value, me) }
 

@@ -56,6 +56,11 @@ const (
 // the person already follows the maximum number of things.
 func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name, "now": a.store.Now(), "most": maxFollows}
+	if f.Kind == crash.FollowProblem { // perhaps by another of its buckets
+		if does, err := a.Follows(ctx, user, f); err != nil || does {
+			return err
+		}
+	}
 	var done bool
 	err := a.store.Pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -95,8 +100,8 @@ func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does b
 	return does, nil
 }
 
-// Followed returns what a person follows, sorted by kind and name, without deleted searches: restoring
-// a search restores its follows, too.
+// Followed returns what a person follows, sorted by kind and name, without deleted searches:
+// restoring a search restores its follows, too.
 func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
 	if err != nil {

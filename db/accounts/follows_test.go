@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/dbtest"
@@ -48,6 +50,104 @@ func TestFollow(t *testing.T) {
 			t.Errorf("follows %v: got %t, %v, want %t", f, got, err, want)
 		}
 	}
+}
+
+// TestFollowMerged checks that who follows a problem follows the one that it was merged into, once.
+func TestFollowMerged(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	people := accounts.New(s)
+	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(id crash.BucketID) crash.Follow {
+		return crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
+	}
+	var ids []crash.BucketID
+	for i, signature := range []string{"one", "two"} {
+		receipt, err := intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
+			Fields: crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", signature)).Fields()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dbtest.Counted(t, s)
+		report, err := s.Report(t.Context(), receipt.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, *report.Bucket)
+	}
+	if err := people.Follow(t.Context(), ada.ID, follow(ids[1])); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true} {
+		if got, err := people.Follows(t.Context(), ada.ID, follow(ids[0])); got != want || err != nil {
+			t.Errorf("merged %d: got %t, %v, want %t", i, got, err, want)
+		}
+		if _, err := db.NewDecisions(s).Merge(t.Context(), ids[0], ids[1:], "ada", ""); i == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := people.Follow(t.Context(), ada.ID, follow(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 1 || err != nil {
+		t.Errorf("followed: got %v, %v, want one", got, err)
+	}
+	if err := people.Unfollow(t.Context(), ada.ID, follow(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 0 || err != nil {
+		t.Errorf("after unfollowing: got %v, %v", got, err)
+	}
+}
+
+// TestMarks checks that marks end with their follow.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	people := accounts.New(s)
+	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := crash.BucketIDOf("one")
+	f := crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
+	mark := crash.FollowMark{Kind: f.Kind, Name: f.Name, Bucket: id, Mark: "{}", News: "now fixed",
+		At: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+	want := func(marks ...crash.FollowMark) {
+		t.Helper()
+		got, err := people.Marks(t.Context(), ada.ID)
+		if diff := cmp.Diff(marks, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("marks: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	save := func(save, drop []crash.FollowMark) {
+		t.Helper()
+		if err := people.SaveMarks(t.Context(), ada.ID, save, drop); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save([]crash.FollowMark{mark}, nil) // ada does not follow it
+	want()
+	if err := people.Follow(t.Context(), ada.ID, f); err != nil {
+		t.Fatal(err)
+	}
+	first := mark
+	first.At, first.News = time.Time{}, ""
+	save([]crash.FollowMark{first}, nil)
+	want(first)
+	save([]crash.FollowMark{mark}, nil)
+	want(mark)
+	moved := mark
+	moved.Bucket = crash.BucketIDOf("two")
+	save([]crash.FollowMark{moved}, []crash.FollowMark{mark})
+	want(moved)
+	if err := people.Unfollow(t.Context(), ada.ID, f); err != nil {
+		t.Fatal(err)
+	}
+	want()
 }
 
 func TestFollowTooMuch(t *testing.T) {

@@ -41,7 +41,8 @@ func TestMentionEvents(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
-	id, err := people.AddNote(t.Context(), *report.Bucket, "@ANNA and @bob: ask anna@example.org, @carlo or @former. @anna!", "bob")
+	id, err := people.AddNote(t.Context(), *report.Bucket, "@ANNA and @bob: ask anna@example.org, @carlo or "+
+		"@former. @anna!", "bob")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,8 @@ var (
 	errUnknownNote = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
 )
 
-// AddNote adds a note to a problem, and publishes an event to each account that it names (@anna). It returns Invalid for an empty or malformed text, and NotFound
-// for an unknown bucket.
+// AddNote adds a note to a problem, and publishes an event to each account that it names (@anna).
+// It returns Invalid for an empty or malformed text, and NotFound for an unknown bucket.
 func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person string) (id int64, err error) {
 	if text, err = crash.CleanNote(text); err != nil {
 		return 0, err
@@ -85,8 +85,9 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 }
 
 // ChangeNote replaces the text of a note, or deletes the note if text is empty. Its history keeps
-// the previous texts. It publishes an event to each account that the note did not name before. It does nothing if the text is the same. It returns Invalid for a malformed
-// text, and NotFound if the problem has no such note.
+// the previous texts. It publishes an event to each account that the note did not name before. It
+// does nothing if the text is the same. It returns Invalid for a malformed text, and NotFound if
+// the problem has no such note.
 func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64, text, person string) error {
 	text, err := crash.CleanNote(text)
 	if err != nil {

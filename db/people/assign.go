@@ -45,8 +45,8 @@ func errInTracker(bug int64, name string) error {
 
 // Assign assigns a problem to an account or to a name at the tracker; see [crash.ParseAssignee]. An
 // empty name assigns it to nobody. It returns the stored assignment, or one without id if nothing
-// changes. It returns Invalid for an unknown account, NotFound for an unknown bucket, and Conflict if
-// the problem's bug has an assignee in the tracker.
+// changes. It returns Invalid for an unknown account, NotFound for an unknown bucket, and Conflict
+// if the problem's bug has an assignee in the tracker.
 //
 // It publishes an event to the account, unless the person assigns the problem to themselves.
 func (s *Store) Assign(ctx context.Context, a crash.Assignment) (stored crash.Assignment, err error) {
@@ -174,8 +174,8 @@ func (s *Store) UndoAssignment(ctx context.Context, bucket crash.BucketID, id in
 	})
 }
 
-// Assignments returns up to limit assignments of a problem and its merged buckets, latest first, with
-// those that were undone.
+// Assignments returns up to limit assignments of a problem and its merged buckets, latest first,
+// with those that were undone.
 func (s *Store) Assignments(ctx context.Context, bucket crash.BucketID, limit int) ([]crash.Assignment, error) {
 	rows, err := s.Pool.Query(ctx, sqlAssignments, pgx.NamedArgs{"bucket": bucket[:], "limit": limit})
 	if err != nil {

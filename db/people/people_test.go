@@ -226,7 +226,8 @@ func TestAssigneeOfTheBug(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wantListed(f.ids[0], "Anna")
-	reading := crash.BugReading{Number: 7, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
+	reading := crash.BugReading{Number: 7,
+		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
 	if err := b.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestMerged checks that a merged problem has the newest assignment and the tags of all its buckets.
+// TestMerged checks that a merged problem has the newest assignment and the tags of all its
+// buckets.
 func TestMerged(t *testing.T) {
 	t.Parallel()
 	f := start(t)

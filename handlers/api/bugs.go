@@ -158,7 +158,7 @@ type createQuestion struct {
 
 type peopleQuestion struct {
 	Problem  string   `json:"problem" doc:"SHA-1 of the signature of the problem, or its signature."`
-	Assignee *string  `json:"assignee,omitempty" doc:"An account, or ~ and a name at the tracker; me: the caller; empty: nobody."`
+	Assignee *string  `json:"assignee,omitempty" doc:"An account, ~ and a name at the tracker, me, or empty."`
 	Add      []string `json:"add_tags,omitempty" doc:"Tags to add: a–z, 0–9 and .+-"`
 	Remove   []string `json:"remove_tags,omitempty" doc:"Tags to remove."`
 }

@@ -86,8 +86,8 @@ type bucketObject struct {
 	Threads  *string  `json:"thread_stacktrace"`
 	Trace    *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
 
-	Assignee *string  `json:"assignee,omitempty" doc:"Who takes care of it: an account, or ~ and a name at the tracker; empty: nobody. Only for callers who may read reports."`
-	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted. Only for callers who may read reports."`
+	Assignee *string  `json:"assignee,omitempty" doc:"Who takes care of it, for readers of reports; or empty."`
+	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted, for readers of reports."`
 
 	Evidence []passage `json:"evidence,omitempty" doc:"Text that the grouping rule read, unless a stack or traceback."`
 }

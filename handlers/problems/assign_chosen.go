@@ -43,7 +43,8 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 	return s.Page(w, r, status, views.AssignChosen(p))
 }
 
-// AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the tracker.
+// AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
+// tracker.
 func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
 	if err != nil {

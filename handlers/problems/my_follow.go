@@ -77,8 +77,8 @@ func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.
 	return chosen, list, nil
 }
 
-// marksOf returns the marks of a follow as they are now, and describes it. large is true if a search
-// matches more problems than mishap remembers.
+// marksOf returns the marks of a follow as they are now, and describes it. large is true if a
+// search matches more problems than mishap remembers.
 func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
 	marks []crash.FollowMark, large bool, err error,
 ) {
@@ -169,8 +169,8 @@ func (m markedProblem) text() string {
 	return string(b)
 }
 
-// problemNews says what has changed between two marks of a problem, or returns "" if nothing has that
-// followers want to know about.
+// problemNews says what has changed between two marks of a problem, or returns "" if nothing has
+// that followers want to know about.
 func problemNews(before, now string) string {
 	var old, m markedProblem
 	if json.Unmarshal([]byte(before), &old) != nil || json.Unmarshal([]byte(now), &m) != nil {

@@ -36,7 +36,8 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return s.Page(w, r, http.StatusOK, views.Saved(views.SavedPage{
-		Shell: s.Shell(r, text.SavedTitle), Searches: searches, Followed: followed, MayShare: user.Role.Allows(crash.RoleTriager),
+		Shell: s.Shell(r, text.SavedTitle), Searches: searches, Followed: followed,
+		MayShare: user.Role.Allows(crash.RoleTriager),
 	}))
 }
 

@@ -163,9 +163,11 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 		return err
 	}
 	filter, match := web.SearchFilter(r, q, filter)
-	return s.exportList(w, r, format, exportedList{
-		title: views.SearchTitle(text), path: choice.URL(), filter: filter, match: match,
-	})
+	list := exportedList{title: views.SearchTitle(text), path: choice.URL(), filter: filter, match: match}
+	if q.Personal() {
+		list.private = strings.Join(web.CurrentUser(r).Names(), " ")
+	}
+	return s.exportList(w, r, format, list)
 }
 
 // CompleteSearch suggests completions of a query or, with the parameter of, of a name.

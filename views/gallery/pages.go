@@ -92,6 +92,7 @@ func problem(user crash.User) views.ProblemPage {
 	if user.ID == 0 {
 		return page
 	}
+	page.People = people(user)
 	page.Stack = views.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
 		Fields: crash.Fields{
 			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +

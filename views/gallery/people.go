@@ -95,6 +95,9 @@ func my(visit crash.Visit, notice string) views.MyPage {
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "grace"}, Unknown: true},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "nobody"}, Nobody: true},
 			{Follow: crash.Follow{Kind: crash.FollowSet, Name: "desktop-core"}, Packages: 212},
+			{Follow: crash.Follow{Kind: crash.FollowProblem, Name: bucket(0).ID.String()}, Label: bucket(0).Title,
+				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", New: 1, Problems: 1, Reports: 12},
+			{Follow: crash.Follow{Kind: crash.FollowSearch, Name: "7"}, Label: "For an SRU", Path: "/search?q=tag:sru"},
 		},
 		Form: views.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
 	}

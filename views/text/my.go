@@ -31,7 +31,8 @@ const (
 	FollowKindPerson  = "packages of a person or team"
 	FollowKindSet     = "package set"
 	FollowIsPerson    = "person or team"
-	FollowWhatIsNew   = "A problem that you follow is new again when it is seen in a higher version or in another release, " +
+	FollowWhatIsNew   = "A problem that you follow is new again when it is seen in a higher version or in " +
+		"another release, " +
 		"or when its state or its bug changes. A problem is new to a saved search once: when it matches for the first time."
 	FollowIsProblem     = "problem"
 	FollowIsSearch      = "saved search"
