@@ -67,6 +67,9 @@ var rules = map[string]rule{
 		"crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
+	"notify/mail": {ours: "crash crash/redact views/text",
+		others: "github.com/a-h/templ github.com/prometheus/client_golang github.com/wneessen/go-mail"},
+
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
@@ -150,7 +153,8 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"tracker/trackertest": {ours: "crash"},
+	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
+	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
@@ -238,7 +242,7 @@ func forTests(name string) bool { return strings.HasSuffix(name, "test") || name
 
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	top := strings.Fields("assets cmd crash db handlers migrations tracker views")
+	top := strings.Fields("assets cmd crash db handlers migrations notify tracker views")
 	vague := strings.Fields("internal pkg util utils models common helpers misc lib")
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
