@@ -102,8 +102,8 @@ var rules = map[string]rule{
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
-			"handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/reports db/symbols notify/mail tracker views " +
+			"views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -118,12 +118,14 @@ var rules = map[string]rule{
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
+	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
+		others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
+			"handlers/debuginfod handlers/export handlers/notify handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -132,12 +134,12 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/mail",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config crash/* db/* notify/mail tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -155,14 +157,14 @@ var rules = map[string]rule{
 			"github.com/riverqueue/river"},
 	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
 	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
 	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
-		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
+		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},

@@ -28,9 +28,11 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/filings"
+	"mishap/db/notify"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
+	"mishap/notify/mail"
 	"mishap/tracker"
 )
 
@@ -69,6 +71,8 @@ type Deps struct {
 	Counts        *counts.Store
 	Decisions     *db.Decisions
 	Filings       *filings.Store
+	Notices       *notify.Store
+	Mailer        *mail.Mailer
 	Reports       *reports.Store
 	Symbols       *symbols.Store
 	Filer         *tracker.Filer
@@ -95,6 +99,8 @@ type Kit struct {
 	Counts    *counts.Store
 	Decisions *db.Decisions
 	Filings   *filings.Store
+	Notices   *notify.Store
+	Mailer    *mail.Mailer
 	Reports   *reports.Store
 	Symbols   *symbols.Store
 	Filer     *tracker.Filer
@@ -127,6 +133,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
+		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
@@ -196,7 +203,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}

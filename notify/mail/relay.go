@@ -35,8 +35,8 @@ var TLSModes = map[string]gomail.TLSPolicy{
 // Errors of ParseRelay. Their texts contain no part of the address, which may hold a password.
 var (
 	errRelay      = errors.New("not an address such as smtps://user:password@relay.example.org")
-	errRelayPlain = errors.New("only a relay on this machine may be used without TLS")
-	errRelayTLS   = errors.New("smtps is always encrypted")
+	errRelayPlain = errors.New(`expected "require" or "opportunistic" for a relay on another machine, got "off"`)
+	errRelayTLS   = errors.New(`expected "require" with an smtps address, which is always encrypted, got "off"`)
 )
 
 // ParseRelay parses the address of a relay, smtp://user:password@host:port or smtps://…, and a key
