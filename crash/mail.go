@@ -1,6 +1,8 @@
 package crash
 
 import (
+	"cmp"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -160,6 +162,26 @@ type NoticeFilter struct {
 	Unread  bool
 	Before  int64 // those older than this notice; 0: the newest
 }
+
+// Path returns the address of the page on which to act on an event; empty: there is none.
+func (e Event) Path() string {
+	switch {
+	case e.Bucket != nil:
+		return e.Bucket.Path()
+	case e.Kind == EventTracker:
+		return "/admin/tracker"
+	case e.Kind == EventRefused:
+		return "/admin/filings"
+	case e.Kind == EventEndpointOff:
+		return "/admin/notifications"
+	case e.Package != "":
+		return "/package/" + url.PathEscape(e.Package)
+	}
+	return ""
+}
+
+// Heading returns the title of an event, or what else names its problem if the title is empty.
+func (e Event) Heading() string { return cmp.Or(e.Title, e.Package, e.Source, string(e.Kind)) }
 
 // Urgent reports whether mail about an event ignores quiet hours and does not wait for a digest. It
 // does so for alerts to administrators.

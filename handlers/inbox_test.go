@@ -64,6 +64,9 @@ func TestInbox(t *testing.T) {
 	if got := page.Attr("#notice-1 .notice-head a", "href"); got != (crash.BucketID{0}).Path() {
 		t.Errorf("link: got %q, want the problem", got)
 	}
+	if got := page.Attr("#notice-3 .notice-head a", "href"); got != "/admin/tracker" {
+		t.Errorf("link of an alert: got %q, want the page of the tracker", got)
+	}
 	page.WantText("#notice-2", "Regressed t1").WantText("#notice-2", "p0 · 3 machines · because you follow p0")
 	ada.Post("/inbox/read", url.Values{"notice": {"2"}}).WantRedirect(http.StatusSeeOther, "/inbox")
 	page = ada.Get("/inbox?unread=1").WantText(".flash-done", "1 notification marked as read.")

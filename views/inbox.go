@@ -101,27 +101,18 @@ func kindLook(k crash.EventKind) string {
 	return ""
 }
 
-// NoticePath returns the address of what an event is about; empty: nothing.
-func NoticePath(e crash.Event) string {
-	switch {
-	case e.Bucket != nil:
-		return e.Bucket.Path()
-	case e.Kind == crash.EventTracker:
-		return "/admin/tracker"
-	case e.Kind == crash.EventRefused:
-		return PathFilings
-	case e.Package != "":
-		return "/package/" + url.PathEscape(e.Package)
-	}
-	return ""
-}
-
-// noticeFacts returns the package, version, release and machines of an event.
-func noticeFacts(e crash.Event) string {
+// noticeFacts returns the package, version, release and machines of a notice, why the person gets
+// it, and what became of it by mail.
+func noticeFacts(n crash.Notice) string {
+	e := n.Event
 	parts := []string{strings.TrimSpace(e.Package + " " + e.Version), string(e.Release)}
 	if e.Machines > 0 {
 		parts = append(parts, text.Counted(e.Machines, "machine", "machines"))
 	}
+	if n.Reason != "" {
+		parts = append(parts, text.NoticeReason(n.Reason))
+	}
+	parts = append(parts, mailWords(n.Mail))
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 

@@ -58,7 +58,7 @@ type Options struct {
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
 	SMTPURL     string // of the relay for mail, on this machine; empty: no mail is sent
-	Environment bool // the access token counts as coming from the environment
+	Environment bool   // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time

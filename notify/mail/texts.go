@@ -66,7 +66,7 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 // single says what a mail about one event contains. The subject is only the title, so that mail
 // programs that compare subjects show one thread per problem.
 func (m *Mailer) single(t *texts, e crash.Event) {
-	title := clean(e.Title)
+	title := clean(e.Heading())
 	t.Subject, t.Heading, t.Thread = title, text.EventKind(e.Kind)+": "+title, m.thread(e)
 	if e.Bucket == nil {
 		t.Subject = t.Heading
@@ -94,10 +94,10 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 		t.Heading = text.MailSummaryHeading(n)
 		t.Lead = []string{text.MailSummaryLead(crash.MailsPerHour)}
 	}
-	t.Subject = t.Heading + ": " + strings.ToLower(text.EventKind(worst.Kind)) + ": " + clean(worst.Title)
+	t.Subject = t.Heading + ": " + strings.ToLower(text.EventKind(worst.Kind)) + ": " + clean(worst.Heading())
 	for _, notice := range notices[:min(len(notices), maxLines)] {
 		e := notice.Event
-		t.Lines = append(t.Lines, line{text.EventKind(e.Kind), clean(e.Title), facts(e), m.link(e)})
+		t.Lines = append(t.Lines, line{text.EventKind(e.Kind), clean(e.Heading()), facts(e), m.link(e)})
 	}
 	t.Link, t.Label = fmt.Sprintf("%s%s?mail=%d", m.config.BaseURL, PathInbox, mail.ID), text.MailOpenAll
 	if n > maxLines {
@@ -105,13 +105,8 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 	}
 }
 
-// link returns the address of the problem of an event, else of the inbox.
-func (m *Mailer) link(e crash.Event) string {
-	if e.Bucket == nil {
-		return m.config.BaseURL + PathInbox
-	}
-	return m.config.BaseURL + e.Bucket.Path()
-}
+// link returns the address of the page on which to act on an event, else of the inbox.
+func (m *Mailer) link(e crash.Event) string { return m.config.BaseURL + cmp.Or(e.Path(), PathInbox) }
 
 // facts returns the package, version, release and machines of an event in a few words.
 func facts(e crash.Event) string {
