@@ -805,6 +805,90 @@ COMMENT ON COLUMN known_names.bucket_id IS 'The bucket whose signature has the n
 COMMENT ON COLUMN known_names.refused IS 'True when a person undid the merge; it is not repeated.';
 COMMENT ON COLUMN known_names.fresh IS 'True until a round has looked for a provisional bucket to merge.';
 
+CREATE TABLE mail_key (
+    id boolean DEFAULT true NOT NULL,
+    key bytea NOT NULL,
+    CONSTRAINT mail_key_id_check CHECK (id),
+    CONSTRAINT mail_key_key_check CHECK ((length(key) = 32))
+);
+COMMENT ON TABLE mail_key IS 'The key that signs links in mails; at most one row. It is not sealed like the tokens of the tracker: links to unsubscribe never expire, so they must survive a new password of the database.';
+COMMENT ON COLUMN mail_key.id IS 'Always true.';
+COMMENT ON COLUMN mail_key.key IS 'Random key for HMAC-SHA-256.';
+
+CREATE TABLE mail_settings (
+    user_id bigint NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    confirmed timestamp with time zone,
+    pending text DEFAULT ''::text NOT NULL,
+    mode text DEFAULT 'immediate'::text NOT NULL,
+    hour smallint DEFAULT 8 NOT NULL,
+    weekday smallint DEFAULT 1 NOT NULL,
+    zone text DEFAULT 'UTC'::text NOT NULL,
+    quiet_from smallint,
+    quiet_to smallint,
+    kinds_off text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT mail_settings_address_check CHECK ((length(address) <= 254)),
+    CONSTRAINT mail_settings_check CHECK (((quiet_from IS NULL) = (quiet_to IS NULL))),
+    CONSTRAINT mail_settings_check1 CHECK (((address = ''::text) = (confirmed IS NULL))),
+    CONSTRAINT mail_settings_hour_check CHECK (((hour >= 0) AND (hour <= 23))),
+    CONSTRAINT mail_settings_mode_check CHECK ((mode = ANY (ARRAY['immediate'::text, 'daily'::text, 'weekly'::text, 'off'::text]))),
+    CONSTRAINT mail_settings_pending_check CHECK ((length(pending) <= 254)),
+    CONSTRAINT mail_settings_quiet_from_check CHECK (((quiet_from >= 0) AND (quiet_from <= 23))),
+    CONSTRAINT mail_settings_quiet_to_check CHECK (((quiet_to >= 0) AND (quiet_to <= 23))),
+    CONSTRAINT mail_settings_weekday_check CHECK (((weekday >= 0) AND (weekday <= 6)))
+);
+COMMENT ON TABLE mail_settings IS 'What each person has chosen for mail. No row: the person has no address, and gets no mail.';
+COMMENT ON COLUMN mail_settings.user_id IS 'The account of the person.';
+COMMENT ON COLUMN mail_settings.address IS 'Address that the person has confirmed; empty: none.';
+COMMENT ON COLUMN mail_settings.confirmed IS 'When the address was confirmed. Null: there is none.';
+COMMENT ON COLUMN mail_settings.pending IS 'Address to which a link was sent and that is not confirmed yet; empty: none.';
+COMMENT ON COLUMN mail_settings.mode IS 'immediate (a mail for each notice), daily, weekly or off.';
+COMMENT ON COLUMN mail_settings.hour IS 'Hour of the daily or weekly mail, in zone.';
+COMMENT ON COLUMN mail_settings.weekday IS 'Day of the weekly mail; 0 is Sunday.';
+COMMENT ON COLUMN mail_settings.zone IS 'Time zone of the hours, such as Europe/Paris.';
+COMMENT ON COLUMN mail_settings.quiet_from IS 'Hour, in zone, from which immediate mail waits. Null: it never waits.';
+COMMENT ON COLUMN mail_settings.quiet_to IS 'Hour, in zone, until which immediate mail waits.';
+COMMENT ON COLUMN mail_settings.kinds_off IS 'Kinds of events that the person gets no mail about.';
+
+CREATE TABLE mails (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    kind text NOT NULL,
+    address text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    due timestamp with time zone NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    unit bigint,
+    claimed timestamp with time zone,
+    ended timestamp with time zone,
+    reply text DEFAULT ''::text NOT NULL,
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['notice'::text, 'summary'::text, 'digest'::text, 'confirm'::text, 'test'::text]))),
+    CONSTRAINT mails_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text])))
+);
+COMMENT ON TABLE mails IS 'Mails to send and sent. The row is written in the transaction that decides what the mail contains; its text is made from the notices when it is sent.';
+COMMENT ON COLUMN mails.id IS 'Number of the mail. Its Message-ID contains it, so that a mail that is sent again is recognised.';
+COMMENT ON COLUMN mails.user_id IS 'The account of the recipient, or of the person who asked for a test.';
+COMMENT ON COLUMN mails.kind IS 'notice (one event), summary (events beyond the limit), digest (daily or weekly), confirm (link for a new address) or test.';
+COMMENT ON COLUMN mails.address IS 'Address of the recipient at that time.';
+COMMENT ON COLUMN mails.created IS 'When it was decided.';
+COMMENT ON COLUMN mails.due IS 'When the next attempt is due.';
+COMMENT ON COLUMN mails.state IS 'waiting, sending (an instance has claimed it), sent (the relay accepted it), failed (for good) or cancelled (the person changed their settings before).';
+COMMENT ON COLUMN mails.attempts IS 'Number of attempts so far.';
+COMMENT ON COLUMN mails.unit IS 'Instance that has claimed it last. Null: none has.';
+COMMENT ON COLUMN mails.claimed IS 'When it was claimed last.';
+COMMENT ON COLUMN mails.ended IS 'When it was sent, failed for good or was cancelled. Null: not yet.';
+COMMENT ON COLUMN mails.reply IS 'Last reply of the relay, shortened, or why there was none; empty: no attempt yet.';
+
+ALTER TABLE mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME mails_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE note_texts (
     id bigint NOT NULL,
     note_id bigint NOT NULL,
@@ -855,7 +939,10 @@ CREATE TABLE notices (
     user_id bigint NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone NOT NULL,
-    read timestamp with time zone
+    read timestamp with time zone,
+    mail text DEFAULT 'waiting'::text NOT NULL,
+    mail_id bigint,
+    CONSTRAINT notices_mail_check CHECK ((mail = ANY (ARRAY['waiting'::text, 'held'::text, 'mailed'::text, 'none'::text])))
 );
 COMMENT ON TABLE notices IS 'Events that a person is told about.';
 COMMENT ON COLUMN notices.id IS 'Number of the notice.';
@@ -864,6 +951,8 @@ COMMENT ON COLUMN notices.user_id IS 'The account of the person.';
 COMMENT ON COLUMN notices.reason IS 'Why the person gets it, such as "you follow mesa".';
 COMMENT ON COLUMN notices.at IS 'When it was stored.';
 COMMENT ON COLUMN notices.read IS 'When the person read it. Null: not yet.';
+COMMENT ON COLUMN notices.mail IS 'waiting (for a decision), held (beyond the hourly limit, for the next summary), mailed (see mail_id) or none (the settings of the person say so).';
+COMMENT ON COLUMN notices.mail_id IS 'The mail that contains it. Null: none.';
 
 ALTER TABLE notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME notices_id_seq
@@ -873,6 +962,17 @@ ALTER TABLE notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE notification_stop (
+    id boolean DEFAULT true NOT NULL,
+    stopped timestamp with time zone,
+    person text,
+    CONSTRAINT notification_stop_id_check CHECK (id)
+);
+COMMENT ON TABLE notification_stop IS 'The switch that stops all mail and deliveries; at most one row.';
+COMMENT ON COLUMN notification_stop.id IS 'Always true.';
+COMMENT ON COLUMN notification_stop.stopped IS 'When an administrator stopped everything. Null: nothing is stopped.';
+COMMENT ON COLUMN notification_stop.person IS 'Who stopped it.';
 
 CREATE TABLE oauth_credentials (
     tracker_url text NOT NULL,
@@ -1490,6 +1590,15 @@ ALTER TABLE ONLY followed
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
+ALTER TABLE ONLY mail_key
+    ADD CONSTRAINT mail_key_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY mail_settings
+    ADD CONSTRAINT mail_settings_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY mails
+    ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_pkey PRIMARY KEY (id);
 
@@ -1501,6 +1610,9 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY notification_stop
+    ADD CONSTRAINT notification_stop_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY oauth_credentials
     ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
@@ -1643,13 +1755,25 @@ CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscripti
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
 
+CREATE INDEX mails_address ON mails USING btree (lower(address), created) WHERE (kind = ANY (ARRAY['confirm'::text, 'test'::text]));
+
+CREATE INDEX mails_due ON mails USING btree (due, id) WHERE (state = ANY (ARRAY['waiting'::text, 'sending'::text]));
+
+CREATE INDEX mails_ended ON mails USING btree (ended) WHERE (ended IS NOT NULL);
+
+CREATE INDEX mails_user ON mails USING btree (user_id, created);
+
 CREATE INDEX note_texts_note ON note_texts USING btree (note_id, id);
 
 CREATE INDEX notes_bucket ON notes USING btree (bucket_id);
 
+CREATE INDEX notices_mail ON notices USING btree (mail_id) WHERE (mail_id IS NOT NULL);
+
 CREATE INDEX notices_unread ON notices USING btree (user_id) WHERE (read IS NULL);
 
 CREATE INDEX notices_user ON notices USING btree (user_id, id);
+
+CREATE INDEX notices_waiting ON notices USING btree (user_id, id) WHERE (mail = ANY (ARRAY['waiting'::text, 'held'::text]));
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
@@ -1788,6 +1912,12 @@ ALTER TABLE ONLY follow_visits
 ALTER TABLE ONLY followed
     ADD CONSTRAINT followed_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY mail_settings
+    ADD CONSTRAINT mail_settings_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY mails
+    ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);
 
@@ -1796,6 +1926,9 @@ ALTER TABLE ONLY notes
 
 ALTER TABLE ONLY notices
     ADD CONSTRAINT notices_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY notices
+    ADD CONSTRAINT notices_mail_id_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY notices
     ADD CONSTRAINT notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

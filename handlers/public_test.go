@@ -44,7 +44,7 @@ func privateReports() map[string]crashtest.Report {
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
 		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
-		"GET /theme /theme?theme=dark",
+		"GET /theme /theme?theme=dark", "GET /unsubscribe/{token} /unsubscribe/x",
 		"GET /search /search?q=tide",
 		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend",
 		"GET /search /search?q=file:wendeline",
@@ -159,7 +159,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 // needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
-	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches"}
+	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox"}
 	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare",
 		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||

@@ -52,6 +52,13 @@ func (s *Server) routes() (http.Handler, error) {
 		root.Mount(debuginfod.Prefix, s.symbolRoutes())
 	}
 
+	// Mail programs unsubscribe without cookies, so there is no session and no CSRF token.
+	root.Group(func(links chi.Router) {
+		links.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime))
+		links.Get(views.PathUnsubscribe+"{token}", s.Do(s.notify.ShowUnsubscribe))
+		links.Post(views.PathUnsubscribe+"{token}", s.Do(s.notify.Unsubscribe))
+	})
+
 	site := chi.NewRouter()
 	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime),
 		s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
@@ -100,6 +107,17 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(web.PathAccount, s.Do(s.account.SaveAccount))
 		viewer.Post(views.PathTokens, s.Do(s.account.CreateToken))
 		viewer.Post(views.PathTokens+"/{id}/revoke", s.Do(s.account.RevokeToken))
+		viewer.Get(views.PathInbox, s.Do(s.notify.ShowInbox))
+		viewer.Get(views.PathInbox+".{format}", s.Do(s.notify.ExportInbox))
+		viewer.Post(views.PathInboxRead, s.Do(s.notify.ReadNotices))
+		viewer.Post(views.PathInboxUnread, s.Do(s.notify.UnreadNotices))
+		viewer.Get(views.PathNotifications, s.Do(s.notify.ShowMailSettings))
+		viewer.Post(views.PathNotifications, s.Do(s.notify.SaveMailSettings))
+		viewer.Post(views.PathNotifications+"/address", s.Do(s.notify.SetMailAddress))
+		viewer.Post(views.PathNotifications+"/remove", s.Do(s.notify.RemoveMailAddress))
+		viewer.Post(views.PathNotifications+"/test", s.Do(s.notify.SendTestMail))
+		viewer.Get(views.PathNotifications+"/confirm/{token}", s.Do(s.notify.ShowConfirmAddress))
+		viewer.Post(views.PathNotifications+"/confirm/{token}", s.Do(s.notify.ConfirmAddress))
 		viewer.Get(views.PathSearches, s.Do(s.lists.ShowSearches))
 		viewer.Post(views.PathSearches, s.Do(s.lists.SaveSearch))
 		viewer.Post(views.PathSearches+"/{id}", s.Do(s.lists.ChangeSearch))
@@ -171,6 +189,9 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(web.PathTracker+"/forget", s.Do(s.admin.ForgetToken))
 		admin.Get(views.PathUpdates, s.Do(s.admin.ShowUpdates))
 		admin.Post(views.PathUpdates, s.Do(s.admin.ChangeUpdates))
+		admin.Get(views.PathMailAdmin, s.Do(s.notify.ShowMails))
+		admin.Post(views.PathMailAdmin+"/test", s.Do(s.notify.TestRelay))
+		admin.Post(views.PathMailAdmin+"/{id}/retry", s.Do(s.notify.RetryMail))
 		admin.Get(views.PathTemplates, s.Do(s.admin.ShowTemplates))
 		admin.Post(views.PathTemplates, s.Do(s.admin.ChangeTemplate))
 		admin.Get(views.PathRegroup, s.Do(s.admin.ShowRegroup))

@@ -16,6 +16,7 @@ import (
 	"mishap/handlers/bugs"
 	"mishap/handlers/debuginfod"
 	"mishap/handlers/export"
+	"mishap/handlers/notify"
 	"mishap/handlers/problems"
 	"mishap/handlers/triage"
 	"mishap/handlers/web"
@@ -32,6 +33,7 @@ type Server struct {
 	triage    *triage.Pages
 	admin     *admin.Pages
 	account   *account.Pages
+	notify    *notify.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -51,7 +53,7 @@ func New(d web.Deps) (*Server, error) {
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
-		admin: admin.New(exporter), account: account.New(kit),
+		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)

@@ -19,6 +19,7 @@ type Shell struct {
 	Path      string      // path and query of this page, to which sign-in returns
 	Also      []Alternate // other formats of the page
 	Search    string      // text of the search box
+	Unread    int64       // notices that the user has not read, at most MaxUnread
 	FilingOn  bool        // whether filing is switched on
 	Now       time.Time   // for "3 min ago"
 	Theme     Theme

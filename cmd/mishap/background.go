@@ -50,6 +50,8 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}, {
+		"send-mail", "decides which notices become mails, and sends those that are due", 5 * time.Second, i.mailer.Round,
 	}}
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{

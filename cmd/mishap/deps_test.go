@@ -69,6 +69,9 @@ var rules = map[string]rule{
 		"crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
+	"notify/mail": {ours: "crash crash/redact views/text",
+		others: "github.com/a-h/templ github.com/prometheus/client_golang github.com/wneessen/go-mail"},
+
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
@@ -104,8 +107,8 @@ var rules = map[string]rule{
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage tracker " +
-			"views views/text handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/people db/reports db/symbols db/triage " +
+			"notify/mail tracker views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -124,12 +127,15 @@ var rules = map[string]rule{
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports views " +
 		"views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
+	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
+		others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/triage handlers/web",
+			"handlers/debuginfod handlers/export handlers/notify handlers/problems handlers/proxies handlers/triage " +
+			"handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -138,12 +144,12 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/mail",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config crash/* db/* notify/mail tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -159,15 +165,16 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"tracker/trackertest": {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
+	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
+	"tracker/trackertest":  {ours: "crash"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
 	"views/gallery": {ours: "crash crash/gate crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
-		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
+		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
@@ -247,7 +254,7 @@ func forTests(name string) bool { return strings.HasSuffix(name, "test") || name
 
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	top := strings.Fields("assets cmd crash db handlers migrations tracker views")
+	top := strings.Fields("assets cmd crash db handlers migrations notify tracker views")
 	vague := strings.Fields("internal pkg util utils models common helpers misc lib")
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")

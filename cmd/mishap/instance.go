@@ -26,12 +26,14 @@ import (
 	"mishap/db/disk"
 	"mishap/db/filings"
 	"mishap/db/jobs"
+	"mishap/db/notify"
 	"mishap/db/reports"
 	dbsymbols "mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
+	"mishap/notify/mail"
 	"mishap/tracker"
 	"mishap/tracker/watch"
 )
@@ -65,6 +67,7 @@ type instance struct {
 	triage                 *triage.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	jobs                   *jobs.Jobs
+	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
 	background             *background
 }
@@ -162,6 +165,16 @@ func (i *instance) buildWeb() error {
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
+	notices := notify.New(i.store)
+	relay, err := i.config.Relay()
+	if err != nil {
+		return err
+	}
+	i.mailer, err = mail.New(mail.Config{Relay: relay, From: i.config.MailFrom, BaseURL: i.config.BaseURL, Log: i.log,
+		Now: i.now, Registerer: i.metrics}, notices)
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
 	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
 	})
@@ -189,6 +202,8 @@ func (i *instance) buildWeb() error {
 		Counts:      counts.New(i.store),
 		Decisions:   db.NewDecisions(i.store),
 		Filings:     filings,
+		Notices:     notices,
+		Mailer:      i.mailer,
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
 		Triage:      i.triage,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // time zones of people, for machines without tzdata
 
 	"mishap/crash/symbols/sandbox"
 )

@@ -27,12 +27,14 @@ import (
 	"mishap/db/counts"
 	"mishap/db/dbtest"
 	"mishap/db/filings"
+	"mishap/db/notify"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
+	"mishap/notify/mail"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -56,7 +58,8 @@ type Options struct {
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
-	Environment bool // the access token counts as coming from the environment
+	SMTPURL     string // of the relay for mail, on this machine; empty: no mail is sent
+	Environment bool   // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -73,6 +76,8 @@ type Site struct {
 	Filings   *filings.Store
 	Reports   *reports.Store
 	Triage    *triage.Store
+	Notices   *notify.Store
+	Mailer    *mail.Mailer
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -109,7 +114,7 @@ func New(t testing.TB, o Options) *Site {
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
 		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
 		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Tracker: o.Tracker,
-		Metrics: prometheus.NewRegistry(),
+		Notices: notify.New(o.Store), Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
 		o.WriteTokens = func(_ context.Context, token crash.AccessToken) error {
@@ -126,6 +131,7 @@ func New(t testing.TB, o Options) *Site {
 		tc.Token = o.Tracker.Token(ConsumerKey)
 		site.Token = tc.Token
 	}
+	site.Mailer = newMailer(t, o, base, site)
 	creds := tracker.NewCredentials(tc, site.Filings)
 	client := tracker.NewClient(tc, creds)
 	site.Filer = tracker.NewFiler(tc, site.Filings, client)
@@ -137,7 +143,7 @@ func New(t testing.TB, o Options) *Site {
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
 		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Health: o.Health, SymbolFiles: o.SymbolFiles,
+		Notices: site.Notices, Mailer: site.Mailer, Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",
@@ -165,6 +171,24 @@ func New(t testing.TB, o Options) *Site {
 		site.Filer.Close(ctx)
 	})
 	return site
+}
+
+// newMailer returns the mailer of a site.
+func newMailer(t testing.TB, o Options, base string, site *Site) *mail.Mailer {
+	t.Helper()
+	c := mail.Config{From: "mishap <crashes@example.org>", BaseURL: base, Timeout: Patience, Log: o.Log, Now: o.Now,
+		Registerer: site.Metrics}
+	var err error
+	if o.SMTPURL != "" {
+		if c.Relay, err = mail.ParseRelay(o.SMTPURL, "off"); err != nil {
+			t.Fatalf("relay: %v", err)
+		}
+	}
+	m, err := mail.New(c, site.Notices)
+	if err != nil {
+		t.Fatalf("mailer: %v", err)
+	}
+	return m
 }
 
 // Save stores a report as if a machine had sent it, and returns its bucket.

@@ -28,11 +28,13 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/filings"
+	"mishap/db/notify"
 	"mishap/db/people"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers/proxies"
+	"mishap/notify/mail"
 	"mishap/tracker"
 )
 
@@ -71,6 +73,8 @@ type Deps struct {
 	Counts        *counts.Store
 	Decisions     *db.Decisions
 	Filings       *filings.Store
+	Notices       *notify.Store
+	Mailer        *mail.Mailer
 	Reports       *reports.Store
 	Symbols       *symbols.Store
 	Triage        *triage.Store
@@ -99,6 +103,8 @@ type Kit struct {
 	Decisions *db.Decisions
 	Filings   *filings.Store
 	People    *people.Store
+	Notices   *notify.Store
+	Mailer    *mail.Mailer
 	Reports   *reports.Store
 	Symbols   *symbols.Store
 	Triage    *triage.Store
@@ -132,6 +138,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
+		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
@@ -201,7 +208,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,

@@ -81,7 +81,21 @@ func (s *Kit) Shell(r *http.Request, title string) views.Shell {
 	shell := s.BareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
 	shell.Banner = s.banner(r)
+	shell.Unread = s.unread(r)
 	return shell
+}
+
+// unread returns how many notices the current user has not read. Pages show 0 if the database is
+// unavailable; what they are about reports the error.
+func (s *Kit) unread(r *http.Request) int64 {
+	if IsPublic(r) {
+		return 0
+	}
+	n, err := s.Notices.Unread(r.Context(), CurrentUser(r).ID)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // BareShell is like Shell, but leaves the session unchanged.

@@ -17,6 +17,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
+	"mishap/notify/mail"
 )
 
 // DefaultFile is the configuration file without --config. It may be missing.
@@ -52,6 +53,9 @@ type Config struct {
 	APIRatePerToken      int          // requests per minute; 0: off
 	TrustedProxies       string       // see proxies.Parse
 	BaseURL              string       // without a slash at the end
+	SMTPURL              crash.Secret // may hold a password; empty: no mail is sent
+	SMTPTLS              string       // a key of mail.TLSModes
+	MailFrom             string       // see mail.ParseFrom
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
 	TrackerURL           string // without a slash at the end
@@ -97,6 +101,7 @@ func Default() Config {
 		SymboliseMaxMemory:   4 << 30,
 		APIRatePerAddress:    3000,
 		APIRatePerToken:      6000,
+		SMTPTLS:              "require",
 		TrustedProxies:       proxies.Loopback,
 		BaseURL:              "http://localhost:8080",
 		DataDir:              "data",
@@ -159,6 +164,13 @@ func (c *Config) checkTogether() Mistakes {
 	if c.Blobs != "" && c.CoresKey == "" { // all instances must be able to read the cores
 		missing("blobs", "cores_key")
 	}
+	if c.SMTPURL != "" && c.MailFrom == "" {
+		missing("smtp_url", "mail_from")
+	}
+	if _, err := c.Relay(); err != nil {
+		where := cmp.Or(c.given["smtp_tls"].where, c.given["smtp_url"].where)
+		wrong = append(wrong, where+": smtp_tls: "+err.Error())
+	}
 	taken := map[string]string{}
 	for _, k := range []struct{ name, value string }{
 		{"listen", c.Listen}, {"ingest_listen", c.IngestListen}, {"ops_listen", c.OpsListen},
@@ -195,6 +207,14 @@ func (c *Config) SecretsInFile() bool {
 func (c *Config) ProxyNetworks() proxies.Networks {
 	networks, _ := proxies.Parse(c.TrustedProxies)
 	return networks
+}
+
+// Relay returns the relay for mail, or nil if there is none.
+func (c *Config) Relay() (*mail.Relay, error) {
+	if c.SMTPURL == "" {
+		return nil, nil //nolint:nilnil // no relay is a valid choice
+	}
+	return mail.ParseRelay(string(c.SMTPURL), c.SMTPTLS)
 }
 
 // CorePatterns returns the patterns of CoresPackages.

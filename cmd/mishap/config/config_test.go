@@ -117,6 +117,15 @@ base_url = "crashes.example.com"
 		{"shared cores without a key", "blobs = \"/srv/mishap\"\n", nil, []string{
 			`F:1: blobs: expected cores_key beside it, got none`,
 		}},
+		{"mail", "smtp_url = \"smtp://ada:hush4@relay.example.org\"\nsmtp_tls = \"off\"\nmail_from = \"\"\n", nil, []string{
+			`F:1: smtp_url: expected mail_from beside it, got none`,
+			`F:2: smtp_tls: expected "require" or "opportunistic" for a relay on another machine, got "off"`,
+		}},
+		{"mail values", "smtp_url = \"relay:hush5\"\nsmtp_tls = \"yes\"\nmail_from = \"ada\"\n", nil, []string{
+			`F:1: smtp_url: expected an address such as smtps://user:password@relay.example.org, or nothing, got something else (not shown)`,
+			`F:2: smtp_tls: expected "require", "opportunistic" or "off", got "yes"`,
+			`F:3: mail_from: expected a mail address such as crashes@example.org, or nothing, got "ada"`,
+		}},
 		{"one address for two", "ops_listen = \"127.0.0.1:8080\"\n", nil, []string{
 			`F:1: ops_listen: expected an address of its own, got that of listen, 127.0.0.1:8080`,
 		}},

@@ -17,6 +17,7 @@ import (
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
+	"mishap/notify/mail"
 )
 
 // key is one key of the configuration file.
@@ -68,6 +69,9 @@ func (c *Config) keys() []key {
 		number("symbolise_max_memory_bytes", "a number of bytes, at least 536870912", &c.SymboliseMaxMemory, 512<<20, 1<<50),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
 		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),
+		secret("smtp_url", "an address such as smtps://user:password@relay.example.org, or nothing", &c.SMTPURL, isRelay),
+		text("smtp_tls", `"require", "opportunistic" or "off"`, &c.SMTPTLS, isTLSMode),
+		text("mail_from", "a mail address such as crashes@example.org, or nothing", &c.MailFrom, isFrom),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
@@ -199,6 +203,21 @@ func isBase(s string, path bool) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
 		u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && (path || strings.Trim(u.Path, "/") == "")
+}
+
+func isRelay(s string) bool {
+	_, err := mail.ParseRelay(s, "require")
+	return err == nil || s == ""
+}
+
+func isTLSMode(s string) bool {
+	_, ok := mail.TLSModes[s]
+	return ok
+}
+
+func isFrom(s string) bool {
+	_, err := mail.ParseFrom(s)
+	return err == nil || s == ""
 }
 
 func isDatabase(s string) bool {

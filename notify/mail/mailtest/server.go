@@ -1,0 +1,162 @@
+// Package mailtest runs an SMTP server for tests, which records mails and fails in the ways that a
+// test asks for.
+package mailtest
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+)
+
+// Errors by which OnData makes the server fail without a reply.
+var (
+	ErrHang = errors.New("hang")                      // until the test ends
+	ErrDrop = errors.New("accept the mail, and drop") // the mail is recorded, but the client gets no reply
+)
+
+// Temporary and Permanent are refusals as a greylisting server and one without the mailbox reply.
+var (
+	Temporary = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "Greylisted, try again later"}
+	Permanent = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such mailbox"}
+)
+
+// Server is an SMTP server.
+type Server struct {
+	URL string // such as smtp://127.0.0.1:2525
+
+	mu          sync.Mutex
+	onRcpt      func(to string) error
+	onData      func(to string) error
+	mails       []Mail
+	connections int
+	names       []string
+	stop        chan struct{}
+}
+
+// Mail is a mail that the server has accepted.
+type Mail struct {
+	From, To, Raw string
+}
+
+// New starts a server that accepts everything.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{stop: make(chan struct{})}
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.connections++
+		s.names = append(s.names, c.Hostname())
+		return &session{server: s, conn: c}, nil
+	}))
+	server.Domain = "relay.example.org"
+	server.AllowInsecureAuth = true
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	s.URL = "smtp://" + listener.Addr().String()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() {
+		close(s.stop)
+		_ = server.Close()
+		serving.Wait()
+	})
+	return s
+}
+
+// OnRcpt sets what the server replies to a recipient; nil accepts it.
+func (s *Server) OnRcpt(f func(to string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onRcpt = f
+}
+
+// OnData sets what the server replies to a mail; nil accepts it.
+func (s *Server) OnData(f func(to string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onData = f
+}
+
+// Mails returns the mails that the server has accepted.
+func (s *Server) Mails() []Mail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Mail{}, s.mails...)
+}
+
+// Connections returns how many connections there were, and the names that their clients gave.
+func (s *Server) Connections() (int, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connections, append([]string{}, s.names...)
+}
+
+// session is one connection.
+type session struct {
+	server *Server
+	conn   *smtp.Conn
+	mail   Mail
+}
+
+// Reset forgets the present mail.
+func (s *session) Reset() { s.mail = Mail{} }
+
+// Logout ends the session.
+func (*session) Logout() error { return nil }
+
+// Mail begins a mail.
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.mail = Mail{From: from}
+	return nil
+}
+
+// Rcpt sets the recipient.
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mail.To = to
+	s.server.mu.Lock()
+	reply := s.server.onRcpt
+	s.server.mu.Unlock()
+	if reply == nil {
+		return nil
+	}
+	return s.fail(reply(to))
+}
+
+// Data reads the mail.
+func (s *session) Data(r io.Reader) error {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	s.mail.Raw = string(raw)
+	s.server.mu.Lock()
+	reply := s.server.onData
+	s.server.mu.Unlock()
+	if reply != nil {
+		err = reply(s.mail.To)
+	}
+	if err == nil || errors.Is(err, ErrDrop) {
+		s.server.mu.Lock()
+		s.server.mails = append(s.server.mails, s.mail)
+		s.server.mu.Unlock()
+	}
+	return s.fail(err)
+}
+
+// fail returns the reply, or makes the connection fail without one.
+func (s *session) fail(err error) error {
+	switch {
+	case errors.Is(err, ErrHang):
+		<-s.server.stop
+	case errors.Is(err, ErrDrop):
+		_ = s.conn.Conn().Close()
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+
+	"mishap/crash"
+)
+
+// Relay is the SMTP server that accepts mail.
+type Relay struct {
+	host, user, password string
+	port                 int
+	implicit             bool // TLS from the start (smtps)
+	policy               gomail.TLSPolicy
+	roots                *tls.Config // nil: the certificates of this machine
+}
+
+// TLSModes are the values of smtp_tls: TLS is required, is used if the relay offers it, or is off.
+var TLSModes = map[string]gomail.TLSPolicy{
+	"require": gomail.TLSMandatory, "opportunistic": gomail.TLSOpportunistic, "off": gomail.NoTLS,
+}
+
+// Errors of ParseRelay. Their texts contain no part of the address, which may hold a password.
+var (
+	errRelay      = errors.New("not an address such as smtps://user:password@relay.example.org")
+	errRelayPlain = errors.New(`expected "require" or "opportunistic" for a relay on another machine, got "off"`)
+	errRelayTLS   = errors.New(`expected "require" with an smtps address, which is always encrypted, got "off"`)
+)
+
+// ParseRelay parses the address of a relay, smtp://user:password@host:port or smtps://…, and a key
+// of TLSModes. Without a port it is 25, or 465 with smtps. TLS can be off only to this machine.
+func ParseRelay(address, mode string) (*Relay, error) {
+	u, err := url.Parse(address)
+	policy, known := TLSModes[mode]
+	if err != nil || !known || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errRelay
+	}
+	r := &Relay{host: u.Hostname(), user: u.User.Username(), implicit: u.Scheme == "smtps", policy: policy, port: 25}
+	r.password, _ = u.User.Password()
+	if r.implicit {
+		r.port = 465
+	}
+	if text := u.Port(); text != "" {
+		if r.port, err = strconv.Atoi(text); err != nil || r.port < 1 || r.port > 65535 {
+			return nil, errRelay
+		}
+	}
+	switch {
+	case policy == gomail.NoTLS && r.implicit:
+		return nil, errRelayTLS
+	case policy == gomail.NoTLS && !isLoopback(r.host):
+		return nil, errRelayPlain
+	}
+	return r, nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Address returns the host and port of the relay, without secrets.
+func (r *Relay) Address() string { return r.host + ":" + strconv.Itoa(r.port) }
+
+// client returns a client for one connection. helo is the name that it tells the relay: go-mail
+// would tell the name of this machine, which relays write into mails.
+func (r *Relay) client(helo string, timeout time.Duration) (*gomail.Client, error) {
+	options := []gomail.Option{
+		gomail.WithPort(r.port), gomail.WithTimeout(timeout), gomail.WithHELO(helo), gomail.WithoutNoop(),
+		gomail.WithoutRset(), gomail.WithTLSPolicy(r.policy),
+	}
+	if r.implicit {
+		options = append(options, gomail.WithSSL())
+	}
+	if r.roots != nil {
+		options = append(options, gomail.WithTLSConfig(r.roots))
+	}
+	if r.user != "" {
+		method := gomail.SMTPAuthAutoDiscover
+		if r.policy == gomail.NoTLS { // to this machine only
+			method = gomail.SMTPAuthPlainNoEnc
+		}
+		options = append(options, gomail.WithSMTPAuth(method), gomail.WithUsername(r.user), gomail.WithPassword(r.password))
+	}
+	return gomail.NewClient(r.host, options...)
+}
+
+// connection sends mails one after the other over one connection, which it opens when it needs it.
+type connection struct {
+	relay   *Relay
+	helo    string
+	timeout time.Duration // of one mail
+	client  *gomail.Client
+	open    *smtp.Client // nil: not connected
+}
+
+// connect opens the connection if there is none.
+func (c *connection) connect(ctx context.Context) (err error) {
+	if c.open != nil {
+		return nil
+	}
+	if c.client, err = c.relay.client(c.helo, c.timeout); err != nil {
+		return err
+	}
+	c.open, err = c.client.DialToSMTPClientWithContext(ctx)
+	return err
+}
+
+// close ends the connection politely.
+func (c *connection) close() {
+	if c.open != nil {
+		_ = c.client.CloseWithSMTPClient(c.open) // the relay has answered about every mail
+		c.drop()
+	}
+}
+
+// drop closes a connection that does not work any more.
+func (c *connection) drop() {
+	if c.open != nil {
+		_ = c.open.Close()
+		c.open = nil
+	}
+}
+
+// sending is the result of handing one mail to the relay.
+type sending struct {
+	accepted  bool
+	permanent bool   // the relay will never accept it
+	lost      bool   // there is no connection any more, or never was
+	reply     string // of the relay, or why there was none
+}
+
+// send hands a mail to the relay.
+func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
+	if err := c.connect(ctx); err != nil {
+		return sending{lost: true, reply: replyOf(fmt.Errorf("connecting to %s: %w", c.relay.Address(), err))}
+	}
+	err := c.client.SendWithSMTPClient(c.open, message)
+	if message.IsDelivered() { // go-mail also returns errors that come after the relay has accepted a mail
+		if err != nil {
+			c.drop()
+		}
+		return sending{accepted: true, reply: strings.TrimSpace(message.ServerResponse())}
+	}
+	out := sending{reply: replyOf(err)}
+	refusal, ok := errors.AsType[*gomail.SendError](err)
+	if !ok || refusal.ErrorCode() == 0 || refusal.ErrorCode() == 421 {
+		out.lost = true
+		c.drop()
+	}
+	// A time-out is not temporary for IsTemp, so that only replies of the relay count as refusals.
+	out.permanent = ok && !refusal.IsTemp() && refusal.ErrorCode() >= 500
+	return out
+}
+
+// quotedReply is a reply in an error: go-mail quotes its text.
+var quotedReply = regexp.MustCompile(`\b([245]\d\d) ("(?:[^"\\]|\\.)*")`)
+
+// replyOf returns the words of the relay in an error, or what went wrong, as one short line.
+func replyOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	reply, _, _ := strings.Cut(err.Error(), ", affected ")
+	reply = quotedReply.ReplaceAllStringFunc(reply, func(m string) string {
+		if text, err := strconv.Unquote(m[4:]); err == nil {
+			return m[:4] + text
+		}
+		return m
+	})
+	return crash.Truncate(oneLine(reply), 500)
+}
