@@ -484,6 +484,9 @@ CREATE TABLE deliveries (
     state text DEFAULT 'waiting'::text NOT NULL,
     due timestamp with time zone NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
+    payload text,
+    summary uuid,
+    resent integer DEFAULT 0 NOT NULL,
     CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'summarised'::text])))
 );
 COMMENT ON TABLE deliveries IS 'Events on their way to endpoints.';
@@ -494,6 +497,36 @@ COMMENT ON COLUMN deliveries.created IS 'When it was stored.';
 COMMENT ON COLUMN deliveries.state IS 'waiting, delivered, failed (all attempts have failed) or summarised (another delivery mentions it).';
 COMMENT ON COLUMN deliveries.due IS 'When the next attempt is due.';
 COMMENT ON COLUMN deliveries.attempts IS 'Number of attempts so far.';
+COMMENT ON COLUMN deliveries.payload IS 'Body of the request, the same for all attempts. Null: it was not sent yet.';
+COMMENT ON COLUMN deliveries.summary IS 'The delivery that mentions this one. Null: none.';
+COMMENT ON COLUMN deliveries.resent IS 'How often a person has sent it again.';
+
+CREATE TABLE delivery_attempts (
+    id bigint NOT NULL,
+    delivery_id uuid NOT NULL,
+    started timestamp with time zone NOT NULL,
+    ended timestamp with time zone,
+    status integer DEFAULT 0 NOT NULL,
+    answer text DEFAULT ''::text NOT NULL,
+    problem text DEFAULT ''::text NOT NULL
+);
+COMMENT ON TABLE delivery_attempts IS 'Requests that were sent for deliveries.';
+COMMENT ON COLUMN delivery_attempts.id IS 'Number of the attempt.';
+COMMENT ON COLUMN delivery_attempts.delivery_id IS 'The delivery.';
+COMMENT ON COLUMN delivery_attempts.started IS 'When an instance began to send it.';
+COMMENT ON COLUMN delivery_attempts.ended IS 'When the answer arrived or the attempt failed. Null: it has not ended.';
+COMMENT ON COLUMN delivery_attempts.status IS 'HTTP status of the answer; 0: there was none.';
+COMMENT ON COLUMN delivery_attempts.answer IS 'The first 2 kB of the answer.';
+COMMENT ON COLUMN delivery_attempts.problem IS 'Why the attempt failed. Empty: it succeeded, or has not ended.';
+
+ALTER TABLE delivery_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME delivery_attempts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE dropped_months (
     month date NOT NULL,
@@ -514,18 +547,55 @@ CREATE TABLE endpoints (
     created timestamp with time zone NOT NULL,
     disabled timestamp with time zone,
     disabled_why text DEFAULT ''::text NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    channel text DEFAULT ''::text NOT NULL,
+    secret text DEFAULT ''::text NOT NULL,
+    previous_secret text DEFAULT ''::text NOT NULL,
+    previous_until timestamp with time zone,
+    per_minute integer DEFAULT 20 NOT NULL,
+    last_success timestamp with time zone,
+    success_status integer DEFAULT 0 NOT NULL,
+    last_failure timestamp with time zone,
+    failure_status integer DEFAULT 0 NOT NULL,
+    failure_answer text DEFAULT ''::text NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    not_before timestamp with time zone,
+    window_began timestamp with time zone,
+    window_sent integer DEFAULT 0 NOT NULL,
+    limited boolean DEFAULT false NOT NULL,
+    claimed_by bigint,
+    claimed timestamp with time zone,
     CONSTRAINT endpoints_kind_check CHECK ((kind = ANY (ARRAY['webhook'::text, 'slack'::text, 'mattermost'::text, 'matrix'::text]))),
-    CONSTRAINT endpoints_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60)))
+    CONSTRAINT endpoints_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60))),
+    CONSTRAINT endpoints_per_minute_check CHECK (((per_minute >= 1) AND (per_minute <= 600)))
 );
 COMMENT ON TABLE endpoints IS 'Addresses of other programs that are told about events.';
 COMMENT ON COLUMN endpoints.id IS 'Number of the endpoint.';
 COMMENT ON COLUMN endpoints.name IS 'Name that people gave it; unique, whatever the case.';
 COMMENT ON COLUMN endpoints.kind IS 'Format: webhook (Standard Webhooks), slack, mattermost or matrix.';
-COMMENT ON COLUMN endpoints.url IS 'Address, which may contain a secret.';
+COMMENT ON COLUMN endpoints.url IS 'The part of the address that pages show: scheme and host, without secrets.';
 COMMENT ON COLUMN endpoints.owner_id IS 'The account that is told when deliveries fail. Null: all administrators.';
 COMMENT ON COLUMN endpoints.created IS 'When it was added.';
 COMMENT ON COLUMN endpoints.disabled IS 'When it was switched off. Null: it is on.';
 COMMENT ON COLUMN endpoints.disabled_why IS 'Why it was switched off.';
+COMMENT ON COLUMN endpoints.address IS 'The whole address, encrypted with a key derived from the database password. Empty: none.';
+COMMENT ON COLUMN endpoints.channel IS 'Matrix: id of the room. Mattermost: name of a channel; empty: that of the address.';
+COMMENT ON COLUMN endpoints.secret IS 'Encrypted like address. webhook: the secret that signs. matrix: the access token. Otherwise empty.';
+COMMENT ON COLUMN endpoints.previous_secret IS 'The secret before the last rotation, encrypted; it signs until previous_until.';
+COMMENT ON COLUMN endpoints.previous_until IS 'When the previous secret ceases to sign. Null: there is none.';
+COMMENT ON COLUMN endpoints.per_minute IS 'Maximum number of requests per minute; events beyond it are summarised.';
+COMMENT ON COLUMN endpoints.last_success IS 'When the endpoint last accepted a delivery. Null: never.';
+COMMENT ON COLUMN endpoints.success_status IS 'HTTP status of that answer.';
+COMMENT ON COLUMN endpoints.last_failure IS 'When a delivery last failed. Null: never.';
+COMMENT ON COLUMN endpoints.failure_status IS 'HTTP status of that answer; 0: there was none.';
+COMMENT ON COLUMN endpoints.failure_answer IS 'The beginning of that answer, or why there was none.';
+COMMENT ON COLUMN endpoints.failures IS 'Number of failed attempts since the last success.';
+COMMENT ON COLUMN endpoints.not_before IS 'The endpoint gets nothing before this time. Null: at once.';
+COMMENT ON COLUMN endpoints.window_began IS 'Beginning of the minute to which per_minute applies. Null: nothing was sent yet.';
+COMMENT ON COLUMN endpoints.window_sent IS 'Number of requests since window_began.';
+COMMENT ON COLUMN endpoints.limited IS 'Whether events were held back in that minute, which one summary will mention.';
+COMMENT ON COLUMN endpoints.claimed_by IS 'Number of the instance that is sending to the endpoint. Null: none.';
+COMMENT ON COLUMN endpoints.claimed IS 'When an instance last claimed the endpoint.';
 
 ALTER TABLE endpoints ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME endpoints_id_seq
@@ -793,6 +863,17 @@ ALTER TABLE notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE notification_stop (
+    id boolean DEFAULT true NOT NULL,
+    stopped timestamp with time zone NOT NULL,
+    person text NOT NULL,
+    CONSTRAINT notification_stop_id_check CHECK (id)
+);
+COMMENT ON TABLE notification_stop IS 'One row while a person has stopped all notifications: nothing leaves mishap. Otherwise empty.';
+COMMENT ON COLUMN notification_stop.id IS 'Always true: there is at most one row.';
+COMMENT ON COLUMN notification_stop.stopped IS 'When notifications were stopped.';
+COMMENT ON COLUMN notification_stop.person IS 'Account name of the person who stopped them.';
 
 CREATE TABLE oauth_credentials (
     tracker_url text NOT NULL,
@@ -1316,6 +1397,9 @@ ALTER TABLE ONLY deliveries
 ALTER TABLE ONLY deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
 
@@ -1360,6 +1444,9 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY notices
     ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY notification_stop
+    ADD CONSTRAINT notification_stop_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY oauth_credentials
     ADD CONSTRAINT oauth_credentials_pkey PRIMARY KEY (tracker_url, consumer_key);
@@ -1473,6 +1560,12 @@ CREATE INDEX decisions_unfinished ON decisions USING btree (id) WHERE (NOT finis
 CREATE INDEX deliveries_due ON deliveries USING btree (due) WHERE (state = 'waiting'::text);
 
 CREATE INDEX deliveries_endpoint ON deliveries USING btree (endpoint_id, created);
+
+CREATE INDEX deliveries_summary ON deliveries USING btree (summary) WHERE (summary IS NOT NULL);
+
+CREATE INDEX deliveries_waiting ON deliveries USING btree (endpoint_id, created, id) WHERE (state = 'waiting'::text);
+
+CREATE INDEX delivery_attempts_delivery ON delivery_attempts USING btree (delivery_id, id);
 
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
@@ -1596,6 +1689,12 @@ ALTER TABLE ONLY deliveries
 
 ALTER TABLE ONLY deliveries
     ADD CONSTRAINT deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_summary_fkey FOREIGN KEY (summary) REFERENCES deliveries(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY delivery_attempts
+    ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;

@@ -72,6 +72,9 @@ var rules = map[string]rule{
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
+	"notify/webhook": {ours: "crash",
+		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks", never: "database testing"},
+
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg db/body db/connect migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
@@ -99,8 +102,8 @@ var rules = map[string]rule{
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
-			"handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/reports db/symbols notify/webhook tracker " +
+			"views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -120,7 +123,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
+			"handlers/debuginfod handlers/endpoints handlers/export handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -129,12 +132,12 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/webhook",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -151,14 +154,14 @@ var rules = map[string]rule{
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
 	"tracker/trackertest": {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/webhook tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
 	"views/gallery": {ours: "crash crash/grouping crash/stats crash/query views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
-		ours: "crash/* db/* tracker/* handlers/* views/* assets migrations",
+		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
 		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
@@ -238,7 +241,7 @@ func forTests(name string) bool { return strings.HasSuffix(name, "test") || name
 
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	top := strings.Fields("assets cmd crash db handlers migrations tracker views")
+	top := strings.Fields("assets cmd crash db handlers migrations notify tracker views")
 	vague := strings.Fields("internal pkg util utils models common helpers misc lib")
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
