@@ -83,8 +83,10 @@ const (
 	DeliverySummarised DeliveryState = "summarised" // another delivery mentions it
 )
 
-// DeliveryStates lists all states of deliveries.
-var DeliveryStates = []DeliveryState{DeliveryWaiting, DeliveryDelivered, DeliveryFailed, DeliverySummarised}
+// IsDeliveryState reports whether s is one of the states.
+func IsDeliveryState(s DeliveryState) bool {
+	return slices.Contains([]DeliveryState{DeliveryWaiting, DeliveryDelivered, DeliveryFailed, DeliverySummarised}, s)
+}
 
 // Delivery is an event on its way to an endpoint.
 type Delivery struct {

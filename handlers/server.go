@@ -15,6 +15,7 @@ import (
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
 	"mishap/handlers/debuginfod"
+	"mishap/handlers/endpoints"
 	"mishap/handlers/export"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -30,6 +31,7 @@ type Server struct {
 	bugs      *bugs.Pages
 	admin     *admin.Pages
 	account   *account.Pages
+	endpoints *endpoints.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -49,7 +51,7 @@ func New(d web.Deps) (*Server, error) {
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
-		admin: admin.New(exporter), account: account.New(kit),
+		admin: admin.New(exporter), account: account.New(kit), endpoints: endpoints.New(kit),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)

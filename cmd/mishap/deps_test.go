@@ -116,6 +116,7 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
+	"handlers/endpoints": {ours: "crash db/notify handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +

@@ -26,11 +26,13 @@ import (
 	"mishap/db/disk"
 	"mishap/db/filings"
 	"mishap/db/jobs"
+	dbnotify "mishap/db/notify"
 	"mishap/db/reports"
 	dbsymbols "mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 	"mishap/tracker/watch"
 )
@@ -62,6 +64,7 @@ type instance struct {
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
+	deliveries             *webhook.Worker
 	jobs                   *jobs.Jobs
 	symbols                *worker.Worker // nil: this instance does not symbolise
 	background             *background
@@ -159,6 +162,13 @@ func (i *instance) buildWeb() error {
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
+	notifications := dbnotify.New(i.store)
+	sender := webhook.NewClient(webhook.Config{Allow: i.config.WebhookNetworks(), BaseURL: i.config.BaseURL,
+		Version: version, Now: i.now})
+	var err error
+	if i.deliveries, err = webhook.NewWorker(notifications, sender, i.log, i.metrics); err != nil {
+		return err
+	}
 	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
 	})
@@ -188,6 +198,8 @@ func (i *instance) buildWeb() error {
 		Filings:     filings,
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
+		Notify:      notifications,
+		Sender:      sender,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,
@@ -350,6 +362,7 @@ func (i *instance) drain(ctx context.Context) {
 	i.filer.Close(ctx1)
 	ctx2, cancel := context.WithTimeout(ctx, jobsTimeout)
 	defer cancel()
+	i.deliveries.Close(ctx2)
 	if err := i.jobs.Stop(ctx2); err != nil {
 		i.log.WarnContext(ctx, "jobs did not finish in time", "error", err)
 	}

@@ -255,6 +255,14 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id int64, person string) err
 	return s.changeEndpoint(ctx, sqlDeleteEndpoint, pgx.NamedArgs{"id": id}, person, "endpoint.delete", nil)
 }
 
+// EndpointTested records that a person has sent a test to an endpoint.
+func (s *Store) EndpointTested(ctx context.Context, e crash.Endpoint, status int, person string) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "endpoint.test", Subject: e.Name,
+			Detail: map[string]any{"endpoint": e.ID, "status": status}})
+	})
+}
+
 // changeEndpoint runs a statement that returns the name of the changed endpoint, then the function if
 // there is one, and records who did it.
 func (s *Store) changeEndpoint(

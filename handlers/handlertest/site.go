@@ -27,11 +27,13 @@ import (
 	"mishap/db/counts"
 	"mishap/db/dbtest"
 	"mishap/db/filings"
+	"mishap/db/notify"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -55,6 +57,8 @@ type Options struct {
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
+	AllowNetworks webhook.Networks // private networks to which endpoints may be; nil: none
+
 	Environment bool // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
@@ -71,6 +75,8 @@ type Site struct {
 	Decisions *db.Decisions
 	Filings   *filings.Store
 	Reports   *reports.Store
+	Notify    *notify.Store
+	Sender    *webhook.Client
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -107,6 +113,7 @@ func New(t testing.TB, o Options) *Site {
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
 		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
 		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Tracker: o.Tracker,
+		Notify:  notify.New(o.Store),
 		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
@@ -116,6 +123,7 @@ func New(t testing.TB, o Options) *Site {
 		}
 	}
 	base := cmp.Or(o.BaseURL, site.URL)
+	site.Sender = webhook.NewClient(webhook.Config{Allow: o.AllowNetworks, BaseURL: base, Version: "test", Now: o.Now})
 	tc := tracker.Config{
 		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
 		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: Patience, Log: o.Log, Now: o.Now,
@@ -133,7 +141,8 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Filer: site.Filer, Tracker: client,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Notify: site.Notify,
+		Sender: site.Sender, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{

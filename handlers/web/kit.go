@@ -28,9 +28,11 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/filings"
+	"mishap/db/notify"
 	"mishap/db/reports"
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 )
 
@@ -71,6 +73,8 @@ type Deps struct {
 	Filings       *filings.Store
 	Reports       *reports.Store
 	Symbols       *symbols.Store
+	Notify        *notify.Store
+	Sender        *webhook.Client // tests endpoints
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -97,6 +101,8 @@ type Kit struct {
 	Filings   *filings.Store
 	Reports   *reports.Store
 	Symbols   *symbols.Store
+	Notify    *notify.Store
+	Sender    *webhook.Client
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -128,6 +134,7 @@ func (d Deps) missing() []string {
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil},
+		{"Notify", d.Notify == nil}, {"Sender", d.Sender == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -197,7 +204,7 @@ func NewKit(d Deps) (*Kit, error) {
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
-		Write:  d.WriteTokens,
+		Notify: d.Notify, Sender: d.Sender, Write: d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {

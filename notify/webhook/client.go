@@ -6,6 +6,7 @@ package webhook
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -75,6 +76,12 @@ func (c *Client) Send(ctx context.Context, to crash.Endpoint, id crash.DeliveryI
 	reply := c.send(ctx, to, id, resent, payload)
 	reply.Took = time.Since(began)
 	return reply
+}
+
+// Test sends a test to an endpoint once.
+func (c *Client) Test(ctx context.Context, to crash.Endpoint, person string) Reply {
+	id := crash.DeliveryID("test-" + strings.ToLower(rand.Text()))
+	return c.Send(ctx, to, id, 0, c.testPayload(to, person))
 }
 
 func (c *Client) send(ctx context.Context, to crash.Endpoint, id crash.DeliveryID, resent int, payload string) Reply {

@@ -1,8 +1,5 @@
 package webhook
 
-// Wait waits until no request is in progress.
-func (w *Worker) Wait() { w.running.Wait() }
-
 // Check returns whether a client may send to an address.
 func (n Networks) Check(address string) error { return n.control("tcp", address, nil) }
 

@@ -78,8 +78,8 @@ func (c *Client) Payload(d crash.DeliveryClaim) string {
 	return c.payload(d.To, eventTypes[d.Event.Kind], words[d.Event.Kind], d.Event, d.Summarised)
 }
 
-// TestPayload returns the body of the request that the test button sends.
-func (c *Client) TestPayload(to crash.Endpoint, person string) string {
+// testPayload returns the body of the request that the test button sends.
+func (c *Client) testPayload(to crash.Endpoint, person string) string {
 	return c.payload(to, TypeTest, "Test", crash.Event{
 		At: c.config.Now(), Title: "This is a test",
 		Text: person + " tests the endpoint “" + to.Name + "”. No action is needed.",

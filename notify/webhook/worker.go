@@ -174,6 +174,9 @@ func outcomeName(o crash.DeliveryOutcome) string {
 	return "failed"
 }
 
+// Wait waits until no request is in progress.
+func (w *Worker) Wait() { w.running.Wait() }
+
 // Close claims nothing more and waits for requests in progress. It interrupts them when ctx ends; they
 // are sent again later.
 func (w *Worker) Close(ctx context.Context) {
@@ -186,7 +189,7 @@ func (w *Worker) Close(ctx context.Context) {
 	w.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
-		w.running.Wait()
+		w.Wait()
 		close(done)
 	}()
 	select {

@@ -17,6 +17,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
+	"mishap/notify/webhook"
 )
 
 // DefaultFile is the configuration file without --config. It may be missing.
@@ -51,6 +52,7 @@ type Config struct {
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
 	TrustedProxies       string       // see proxies.Parse
+	WebhookAllowNetworks string       // see webhook.ParseNetworks
 	BaseURL              string       // without a slash at the end
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
@@ -194,6 +196,12 @@ func (c *Config) SecretsInFile() bool {
 // ProxyNetworks returns the networks of TrustedProxies.
 func (c *Config) ProxyNetworks() proxies.Networks {
 	networks, _ := proxies.Parse(c.TrustedProxies)
+	return networks
+}
+
+// WebhookNetworks returns the networks of WebhookAllowNetworks.
+func (c *Config) WebhookNetworks() webhook.Networks {
+	networks, _ := webhook.ParseNetworks(c.WebhookAllowNetworks)
 	return networks
 }
 

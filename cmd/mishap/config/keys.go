@@ -17,6 +17,7 @@ import (
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
+	"mishap/notify/webhook"
 )
 
 // key is one key of the configuration file.
@@ -68,6 +69,8 @@ func (c *Config) keys() []key {
 		number("symbolise_max_memory_bytes", "a number of bytes, at least 536870912", &c.SymboliseMaxMemory, 512<<20, 1<<50),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
 		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),
+		list("webhook_allow_networks", "networks or addresses such as 10.1.2.0/24 fd00::7, or nothing",
+			&c.WebhookAllowNetworks, isWebhookNetworks),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
@@ -182,6 +185,11 @@ func isPatterns(s string) bool {
 
 func isNetworks(s string) bool {
 	_, err := proxies.Parse(s)
+	return err == nil
+}
+
+func isWebhookNetworks(s string) bool {
+	_, err := webhook.ParseNetworks(s)
 	return err == nil
 }
 
