@@ -136,14 +136,15 @@ func TestWebhookPages(t *testing.T) {
 
 	// The test button shows the answer.
 	c.Post(path+"/test", nil).Want(http.StatusOK).WantText("#test-result", "The test was accepted.").
-		WantText("#test-result", "thanks <b>")
+		WantText("#test-result", "thanks <b>").WantText(".endpoint-facts", "Last success 200, just now")
 	_, body, header := h.last()
 	verifySignature(t, secret, body, header)
 	if !strings.HasPrefix(body, `{"type":"test"`) {
 		t.Errorf("got %s, want a test", body)
 	}
 	h.answers(http.StatusTeapot)
-	c.Post(path+"/test", nil).Want(http.StatusOK).WantText("#test-result", "The test failed. It answered 418")
+	c.Post(path+"/test", nil).Want(http.StatusOK).WantText("#test-result", "The test failed. It answered 418").
+		WantText(".endpoint-facts", "Last failure 418, just now")
 
 	// A delivery fails, and is sent again.
 	publishTo(t, site, "1", 1)

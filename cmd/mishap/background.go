@@ -77,7 +77,7 @@ func (i *instance) ownTasks() []task {
 		// This is not a job: it must find deliveries of a dead instance while River has no leader, and an
 		// endpoint that does not answer must not occupy a worker of the queue.
 		tasks = append(tasks, task{
-			"deliver", "sends events to webhooks and chats", time.Second, i.deliveries.Round,
+			"deliver", "sends events to webhooks and chats", 2 * time.Second, i.deliveries.Round,
 		})
 	}
 	if i.symbols != nil {

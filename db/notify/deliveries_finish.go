@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,10 +79,7 @@ func (s *Store) FinishDelivery(ctx context.Context, claim crash.DeliveryClaim, o
 	args := claimArgs(claim)
 	args["now"], args["status"], args["answer"], args["problem"] = s.Now(), o.Status, o.Answer, o.Problem
 	args["state"], args["due"], args["pause"], args["off"] = string(o.State), db.OrNull(o.Due), db.OrNull(o.Pause), o.Off
-	args["failure"] = o.Answer
-	if o.Answer == "" {
-		args["failure"] = o.Problem
-	}
+	args["failure"] = cmp.Or(o.Answer, o.Problem)
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var off bool
 		err := tx.QueryRow(ctx, sqlLockClaimed, args).Scan(&claim.To.Name, &claim.To.Owner, &off)

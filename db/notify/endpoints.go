@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,11 +256,30 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id int64, person string) err
 	return s.changeEndpoint(ctx, sqlDeleteEndpoint, pgx.NamedArgs{"id": id}, person, "endpoint.delete", nil)
 }
 
-// EndpointTested records that a person has sent a test to an endpoint.
-func (s *Store) EndpointTested(ctx context.Context, e crash.Endpoint, status int, person string) error {
+const (
+	sqlTestSucceeded = `
+		update endpoints set last_success = @now, success_status = @status, failures = 0, not_before = null
+		where id = @id`
+	sqlTestFailed = `
+		update endpoints set last_failure = @now, failure_status = @status, failure_answer = @answer
+		where id = @id`
+)
+
+// EndpointTested stores the result of a test that a person has sent to an endpoint. A success ends the
+// pause after failures.
+func (s *Store) EndpointTested(ctx context.Context, e crash.Endpoint, o crash.DeliveryOutcome, person string) error {
+	sql := sqlTestSucceeded
+	if o.Problem != "" {
+		sql = sqlTestFailed
+	}
 	return s.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sql, pgx.NamedArgs{"id": e.ID, "now": s.Now(), "status": o.Status,
+			"answer": cmp.Or(o.Answer, o.Problem)})
+		if err != nil {
+			return fmt.Errorf("test of endpoint %q: %w", e.Name, err)
+		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "endpoint.test", Subject: e.Name,
-			Detail: map[string]any{"endpoint": e.ID, "status": status}})
+			Detail: map[string]any{"endpoint": e.ID, "status": o.Status}})
 	})
 }
 

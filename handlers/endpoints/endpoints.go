@@ -82,7 +82,11 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	}
 	person := web.CurrentUser(r).Name
 	reply := s.Sender.Test(r.Context(), e, person)
-	if err := s.Notify.EndpointTested(r.Context(), e, reply.Status, person); err != nil {
+	outcome := crash.DeliveryOutcome{Status: reply.Status, Answer: reply.Answer, Problem: reply.Problem}
+	if err := s.Notify.EndpointTested(r.Context(), e, outcome, person); err != nil {
+		return err
+	}
+	if e, err = s.Notify.Endpoint(r.Context(), e.ID); err != nil {
 		return err
 	}
 	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Test: &views.EndpointTest{

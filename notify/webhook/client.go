@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -128,7 +129,7 @@ func (c *Client) sendProblem(err error) string {
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if failed.Timeout() {
-			return "There was no answer within " + c.config.Timeout.String() + "."
+			return fmt.Sprintf("There was no answer within %v seconds.", c.config.Timeout.Seconds())
 		}
 		err = failed.Err
 	}

@@ -65,8 +65,8 @@ func NewWorker(store Store, client *Client, log *slog.Logger, metrics prometheus
 	return w, nil
 }
 
-// Round starts to send everything that is due, and does not wait for the answers. Call it about once a
-// second.
+// Round starts to send everything that is due, and does not wait for the answers. Call it every few
+// seconds.
 func (w *Worker) Round(ctx context.Context) error {
 	if err := w.store.ReleaseDeliveries(ctx); err != nil {
 		return err
