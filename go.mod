@@ -32,6 +32,7 @@ require (
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/therootcompany/xz v1.0.1
 	github.com/tsenart/vegeta/v12 v12.12.0
 	github.com/wneessen/go-mail v0.8.1

@@ -139,7 +139,9 @@ func (s *Server) setStatusByAPI() http.Handler {
 }
 
 // createByAPI returns the handler that creates bugs for programs and pages.
-func (s *Server) createByAPI() http.Handler { return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType) }
+func (s *Server) createByAPI() http.Handler {
+	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
+}
 
 // triageByAPI returns a handler that changes problems for programs and pages.
 func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {

@@ -15,6 +15,7 @@ import (
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
 	"mishap/handlers/debuginfod"
+	"mishap/handlers/endpoints"
 	"mishap/handlers/export"
 	"mishap/handlers/notify"
 	"mishap/handlers/problems"
@@ -34,6 +35,7 @@ type Server struct {
 	admin     *admin.Pages
 	account   *account.Pages
 	notify    *notify.Pages
+	endpoints *endpoints.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -54,6 +56,7 @@ func New(d web.Deps) (*Server, error) {
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
 		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter),
+		endpoints: endpoints.New(kit),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)

@@ -46,10 +46,10 @@ create table mail_key (
     key bytea   not null check (length(key) = 32)
 );
 
-create table if not exists notification_stop (
+create table notification_stop (
     id      boolean     primary key default true check (id),
-    stopped timestamptz,
-    person  text
+    stopped timestamptz not null,
+    person  text        not null
 );
 
 comment on table mail_settings is 'What each person has chosen for mail. No row: the person has no address, and gets no mail.';
@@ -86,7 +86,7 @@ comment on table mail_key is 'The key that signs links in mails; at most one row
 comment on column mail_key.id is 'Always true.';
 comment on column mail_key.key is 'Random key for HMAC-SHA-256.';
 
-comment on table notification_stop is 'The switch that stops all mail and deliveries; at most one row.';
-comment on column notification_stop.id is 'Always true.';
-comment on column notification_stop.stopped is 'When an administrator stopped everything. Null: nothing is stopped.';
-comment on column notification_stop.person is 'Who stopped it.';
+comment on table notification_stop is 'One row while a person has stopped all notifications: nothing leaves mishap. Otherwise empty.';
+comment on column notification_stop.id is 'Always true: there is at most one row.';
+comment on column notification_stop.stopped is 'When notifications were stopped.';
+comment on column notification_stop.person is 'Account name of the person who stopped them.';

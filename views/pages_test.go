@@ -57,6 +57,12 @@ func components(text string, n int) map[string]templ.Component {
 		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text,
 		IngestURL: text,
 	}
+	endpoint := crash.Endpoint{ID: 1, Name: text, Kind: crash.EndpointMatrix, Host: text, Channel: text, OwnerName: text,
+		Disabled: now, DisabledWhy: text, LastFailure: now, FailureAnswer: text, Failures: 1}
+	endpointForm := views.EndpointForm{Name: text, Address: text, Channel: text, Secret: text, PerMinute: text,
+		Owners: []crash.User{shell.User}, Wrong: map[string]string{"name": text, "address": text, "owner": text}}
+	delivery := crash.Delivery{ID: "x", Event: crash.Event{Title: text, Text: text, Kind: crash.EventMany}, Payload: text,
+		Summary: "y", State: crash.DeliveryState(text)}
 	reports := views.ReportList{ID: "reports", Now: now, Next: "/?after=" + text, First: "/", Empty: text}
 	var days []crash.DayCount
 	var versions []crash.VersionCount
@@ -161,6 +167,15 @@ func components(text string, n int) map[string]templ.Component {
 	}
 	return map[string]templ.Component{
 		"symbols": views.SymbolsAdmin(symbolsPage),
+		"endpoints": views.Endpoints(views.EndpointsPage{Shell: shell,
+			Stop: crash.NotificationStop{Stopped: now, Person: text}, Endpoints: []crash.Endpoint{endpoint}}),
+		"no endpoints": views.Endpoints(views.EndpointsPage{Shell: shell}),
+		"new endpoint": views.NewEndpoint(views.EndpointPage{Shell: shell, Endpoint: crash.Endpoint{Kind: endpoint.Kind},
+			Form: endpointForm}),
+		"endpoint": views.Endpoint(views.EndpointPage{Shell: shell, Endpoint: endpoint, Form: endpointForm, Secret: text,
+			Test: &views.EndpointTest{Problem: text, Answer: text}, Deliveries: []crash.Delivery{delivery}, Next: "/?" + text}),
+		"delivery": views.Delivery(views.DeliveryPage{Shell: shell, Endpoint: endpoint, Type: text, Delivery: delivery,
+			Attempts: []crash.DeliveryAttempt{{Started: now, Ended: now, Status: 500, Answer: text, Problem: text}}}),
 		"symbols of a problem": views.SymbolsPart(&views.SymbolsView{
 			Job: crash.SymbolJob{State: crash.SymbolsFailed, Reason: text}, MayPress: true, CSRFToken: text,
 			Core: &views.CoreView{Path: views.CorePath(bucket.ID), MayAsk: n > 3, WhyNot: text[:min(len(text), n)],

@@ -15,6 +15,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/jobs"
+	"mishap/db/notify"
 	"mishap/db/symbols"
 )
 
@@ -53,6 +54,10 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"send-mail", "decides which notices become mails, and sends those that are due", 5 * time.Second, i.mailer.Round,
 	}}
+	tasks = append(tasks, task{
+		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
+		time.Hour, notify.New(i.store).DeleteOldDeliveries,
+	})
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{
 			"read-archive", "asks the tracker about packages and people that pages show",
@@ -71,6 +76,13 @@ func (i *instance) ownTasks() []task {
 		tasks = append(tasks, task{
 			"start-due-filings", "starts filings that no job has started, and settles those of dead instances",
 			2 * time.Second, i.filer.StartDue,
+		})
+	}
+	if i.deliveries != nil {
+		// This is not a job: it must find deliveries of a dead instance while River has no leader, and an
+		// endpoint that does not answer must not occupy a worker of the queue.
+		tasks = append(tasks, task{
+			"deliver", "sends events to webhooks and chats", 2 * time.Second, i.deliveries.Round,
 		})
 	}
 	if i.symbols != nil {

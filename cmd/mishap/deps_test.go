@@ -77,6 +77,9 @@ var rules = map[string]rule{
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
+	"notify/webhook": {ours: "crash",
+		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks", never: "database testing"},
+
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body db/connect " +
 			"migrations",
@@ -108,7 +111,7 @@ var rules = map[string]rule{
 		"handlers/negotiate"},
 	"handlers/web": {
 		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/people db/reports db/symbols db/triage " +
-			"notify/mail tracker views views/text handlers/negotiate handlers/proxies",
+			"notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -127,6 +130,7 @@ var rules = map[string]rule{
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports views " +
 		"views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
+	"handlers/endpoints": {ours: "crash db/notify handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
@@ -134,7 +138,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/notify handlers/problems handlers/proxies handlers/triage " +
+			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies handlers/triage " +
 			"handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
@@ -144,12 +148,12 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/mail",
+		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/*",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* notify/mail tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -167,7 +171,7 @@ var rules = map[string]rule{
 			"github.com/riverqueue/river"},
 	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
 	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail tracker/*",
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail notify/webhook tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},

@@ -34,6 +34,7 @@ import (
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
 	"mishap/notify/mail"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 	"mishap/tracker/watch"
 )
@@ -66,6 +67,7 @@ type instance struct {
 	bugReader              *watch.BugReader
 	triage                 *triage.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
+	deliveries             *webhook.Worker
 	jobs                   *jobs.Jobs
 	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
@@ -166,6 +168,12 @@ func (i *instance) buildWeb() error {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
 	notices := notify.New(i.store)
+	sender := webhook.NewClient(webhook.Config{Allow: i.config.WebhookNetworks(), BaseURL: i.config.BaseURL,
+		Version: version, Now: i.now})
+	var err error
+	if i.deliveries, err = webhook.NewWorker(notices, sender, i.log, i.metrics); err != nil {
+		return err
+	}
 	relay, err := i.config.Relay()
 	if err != nil {
 		return err
@@ -207,6 +215,7 @@ func (i *instance) buildWeb() error {
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
 		Triage:      i.triage,
+		Sender:      sender,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,
@@ -369,6 +378,7 @@ func (i *instance) drain(ctx context.Context) {
 	i.filer.Close(ctx1)
 	ctx2, cancel := context.WithTimeout(ctx, jobsTimeout)
 	defer cancel()
+	i.deliveries.Close(ctx2)
 	if err := i.jobs.Stop(ctx2); err != nil {
 		i.log.WarnContext(ctx, "jobs did not finish in time", "error", err)
 	}

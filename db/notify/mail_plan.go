@@ -16,7 +16,7 @@ import (
 const maxWaiting = 10_000
 
 const (
-	sqlStopped        = `select exists (select from notification_stop where stopped is not null)`
+	sqlStopped        = `select exists (select from notification_stop)`
 	sqlWaitingPeople  = `select distinct user_id from notices where mail in ('waiting', 'held')`
 	sqlWaitingNotices = `
 		select n.id, e.kind, n.at, n.mail = 'held'

@@ -35,6 +35,7 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/notify/mail"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -58,8 +59,11 @@ type Options struct {
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
-	SMTPURL     string // of the relay for mail, on this machine; empty: no mail is sent
-	Environment bool   // the access token counts as coming from the environment
+	SMTPURL       string           // of the relay for mail, on this machine; empty: no mail is sent
+	Environment   bool             // the access token counts as coming from the environment
+	AllowNetworks webhook.Networks // private networks to which endpoints may be; nil: none
+
+	Environment bool // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -78,6 +82,7 @@ type Site struct {
 	Triage    *triage.Store
 	Notices   *notify.Store
 	Mailer    *mail.Mailer
+	Sender    *webhook.Client
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -123,6 +128,7 @@ func New(t testing.TB, o Options) *Site {
 		}
 	}
 	base := cmp.Or(o.BaseURL, site.URL)
+	site.Sender = webhook.NewClient(webhook.Config{Allow: o.AllowNetworks, BaseURL: base, Version: "test", Now: o.Now})
 	tc := tracker.Config{
 		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
 		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: Patience, Log: o.Log, Now: o.Now,
@@ -143,7 +149,7 @@ func New(t testing.TB, o Options) *Site {
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
 		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Notices: site.Notices, Mailer: site.Mailer, Health: o.Health, SymbolFiles: o.SymbolFiles,
+		Notices: site.Notices, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",

@@ -35,6 +35,7 @@ import (
 	"mishap/db/triage"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
+	"mishap/notify/webhook"
 	"mishap/tracker"
 )
 
@@ -78,6 +79,7 @@ type Deps struct {
 	Reports       *reports.Store
 	Symbols       *symbols.Store
 	Triage        *triage.Store
+	Sender        *webhook.Client // tests endpoints
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -108,6 +110,7 @@ type Kit struct {
 	Reports   *reports.Store
 	Symbols   *symbols.Store
 	Triage    *triage.Store
+	Sender    *webhook.Client
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -138,7 +141,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil},
+		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Sender", d.Sender == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
@@ -208,7 +211,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,

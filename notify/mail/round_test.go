@@ -273,7 +273,7 @@ func TestWithoutMail(t *testing.T) {
 	if n := len(p.server.Mails()); n != 0 {
 		t.Errorf("stopped: got %d mails, want none", n)
 	}
-	dbtest.Exec(t, p.url, `update notification_stop set stopped = null`)
+	dbtest.Exec(t, p.url, `delete from notification_stop`)
 	p.round(m)
 	if n := len(p.server.Mails()); n != 1 {
 		t.Errorf("started again: got %d mails, want 1", n)

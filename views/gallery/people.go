@@ -43,6 +43,12 @@ func decided() []specimen {
 		{"Filing log, every state", views.Ledger(ledger())},
 		{"Symbols, empty", views.SymbolsAdmin(views.SymbolsPage{Shell: shell("Symbols", admin)})},
 		{"Symbols", views.SymbolsAdmin(symbols())},
+		{"Endpoints, empty", views.Endpoints(views.EndpointsPage{Shell: shell("Notifications", admin)})},
+		{"Endpoints, stopped", views.Endpoints(endpoints())},
+		{"Endpoint, new", views.NewEndpoint(views.EndpointPage{Shell: shell("Add an endpoint", admin),
+			Endpoint: crash.Endpoint{Kind: crash.EndpointMatrix}, Form: views.EndpointForm{PerMinute: "20"}})},
+		{"Endpoint", views.Endpoint(endpoint())},
+		{"Delivery", views.Delivery(delivery())},
 		{"Health, a problem", views.AdminHealthPage(views.HealthPage{Shell: shell("Health", admin),
 			Checks: []crash.HealthCheck{
 				{Name: "Database"}, {Name: "Counting", Problem: "Reports are stored, but they cannot be counted at the moment.",

@@ -18,6 +18,7 @@ import (
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
+	"mishap/notify/webhook"
 )
 
 // DefaultFile is the configuration file without --config. It may be missing.
@@ -52,6 +53,7 @@ type Config struct {
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
 	TrustedProxies       string       // see proxies.Parse
+	WebhookAllowNetworks string       // see webhook.ParseNetworks
 	BaseURL              string       // without a slash at the end
 	SMTPURL              crash.Secret // may hold a password; empty: no mail is sent
 	SMTPTLS              string       // a key of mail.TLSModes
@@ -215,6 +217,12 @@ func (c *Config) Relay() (*mail.Relay, error) {
 		return nil, nil //nolint:nilnil // no relay is a valid choice
 	}
 	return mail.ParseRelay(string(c.SMTPURL), c.SMTPTLS)
+}
+
+// WebhookNetworks returns the networks of WebhookAllowNetworks.
+func (c *Config) WebhookNetworks() webhook.Networks {
+	networks, _ := webhook.ParseNetworks(c.WebhookAllowNetworks)
+	return networks
 }
 
 // CorePatterns returns the patterns of CoresPackages.

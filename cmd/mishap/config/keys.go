@@ -18,6 +18,7 @@ import (
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
+	"mishap/notify/webhook"
 )
 
 // key is one key of the configuration file.
@@ -72,6 +73,8 @@ func (c *Config) keys() []key {
 		secret("smtp_url", "an address such as smtps://user:password@relay.example.org, or nothing", &c.SMTPURL, isRelay),
 		text("smtp_tls", `"require", "opportunistic" or "off"`, &c.SMTPTLS, isTLSMode),
 		text("mail_from", "a mail address such as crashes@example.org, or nothing", &c.MailFrom, isFrom),
+		list("webhook_allow_networks", "networks or addresses such as 10.1.2.0/24 fd00::7, or nothing",
+			&c.WebhookAllowNetworks, isWebhookNetworks),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
@@ -186,6 +189,11 @@ func isPatterns(s string) bool {
 
 func isNetworks(s string) bool {
 	_, err := proxies.Parse(s)
+	return err == nil
+}
+
+func isWebhookNetworks(s string) bool {
+	_, err := webhook.ParseNetworks(s)
 	return err == nil
 }
 

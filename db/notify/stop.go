@@ -1,0 +1,53 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+const (
+	sqlStopOfNotifications = `select stopped, person from notification_stop`
+	sqlStopNotifications   = `
+		insert into notification_stop (stopped, person) values (@now, @person) on conflict do nothing`
+	sqlResumeNotifications = `delete from notification_stop`
+)
+
+// StopState returns who has stopped all notifications, or the zero value if nobody has.
+func (s *Store) StopState(ctx context.Context) (crash.NotificationStop, error) {
+	var stop crash.NotificationStop
+	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(&stop.Stopped, &stop.Person)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return stop, fmt.Errorf("stop of notifications: %w", db.Classify(err))
+	}
+	return stop, nil
+}
+
+// Stop stops all notifications: nothing leaves mishap until Resume. Requests and messages in progress
+// are finished. Events are still stored.
+func (s *Store) Stop(ctx context.Context, person string) error {
+	return s.switchNotifications(ctx, sqlStopNotifications, "notifications.stop", person)
+}
+
+// Resume ends a stop. What has been waiting is sent, within the limits.
+func (s *Store) Resume(ctx context.Context, person string) error {
+	return s.switchNotifications(ctx, sqlResumeNotifications, "notifications.resume", person)
+}
+
+func (s *Store) switchNotifications(ctx context.Context, sql, action, person string) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"now": s.Now(), "person": person})
+		if err != nil {
+			return fmt.Errorf("%s: %w", action, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return nil // another person was faster
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action})
+	})
+}

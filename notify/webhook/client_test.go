@@ -1,0 +1,231 @@
+package webhook_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/notify/webhook"
+)
+
+// newClient returns a client that may send to some networks.
+func newClient(t *testing.T, allow string, timeout time.Duration) *webhook.Client {
+	t.Helper()
+	networks, err := webhook.ParseNetworks(allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return webhook.NewClient(webhook.Config{Allow: networks, BaseURL: "https://crashes.example.com", Version: "1.0",
+		Now: newClock().Now, Timeout: timeout})
+}
+
+func slackAt(address string) crash.Endpoint {
+	return crash.Endpoint{Kind: crash.EndpointSlack, Address: crash.Secret(address)}
+}
+
+// TestFailures checks the result of a request to receivers that fail in every way.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for name, tt := range map[string]struct {
+		answer  http.HandlerFunc
+		status  int
+		problem string // part of it; empty: success
+		answers string // part of the answer
+	}{
+		"200":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }, 200, "", "ok"},
+		"204":         {status(http.StatusNoContent), 204, "", ""},
+		"404":         {status(http.StatusNotFound), 404, "404 Not Found", ""},
+		"unknown 4xx": {status(499), 499, "It answered 499.", ""},
+		"500": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte("<b>bad\x00\xff</b>"))
+		}, 500, "500 Internal Server Error", "<b>bad�</b>"},
+		"hang": {hang, 0, "no answer within", ""},
+		"drop": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_ = conn.Close()
+			}
+		}, 0, "closed the connection", ""},
+		"nonsense": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, b, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = b.WriteString("220 mail.example.com ESMTP\r\n")
+				_ = b.Flush()
+				_ = conn.Close()
+			}
+		}, 0, "no valid answer", ""},
+		"endless headers": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 200 {
+				w.Header().Add("X-Filler", strings.Repeat("x", 1000))
+			}
+		}, 0, "no valid answer", ""},
+		"slow body": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte("beginning"))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, 200, "", "beginning"},
+		"huge body": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 100_000 {
+				if _, err := w.Write([]byte(strings.Repeat("é", 1000))); err != nil {
+					return
+				}
+			}
+		}, 200, "", "ééé"},
+		"broken body": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("short"))
+		}, 200, "", "short"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReceiver(t)
+			r.answers(tt.answer)
+			timeout := time.Minute
+			if name == "hang" || name == "slow body" {
+				timeout = 500 * time.Millisecond
+			}
+			got := newClient(t, "127.0.0.1", timeout).Send(t.Context(), slackAt(r.URL), "id", 0, "{}")
+			if got.Status != tt.status || !strings.Contains(got.Problem, tt.problem) ||
+				(got.Problem == "") != (tt.problem == "") || !strings.Contains(got.Answer, tt.answers) {
+				t.Errorf("got %+v, want status %d and %q", got, tt.status, tt.problem)
+			}
+			if len(got.Answer) > 2048 {
+				t.Errorf("got %d bytes of the answer, want at most 2048", len(got.Answer))
+			}
+		})
+	}
+}
+
+// TestRedirect checks that a redirect is a failure and is not followed.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	inside, r := newReceiver(t), newReceiver(t)
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		r.answers(func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, inside.URL+"/admin", code) })
+		got := newClient(t, "127.0.0.1", 0).Send(t.Context(), slackAt(r.URL), "id", 0, "{}")
+		if got.Status != code || !strings.Contains(got.Problem, "does not follow redirects") {
+			t.Errorf("%d: got %+v, want a failure", code, got)
+		}
+	}
+	if got := inside.got(); len(got) != 0 {
+		t.Errorf("got %d requests where it redirects to, want none", len(got))
+	}
+}
+
+// TestUnreachable checks the messages for receivers that cannot be reached. They do not contain the
+// path of the address, which may be a secret.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	tls := httptest.NewTLSServer(status(http.StatusOK))
+	t.Cleanup(tls.Close)
+	closed := httptest.NewServer(status(http.StatusOK))
+	closed.Close()
+	for address, want := range map[string]string{
+		tls.URL:                        "signed by an authority",
+		closed.URL:                     "refused",
+		"https://no-such-host.invalid": "cannot be resolved",
+		strings.Replace(tls.URL, "https", "http", 1): "400",
+	} {
+		got := newClient(t, "127.0.0.1", 0).Send(t.Context(), slackAt(address+"/s3cret"), "id", 0, "{}")
+		if !strings.Contains(got.Problem, want) || strings.Contains(got.Problem+got.Answer, "s3cret") {
+			t.Errorf("%s: got %+v, want %q", address, got, want)
+		}
+	}
+}
+
+// TestPrivateNetworks checks that no request reaches a private address, under any name, unless the
+// configuration permits it.
+func TestPrivateNetworks(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	port := r.URL[strings.LastIndexByte(r.URL, ':'):]
+	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[::]",
+		"[64:ff9b::7f00:1]", "[2002:7f00:1::]", "2130706433", "127.0.0.1.", "0x7f.1"} {
+		got := newClient(t, "10.0.0.0/8", 0).Send(t.Context(), slackAt("http://"+host+port+"/"), "id", 0, "{}")
+		if got.Status != 0 || got.Problem == "" {
+			t.Errorf("%s: got %+v, want a refusal", host, got)
+		}
+	}
+	if got := r.got(); len(got) != 0 {
+		t.Fatalf("got %d requests, want none", len(got))
+	}
+	got := newClient(t, "", 0).Send(t.Context(), slackAt("http://localhost"+port), "id", 0, "{}")
+	if !strings.Contains(got.Problem, "webhook_allow_networks") {
+		t.Errorf("got %q, want the name of the key", got.Problem)
+	}
+	if got := newClient(t, "127.0.0.0/8, ::1", 0).Send(t.Context(), slackAt("http://localhost"+port), "id", 0,
+		"{}"); got.Status != 200 {
+		t.Errorf("permitted: got %+v", got)
+	}
+}
+
+// TestNetworks checks single addresses.
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	allow, err := webhook.ParseNetworks("10.1.0.0/16 fd00:1::/32 192.168.7.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, public := range map[string]bool{
+		"93.184.215.14": true, "10.1.2.3": true, "fd00:1::5": true, "192.168.7.7": true, "2606:2800:21f::1": true,
+		"::ffff:10.1.2.3": true, "::ffff:8.8.8.8": true,
+		"10.2.0.1": false, "127.0.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "100.64.0.1": false, "169.254.169.254": false,
+		"172.16.0.1": false, "172.31.255.255": false, "192.168.7.8": false, "192.0.0.1": false, "192.88.99.1": false,
+		"198.18.0.1": false, "224.0.0.1": false, "255.255.255.255": false, "240.0.0.1": false,
+		"::": false, "::1": false, "::127.0.0.1": false, "::ffff:127.0.0.1": false, "::ffff:192.168.0.1": false,
+		"64:ff9b::7f00:1": false, "64:ff9b:1::1": false, "2001::1": false, "2001:db8::1": false, "2002:7f00:1::": false,
+		"fc00::1": false, "fd00:2::1": false, "fe80::1": false, "fe80::1%eth0": false, "fec0::1": false, "ff02::1": false,
+		"100::1": false, "3fff::1": false, "4000::1": false,
+	} {
+		at := address + ":443"
+		if strings.Contains(address, ":") {
+			at = "[" + address + "]:443"
+		}
+		err := allow.Check(at)
+		_, refused := errors.AsType[*webhook.RefusedError](err)
+		if (err == nil) != public || refused == public {
+			t.Errorf("%s: got %v, want public %v", address, err, public)
+		}
+	}
+	for _, bad := range []string{"x", "10.0.0.0/33", "::ffff:10.0.0.0/104", "fe80::1%eth0"} {
+		if _, err := webhook.ParseNetworks(bad); err == nil {
+			t.Errorf("ParseNetworks(%q): got no error", bad)
+		}
+	}
+}
+
+// childVariable is set in the child process of the test below.
+const childVariable = "WEBHOOK_TEST_CHILD"
+
+// TestProxyOfEnvironment checks that a proxy in the environment is not used: it would reach addresses
+// that are refused. Go reads the environment once per process, so another one makes the request. The
+// name cannot be resolved, but a proxy would get it.
+func TestProxyOfEnvironment(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(childVariable) != "" {
+		got := newClient(t, "127.0.0.1", 0).Send(t.Context(), slackAt("http://receiver.invalid/"), "id", 0, "{}")
+		if !strings.Contains(got.Problem, "cannot be resolved") {
+			t.Errorf("got %+v, want that the name cannot be resolved", got)
+		}
+		return
+	}
+	proxy := newReceiver(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyOfEnvironment$", "-test.v")
+	cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy.URL, "http_proxy="+proxy.URL, "NO_PROXY=", "no_proxy=",
+		childVariable+"=yes")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestProxyOfEnvironment") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got := proxy.got(); len(got) != 0 {
+		t.Errorf("the proxy got %+v, want nothing", got)
+	}
+}
