@@ -215,7 +215,8 @@ func deliverAll(t *testing.T, worker *webhook.Worker) {
 // checkEndpointAudit checks that every action was recorded, without secrets.
 func checkEndpointAudit(t *testing.T, site *handlertest.Site, host string) {
 	t.Helper()
-	rows, err := site.Store.Pool.Query(t.Context(), `select action || ' ' || person || ' ' || detail::text from audit_events
+	rows, err := site.Store.Pool.Query(t.Context(),
+		`select action || ' ' || person || ' ' || detail::text from audit_events
 		where action like 'endpoint.%' or action like 'delivery.%'`)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,8 @@ func TestChatPages(t *testing.T) {
 		c.Get(views.PathEndpoints + "/new?kind=" + kind).Want(http.StatusOK)
 		form := url.Values{"kind": {kind}, "name": {kind}, "address": {h.URL}, "per_minute": {"20"}, "owner": {"0"}}
 		if kind == "matrix" {
-			c.Post(views.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-channel-error", "room").
+			c.Post(views.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-channel-error",
+				"room").
 				WantText("#endpoint-secret-error", "token")
 			form.Set("channel", "!room:example.org")
 			form.Set("secret", "syt_t0ken")

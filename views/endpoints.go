@@ -137,7 +137,8 @@ func (p EndpointPage) stopped() bool { return !p.Stop.Stopped.IsZero() }
 
 // action returns the form of a button that changes the endpoint.
 func (p EndpointPage) action(name string) PostFormArgs {
-	return PostFormArgs{ID: "endpoint-" + name, Action: EndpointPath(p.Endpoint.ID, "/"+name), CSRFToken: p.Shell.CSRFToken}
+	return PostFormArgs{ID: "endpoint-" + name, Action: EndpointPath(p.Endpoint.ID, "/"+name),
+		CSRFToken: p.Shell.CSRFToken}
 }
 
 // settings returns the form with the settings.

@@ -78,7 +78,8 @@ var rules = map[string]rule{
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
 	"notify/webhook": {ours: "crash",
-		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks", never: "database testing"},
+		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks",
+		never:  "database testing"},
 
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body db/connect " +

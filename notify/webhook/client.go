@@ -102,10 +102,10 @@ func (c *Client) send(ctx context.Context, to crash.Endpoint, id crash.DeliveryI
 	defer slow.Stop()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // the status decides
 	reply := Reply{Status: res.StatusCode, Answer: plain(string(answer), maxAnswer)}
-	switch {
-	case res.StatusCode/100 == 2:
+	switch res.StatusCode / 100 {
+	case 2:
 		return reply
-	case res.StatusCode/100 == 3:
+	case 3:
 		reply.Problem = "It redirects, and mishap does not follow redirects. Enter the address to which it redirects."
 	default:
 		reply.Problem = "It answered " + strings.TrimSpace(strconv.Itoa(res.StatusCode)+" "+

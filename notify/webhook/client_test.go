@@ -177,8 +177,9 @@ func TestNetworks(t *testing.T) {
 	for address, public := range map[string]bool{
 		"93.184.215.14": true, "10.1.2.3": true, "fd00:1::5": true, "192.168.7.7": true, "2606:2800:21f::1": true,
 		"::ffff:10.1.2.3": true, "::ffff:8.8.8.8": true,
-		"10.2.0.1": false, "127.0.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "100.64.0.1": false, "169.254.169.254": false,
-		"172.16.0.1": false, "172.31.255.255": false, "192.168.7.8": false, "192.0.0.1": false, "192.88.99.1": false,
+		"10.2.0.1": false, "127.0.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "100.64.0.1": false,
+		"169.254.169.254": false,
+		"172.16.0.1":      false, "172.31.255.255": false, "192.168.7.8": false, "192.0.0.1": false, "192.88.99.1": false,
 		"198.18.0.1": false, "224.0.0.1": false, "255.255.255.255": false, "240.0.0.1": false,
 		"::": false, "::1": false, "::127.0.0.1": false, "::ffff:127.0.0.1": false, "::ffff:192.168.0.1": false,
 		"64:ff9b::7f00:1": false, "64:ff9b:1::1": false, "2001::1": false, "2001:db8::1": false, "2002:7f00:1::": false,

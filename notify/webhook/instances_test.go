@@ -119,7 +119,8 @@ func TestLostClaim(t *testing.T) {
 		t.Fatalf("got %d requests after six minutes, want 1", len(got))
 	}
 	_, saveErr := slow.store.SavePayload(t.Context(), claim, "{}")
-	finishErr := slow.store.FinishDelivery(t.Context(), claim, crash.DeliveryOutcome{State: crash.DeliveryFailed, Off: "x"})
+	finishErr := slow.store.FinishDelivery(t.Context(), claim, crash.DeliveryOutcome{State: crash.DeliveryFailed,
+		Off: "x"})
 	for _, err := range []error{saveErr, finishErr} {
 		if crash.KindOf(err) != crash.Conflict {
 			t.Errorf("got %v, want a conflict", err)

@@ -90,6 +90,7 @@ func (c *Client) payload(
 	to crash.Endpoint, eventType, word string, e crash.Event, summarised []crash.Event,
 ) string {
 	switch to.Kind {
+	case crash.EndpointWebhook: // below
 	case crash.EndpointSlack:
 		return encode(map[string]any{"text": c.slackText(word, e, summarised), "link_names": false, "unfurl_links": false})
 	case crash.EndpointMattermost:

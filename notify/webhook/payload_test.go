@@ -91,14 +91,16 @@ func textOf(t *testing.T, payload, name string) string {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	bucket := crash.BucketIDOf("x")
-	e := crash.Event{ID: 7, Kind: crash.EventRegressed, At: newClock().Now(), Bucket: &bucket, Title: "zsh crashed in a_b()",
-		Text: "Seen again in 5.9-2.", Package: "zsh", Source: "zsh", Release: "Ubuntu 26.04", Version: "5.9-2", Machines: 12}
+	e := crash.Event{ID: 7, Kind: crash.EventRegressed, At: newClock().Now(), Bucket: &bucket,
+		Title: "zsh crashed in a_b()",
+		Text:  "Seen again in 5.9-2.", Package: "zsh", Source: "zsh", Release: "Ubuntu 26.04", Version: "5.9-2", Machines: 12}
 	c, link := newClient(t, "", 0), "https://crashes.example.com"+bucket.Path()
 	for kind, want := range map[crash.EndpointKind]string{
 		crash.EndpointWebhook: `{"type":"problem.regressed","timestamp":"2026-11-22T12:00:00Z","data":{"event":7,` +
 			`"title":"zsh crashed in a_b()","text":"Seen again in 5.9-2.","problem":"` + bucket.String() + `","package":"zsh",` +
 			`"source_package":"zsh","release":"Ubuntu 26.04","version":"5.9-2","machines":12,"url":"` + link + `"}}`,
-		crash.EndpointSlack: `{"link_names":false,"text":"Regression: <` + link + `|zsh crashed in a_b()>\nSeen again in 5.9-2.\n` +
+		crash.EndpointSlack: `{"link_names":false,"text":"Regression: <` + link +
+			`|zsh crashed in a_b()>\nSeen again in 5.9-2.\n` +
 			`Package: zsh · Release: Ubuntu 26.04 · Version: 5.9-2 · Machines: 12","unfurl_links":false}`,
 		crash.EndpointMattermost: `{"attachments":[{"fallback":"Regression – zsh crashed in a_b()","fields":[` +
 			`{"title":"Package","value":"zsh","short":true},{"title":"Release","value":"Ubuntu 26.04","short":true},` +
@@ -142,18 +144,19 @@ func TestCheckSettings(t *testing.T) {
 		change func(*crash.Endpoint)
 		field  string
 	}{
-		"no name":       {func(e *crash.Endpoint) { e.Name = "" }, "name"},
-		"long name":     {func(e *crash.Endpoint) { e.Name = strings.Repeat("x", 61) }, "name"},
-		"control":       {func(e *crash.Endpoint) { e.Name = "a\x00b" }, "name"},
-		"no address":    {func(e *crash.Endpoint) { e.Address = "" }, "address"},
-		"file":          {func(e *crash.Endpoint) { e.Address = "file:///etc/passwd" }, "address"},
-		"gopher":        {func(e *crash.Endpoint) { e.Address = "gopher://a.example/" }, "address"},
-		"no host":       {func(e *crash.Endpoint) { e.Address = "https:///x" }, "address"},
-		"fragment":      {func(e *crash.Endpoint) { e.Address = "https://a.example/#x" }, "address"},
-		"limit 0":       {func(e *crash.Endpoint) { e.PerMinute = 0 }, "per_minute"},
-		"limit":         {func(e *crash.Endpoint) { e.PerMinute = 601 }, "per_minute"},
-		"no room":       {func(e *crash.Endpoint) { e.Kind, e.Secret = crash.EndpointMatrix, "t" }, "channel"},
-		"alias":         {func(e *crash.Endpoint) { e.Kind, e.Secret, e.Channel = crash.EndpointMatrix, "t", "#a:b" }, "channel"},
+		"no name":    {func(e *crash.Endpoint) { e.Name = "" }, "name"},
+		"long name":  {func(e *crash.Endpoint) { e.Name = strings.Repeat("x", 61) }, "name"},
+		"control":    {func(e *crash.Endpoint) { e.Name = "a\x00b" }, "name"},
+		"no address": {func(e *crash.Endpoint) { e.Address = "" }, "address"},
+		"file":       {func(e *crash.Endpoint) { e.Address = "file:///etc/passwd" }, "address"},
+		"gopher":     {func(e *crash.Endpoint) { e.Address = "gopher://a.example/" }, "address"},
+		"no host":    {func(e *crash.Endpoint) { e.Address = "https:///x" }, "address"},
+		"fragment":   {func(e *crash.Endpoint) { e.Address = "https://a.example/#x" }, "address"},
+		"limit 0":    {func(e *crash.Endpoint) { e.PerMinute = 0 }, "per_minute"},
+		"limit":      {func(e *crash.Endpoint) { e.PerMinute = 601 }, "per_minute"},
+		"no room":    {func(e *crash.Endpoint) { e.Kind, e.Secret = crash.EndpointMatrix, "t" }, "channel"},
+		"alias": {func(e *crash.Endpoint) { e.Kind, e.Secret, e.Channel = crash.EndpointMatrix, "t", "#a:b" },
+			"channel"},
 		"no token":      {func(e *crash.Endpoint) { e.Kind, e.Channel = crash.EndpointMatrix, "!a:b" }, "secret"},
 		"header inside": {func(e *crash.Endpoint) { e.Secret = "a\r\nX-Evil: 1" }, "secret"},
 		"channel":       {func(e *crash.Endpoint) { e.Kind, e.Channel = crash.EndpointMattermost, "a b" }, "channel"},

@@ -53,6 +53,7 @@ func (c *Client) request(
 	}
 	req.Header.Set("Content-Type", "application/json")
 	switch to.Kind {
+	case crash.EndpointSlack, crash.EndpointMattermost: // the address is the secret
 	case crash.EndpointWebhook:
 		now := c.config.Now()
 		signatures, err := sign(to, id, now, payload)

@@ -107,7 +107,8 @@ func (w *Worker) claim(ctx context.Context) (claim crash.DeliveryClaim, ok bool,
 func (w *Worker) work(ctx context.Context, claim crash.DeliveryClaim) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.log.ErrorContext(ctx, "sending a delivery failed", "delivery", claim.ID, "panic", p, "stack", string(debug.Stack()))
+			w.log.ErrorContext(ctx, "sending a delivery failed", "delivery", claim.ID, "panic", p,
+				"stack", string(debug.Stack()))
 		}
 	}()
 	for {

@@ -361,7 +361,8 @@ func TestStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if stop, err := f.store.Stopped(t.Context()); err != nil || stop.Person != "grace" || !stop.Stopped.Equal(f.clock.Now()) {
+	if stop, err := f.store.Stopped(t.Context()); err != nil || stop.Person != "grace" ||
+		!stop.Stopped.Equal(f.clock.Now()) {
 		t.Errorf("got %+v, %v", stop, err)
 	}
 	f.publish(2, to)
@@ -419,8 +420,9 @@ func TestRotation(t *testing.T) {
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Kind: crash.EndpointMatrix, Address: crash.Secret(r.URL + "/"), Channel: "!room:example.org",
-		Secret: "syt_token"})
+	to := f.add(crash.Endpoint{Kind: crash.EndpointMatrix, Address: crash.Secret(r.URL + "/"),
+		Channel: "!room:example.org",
+		Secret:  "syt_token"})
 	f.publish(1, to)
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"event_id":"$x"}`)) })
 	f.round()
@@ -435,7 +437,8 @@ func TestMatrix(t *testing.T) {
 	}
 	path := "/_matrix/client/v3/rooms/%21room:example.org/send/m.room.message/" + string(d.ID)
 	for i, want := range []string{path, path + "-1"} {
-		if got[i].Method != http.MethodPut || got[i].Path != want || got[i].Header.Get("Authorization") != "Bearer syt_token" ||
+		if got[i].Method != http.MethodPut || got[i].Path != want ||
+			got[i].Header.Get("Authorization") != "Bearer syt_token" ||
 			got[i].Header.Get("webhook-signature") != "" {
 			t.Errorf("got %s %s %v, want PUT %s", got[i].Method, got[i].Path, got[i].Header, want)
 		}

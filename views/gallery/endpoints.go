@@ -17,7 +17,8 @@ func endpoints() views.EndpointsPage {
 			{ID: 2, Name: "Release dashboard", Kind: crash.EndpointWebhook, Host: "https://releases.example.org:8443",
 				LastSuccess: now.AddDate(0, 0, -1), SuccessStatus: 204, LastFailure: now.Add(-time.Minute), FailureStatus: 503,
 				Failures: 3, Waiting: 41_300},
-			{ID: 3, Name: "Old room", Kind: crash.EndpointMatrix, Host: "https://matrix.example.org", Disabled: now.AddDate(0, 0, -2),
+			{ID: 3, Name: "Old room", Kind: crash.EndpointMatrix, Host: "https://matrix.example.org",
+				Disabled:    now.AddDate(0, 0, -2),
 				DisabledWhy: "It answered 410 Gone, which means that it wants no more events.", LastFailure: now.AddDate(0, 0, -2),
 				FailureStatus: 410, Failures: 1},
 			{ID: 4, Name: "New", Kind: crash.EndpointSlack, Host: "https://hooks.slack.example", OwnerName: "grace"},
@@ -30,7 +31,8 @@ func endpoint() views.EndpointPage {
 	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
 	page := views.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
-		Test:   &views.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no", Took: time.Second},
+		Test: &views.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no",
+			Took: time.Second},
 		Form: views.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
 			Wrong: map[string]string{"per_minute": "Enter a number from 1 to 600."}},
 		States: map[crash.DeliveryState]int64{crash.DeliveryWaiting: 41_300, crash.DeliveryDelivered: 12}}
@@ -51,7 +53,8 @@ func delivery() views.DeliveryPage {
 			Event: crash.Event{Bucket: &b.ID, Title: b.Title, Text: "A problem of mesa is new.", Kind: crash.EventNew}},
 		Attempts: []crash.DeliveryAttempt{
 			{Started: now.Add(-time.Second)},
-			{Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 20*time.Second), Problem: "There was no answer within 20s."},
+			{Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 20*time.Second),
+				Problem: "There was no answer within 20 seconds."},
 			{Started: now.Add(-2 * time.Hour), Ended: now.Add(-2*time.Hour + time.Millisecond), Status: 503,
 				Problem: "It answered 503 Service Unavailable.", Answer: "upstream <b>unavailable</b>"},
 			{Started: now.Add(-3 * time.Hour), Ended: now.Add(-3*time.Hour + time.Millisecond), Status: 204},

@@ -10,15 +10,18 @@ import (
 const (
 	Notifications      = "Notifications"
 	NotificationsMean  = "mishap tells other programs about events: new problems, regressions and whatever the rules say. "
-	NotificationsLimit = "An endpoint that fails is tried again for three days; then it is switched off, and its owner is told."
+	NotificationsLimit = "An endpoint that fails is tried again for three days; then it is switched off, " +
+		"and its owner is told."
 
-	StoppedAll        = "All notifications are stopped."
-	StoppedMeans      = "mishap sends no mail, webhooks or messages. It still stores events, and sends them when you resume."
-	StoppedBefore     = "Stopped by"
-	Resume            = "Resume notifications"
-	Resumed           = "Notifications are sent again."
-	StopHeading       = "Stop all notifications"
-	StopMeans         = "For an emergency: mishap then sends nothing to anyone, by mail or otherwise. Events are stored and sent later."
+	StoppedAll   = "All notifications are stopped."
+	StoppedMeans = "mishap sends no mail, webhooks or messages. It still stores events, and sends them " +
+		"when you resume."
+	StoppedBefore = "Stopped by"
+	Resume        = "Resume notifications"
+	Resumed       = "Notifications are sent again."
+	StopHeading   = "Stop all notifications"
+	StopMeans     = "For an emergency: mishap then sends nothing to anyone, by mail or otherwise. Events are " +
+		"stored and sent later."
 	StopButton        = "Stop all notifications"
 	EndpointsHeading  = "Endpoints"
 	EndpointsNone     = "There is no endpoint yet. Add one to hear of events in a chat or in another program."
@@ -44,13 +47,13 @@ const (
 	KindMattermost = "Mattermost"
 	KindMatrix     = "Matrix"
 
-	HelpWebhook = "A program of your own gets each event as JSON, signed as Standard Webhooks describe. mishap shows the " +
-		"secret once, after you have added the endpoint."
+	HelpWebhook = "A program of your own gets each event as JSON, signed as Standard Webhooks describes. mishap " +
+		"shows the secret once, after you have added the endpoint."
 	HelpSlack = "In Slack, create an app with “Incoming Webhooks” and add a webhook to a channel. Its address is " +
 		"a secret."
 	HelpMattermost = "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its address is a secret."
-	HelpMatrix     = "Create an account for mishap on a homeserver and invite it to an unencrypted room. mishap needs an access " +
-		"token of that account, and does not join the room by itself."
+	HelpMatrix     = "Create an account for mishap on a homeserver and invite it to an unencrypted room. mishap " +
+		"needs an access token of that account, and does not join the room by itself."
 
 	FieldName            = "Name"
 	FieldNameHint        = "How this list and the rules call it."
