@@ -54,7 +54,8 @@ func TestLastSupported(t *testing.T) {
 		return out
 	}
 	today := at("2026-11-22")
-	q := crash.QuietBug{Last: map[crash.Release]time.Time{"Ubuntu 24.04": at("2026-05-01"), "Ubuntu 19.10": at("2026-11-20")}}
+	q := crash.QuietBug{Last: map[crash.Release]time.Time{
+		"Ubuntu 24.04": at("2026-05-01"), "Ubuntu 19.10": at("2026-11-20")}}
 	if got := q.LastSupported(today); !got.Equal(at("2026-05-01")) {
 		t.Errorf("got %s, want the last report of the supported release", got)
 	}

@@ -38,10 +38,12 @@ func TestUpdateRulesPage(t *testing.T) {
 		return out
 	}
 	c.Get(trackerPath).Want(http.StatusOK).WantText("#updates + p", "Off")
-	page := c.Get(views.PathUpdates).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for weeks never Save")
+	page := c.Get(views.PathUpdates).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
+		"weeks never Save")
 	page.WantNone(".update-rules input[checked]")
 
-	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther, views.PathUpdates)
+	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther,
+		views.PathUpdates)
 	post("do", "add", "pattern", "linux-firmware", "weeks", "12").WantRedirect(http.StatusSeeOther, views.PathUpdates)
 	post("do", "save", "pattern", "*", "again", "on", "section", "on", "weeks", "3").
 		WantRedirect(http.StatusSeeOther, views.PathUpdates)
@@ -56,7 +58,8 @@ func TestUpdateRulesPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := rules.For("linux"); !r.Quiet || r.QuietWeeks != 6 || r.Again || r.Section || r.Person == "" || r.Changed.IsZero() {
+	if r := rules.For("linux"); !r.Quiet || r.QuietWeeks != 6 || r.Again || r.Section || r.Person == "" ||
+		r.Changed.IsZero() {
 		t.Errorf("got %+v, want what the form says", r)
 	}
 	if r := rules.For("bash"); r.Quiet || !r.Again || !r.Section || r.QuietWeeks != 3 {
@@ -121,7 +124,8 @@ func TestUpdatesOfBug(t *testing.T) {
 	must(store.StopSection(ctx, section, crash.SectionChanged))
 	stopped := "Someone changed the section, so mishap no longer updates it."
 	viewer.Get(b.ID.Path()).WantText(".bug-section", stopped).WantNone("form[action$='/resume-section']")
-	triager.Get(b.ID.Path()).WantText(".bug-section", stopped).WantText("form[action$='/resume-section']", "Update it again")
+	triager.Get(b.ID.Path()).WantText(".bug-section", stopped).WantText("form[action$='/resume-section']",
+		"Update it again")
 	resume := url.Values{"bug": {strconv.Itoa(7)}}
 	viewer.Post(b.ID.Path()+"/resume-section", resume).Want(http.StatusForbidden)
 	other := site.Save(t, crashtest.Python())
@@ -131,4 +135,30 @@ func TestUpdatesOfBug(t *testing.T) {
 	triager.Post(b.ID.Path()+"/resume-section", resume).Want(http.StatusNotFound)
 	must(store.DelaySection(ctx, section, "The tracker is upset.", time.Hour))
 	viewer.Get(b.ID.Path()).WantText(".bug-list", "Section not updated The tracker is upset.")
+}
+
+// TestReviewShowsSection checks that the review of a bug shows the section which mishap will add, and
+// that the filed bug has it below the typed text.
+func TestReviewShowsSection(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	c, path := site.As(t, crash.RoleTriager), b.ID.Path()+"/review"
+	c.Get(path).Want(http.StatusOK).WantNone(".review-section")
+	if err := site.Bugs.SaveUpdateRule(t.Context(), crash.UpdateRule{Pattern: b.SourcePackage, Section: true,
+		QuietWeeks: crash.DefaultQuietWeeks}); err != nil {
+		t.Fatal(err)
+	}
+	page := c.Get(path).Want(http.StatusOK).WantText(".review-section pre", "1 report from 1 machine")
+	form := formOf(t, page)
+	if strings.Contains(form.Get("description"), "=== Crash reports") {
+		t.Errorf("got the draft\n%s\nwant it without the section", form.Get("description"))
+	}
+	typed := "Typed. http://localhost:8080" + b.ID.Path()
+	c.Post(path, with(form, "do", "file", "description", typed)).Want(http.StatusSeeOther)
+	filed := site.Tracker.Bugs()
+	if len(filed) != 1 || !strings.HasPrefix(filed[0].Description, typed) ||
+		strings.Count(filed[0].Description, "=== Crash reports") != 1 {
+		t.Errorf("got %+v, want one bug with the typed text and the section", filed)
+	}
 }

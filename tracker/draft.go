@@ -67,7 +67,8 @@ func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent
 // draftOf returns the draft that an intent was made from.
 func (f *Filer) draftOf(in crash.Intent) crash.Draft {
 	d := crash.Draft{
-		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType, Subscribe: in.Subscribe,
+		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType,
+		Subscribe: in.Subscribe,
 	}
 	var found bool
 	if d.Package, found = strings.CutPrefix(in.Target, "/"+escape(f.cfg.Target)+"/+source/"); !found {

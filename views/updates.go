@@ -42,9 +42,7 @@ func ruleName(pattern string) string {
 	return pattern
 }
 
-// on reports whether any rule has something switched on.
-func (p UpdatesPage) on() bool { return updatesOn(p.Rules) }
-
+// updatesOn reports whether any rule has something switched on.
 func updatesOn(rules crash.UpdateRules) bool {
 	return rules.Any(func(r crash.UpdateRule) bool { return r.Again || r.Quiet || r.Section })
 }
@@ -69,7 +67,9 @@ func updateText(u crash.BugUpdate) string {
 // visibleUpdates is the number of comments that the page of a problem shows without unfolding.
 const visibleUpdates = 2
 
-func firstUpdates(b crash.Bug) []crash.BugUpdate { return b.Updates[:min(len(b.Updates), visibleUpdates)] }
+func firstUpdates(b crash.Bug) []crash.BugUpdate {
+	return b.Updates[:min(len(b.Updates), visibleUpdates)]
+}
 
 func otherUpdates(b crash.Bug) []crash.BugUpdate { return b.Updates[len(firstUpdates(b)):] }
 

@@ -46,8 +46,8 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 		if failed != nil {
 			return failed
 		}
-		if known := slices.ContainsFunc(rules, func(k crash.UpdateRule) bool { return k.Pattern == rule.Pattern }); problem == "" &&
-			do == "add" && known {
+		known := slices.ContainsFunc(rules, func(k crash.UpdateRule) bool { return k.Pattern == rule.Pattern })
+		if problem == "" && do == "add" && known {
 			problem = text.UpdatesHavePattern
 		}
 		if problem != "" {

@@ -125,6 +125,15 @@ func TestBugLife(t *testing.T) {
 		t.Errorf("no such bug: got %d, want 404", status)
 	}
 
+	// A browser sends a description with other line ends.
+	send(t, http.MethodPost, page, url.Values{"description": {"First\r\n\r\nsecond"}})
+	if got := object(t, api)["description"]; got != "First\n\nsecond" {
+		t.Errorf("another description: got %q", got)
+	}
+	if status, _, _ := send(t, http.MethodPost, page, url.Values{"description": {""}}); status != http.StatusBadRequest {
+		t.Errorf("no description: got %d, want 400", status)
+	}
+
 	// A reopened bug has no closing dates.
 	send(t, http.MethodPost, page, url.Values{"status": {"In Progress"}})
 	if task := entries(t, object(t, api+"/bug_tasks"))[0]; task["date_closed"] != nil || task["date_fix_released"] != nil {

@@ -219,7 +219,9 @@ func whyStopped(b crash.BugSection, description string, has bool) crash.SectionS
 
 // nextSection returns the time until a section may be updated again. It is never shorter than
 // BugOptions.Section.
-func (w *BugReader) nextSection() time.Duration { return w.opts.Section + tracker.Jitter(w.opts.Section/12) }
+func (w *BugReader) nextSection() time.Duration {
+	return w.opts.Section + tracker.Jitter(w.opts.Section/12)
+}
 
 // checkSection stops updating a section that someone has changed, as a reading of its bug shows.
 func (w *BugReader) checkSection(ctx context.Context, r crash.BugReading) error {

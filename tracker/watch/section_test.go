@@ -193,7 +193,9 @@ func TestSectionStopsWhenSomeoneChangesIt(t *testing.T) {
 func TestSectionOfOthersIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := newSectionFixture(t)
-	f.edit(func(s string) string { return s + "\n" + sectionBegins + "\n\n3 reports.\n" + sectionEnds + "\nThe end" })
+	f.edit(func(s string) string {
+		return s + "\n" + sectionBegins + "\n\n3 reports.\n" + sectionEnds + "\nThe end"
+	})
 	want := f.description()
 	f.rounds(f.w, 2)
 	if s := f.section(); f.description() != want || s.Stopped != crash.SectionForeign {
@@ -304,7 +306,8 @@ func TestSectionProblemsAreVisible(t *testing.T) {
 	f.lp.Fail(trackertest.OpChange, trackertest.Permission)
 	round(t, f.w)
 	list, err := bugs.New(f.db).BucketBugs(t.Context(), f.bucket(f.signature).ID)
-	if err != nil || len(list) != 1 || list[0].Section == nil || !strings.Contains(list[0].Section.Problem, "launchpad.Edit") {
+	if err != nil || len(list) != 1 || list[0].Section == nil ||
+		!strings.Contains(list[0].Section.Problem, "launchpad.Edit") {
 		t.Fatalf("got %+v, %v; want the tracker's reason", list, err)
 	}
 	f.rounds(f.w, 1)
@@ -328,7 +331,8 @@ func TestSectionAfterDeath(t *testing.T) {
 			text := before[:strings.Index(before, sectionBegins)] + body + "\n"
 			store, b := bugs.New(f.db), f.section()
 			facts := crash.SectionFacts{Reports: 2, Last: "2026-01-01", Shape: "x"}
-			if _, ok, err := store.BeginSection(t.Context(), b, tracker.Section{Text: body}.Hash(), facts, 0); !ok || err != nil {
+			hash := tracker.Section{Text: body}.Hash()
+			if _, ok, err := store.BeginSection(t.Context(), b, hash, facts, 0); !ok || err != nil {
 				t.Fatalf("begin: got %t, %v", ok, err)
 			}
 			if _, ok, err := store.BeginSection(t.Context(), b, "other", facts, 0); ok || err != nil {

@@ -60,8 +60,8 @@ const (
 
 	NoRequest = "This session has no pending request, or the request is older than two hours. Start over."
 
-	ConfigNotWritten  = "The configuration file could not be written."
-	TokenOfOther      = "This session did not create the access token, so it is not shown. Reconnect to get one " +
+	ConfigNotWritten = "The configuration file could not be written."
+	TokenOfOther     = "This session did not create the access token, so it is not shown. Reconnect to get one " +
 		"of your own."
 	BannerConnect      = "Connect"
 	AdminNavLabel      = "Administration"
