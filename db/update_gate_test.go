@@ -120,7 +120,8 @@ func TestUpdateGateReleases(t *testing.T) {
 			t.Errorf("%+v: got %s, %s, want %s", tt.q, got, answer.Verdict, tt.want)
 		}
 	}
-	_, err := counts.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), gate.Question{Package: "x", Version: "1"}, today)
+	_, err := counts.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), gate.Question{Package: "x", Version: "1"},
+		today)
 	if crash.KindOf(err) != crash.NotFound {
 		t.Errorf("unknown package: got %v, want NotFound", err)
 	}

@@ -52,7 +52,8 @@ func TestGatePage(t *testing.T) {
 	if got := form.Attr("form.gate-form", "action") + " " + form.Attr("form.gate-form", "method"); got != "/gate get" {
 		t.Errorf("form: got %q", got)
 	}
-	c.Get("/gate?package=nosuch&version=1").Want(http.StatusNotFound).WantText(".error", "No report of a binary package nosuch")
+	c.Get("/gate?package=nosuch&version=1").Want(http.StatusNotFound).WantText(".error", "No report of a binary "+
+		"package nosuch")
 	c.Get("/gate?package=tidewatch").Want(http.StatusUnprocessableEntity).WantText(".error", "Name a version")
 	ask("1.10-1", "&against=1.11-1").Want(http.StatusUnprocessableEntity).WantText(".error", "not lower")
 	ask("_").Want(http.StatusUnprocessableEntity).WantText(".error", "dpkg")

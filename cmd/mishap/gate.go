@@ -65,9 +65,11 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&q.Against, "against", "", "the lower `version` to compare with; default: the highest lower version "+
+	cmd.Flags().StringVar(&q.Against, "against", "", "the lower `version` to compare with; default: the highest "+
+		"lower version "+
 		"with enough exposure")
-	cmd.Flags().StringVar(&release, "release", "", "the `release`, by the name in reports; default: every release with the "+
+	cmd.Flags().StringVar(&release, "release", "", "the `release`, by the name in reports; default: every "+
+		"release with the "+
 		"version")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer of the API")
 	return cmd
@@ -122,7 +124,8 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 		}
 		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.New.Machines, r.Dispersion)
 		if r.Against != "" {
-			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(), gate.Probability(r.P))
+			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(),
+				gate.Probability(r.P))
 		}
 		printFindings(w, base, "new problem", r.Appeared, answer.Buckets)
 		printFindings(w, base, "more frequent", r.Increases, answer.Buckets)
@@ -134,7 +137,8 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 	return w.Flush()
 }
 
-func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, machines int64, dispersion float64) {
+func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, machines int64,
+	dispersion float64) {
 	rate := c.Rate(dispersion)
 	_, _ = fmt.Fprintf(w, "  %s\t%s\t%d\t%.0f\t%d\t%s\t%s\t%d\t%d\n", name, version, days.Days(), c.MachineDays, c.Reports,
 		gate.Number(rate.Value), rate, c.Own, machines)

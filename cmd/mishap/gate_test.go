@@ -62,7 +62,8 @@ func TestGate(t *testing.T) {
 	contains(stdout, "Pass: no sign that tidewatch 1.10-1 made things worse.\nhttps://crashes.example/gate?",
 		"\nUbuntu 24.04: pass\n  Compared with 1.9-1, the version before.", "  before  1.9-1 ", "  after   1.10-1 ")
 	stdout, _ = run(exitWorse, "tidewatch", "1.11-1", "--release=Ubuntu 24.04", "--against", "1.9-1")
-	contains(stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new", "Compared with 1.9-1, as asked.",
+	contains(stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new",
+		"Compared with 1.9-1, as asked.",
 		"https://crashes.example/problem/"+crash.BucketIDOf("a new \x1b problem").String()+"  8 ")
 	if strings.Contains(stdout, "\x1b") {
 		t.Errorf("got a control character in %q", stdout)

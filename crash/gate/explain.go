@@ -80,7 +80,8 @@ func (r Result) Reasons() []string {
 			"have noticed with a probability of %.0f %%.", 100*r.Share, 1000*Noticeable, 100*power))
 	case r.Enough && r.Verdict == Pass:
 		reasons = append(reasons, fmt.Sprintf("There are too few reports to estimate how many machines have the update. "+
-			"If all have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a probability of "+
+			"If all have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a "+
+			"probability of "+
 			"%.0f %%.", 1000*Noticeable, 100*power))
 	case !r.Enough:
 		reasons = append(reasons, r.lack())

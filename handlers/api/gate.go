@@ -45,7 +45,7 @@ type gateRelease struct {
 	Against     string        `json:"against" doc:"The version that it was compared with; empty: none."`
 	Choice      string        `json:"against_choice" doc:"Why that one: named, previous, earlier, thin or none."`
 	Before      gateWindow    `json:"before" doc:"Days on which that version was the newest one, at most 56."`
-	Dispersion  float64       `json:"dispersion" doc:"Variance of the number of reports, relative to a Poisson distribution."`
+	Dispersion  float64       `json:"dispersion" doc:"Variance of the number of reports, relative to a Poisson one."`
 	Increased   bool          `json:"increased" doc:"Whether the rate rose significantly."`
 	Increases   []gateProblem `json:"increased_problems" doc:"Known problems that became significantly more frequent."`
 	Missing     *gateMissing  `json:"missing" doc:"What a pass still needs; null if nothing."`
@@ -57,7 +57,7 @@ type gateRelease struct {
 	Release     string        `json:"release" doc:"The release."`
 	Replaced    string        `json:"replaced_by" doc:"The higher version that ended the days after; empty: none."`
 	Share       *float64      `json:"share" doc:"Estimated share of the machines with the update; null if unknown."`
-	Nameless    int           `json:"unsymbolised_problems" doc:"Problems without function names, which were not compared."`
+	Nameless    int           `json:"unsymbolised_problems" doc:"Problems without function names: not compared."`
 	Verdict     string        `json:"verdict" doc:"pass, worse or not enough data."`
 }
 
@@ -76,7 +76,7 @@ type gateWindow struct {
 	Since       string       `json:"since" doc:"First day (UTC), YYYYMMDD; empty if there is none."`
 	Until       string       `json:"until" doc:"Last day, inclusive."`
 	Systems     int64        `json:"version_machines" doc:"Distinct machines that ever reported the version itself."`
-	OwnRate     gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days of the release."`
+	OwnRate     gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days."`
 	Own         int64        `json:"version_reports" doc:"Reports of the version itself."`
 }
 
@@ -91,7 +91,7 @@ type gateProblem struct {
 }
 
 type gateMissing struct {
-	Days        *float64 `json:"days" doc:"Days that this takes at the present number of active machines; null: no number helps."`
+	Days        *float64 `json:"days" doc:"Days that this takes at the present pace; null: no number helps."`
 	MachineDays *float64 `json:"machine_days" doc:"Machine-days after the update; null: no number helps."`
 }
 

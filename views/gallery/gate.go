@@ -22,7 +22,8 @@ func gates() []specimen {
 	}
 	unknown := page(nil)
 	unknown.Question = gate.Question{Package: "tidewatch", Version: "99"}
-	unknown.Answer = &gate.Answer{Question: unknown.Question, Verdict: gate.NotEnough, Known: []string{"46.4-0ubuntu2", "46.3-1"}}
+	unknown.Answer = &gate.Answer{Question: unknown.Question, Verdict: gate.NotEnough,
+		Known: []string{"46.4-0ubuntu2", "46.3-1"}}
 	problem := page(nil)
 	problem.Problem = "46.4 is not lower than 46.3: the gate compares a version with a lower one."
 	return []specimen{
@@ -44,7 +45,8 @@ func gateInput(days int, reports int64) *gate.Input {
 		Plan: gate.Plan{Release: releases[0], Version: "46.4-0ubuntu2", Against: "46.3-0ubuntu1", Choice: gate.ChoicePrevious,
 			Before: gate.Window{Since: arrived.AddDate(0, 0, -40), Until: arrived.AddDate(0, 0, -1)},
 			After:  gate.Window{Since: arrived, Until: today}, BeforeIn: 40, AfterIn: days},
-		New: gate.Clusters{Machines: 30, Reports: 40, Squares: 60}, Old: gate.Clusters{Machines: 90, Reports: 120, Squares: 200},
+		New: gate.Clusters{Machines: 30, Reports: 40, Squares: 60}, Old: gate.Clusters{Machines: 90, Reports: 120,
+			Squares: 200},
 		Problems: []gate.Problem{
 			{ID: bucket(0).ID, After: 3 * reports, Machines: 3, Clusters: gate.Clusters{Machines: 3, Reports: 30, Squares: 402}},
 			{ID: bucket(1).ID, Before: 9, After: 10 * reports, History: 9, Lower: true, Machines: 40,
