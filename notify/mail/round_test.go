@@ -92,7 +92,8 @@ func TestSummary(t *testing.T) {
 	p.wait(61 * time.Minute)
 	p.round(m)
 	p.round(m)
-	if mails = p.server.Mails(); len(mails) != 22 || !strings.HasPrefix(open(t, mails[21]).subject(), "1 more notification: ") {
+	mails = p.server.Mails()
+	if len(mails) != 22 || !strings.HasPrefix(open(t, mails[21]).subject(), "1 more notification: ") {
 		t.Errorf("an hour later: got %d mails, want one more summary", len(mails))
 	}
 }
