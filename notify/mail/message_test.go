@@ -58,7 +58,8 @@ func TestNotice(t *testing.T) {
 		t.Errorf("token: got %d, %v, want %d", user, err, ada)
 	}
 	for _, part := range []string{got.plain, got.html} {
-		for _, want := range []string{"Regressed: ", "It is back in 5.9-6; see _usr_bin_zsh.crash.", "zsh 5.9-6, Ubuntu 24.04, 7 machines",
+		for _, want := range []string{"Regressed: ", "It is back in 5.9-6; see _usr_bin_zsh.crash.",
+			"zsh 5.9-6, Ubuntu 24.04, 7 machines",
 			base + e.Bucket.Path(), "You get this because you follow zsh.", base + "/account/notifications",
 			base + "/unsubscribe/" + token[1]} {
 			if !strings.Contains(part, want) {

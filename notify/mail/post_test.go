@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -154,7 +155,7 @@ func open(t *testing.T, m mailtest.Mail) opened {
 	var parts []string
 	for r := multipart.NewReader(msg.Body, params["boundary"]); ; {
 		part, err := r.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -24,7 +23,6 @@ type Relay struct {
 	port                 int
 	implicit             bool // TLS from the start (smtps)
 	policy               gomail.TLSPolicy
-	roots                *tls.Config // nil: the certificates of this machine
 }
 
 // TLSModes are the values of smtp_tls: TLS is required, is used if the relay offers it, or is off.
@@ -84,9 +82,6 @@ func (r *Relay) client(helo string, timeout time.Duration) (*gomail.Client, erro
 	}
 	if r.implicit {
 		options = append(options, gomail.WithSSL())
-	}
-	if r.roots != nil {
-		options = append(options, gomail.WithTLSConfig(r.roots))
 	}
 	if r.user != "" {
 		method := gomail.SMTPAuthAutoDiscover

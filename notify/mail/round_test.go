@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,8 @@ func TestSummary(t *testing.T) {
 	p.wait(61 * time.Minute)
 	p.round(m)
 	p.round(m)
-	if mails = p.server.Mails(); len(mails) != 22 || !strings.HasPrefix(open(t, mails[21]).subject(), "1 more notification: ") {
+	mails = p.server.Mails()
+	if len(mails) != 22 || !strings.HasPrefix(open(t, mails[21]).subject(), "1 more notification: ") {
 		t.Errorf("an hour later: got %d mails, want one more summary", len(mails))
 	}
 }
@@ -117,10 +119,11 @@ func TestRefusals(t *testing.T) {
 	p := newPost(t)
 	greylisted, unknown := p.reader("greylisted", nil), p.reader("unknown", nil)
 	hanging, dropped, fine := p.reader("hanging", nil), p.reader("dropped", nil), p.reader("fine", nil)
-	failing := true
+	var failing atomic.Bool
+	failing.Store(true)
 	p.server.OnRcpt(func(to string) error {
 		switch {
-		case strings.HasPrefix(to, "greylisted") && failing:
+		case strings.HasPrefix(to, "greylisted") && failing.Load():
 			return mailtest.Temporary
 		case strings.HasPrefix(to, "unknown"):
 			return mailtest.Permanent
@@ -129,9 +132,9 @@ func TestRefusals(t *testing.T) {
 	})
 	p.server.OnData(func(to string) error {
 		switch {
-		case strings.HasPrefix(to, "hanging") && failing:
+		case strings.HasPrefix(to, "hanging") && failing.Load():
 			return mailtest.ErrHang
-		case strings.HasPrefix(to, "dropped") && failing:
+		case strings.HasPrefix(to, "dropped") && failing.Load():
 			return mailtest.ErrDrop
 		}
 		return nil
@@ -150,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	if got := p.states(); got[crash.MailWaiting] != 3 {
 		t.Errorf("second round at once: got %v, want the same", got)
 	}
-	failing = false
+	failing.Store(false)
 	p.wait(2 * time.Minute)
 	p.round(m)
 	if got := p.states(); got[crash.MailSent] != 4 || got[crash.MailWaiting] != 0 {
