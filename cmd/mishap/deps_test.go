@@ -72,6 +72,8 @@ var rules = map[string]rule{
 	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
+	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
+
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg db/body db/connect migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
@@ -88,6 +90,7 @@ var rules = map[string]rule{
 	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/rules":    {ours: "crash crash/index db notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
@@ -238,7 +241,7 @@ func forTests(name string) bool { return strings.HasSuffix(name, "test") || name
 
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	top := strings.Fields("assets cmd crash db handlers migrations tracker views")
+	top := strings.Fields("assets cmd crash db handlers migrations notify tracker views")
 	vague := strings.Fields("internal pkg util utils models common helpers misc lib")
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
