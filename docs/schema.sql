@@ -147,7 +147,7 @@ CREATE TABLE bucket_arrivals (
 );
 COMMENT ON TABLE bucket_arrivals IS 'When the first counted report of each bucket arrived. Written by the evaluation of rules.';
 COMMENT ON COLUMN bucket_arrivals.bucket_id IS 'The bucket. No foreign key, as with counts.';
-COMMENT ON COLUMN bucket_arrivals.at IS 'Arrival of the oldest report; 1970: before rules existed.';
+COMMENT ON COLUMN bucket_arrivals.at IS 'Arrival of the oldest report; 1970: before rules existed, or the bucket was split off or regrouped.';
 COMMENT ON COLUMN bucket_arrivals.round IS 'Round (counting.round) up to which reports were counted when the row was stored.';
 
 CREATE TABLE bucket_bugs (

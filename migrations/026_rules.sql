@@ -98,7 +98,7 @@ comment on column rule_edges.outcome is 'done; or nothing was done: before (olde
 
 comment on table bucket_arrivals is 'When the first counted report of each bucket arrived. Written by the evaluation of rules.';
 comment on column bucket_arrivals.bucket_id is 'The bucket. No foreign key, as with counts.';
-comment on column bucket_arrivals.at is 'Arrival of the oldest report; 1970: before rules existed.';
+comment on column bucket_arrivals.at is 'Arrival of the oldest report; 1970: before rules existed, or the bucket was split off or regrouped.';
 comment on column bucket_arrivals.round is 'Round (counting.round) up to which reports were counted when the row was stored.';
 
 comment on table rule_progress is 'How far rules have been evaluated.';

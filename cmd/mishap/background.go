@@ -47,6 +47,9 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}, {
+		"evaluate-rules", "finds what rules watch for in new counts, and acts on it",
+		30 * time.Second, i.rules.Round,
 	}}
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{

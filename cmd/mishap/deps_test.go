@@ -95,14 +95,14 @@ var rules = map[string]rule{
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash", never: "net/http database"},
-	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
+	"views": {ours: "crash crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols tracker views views/text " +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
@@ -114,6 +114,8 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports tracker views views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
+	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
+		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
@@ -123,7 +125,7 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
+			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/rules handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -137,7 +139,7 @@ var rules = map[string]rule{
 		never:  "testing",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
 			"golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",

@@ -27,6 +27,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/reports"
+	dbrules "mishap/db/rules"
 	dbsymbols "mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
@@ -62,6 +63,7 @@ type instance struct {
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
+	rules                  *dbrules.Evaluator
 	jobs                   *jobs.Jobs
 	symbols                *worker.Worker // nil: this instance does not symbolise
 	background             *background
@@ -159,6 +161,8 @@ func (i *instance) buildWeb() error {
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
+	rules := dbrules.New(i.store)
+	i.rules = dbrules.NewEvaluator(rules, i.ruleOptions())
 	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
 	})
@@ -188,6 +192,7 @@ func (i *instance) buildWeb() error {
 		Filings:     filings,
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
+		Rules:       rules,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

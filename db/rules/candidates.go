@@ -13,34 +13,6 @@ import (
 	"mishap/notify/rules"
 )
 
-// Candidate is a problem for which a rule proposes a bug.
-type Candidate struct {
-	ID        int64
-	Problem   crash.BucketID
-	Rule      string // name
-	RuleID    int64
-	State     CandidateState
-	Why       string
-	Machines  int64 // when it was proposed
-	Created   time.Time
-	DecidedBy string
-	Decided   time.Time
-	Reason    string // why it was declined
-	Failure   string // why no bug was filed; empty: none was tried
-}
-
-// CandidateState is the state of a candidate.
-type CandidateState string
-
-// The states of candidates.
-const (
-	CandidateAutomatic CandidateState = "automatic" // to be filed by the rule
-	CandidateFiling    CandidateState = "filing"    // the rule is handing it over
-	CandidateWaiting   CandidateState = "waiting"   // for a person
-	CandidateFiled     CandidateState = "filed"
-	CandidateDeclined  CandidateState = "declined"
-)
-
 var errNoCandidate = crash.Errorf(crash.NotFound, "no_such_candidate",
 	"This candidate does not exist, or somebody else has decided about it. Reload the page.")
 
@@ -94,9 +66,9 @@ func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
 		return nil
 	}
 	automatic := e.Rule.Actions.File && !p.Provisional && p.Source != ""
-	state := CandidateWaiting
+	state := rules.CandidateWaiting
 	if automatic {
-		state = CandidateAutomatic
+		state = rules.CandidateAutomatic
 	}
 	if _, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "automatic": automatic,
 		"state": state, "why": e.Event.Text, "machines": e.Event.Machines, "now": r.now}); err != nil {
@@ -105,23 +77,23 @@ func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
 	return nil
 }
 
-func scanCandidate(row pgx.CollectableRow) (c Candidate, err error) {
+func scanCandidate(row pgx.CollectableRow) (c rules.Candidate, err error) {
 	err = row.Scan(&c.ID, db.ScanTo(c.Problem[:]), &c.Rule, &c.RuleID, &c.State, &c.Why, &c.Machines, &c.Created,
 		&c.DecidedBy, db.OrZero(&c.Decided), &c.Reason, &c.Failure)
 	return c, err
 }
 
 // Candidates returns the candidates that wait for a decision or for the rule, oldest first.
-func (s *Store) Candidates(ctx context.Context, limit int) ([]Candidate, error) {
+func (s *Store) Candidates(ctx context.Context, limit int) ([]rules.Candidate, error) {
 	return s.candidates(ctx, sqlCandidates, limit)
 }
 
 // DecidedCandidates returns the candidates that were filed or declined, the latest first.
-func (s *Store) DecidedCandidates(ctx context.Context, limit int) ([]Candidate, error) {
+func (s *Store) DecidedCandidates(ctx context.Context, limit int) ([]rules.Candidate, error) {
 	return s.candidates(ctx, sqlDecided, limit)
 }
 
-func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]Candidate, error) {
+func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.Candidate, error) {
 	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{"limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
@@ -142,10 +114,10 @@ func (s *Store) CountCandidates(ctx context.Context) (n int64, err error) {
 }
 
 // Candidate returns a candidate. It returns NotFound if there is none with this id.
-func (s *Store) Candidate(ctx context.Context, id int64) (Candidate, error) {
+func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error) {
 	rows, err := s.Pool.Query(ctx, sqlCandidate, pgx.NamedArgs{"id": id})
 	if err != nil {
-		return Candidate{}, fmt.Errorf("candidate: %w", db.Classify(err))
+		return rules.Candidate{}, fmt.Errorf("candidate: %w", db.Classify(err))
 	}
 	c, err := pgx.CollectExactlyOneRow(rows, scanCandidate)
 	switch {
@@ -159,7 +131,7 @@ func (s *Store) Candidate(ctx context.Context, id int64) (Candidate, error) {
 
 // ApproveCandidate records that a person filed the bug of a candidate.
 func (s *Store) ApproveCandidate(ctx context.Context, id int64, person string) error {
-	return s.decide(ctx, id, CandidateFiled, person, "", CandidateWaiting, CandidateAutomatic, CandidateFiled)
+	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic, rules.CandidateFiled)
 }
 
 // DeclineCandidate records that a person does not want a bug for a candidate. No rule proposes the
@@ -169,20 +141,20 @@ func (s *Store) DeclineCandidate(ctx context.Context, id int64, person, reason s
 	if !ok {
 		return crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
 	}
-	return s.decide(ctx, id, CandidateDeclined, person, line, CandidateWaiting, CandidateAutomatic)
+	return s.decide(ctx, id, rules.CandidateDeclined, person, line, rules.CandidateWaiting, rules.CandidateAutomatic)
 }
 
 // RestoreCandidate undoes DeclineCandidate.
 func (s *Store) RestoreCandidate(ctx context.Context, id int64, person string) error {
-	return s.decide(ctx, id, CandidateWaiting, person, "", CandidateDeclined)
+	return s.decide(ctx, id, rules.CandidateWaiting, person, "", rules.CandidateDeclined)
 }
 
 // decide changes the state of a candidate from one of others.
-func (s *Store) decide(ctx context.Context, id int64, to CandidateState, person, reason string,
-	from ...CandidateState,
+func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, person, reason string,
+	from ...rules.CandidateState,
 ) error {
 	decided, by := s.Now(), person
-	if to == CandidateWaiting {
+	if to == rules.CandidateWaiting {
 		decided, by = time.Time{}, ""
 	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {

@@ -71,11 +71,15 @@ const (
 		update rule_progress set round = greatest(round, @round), decision = greatest(decision, @decision),
 			day = greatest(day, @day)`
 	sqlChangedHeads = `select distinct head from buckets where changed > @after and reports > 0`
-	// sqlArrived finds the oldest report of new buckets. Reports that a split or new grouping rules have
-	// moved keep their time of arrival, so that such a bucket is not new.
+	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules have
+	// filled is not new: its reports were part of another one.
 	sqlArrived = `
 		insert into bucket_arrivals (bucket_id, at, round)
-		select b.id, coalesce((select min(received) from reports where bucket_id = b.id and counted), @now), @round
+		select b.id, case
+				when b.id in (select other_id from decisions where kind = 'split') or b.id in (select to_id from regroup_moves)
+				then 'epoch'
+				else coalesce((select min(received) from reports where bucket_id = b.id and counted), @now)
+			end, @round
 		from buckets as b
 		where b.changed > @after and b.reports > 0 and not exists (select from bucket_arrivals where bucket_id = b.id)
 		order by b.id

@@ -66,10 +66,10 @@ func (e *Evaluator) fileDue(ctx context.Context) error {
 		if due == nil {
 			continue
 		}
-		state, failure := CandidateFiled, ""
+		state, failure := rules.CandidateFiled, ""
 		// A tracker that is not reachable gets the bug later: the intent is stored.
 		if err := e.o.File(ctx, due.signature, RulePerson(due.rule)); err != nil && crash.KindOf(err) != crash.Unavailable {
-			state, failure = CandidateWaiting, "The bug could not be filed. The log has details."
+			state, failure = rules.CandidateWaiting, "The bug could not be filed. The log has details."
 			if known, ok := errors.AsType[*crash.Error](err); ok {
 				failure = known.Message
 			}
@@ -109,23 +109,23 @@ func (e *Evaluator) claimFiling(ctx context.Context) (due *dueFiling, more bool,
 			return err
 		}
 		more = true
-		args := pgx.NamedArgs{"id": d.id, "state": CandidateFiling, "decided": now, "by": RulePerson(d.rule), "failure": "",
+		args := pgx.NamedArgs{"id": d.id, "state": rules.CandidateFiling, "decided": now, "by": RulePerson(d.rule), "failure": "",
 			"automatic": true}
 		switch {
 		case !free && !again: // a person was faster
-			args["state"], args["automatic"] = CandidateFiled, false
+			args["state"], args["automatic"] = rules.CandidateFiled, false
 		case !again && !active:
-			args["state"], args["failure"] = CandidateWaiting, "The rule was switched off before it filed the bug."
+			args["state"], args["failure"] = rules.CandidateWaiting, "The rule was switched off before it filed the bug."
 		case !again && ofRule >= actions.HourlyLimit:
-			args["state"], args["failure"] = CandidateWaiting, fmt.Sprintf(
+			args["state"], args["failure"] = rules.CandidateWaiting, fmt.Sprintf(
 				"The rule has filed %d bugs within an hour, which is its limit.", ofRule)
 		case !again && ofAll >= e.o.HourlyLimit:
-			args["state"], args["failure"] = CandidateWaiting, fmt.Sprintf(
+			args["state"], args["failure"] = rules.CandidateWaiting, fmt.Sprintf(
 				"Rules have filed %d bugs within an hour, which is the limit (rule_filings_per_hour).", ofAll)
 		default:
 			due = &d
 		}
-		if args["state"] == CandidateWaiting {
+		if args["state"] == rules.CandidateWaiting {
 			args["decided"], args["by"], args["automatic"] = nil, "", false
 		}
 		_, err = tx.Exec(ctx, sqlClaimFiling, args)

@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -98,7 +99,7 @@ func (r *round) findUnmuted(ctx context.Context) error {
 		for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
 			if p.Systems >= rule.Machines {
 				e := r.event(crash.EventUnmuted, p, p.Public().Last, p.Systems)
-				e.Text = rules.UnmutedText + " " + why
+				e.Text = unmutedText(why)
 				r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
 			}
 		}
@@ -156,10 +157,7 @@ func (r *round) findRefused(ctx context.Context) error {
 		for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
 			if p.Systems >= rule.Machines {
 				e := r.event(crash.EventRefused, p, p.Public().Last, p.Systems)
-				e.Text = rules.RefusedText
-				if reason != "" {
-					e.Text += " " + crash.Truncate(reason, 300)
-				}
+				e.Text = refusedText(reason)
 				r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
 			}
 		}
@@ -168,6 +166,13 @@ func (r *round) findRefused(ctx context.Context) error {
 		return fmt.Errorf("refused bugs: %w", db.Classify(err))
 	}
 	return nil
+}
+
+func unmutedText(why string) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }
+
+// refusedText adds the tracker's message, shortened.
+func refusedText(why string) string {
+	return strings.TrimSpace(rules.RefusedText + " " + crash.Truncate(why, 300))
 }
 
 // deadCredentials returns texts that identify access tokens that the tracker has rejected, and since

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -179,21 +181,15 @@ func ruleError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, db.Classify(err))
 }
 
-// Activity is what a rule has done.
-type Activity struct {
-	Last   time.Time // zero: nothing yet
-	Recent int64     // edges on which it has acted since a time
-}
-
 // Activity returns what rules have done, by id.
-func (s *Store) Activity(ctx context.Context, since time.Time) (map[int64]Activity, error) {
+func (s *Store) Activity(ctx context.Context, since time.Time) (map[int64]rules.Activity, error) {
 	rows, err := s.Pool.Query(ctx, sqlRuleActivity, pgx.NamedArgs{"since": since})
 	if err != nil {
 		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
 	}
-	all := map[int64]Activity{}
+	all := map[int64]rules.Activity{}
 	var id int64
-	var a Activity
+	var a rules.Activity
 	_, err = pgx.ForEachRow(rows, []any{&id, &a.Last, &a.Recent}, func() error {
 		all[id] = a
 		return nil
@@ -202,4 +198,57 @@ func (s *Store) Activity(ctx context.Context, since time.Time) (map[int64]Activi
 		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
 	}
 	return all, nil
+}
+
+// Endpoint is another program that rules can notify.
+type Endpoint struct {
+	ID   int64
+	Name string
+}
+
+const (
+	sqlEndpoints  = `select id, name from endpoints where disabled is null order by lower(name), id`
+	sqlAccountIDs = `select id, name from users where lower(name) = any(@names)`
+)
+
+// Endpoints returns the programs that rules can notify, by name.
+func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
+	rows, err := s.Pool.Query(ctx, sqlEndpoints)
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Endpoint])
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// AccountIDs returns the ids of accounts by name, whatever the case, and the names without account.
+func (s *Store) AccountIDs(ctx context.Context, names []string) (ids []int64, unknown []string, err error) {
+	lower := make([]string, len(names))
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+	}
+	rows, err := s.Pool.Query(ctx, sqlAccountIDs, pgx.NamedArgs{"names": lower})
+	if err != nil {
+		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
+	}
+	known := map[string]int64{}
+	var id int64
+	var name string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		known[strings.ToLower(name)] = id
+		return nil
+	}); err != nil {
+		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
+	}
+	for i, name := range names {
+		if id, ok := known[lower[i]]; !ok {
+			unknown = append(unknown, name)
+		} else if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, unknown, nil
 }

@@ -28,6 +28,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/db/reports"
+	"mishap/db/rules"
 	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
@@ -71,6 +72,7 @@ type Site struct {
 	Decisions *db.Decisions
 	Filings   *filings.Store
 	Reports   *reports.Store
+	Rules     *rules.Store
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -106,7 +108,7 @@ func New(t testing.TB, o Options) *Site {
 	site := &Site{
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
 		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Tracker: o.Tracker,
+		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Rules: rules.New(o.Store), Tracker: o.Tracker,
 		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
@@ -133,7 +135,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Filer: site.Filer, Tracker: client,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Rules: site.Rules, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{

@@ -29,6 +29,7 @@ import (
 	"mishap/db/counts"
 	"mishap/db/filings"
 	"mishap/db/reports"
+	"mishap/db/rules"
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
@@ -71,6 +72,7 @@ type Deps struct {
 	Filings       *filings.Store
 	Reports       *reports.Store
 	Symbols       *symbols.Store
+	Rules         *rules.Store
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -97,6 +99,7 @@ type Kit struct {
 	Filings   *filings.Store
 	Reports   *reports.Store
 	Symbols   *symbols.Store
+	Rules     *rules.Store
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -127,7 +130,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil},
+		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -196,7 +199,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
