@@ -16,7 +16,7 @@ const (
 	followers = `
 		select user_id, 1 as rank, kind, name from followed where @followers::boolean and (
 			kind = 'package' and name <> '' and name in (@package, @source)
-			or kind = 'problem' and name = @problem
+			or kind = 'problem' and name in (select encode(id, 'hex') from buckets where head = @bucket)
 			or kind in ('set', 'person') and exists (
 				select from archive_facts as a
 				where a.kind = followed.kind and a.value -> 'names' ? @source::text
@@ -71,13 +71,12 @@ type querier interface {
 func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge) (to crash.Recipients, err error) {
 	a := e.Rule.Actions
 	var bucket []byte
-	problem := ""
 	if e.Event.Bucket != nil {
-		bucket, problem = e.Event.Bucket[:], e.Event.Bucket.String()
+		bucket = e.Event.Bucket[:]
 	}
 	args := pgx.NamedArgs{
 		"followers": a.Followers, "administrators": a.Administrators, "users": a.Users, "endpoints": a.Endpoints,
-		"package": e.Event.Package, "source": e.Event.Source, "problem": problem, "bucket": bucket, "series": s.series(),
+		"package": e.Event.Package, "source": e.Event.Source, "bucket": bucket, "series": s.series(),
 		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
 	}
 	rows, err := q.Query(ctx, sqlRecipients, args)

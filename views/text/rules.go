@@ -24,7 +24,6 @@ const (
 	RuleNever       = "No match yet."
 	RuleLast        = "Last match"
 	RuleName        = "Name"
-	RuleNameHint    = "Graphics"
 	RuleWatch       = "Which problems"
 	RuleScope       = "The rule watches problems of"
 	RuleNames       = "Names"
