@@ -27,10 +27,11 @@ type statuses struct {
 	inUse    *versionsInUse
 }
 
-// current reports whether the states of an index are recent enough.
-func (st *statuses) current(b *index.Index, now revision, at time.Time) bool {
+// current reports whether the states of an index are recent enough: those of a revision or, if only
+// counts have changed since, at most maxAge old.
+func (st *statuses) current(b *index.Index, now revision, at time.Time, maxAge time.Duration) bool {
 	return st != nil && st.ix == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
-		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < statesMaxAge)
+		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < maxAge)
 }
 
 // judgeChunk is how many states are set at a time. The index is locked for about 10 ms meanwhile.
@@ -54,7 +55,7 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
 	k := s.indexCache
-	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now()) {
+	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now(), statesMaxAge) {
 		return l.ix, nil
 	}
 	b, err := s.Index(ctx)
@@ -72,7 +73,25 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 		return nil, err
 	}
 	defer func() { <-k.judging }()
-	return b, s.judge(ctx, b, now)
+	return b, s.judge(ctx, b, now, statesMaxAge)
+}
+
+// IndexJudged works like [Store.IndexWithStates], but the states reflect everything that was counted
+// before the call, and the present day. It may take longer.
+func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
+	now, err := s.revision(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("states of problems: %w", err)
+	}
+	b, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := acquire(ctx, s.indexCache.judging); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.indexCache.judging }()
+	return b, s.judge(ctx, b, now, 0)
 }
 
 // judgeInBackground judges the problems of an index in a new goroutine, unless one is already doing
@@ -87,16 +106,17 @@ func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revis
 		defer func() { <-s.indexCache.judging }()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
-		if err := s.judge(ctx, b, now); err != nil {
+		if err := s.judge(ctx, b, now, statesMaxAge); err != nil {
 			s.Log.WarnContext(ctx, "the states of problems are those of yesterday", "error", err)
 		}
 	})
 }
 
-// judge updates the states of an index to a revision. The caller holds k.judging.
-func (s *Store) judge(ctx context.Context, b *index.Index, now revision) (err error) {
+// judge updates the states of an index to a revision, unless they are current. The caller holds
+// k.judging.
+func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge time.Duration) (err error) {
 	old := s.indexCache.states.Load()
-	if old.current(b, now, s.Now()) {
+	if old.current(b, now, s.Now(), maxAge) {
 		return nil
 	}
 	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}

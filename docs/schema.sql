@@ -170,6 +170,16 @@ ALTER TABLE audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE bucket_arrivals (
+    bucket_id bytea NOT NULL,
+    at timestamp with time zone NOT NULL,
+    round bigint NOT NULL
+);
+COMMENT ON TABLE bucket_arrivals IS 'When the first counted report of each bucket arrived. Written by the evaluation of rules.';
+COMMENT ON COLUMN bucket_arrivals.bucket_id IS 'The bucket. No foreign key, as with counts.';
+COMMENT ON COLUMN bucket_arrivals.at IS 'Arrival of the oldest report; 1970: before rules existed, or the bucket was split off or regrouped.';
+COMMENT ON COLUMN bucket_arrivals.round IS 'Round (counting.round) up to which reports were counted when the row was stored.';
+
 CREATE TABLE bucket_bugs (
     bucket_id bytea NOT NULL,
     bug_number bigint NOT NULL,
@@ -438,6 +448,44 @@ COMMENT ON COLUMN builds.version IS 'Version of the binary package.';
 COMMENT ON COLUMN builds.architecture IS 'Architecture of the file, in Debian''s words.';
 COMMENT ON COLUMN builds.build_id IS 'Build-id in lower-case hex digits.';
 COMMENT ON COLUMN builds.learned IS 'When mishap learned it.';
+
+CREATE TABLE candidates (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    rule_id bigint NOT NULL,
+    automatic boolean NOT NULL,
+    state text NOT NULL,
+    why text NOT NULL,
+    machines bigint NOT NULL,
+    created timestamp with time zone NOT NULL,
+    decided_by text DEFAULT ''::text NOT NULL,
+    decided timestamp with time zone,
+    reason text DEFAULT ''::text NOT NULL,
+    failure text DEFAULT ''::text NOT NULL,
+    CONSTRAINT candidates_state_check CHECK ((state = ANY (ARRAY['automatic'::text, 'filing'::text, 'waiting'::text, 'filed'::text, 'declined'::text])))
+);
+COMMENT ON TABLE candidates IS 'Problems for which a rule proposes a bug, or files one.';
+COMMENT ON COLUMN candidates.id IS 'Number of the candidate.';
+COMMENT ON COLUMN candidates.bucket_id IS 'The problem when the rule proposed it.';
+COMMENT ON COLUMN candidates.rule_id IS 'The rule.';
+COMMENT ON COLUMN candidates.automatic IS 'Whether the rule files the bug itself.';
+COMMENT ON COLUMN candidates.state IS 'automatic (to be filed by the rule), filing (being handed over), waiting (for a person), filed, or declined.';
+COMMENT ON COLUMN candidates.why IS 'Why the rule proposed it, as a sentence.';
+COMMENT ON COLUMN candidates.machines IS 'Number of machines at that time.';
+COMMENT ON COLUMN candidates.created IS 'When the rule proposed it.';
+COMMENT ON COLUMN candidates.decided_by IS 'Account name of the person who decided, or name of the rule; empty: nobody yet.';
+COMMENT ON COLUMN candidates.decided IS 'When it was decided. Null: not yet.';
+COMMENT ON COLUMN candidates.reason IS 'Why it was declined; empty: no reason.';
+COMMENT ON COLUMN candidates.failure IS 'Why no bug was filed, as a sentence; empty: none was tried, or it was.';
+
+ALTER TABLE candidates ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME candidates_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE changes (
     id bigint NOT NULL,
@@ -1246,6 +1294,90 @@ COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the propose
 COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
 COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again.';
 
+CREATE TABLE rule_edges (
+    bucket_id bytea NOT NULL,
+    rule_id bigint NOT NULL,
+    version text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    held timestamp with time zone NOT NULL,
+    outcome text NOT NULL,
+    CONSTRAINT rule_edges_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'before'::text, 'muted'::text, 'storm'::text]))),
+    CONSTRAINT rule_edges_version_check CHECK ((length(version) <= 300))
+);
+COMMENT ON TABLE rule_edges IS 'What rules have seen, so that none acts on the same change twice. Rows are not deleted.';
+COMMENT ON COLUMN rule_edges.bucket_id IS 'The problem at that time; empty: not about one problem. No foreign key, as with counts.';
+COMMENT ON COLUMN rule_edges.rule_id IS 'The rule.';
+COMMENT ON COLUMN rule_edges.version IS 'Which change it was, such as a version or a day; empty: there is one for each problem.';
+COMMENT ON COLUMN rule_edges.at IS 'When the rule saw it.';
+COMMENT ON COLUMN rule_edges.held IS 'When the condition held last; of a storm: the arrival of the last problem.';
+COMMENT ON COLUMN rule_edges.outcome IS 'done; or nothing was done: before (older than the rule), muted, or storm (part of one).';
+
+CREATE TABLE rule_progress (
+    single boolean DEFAULT true NOT NULL,
+    round bigint NOT NULL,
+    decision bigint NOT NULL,
+    day timestamp with time zone,
+    CONSTRAINT rule_progress_single_check CHECK (single)
+);
+COMMENT ON TABLE rule_progress IS 'How far rules have been evaluated.';
+COMMENT ON COLUMN rule_progress.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN rule_progress.round IS 'Last round (counting.round) whose changes were evaluated.';
+COMMENT ON COLUMN rule_progress.decision IS 'Last decision that was evaluated.';
+COMMENT ON COLUMN rule_progress.day IS 'Midnight (UTC) of the last day on which quiet problems were looked for. Null: none.';
+
+CREATE TABLE rules (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    scope text NOT NULL,
+    names text[] DEFAULT '{}'::text[] NOT NULL,
+    kind text NOT NULL,
+    machines bigint DEFAULT 1 NOT NULL,
+    weeks integer DEFAULT 0 NOT NULL,
+    actions jsonb NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    author text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    editor text NOT NULL,
+    changed timestamp with time zone NOT NULL,
+    since timestamp with time zone NOT NULL,
+    prepared boolean DEFAULT false NOT NULL,
+    failure text DEFAULT ''::text NOT NULL,
+    failed timestamp with time zone,
+    deleted timestamp with time zone,
+    CONSTRAINT rules_machines_check CHECK (((machines >= 1) AND (machines <= 1000000))),
+    CONSTRAINT rules_name_check CHECK (((length(name) >= 1) AND (length(name) <= 80))),
+    CONSTRAINT rules_scope_check CHECK ((scope = ANY (ARRAY['everything'::text, 'package'::text, 'set'::text, 'team'::text]))),
+    CONSTRAINT rules_weeks_check CHECK (((weeks >= 0) AND (weeks <= 52)))
+);
+COMMENT ON TABLE rules IS 'Rules: what happens to which problems, and what mishap then does.';
+COMMENT ON COLUMN rules.id IS 'Number of the rule.';
+COMMENT ON COLUMN rules.name IS 'Name that people gave it; unique among rules that are not deleted, whatever the case.';
+COMMENT ON COLUMN rules.scope IS 'everything, package, set (of packages) or team (a person or team of the tracker).';
+COMMENT ON COLUMN rules.names IS 'Patterns of packages, or names of sets or of people and teams; empty: everything.';
+COMMENT ON COLUMN rules.kind IS 'What happens; see crash.EventKinds.';
+COMMENT ON COLUMN rules.machines IS 'Least number of machines.';
+COMMENT ON COLUMN rules.weeks IS 'Of the kind quiet: number of weeks without a report.';
+COMMENT ON COLUMN rules.actions IS 'What mishap does; see Actions of package notify/rules.';
+COMMENT ON COLUMN rules.enabled IS 'Whether the rule is on.';
+COMMENT ON COLUMN rules.author IS 'Account name of the person who created it; mishap: shipped with the program.';
+COMMENT ON COLUMN rules.created IS 'When it was created.';
+COMMENT ON COLUMN rules.editor IS 'Account name of the person who changed it last.';
+COMMENT ON COLUMN rules.changed IS 'When it was changed last.';
+COMMENT ON COLUMN rules.since IS 'When its condition was changed or switched on last. It ignores what happened before.';
+COMMENT ON COLUMN rules.prepared IS 'Whether what held before since has been stored in rule_edges.';
+COMMENT ON COLUMN rules.failure IS 'Why an action failed last, as a sentence; empty: it did not, or has succeeded since.';
+COMMENT ON COLUMN rules.failed IS 'When an action failed last. Null: never.';
+COMMENT ON COLUMN rules.deleted IS 'When it was deleted. Null: it was not.';
+
+ALTER TABLE rules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rules_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE saved_searches (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -1494,6 +1626,9 @@ ALTER TABLE ONLY assignments
 ALTER TABLE ONLY audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY bucket_arrivals
+    ADD CONSTRAINT bucket_arrivals_pkey PRIMARY KEY (bucket_id);
+
 ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
@@ -1535,6 +1670,12 @@ ALTER TABLE ONLY bugs
 
 ALTER TABLE ONLY builds
     ADD CONSTRAINT builds_pkey PRIMARY KEY (path, architecture, package, version, build_id);
+
+ALTER TABLE ONLY candidates
+    ADD CONSTRAINT candidates_bucket_id_key UNIQUE (bucket_id);
+
+ALTER TABLE ONLY candidates
+    ADD CONSTRAINT candidates_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY changes
     ADD CONSTRAINT changes_pkey PRIMARY KEY (xact, at);
@@ -1653,6 +1794,15 @@ ALTER TABLE ONLY report_keys
 ALTER TABLE ONLY reports
     ADD CONSTRAINT reports_pkey PRIMARY KEY (received, id);
 
+ALTER TABLE ONLY rule_edges
+    ADD CONSTRAINT rule_edges_pkey PRIMARY KEY (bucket_id, rule_id, version);
+
+ALTER TABLE ONLY rule_progress
+    ADD CONSTRAINT rule_progress_pkey PRIMARY KEY (single);
+
+ALTER TABLE ONLY rules
+    ADD CONSTRAINT rules_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_pkey PRIMARY KEY (id);
 
@@ -1701,6 +1851,10 @@ CREATE INDEX assignments_bucket ON assignments USING btree (bucket_id, id);
 
 CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
 
+CREATE INDEX bucket_arrivals_at ON bucket_arrivals USING btree (at);
+
+CREATE INDEX bucket_arrivals_round ON bucket_arrivals USING btree (round);
+
 CREATE INDEX bucket_bugs_at ON bucket_bugs USING btree (at);
 
 CREATE INDEX bucket_bugs_number ON bucket_bugs USING btree (bug_number);
@@ -1719,6 +1873,10 @@ CREATE INDEX bug_states_due ON bug_states USING btree (next_read);
 
 CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
 
+CREATE INDEX candidates_filed ON candidates USING btree (decided) WHERE (automatic AND (state = ANY (ARRAY['filing'::text, 'filed'::text])));
+
+CREATE INDEX candidates_state ON candidates USING btree (state, created, id);
+
 CREATE INDEX core_requests_problem ON core_requests USING btree (problem, version, requested);
 
 CREATE INDEX decisions_bucket ON decisions USING btree (bucket_id);
@@ -1728,6 +1886,8 @@ CREATE UNIQUE INDEX decisions_merged ON decisions USING btree (bucket_id) WHERE 
 CREATE INDEX decisions_other ON decisions USING btree (other_id) WHERE (other_id IS NOT NULL);
 
 CREATE UNIQUE INDEX decisions_split ON decisions USING btree (other_id) WHERE ((kind = 'split'::text) AND (undone_at IS NULL));
+
+CREATE INDEX decisions_symbolised ON decisions USING btree (id) WHERE (cause = 'symbolised'::text);
 
 CREATE INDEX decisions_unfinished ON decisions USING btree (id) WHERE (NOT finished);
 
@@ -1786,6 +1946,10 @@ CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DES
 CREATE INDEX reports_nameless ON ONLY reports USING btree (received DESC, id DESC) WHERE (system_key IS NULL);
 
 CREATE INDEX reports_system ON ONLY reports USING btree (system_key, received DESC, id DESC) WHERE (system_key IS NOT NULL);
+
+CREATE INDEX rule_edges_rule ON rule_edges USING btree (rule_id, at);
+
+CREATE UNIQUE INDEX rules_name ON rules USING btree (lower(name)) WHERE (deleted IS NULL);
 
 CREATE UNIQUE INDEX saved_searches_name ON saved_searches USING btree (user_id, lower(name)) WHERE (deleted IS NULL);
 
@@ -1879,6 +2043,12 @@ ALTER TABLE ONLY bug_states
 ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_number_fkey FOREIGN KEY (number) REFERENCES bugs(number);
 
+ALTER TABLE ONLY candidates
+    ADD CONSTRAINT candidates_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
+
+ALTER TABLE ONLY candidates
+    ADD CONSTRAINT candidates_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id);
+
 ALTER TABLE ONLY decisions
     ADD CONSTRAINT decisions_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id);
 
@@ -1935,6 +2105,9 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
+
+ALTER TABLE ONLY rule_edges
+    ADD CONSTRAINT rule_edges_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id);
 
 ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

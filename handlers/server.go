@@ -19,6 +19,7 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/notify"
 	"mishap/handlers/problems"
+	"mishap/handlers/rules"
 	"mishap/handlers/triage"
 	"mishap/handlers/web"
 )
@@ -36,6 +37,7 @@ type Server struct {
 	account   *account.Pages
 	notify    *notify.Pages
 	endpoints *endpoints.Pages
+	rules     *rules.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -56,6 +58,7 @@ func New(d web.Deps) (*Server, error) {
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
 		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter),
+		rules:     rules.New(kit),
 		endpoints: endpoints.New(kit),
 	}
 	if d.SymbolFiles != nil {

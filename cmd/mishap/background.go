@@ -53,6 +53,9 @@ func (i *instance) sharedTasks() []task {
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
 	}, {
 		"send-mail", "decides which notices become mails, and sends those that are due", 5 * time.Second, i.mailer.Round,
+	}, {
+		"evaluate-rules", "finds what rules watch for in new counts, and acts on it",
+		30 * time.Second, i.rules.Round,
 	}}
 	tasks = append(tasks, task{
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",

@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"notify/webhook": {ours: "crash",
 		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks",
 		never:  "database testing"},
+	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
 
 	"db": {
 		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body db/connect " +
@@ -100,20 +101,22 @@ var rules = map[string]rule{
 	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/people":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/rules":    {ours: "crash crash/index db notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/triage":   {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash crash/gate", never: "net/http database"},
-	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query views/text assets",
+	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules " +
+		"views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/people db/reports db/symbols db/triage " +
-			"notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/people db/reports db/rules " +
+			"db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -126,6 +129,8 @@ var rules = map[string]rule{
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
 		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
+	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
+		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
@@ -140,8 +145,8 @@ var rules = map[string]rule{
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies handlers/triage " +
-			"handlers/web",
+			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies " +
+			"handlers/rules handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {

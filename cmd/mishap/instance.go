@@ -28,6 +28,7 @@ import (
 	"mishap/db/jobs"
 	"mishap/db/notify"
 	"mishap/db/reports"
+	dbrules "mishap/db/rules"
 	dbsymbols "mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers"
@@ -68,6 +69,7 @@ type instance struct {
 	triage                 *triage.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	deliveries             *webhook.Worker
+	rules                  *dbrules.Evaluator
 	jobs                   *jobs.Jobs
 	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
@@ -183,6 +185,8 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
+	rules := dbrules.New(i.store)
+	i.rules = dbrules.NewEvaluator(rules, i.ruleOptions())
 	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
 	})
@@ -216,6 +220,7 @@ func (i *instance) buildWeb() error {
 		Symbols:     dbsymbols.New(i.store),
 		Triage:      i.triage,
 		Sender:      sender,
+		Rules:       rules,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -29,6 +29,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/notify"
 	"mishap/db/reports"
+	"mishap/db/rules"
 	"mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers"
@@ -83,6 +84,7 @@ type Site struct {
 	Notices   *notify.Store
 	Mailer    *mail.Mailer
 	Sender    *webhook.Client
+	Rules     *rules.Store
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -118,7 +120,7 @@ func New(t testing.TB, o Options) *Site {
 	site := &Site{
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
 		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Tracker: o.Tracker,
+		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Rules: rules.New(o.Store), Tracker: o.Tracker,
 		Notices: notify.New(o.Store), Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
@@ -147,7 +149,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Filer: site.Filer, Tracker: client,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Notices: site.Notices, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{

@@ -31,6 +31,7 @@ import (
 	"mishap/db/notify"
 	"mishap/db/people"
 	"mishap/db/reports"
+	"mishap/db/rules"
 	"mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers/proxies"
@@ -80,6 +81,7 @@ type Deps struct {
 	Symbols       *symbols.Store
 	Triage        *triage.Store
 	Sender        *webhook.Client // tests endpoints
+	Rules         *rules.Store
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -111,6 +113,7 @@ type Kit struct {
 	Symbols   *symbols.Store
 	Triage    *triage.Store
 	Sender    *webhook.Client
+	Rules     *rules.Store
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
@@ -142,7 +145,7 @@ func (d Deps) missing() []string {
 		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
 		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Sender", d.Sender == nil},
-		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Triage", d.Triage == nil},
+		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -211,7 +214,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,

@@ -73,6 +73,7 @@ type Config struct {
 	SourceLinks          string // see grouping.ParseLinkTemplates
 	VersionLinks         string // see grouping.ParseLinkTemplates
 	AllowBugFiling       bool
+	RuleFilingsPerHour   int
 
 	File string // the configuration file, which may be missing
 
@@ -117,6 +118,7 @@ func Default() Config {
 		SourceLinks:          grouping.DefaultSourceLinks,
 		VersionLinks:         grouping.DefaultVersionLinks,
 		AllowBugFiling:       true,
+		RuleFilingsPerHour:   20,
 		File:                 DefaultFile,
 		given:                map[string]given{},
 	}

@@ -92,6 +92,7 @@ func (c *Config) keys() []key {
 		links("source_links", &c.SourceLinks),
 		links("version_links", &c.VersionLinks),
 		flag("allow_bug_filing", &c.AllowBugFiling),
+		number("rule_filings_per_hour", "a number of bugs, 0 or more", &c.RuleFilingsPerHour, 0, 1e6),
 	}
 }
 

@@ -1,0 +1,323 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/db"
+	"mishap/notify/rules"
+)
+
+const (
+	// sqlReached finds when the first report of problems arrived, and when the machine arrived that
+	// reached a number of machines. It knows only reports that are stored.
+	sqlReached = `
+		select head, min(at), min(at) filter (where n = @machines) from (
+			select m.head, min(r.received) as at, row_number() over (partition by m.head order by min(r.received)) as n
+			from buckets as m join reports as r on r.bucket_id = m.id
+			where m.head = any(@heads) and r.received >= @since and r.counted and r.system_key is not null
+			group by m.head, r.system_key
+		) as machines group by head`
+	// sqlOldArrivals finds problems that arrived before a time. Those that arrived before rules existed
+	// have no arrival.
+	sqlOldArrivals = `
+		select m.head from buckets as m join bucket_arrivals as a on a.bucket_id = m.id
+		where m.head = any(@heads) and a.at > 'epoch' and a.at < @since group by m.head`
+	sqlRehearseProposed = `
+		select b.head, d.release, d.version, min(d.day) filter (where d.proposed > 0), (
+				select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
+				where m.head = b.head and s.release = d.release and s.version = d.version
+			)
+		from bucket_days as d join buckets as b on b.id = d.bucket_id
+		where (b.head, d.release) in (
+			select o.head, p.release from bucket_days as p join buckets as o on o.id = p.bucket_id
+			where p.day >= @since and p.proposed > 0
+		)
+		group by b.head, d.release, d.version
+		having min(d.day) filter (where d.proposed > 0) >= @since and not exists (
+			select from buckets as m join bucket_days as e on e.bucket_id = m.id
+			where m.head = b.head and e.release = d.release and e.reports > e.proposed
+		)
+		order by 4, 1`
+	sqlRehearseSymbolised = `
+		select h.head, min(d.at), '' from decisions as d join buckets as h on h.id = d.other_id
+		where d.cause = 'symbolised' and d.kind = 'merged' and d.undone_at is null group by h.head having min(d.at) >= @since`
+	sqlRehearseRefused = `
+		select h.head, a.ended, a.words
+		from filing_attempts as a join filings as f on f.id = a.filing_id join buckets as h on h.id = f.bucket_id
+		where a.action = 'create' and a.outcome = 'refused' and a.ended >= @since order by a.ended`
+	sqlRehearseTracker = `select last_error_at from oauth_health where dead and last_error_at >= @since`
+	rehearseTriage     = `
+		select h.head, t.ended_at, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
+		where t.kind = 'muted' and t.ended_at >= @since and t.ended_why <> '' and t.undone_at is null`
+	sqlAccountNames = `select id, name from users`
+)
+
+func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
+	rows, err := s.Pool.Query(ctx, sqlAccountNames)
+	if err != nil {
+		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
+	}
+	names := map[int64]string{}
+	var id int64
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		names[id] = name
+		return nil
+	})
+	return names, db.Classify(err)
+}
+
+// rehearseNew finds problems that were first seen in the last 30 days, and storms of them.
+func (r *rehearsal) rehearseNew(ctx context.Context) error {
+	r.notes = append(r.notes, "Problems are new if their first report is from these days, by its own date. "+
+		"A machine counts from the arrival of its oldest stored report.")
+	least := r.rule.Machines
+	r.rule.Machines = 1 // storms count problems of any number of machines
+	some := r.watched(func(p *index.Problem) bool { return !p.First.At.Before(r.since) })
+	r.rule.Machines = least
+	if len(some) > maxRehearsed {
+		some = some[:maxRehearsed]
+		r.notes = append(r.notes, fmt.Sprintf("Only the newest %d problems were examined.", maxRehearsed))
+	}
+	type reached struct{ first, enough time.Time }
+	at := map[crash.BucketID]reached{}
+	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
+	var id crash.BucketID
+	if err := r.query(ctx, sqlReached, args, func(row pgx.CollectableRow) error {
+		var a reached
+		err := row.Scan(db.ScanTo(id[:]), &a.first, db.OrZero(&a.enough))
+		at[id] = a
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := r.query(ctx, sqlOldArrivals, args, func(row pgx.CollectableRow) error {
+		err := row.Scan(db.ScanTo(id[:]))
+		delete(at, id)
+		return err
+	}); err != nil {
+		return err
+	}
+	byPackage := map[string][]*index.Problem{}
+	for _, p := range some {
+		name := cmp.Or(p.Source, p.Package)
+		byPackage[name] = append(byPackage[name], p)
+	}
+	for name, problems := range byPackage {
+		var times []time.Time
+		for _, p := range problems {
+			if a, ok := at[p.ID]; ok {
+				times = append(times, a.first)
+			}
+		}
+		var storms []rules.Storm
+		if name != "" {
+			storms = rules.Storms(times)
+		}
+		for _, s := range storms {
+			r.line(s.Known, true, crash.Event{Kind: crash.EventStorm, Title: "Many new problems of " + name, Package: name,
+				Source: name, Text: rules.StormText(name, s.Problems)})
+		}
+		for _, p := range problems {
+			a, ok := at[p.ID]
+			covered := slices.ContainsFunc(storms, func(s rules.Storm) bool {
+				return !a.first.Before(s.From) && !a.first.After(s.Until) && !a.enough.Before(s.Known)
+			})
+			if ok && !covered && !a.enough.IsZero() {
+				e := r.event(crash.EventNew, p, p.Public().First, least)
+				e.Text = rules.NewText(e)
+				r.line(a.enough, true, e)
+			}
+		}
+	}
+	return nil
+}
+
+// query calls each for every row.
+func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs, each func(pgx.CollectableRow) error) error {
+	rows, err := r.store.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return db.Classify(err)
+	}
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
+	return db.Classify(err)
+}
+
+func (r *rehearsal) rehearseRegressed(context.Context) error {
+	r.notes = append(r.notes, "Only problems that are regressions today are listed, on the day of their first report "+
+		"from the version with the fix: past states are not stored.")
+	for _, g := range r.regressions() {
+		p := g.problem
+		if p.Systems < r.rule.Machines || !r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID]) {
+			continue
+		}
+		var first time.Time
+		for _, s := range r.ix.Spans(p.ID) {
+			if at := s.First.Time(); s.Release == g.Release && s.Version == g.Version && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+		if first.Before(r.since) {
+			continue
+		}
+		e := r.event(crash.EventRegressed, p, g.Occurrence, p.Systems)
+		e.Text = fmt.Sprintf("Seen again in %s, which has the fix.", g.Version)
+		r.line(first, false, e)
+	}
+	return nil
+}
+
+// rehearseRising reads the reports of problems that may have risen: on some day, there were at least
+// twice as many reports as on most of the seven days before.
+func (r *rehearsal) rehearseRising(ctx context.Context) error {
+	r.notes = append(r.notes, "Days are examined whose reports are more than twice the median of the seven days before.")
+	today := crash.Midnight(r.now)
+	first, last := index.DayOf(r.since.AddDate(0, 0, -rules.MedianDays)), index.DayOf(today)
+	var some []*index.Problem
+	var reports int64
+	for _, p := range r.watched(func(p *index.Problem) bool { return !p.Last.At.Before(r.since) }) {
+		days := r.ix.Days(p, index.Filter{}, first, last)
+		rises, sum := false, int64(0)
+		for i, n := range days {
+			sum += n
+			if i >= rules.MedianDays {
+				rises = rises || n >= r.rule.Machines && n > rules.RisingAbove(days[i-rules.MedianDays:i])/2
+			}
+		}
+		if !rises {
+			continue
+		}
+		if reports += sum; reports > maxRehearsedReports || len(some) >= maxRehearsed {
+			r.notes = append(r.notes, fmt.Sprintf("Only the newest %d problems were examined.", len(some)))
+			break
+		}
+		some = append(some, p)
+	}
+	machines, err := r.store.machineDays(ctx, some, r.since.AddDate(0, 0, -rules.MedianDays), today)
+	if err != nil {
+		return err
+	}
+	for _, p := range some {
+		var held time.Time
+		for day := r.since; !day.After(today); day = day.AddDate(0, 0, 1) {
+			n, before := machines[p.ID][day], daysBefore(machines[p.ID], p.First.At, day)
+			if n < r.rule.Machines || !rules.Rising(n, before) {
+				continue
+			}
+			if held.IsZero() || day.Sub(held) > rules.RisingPause*24*time.Hour {
+				e := r.event(crash.EventRising, p, p.Public().Last, n)
+				e.Text = rules.RisingText(e, day, rules.RisingAbove(before))
+				r.line(day, false, e)
+			}
+			held = day
+		}
+	}
+	return nil
+}
+
+func (r *rehearsal) rehearseProposed(ctx context.Context) error {
+	r.notes = append(r.notes, "Only problems that are still unknown outside of proposed are listed.")
+	var id crash.BucketID
+	return r.query(ctx, sqlRehearseProposed, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var o crash.Occurrence
+		var machines int64
+		if err := row.Scan(db.ScanTo(id[:]), &o.Release, &o.Version, &o.At, &machines); err != nil {
+			return err
+		}
+		p, ok := r.mine(id)
+		if !ok || machines < r.rule.Machines {
+			return nil
+		}
+		e := r.event(crash.EventProposed, p, o, machines)
+		e.Text = rules.ProposedText(e)
+		r.line(o.At, false, e)
+		return nil
+	})
+}
+
+// mine returns a problem if the rule watches it.
+func (r *rehearsal) mine(id crash.BucketID) (*index.Problem, bool) {
+	p, ok := r.ix.Problem(id)
+	return p, ok && r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID])
+}
+
+// rehearseAt adds edges from rows of a problem, a time and a text.
+func (r *rehearsal) rehearseAt(ctx context.Context, kind crash.EventKind, sql string, text func(string) string) error {
+	var id crash.BucketID
+	return r.query(ctx, sql, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var at time.Time
+		var more string
+		if err := row.Scan(db.ScanTo(id[:]), &at, &more); err != nil {
+			return err
+		}
+		if p, ok := r.mine(id); ok && p.Systems >= r.rule.Machines {
+			e := r.event(kind, p, p.Public().Last, p.Systems)
+			e.Text = text(more)
+			r.line(at, true, e)
+		}
+		return nil
+	})
+}
+
+func (r *rehearsal) rehearseSymbolised(ctx context.Context) error {
+	return r.rehearseAt(ctx, crash.EventSymbolised, sqlRehearseSymbolised, func(string) string { return rules.SymbolisedText })
+}
+
+func (r *rehearsal) rehearseRefused(ctx context.Context) error {
+	return r.rehearseAt(ctx, crash.EventRefused, sqlRehearseRefused, refusedText)
+}
+
+func (r *rehearsal) rehearseUnmuted(ctx context.Context) error {
+	if ok, err := r.triageExists(ctx); err != nil || !ok {
+		return err
+	}
+	return r.rehearseAt(ctx, crash.EventUnmuted, rehearseTriage, unmutedText)
+}
+
+func (r *rehearsal) rehearseTracker(ctx context.Context) error {
+	r.notes = append(r.notes, "Only the present failure is known; earlier ones are not stored.")
+	return r.query(ctx, sqlRehearseTracker, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var at time.Time
+		if err := row.Scan(&at); err != nil {
+			return err
+		}
+		r.line(at, true, crash.Event{Kind: crash.EventTracker, Title: rules.TrackerTitle, Text: rules.TrackerText})
+		return nil
+	})
+}
+
+// rehearseQuiet finds gaps between days with reports, by the dates of the reports.
+func (r *rehearsal) rehearseQuiet() error {
+	length := 7 * r.rule.Weeks
+	today := index.DayOf(r.now)
+	begin := index.DayOf(r.since)
+	from := begin - index.Day(min(length, int(begin))) //nolint:gosec // not negative
+	for _, p := range r.watched(func(p *index.Problem) bool {
+		return index.DayOf(p.Last.At) >= from
+	}) {
+		last := -1 // position of the last day with a report
+		for i, n := range append(r.ix.Days(p, index.Filter{}, from, today), 1) {
+			if n == 0 {
+				continue
+			}
+			// The extra day at the end stands for the present.
+			if last >= 0 && i-last > length {
+				if at := from + index.Day(last+length); at >= begin && at <= today { //nolint:gosec // within the days
+					e := r.event(crash.EventQuiet, p, p.Public().Last, p.Systems)
+					e.Text = rules.QuietText(r.rule.Weeks, (from + index.Day(last)).Time()) //nolint:gosec // within the days
+					r.line(at.Time(), false, e)
+				}
+			}
+			last = i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/db"
+	dbrules "mishap/db/rules"
+	"mishap/notify/rules"
+)
+
+// TestStartsAnew checks that a rule ignores what was there before it began, also after an upgrade,
+// and after it was switched on or its condition was changed.
+func TestStartsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("reef"))
+	// The database has problems and a regression from before rules existed.
+	w.machines(t, "old", 5, "tide 1.0-1", nil)
+	w.machines(t, "fixed", 3, "reef 1.0-1", nil)
+	w.link(t, "fixed", 7)
+	w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
+	w.exec(t, `update rule_progress set round = (select round from counting)`)
+	w.exec(t, `insert into bucket_arrivals select id, 'epoch', 0 from buckets where reports > 0`)
+	w.evaluate(t)
+	w.set(begin.Add(time.Hour))
+	w.machines(t, "old", 6, "tide 1.0-1", nil)
+	w.report(t, "fixed", "machine 2", "reef 1.1-1", nil)
+	w.evaluate(t)
+	wantLines(t, "before the rules", w.events(t))
+
+	off, err := w.rules.Rule(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off.Enabled = false
+	if _, err := w.rules.SaveRule(t.Context(), off, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.machines(t, "while off", 3, "tide 1.0-1", nil)
+	w.machines(t, "few", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.set(begin.Add(2 * time.Hour))
+	w.save(t, off)
+	w.machines(t, "while off", 4, "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.set(begin.Add(3 * time.Hour))
+	w.machines(t, "later", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	off.Machines = 2 // a lower threshold concerns only what comes
+	w.save(t, off)
+	w.set(begin.Add(4 * time.Hour))
+	w.machines(t, "later", 2, "tide 1.0-1", nil)
+	w.machines(t, "last", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "after the changes", w.events(t), "01 new last crashed to fay")
+	off.Name, off.Actions.Administrators = "New ones", true // other changes do not matter
+	w.save(t, off)
+	w.set(begin.Add(5 * time.Hour))
+	w.user(t, "root", crash.RoleAdmin)
+	w.machines(t, "last", 3, "tide 1.0-1", nil)
+	w.machines(t, "one more", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "after more changes", w.events(t), "01 new last crashed to fay", "01 new one more crashed to fay",
+		"01 new one more crashed to root")
+}
+
+// TestMergesStaySilent checks that merging, separating, splitting and regrouping make no problem new.
+func TestMergesStaySilent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	w.evaluate(t)
+	w.set(begin.Add(time.Minute))
+	w.machines(t, "one", 3, "tide 1.0-1", nil)
+	w.machines(t, "two", 2, "tide 1.0-1", nil)
+	w.machines(t, "parts", 3, "tide 1.0-1", crash.Fields{"Architecture": "arm64"})
+	w.machines(t, "parts", 3, "tide 2.0-1", nil)
+	w.evaluate(t)
+	told := []string{"01 new one crashed to fay", "01 new parts crashed to fay"}
+	wantLines(t, "at first", w.events(t), told...)
+	w.set(begin.Add(time.Hour))
+	d := db.NewDecisions(w.store)
+	if _, err := d.Merge(t.Context(), bucketOf("one"), []crash.BucketID{bucketOf("two")}, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.evaluate(t)
+	history, err := d.Decisions(t.Context(), bucketOf("one"), 10)
+	if err != nil || len(history) != 1 {
+		t.Fatalf("decisions: %v, %v", history, err)
+	}
+	if _, err := d.Undo(t.Context(), history[0].ID, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.machines(t, "one", 4, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "merged and separated", w.events(t), told...)
+	// The part that was split off had its reports before.
+	term := crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
+	if _, err := d.Split(t.Context(), bucketOf("parts"), term, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.FinishDecisions(t.Context(), grouping.CurrentRules()); err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(2 * time.Hour))
+	w.evaluate(t)
+	wantLines(t, "split", w.events(t), told...)
+}
+
+// TestScopes checks rules for packages, sets and teams, and who is notified why.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.exec(t, `update rules set enabled = false`)
+	w.user(t, "fay", crash.RoleTriager, crash.Follow{Kind: crash.FollowSet, Name: "sea"}, follow("tide"))
+	w.user(t, "gus", crash.RoleViewer, crash.Follow{Kind: crash.FollowPerson, Name: "reefers"})
+	named := w.user(t, "hal", crash.RoleViewer)
+	w.exec(t, `insert into endpoints (name, kind, url, created) values ('chat', 'slack', 'https://a.example/', now())`)
+	a := rules.Actions{Followers: true, Users: []int64{named}, Endpoints: []int64{1}}
+	w.save(t, rules.Rule{Name: "Sets", When: crash.EventNew, Scope: rules.Scope{Kind: rules.OfSet, Names: []string{"sea"}},
+		Actions: a})
+	w.save(t, rules.Rule{Name: "Teams", When: crash.EventNew, Actions: rules.Actions{Followers: true},
+		Scope: rules.Scope{Kind: rules.OfTeam, Names: []string{"reefers"}}})
+	w.evaluate(t) // asks for the packages
+	w.exec(t, `update archive_facts set read = now(), value = '{"names": ["tide", "reef"]}' where kind = 'set'`)
+	w.exec(t, `update archive_facts set read = now(), value = '{"names": ["reef"]}' where kind = 'person'`)
+	w.set(begin.Add(time.Minute))
+	w.report(t, "first", "m", "tide 1.0-1", nil)
+	w.report(t, "second", "m", "reef 1.0-1", nil)
+	w.report(t, "third", "m", "gale 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "reasons", w.lines(t, `select e.title || ' to ' || u.name || ': ' || n.reason from events as e
+		join notices as n on n.event_id = e.id join users as u on u.id = n.user_id`),
+		"first crashed to fay: you follow tide", "first crashed to hal: the rule “Sets” names you",
+		"second crashed to fay: you follow the package set sea", "second crashed to hal: the rule “Sets” names you",
+		"second crashed to gus: you follow the packages of reefers")
+	wantLines(t, "deliveries", w.lines(t, `select e.title from deliveries as d join events as e on e.id = d.event_id`),
+		"first crashed", "second crashed")
+}
+
+// filer records the bugs that rules file.
+type filer struct {
+	filed []string
+	fail  error
+}
+
+func (f *filer) file(_ context.Context, signature, rule string) error {
+	if f.fail != nil {
+		return f.fail
+	}
+	f.filed = append(f.filed, signature+" by "+rule)
+	return nil
+}
+
+// TestFiling checks that rules file within their limits, and that what exceeds them waits.
+func TestFiling(t *testing.T) {
+	t.Parallel()
+	f := &filer{}
+	w := newWorld(t, dbrules.EvaluatorOptions{File: f.file, HourlyLimit: 3})
+	w.exec(t, `update rules set enabled = false`)
+	w.save(t, rules.Rule{Name: "Two", When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 2},
+		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"tide"}}})
+	w.save(t, rules.Rule{Name: "Many", When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 9},
+		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"reef"}}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "has a bug", "m", "tide 1.0-1", nil)
+	w.link(t, "has a bug", 5)
+	for i := range 4 {
+		w.report(t, fmt.Sprint("tide ", i), "m", "tide 1.0-1", nil)
+		w.report(t, fmt.Sprint("reef ", i), "m", "reef 1.0-1", nil)
+	}
+	w.report(t, "no source", "m", "reef 1.0-1", crash.Fields{"SourcePackage": ""})
+	w.evaluate(t)
+	w.evaluate(t)
+	if len(f.filed) != 3 {
+		t.Errorf("filed %q, want 3, the limit of all", f.filed)
+	}
+	for _, bug := range f.filed {
+		if !strings.HasSuffix(bug, " by rule: Two") && !strings.HasSuffix(bug, " by rule: Many") {
+			t.Errorf("filed %q, want the name of the rule", bug)
+		}
+	}
+	waiting, err := w.rules.Candidates(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range waiting {
+		if c.State != rules.CandidateWaiting || c.Problem == bucketOf("has a bug") {
+			t.Errorf("candidate %+v", c)
+		}
+	}
+	if len(waiting) < 5 { // of 8 or 9 problems, 3 were filed
+		t.Errorf("got %d candidates: %+v", len(waiting), waiting)
+	}
+	// An hour later there is room for others. A refusal waits for a person.
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, "later", "m", "tide 1.0-1", nil)
+	f.fail = crash.Errorf(crash.Unprocessable, "no", "It cannot be filed.")
+	w.evaluate(t)
+	w.set(begin.Add(4 * time.Hour))
+	w.report(t, "unreachable", "m", "tide 1.0-1", nil)
+	f.fail = crash.Errorf(crash.Unavailable, "away", "The tracker is away.") // the intent is stored
+	w.evaluate(t)
+	states := w.lines(t, `select b.signature || ' ' || c.state || ' ' || c.failure from candidates as c
+		join buckets as b on b.id = c.bucket_id where b.signature in ('later', 'unreachable')`)
+	wantLines(t, "after failures", states, "later waiting It cannot be filed.", "unreachable filed ")
+}
+
+// TestCandidateLost checks that a candidate whose instance died while it filed is filed again.
+func TestCandidateLost(t *testing.T) {
+	t.Parallel()
+	f := &filer{}
+	w := newWorld(t, dbrules.EvaluatorOptions{File: f.file, HourlyLimit: 3})
+	w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 2}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "lost", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.exec(t, `update candidates set state = 'filing'`)
+	w.evaluate(t)
+	if len(f.filed) != 1 {
+		t.Errorf("at once: %q", f.filed)
+	}
+	w.set(begin.Add(10 * time.Minute))
+	w.evaluate(t)
+	if len(f.filed) != 2 || f.filed[0] != f.filed[1] {
+		t.Errorf("later: %q", f.filed)
+	}
+}
+
+// TestFilingOff checks that nothing is proposed while filing is off, and that the rule says so.
+func TestFilingOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Queue: true, Tag: "x"}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "any", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	r, err := w.rules.Rule(t.Context(), id)
+	if err != nil || !strings.Contains(r.Failure, "allow_bug_filing") || r.Failed.IsZero() {
+		t.Errorf("got %q, %v", r.Failure, err)
+	}
+	if n := w.lines(t, `select state from candidates`); len(n) != 0 {
+		t.Errorf("candidates: %q", n)
+	}
+}
+
+// notes stands for the manual status and tags of problems: it writes notes.
+type notes struct{ fail bool }
+
+func (n notes) add(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, what, rule string) error {
+	if _, err := tx.Exec(ctx, `insert into audit_events (at, person, action, subject) values (now(), $1, $2, $3)`, rule, what,
+		bucket.String()); err != nil {
+		return err
+	}
+	if n.fail && strings.HasPrefix(what, "assign") {
+		return crash.Errorf(crash.NotFound, "nobody", "There is no person or team “nobody”.")
+	}
+	return nil
+}
+
+func (n notes) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until rules.Mute, rule string) error {
+	return n.add(ctx, tx, bucket, fmt.Sprintf("mute %d days", until.Days), rule)
+}
+
+func (n notes) Assign(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, to, rule string) error {
+	return n.add(ctx, tx, bucket, "assign "+to, rule)
+}
+
+func (n notes) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error {
+	return n.add(ctx, tx, bucket, "tag "+tag, rule)
+}
+
+// TestActions checks that an action that fails is undone and shown, and that the others are done.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{Actions: notes{fail: true}})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Followers: true, Mute: &rules.Mute{Days: 3},
+		Assign: "nobody", Tag: "x"}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "any", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^rule'`), "mute 3 days", "tag x")
+	wantLines(t, "notices", w.events(t), "01 new any crashed to fay")
+	r, err := w.rules.Rule(t.Context(), id)
+	if err != nil || r.Failure != "There is no person or team “nobody”." {
+		t.Errorf("failure: got %q, %v", r.Failure, err)
+	}
+}
+
+// TestRehearsal checks that a rehearsal lists what the rule does about the same reports.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{File: (&filer{}).file, HourlyLimit: 99})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("gale"), follow("calm"), follow("reef"))
+	w.triage(t)
+	w.exec(t, `update rules set enabled = false`)
+	a := rules.Actions{Followers: true}
+	all := []rules.Rule{
+		{Name: "new", When: crash.EventNew, Machines: 3, Actions: a},
+		{Name: "rising", When: crash.EventRising, Machines: 10, Actions: a},
+		{Name: "proposed", When: crash.EventProposed, Actions: a},
+		{Name: "quiet", When: crash.EventQuiet, Weeks: 2, Actions: a,
+			Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"calm"}}},
+		{Name: "regressed", When: crash.EventRegressed, Actions: a},
+		{Name: "symbolised", When: crash.EventSymbolised, Actions: a},
+		{Name: "unmuted", When: crash.EventUnmuted, Actions: a},
+	}
+	for i := range all {
+		all[i].ID = w.save(t, all[i])
+		if all[i].Scope.Kind == "" {
+			all[i].Scope.Kind = rules.Everything
+		}
+		all[i].Machines = max(all[i].Machines, 1)
+	}
+	for day := 1; day <= 30; day++ {
+		w.set(begin.AddDate(0, 0, day-1).Add(12 * time.Hour))
+		w.reportsOf(t, day, true)
+		w.evaluate(t)
+	}
+	for _, r := range all {
+		found, err := w.rules.Rehearse(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range found.Lines {
+			got = append(got, fmt.Sprintf("%s %s to fay", l.At.Format("02"), string(l.Event.Kind)+" "+l.Event.Title))
+		}
+		want := w.lines(t, `select to_char(e.at at time zone 'utc', 'DD') || ' ' || e.kind || ' ' || e.title || ' to fay'
+			from events as e where rule_id = $1`, r.ID)
+		if r.When == crash.EventRegressed { // past regressions are not known
+			want = slices.DeleteFunc(want, func(s string) bool { return strings.HasPrefix(s, "17") })
+		}
+		if r.When == crash.EventNew { // muted at that time, which is not known
+			want = append(want, "12 new muted crashed to fay")
+		}
+		wantLines(t, r.Name, got, want...)
+		if len(want) > 0 && found.People["fay"] != int64(len(want)) {
+			t.Errorf("%s: fay gets %d notices, want %d", r.Name, found.People["fay"], len(want))
+		}
+	}
+	// Bugs: with a limit of one an hour, others wait. Problems with a bug are skipped.
+	found, err := w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventNew, Machines: 3, Scope: rules.Scope{
+		Kind: rules.Everything}, Actions: rules.Actions{File: true, HourlyLimit: 1}})
+	if err != nil || found.Filed == 0 || found.Proposed == 0 || found.Skipped != 1 {
+		t.Errorf("bugs: filed %d, queued %d, skipped %d, want some, some, 1; %v", found.Filed, found.Proposed, found.Skipped,
+			err)
+	}
+}
