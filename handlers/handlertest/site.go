@@ -64,7 +64,6 @@ type Options struct {
 	Environment   bool             // the access token counts as coming from the environment
 	AllowNetworks webhook.Networks // private networks to which endpoints may be; nil: none
 
-	Environment bool // the access token counts as coming from the environment
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time
