@@ -80,8 +80,7 @@ func TestGate(t *testing.T) {
 	run(exitUsage, "tidewatch")
 	environ[0] = "MISHAP_DATABASE_URL=postgres://127.0.0.1:1/none"
 	run(exitNoAnswer, "tidewatch", "1.11-1")
-	environ[0] = "MISHAP_NOSUCH=1"
-	run(exitNoAnswer, "tidewatch", "1.11-1")
+	run(exitNoAnswer, "tidewatch", "1.11-1", "--config="+configFile(t, "lisen = 1\n"))
 	environ[0] = "MISHAP_DATABASE_URL=" + url
 	var answer struct {
 		Objects []struct {
