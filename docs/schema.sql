@@ -712,6 +712,65 @@ COMMENT ON COLUMN followed.kind IS 'package, person or set.';
 COMMENT ON COLUMN followed.name IS 'Name of a binary or source package, of a person or team in the tracker, or of a package set.';
 COMMENT ON COLUMN followed.since IS 'When following began.';
 
+CREATE TABLE group_grants (
+    id bigint NOT NULL,
+    source text NOT NULL,
+    group_name text NOT NULL,
+    role text NOT NULL,
+    person text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT group_grants_group_name_check CHECK (((length(group_name) >= 1) AND (length(group_name) <= 200))),
+    CONSTRAINT group_grants_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text]))),
+    CONSTRAINT group_grants_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text])))
+);
+COMMENT ON TABLE group_grants IS 'Roles that members of a group have.';
+COMMENT ON COLUMN group_grants.id IS 'Number of the grant.';
+COMMENT ON COLUMN group_grants.source IS 'Way of signing in that knows the group: launchpad, oidc or proxy.';
+COMMENT ON COLUMN group_grants.group_name IS 'The group or team.';
+COMMENT ON COLUMN group_grants.role IS 'Role of its members.';
+COMMENT ON COLUMN group_grants.person IS 'Account that added the grant; empty: the command line.';
+COMMENT ON COLUMN group_grants.created IS 'When it was added.';
+
+ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME group_grants_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE identities (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    source text NOT NULL,
+    issuer text NOT NULL,
+    subject text NOT NULL,
+    name text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    last_sign_in timestamp with time zone NOT NULL,
+    CONSTRAINT identities_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text]))),
+    CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 500)))
+);
+COMMENT ON TABLE identities IS 'People as other sites and proxies identify them, and their accounts here.';
+COMMENT ON COLUMN identities.id IS 'Number of the identity.';
+COMMENT ON COLUMN identities.user_id IS 'The account.';
+COMMENT ON COLUMN identities.source IS 'Way of signing in: launchpad (OpenID 2.0), oidc (OpenID Connect) or proxy (a header).';
+COMMENT ON COLUMN identities.issuer IS 'Address of the site that identified the person; empty for a proxy.';
+COMMENT ON COLUMN identities.subject IS 'The person at that site: an identifier that never changes, not a nickname.';
+COMMENT ON COLUMN identities.name IS 'Nickname at that site at the last sign-in, for people to read.';
+COMMENT ON COLUMN identities.created IS 'First sign-in.';
+COMMENT ON COLUMN identities.last_sign_in IS 'Last sign-in.';
+
+ALTER TABLE identities ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME identities_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE known_names (
     address_id bytea NOT NULL,
     bucket_id bytea NOT NULL,
@@ -831,6 +890,16 @@ COMMENT ON COLUMN oauth_health.last_success IS 'When a call last succeeded. Null
 COMMENT ON COLUMN oauth_health.last_error IS 'Message of the last failed call; empty: none.';
 COMMENT ON COLUMN oauth_health.last_error_at IS 'When a call last failed. Null: never.';
 COMMENT ON COLUMN oauth_health.dead IS 'Whether the tracker said that the token is invalid.';
+
+CREATE TABLE openid_nonces (
+    endpoint text NOT NULL,
+    nonce text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE openid_nonces IS 'Answers of sign-in providers that were used, so that none is accepted twice. Old rows are deleted.';
+COMMENT ON COLUMN openid_nonces.endpoint IS 'The provider.';
+COMMENT ON COLUMN openid_nonces.nonce IS 'The nonce of the answer, or the id of a message that ends sessions.';
+COMMENT ON COLUMN openid_nonces.at IS 'When it was used.';
 
 CREATE TABLE package_versions (
     package text NOT NULL COLLATE pg_catalog."C",
@@ -1069,13 +1138,25 @@ CREATE TABLE sessions (
     token text NOT NULL,
     data bytea NOT NULL,
     expiry timestamp with time zone NOT NULL,
-    user_id bigint
+    user_id bigint,
+    identity_id bigint,
+    provider_session text DEFAULT ''::text NOT NULL,
+    created timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    used timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    browser text DEFAULT ''::text NOT NULL
 );
 COMMENT ON TABLE sessions IS 'Browser sessions, as the session library stores them.';
 COMMENT ON COLUMN sessions.token IS 'Hash of the token in the cookie.';
 COMMENT ON COLUMN sessions.data IS 'Encoded values of the session.';
 COMMENT ON COLUMN sessions.expiry IS 'When it expires; expired rows are deleted by a background task.';
 COMMENT ON COLUMN sessions.user_id IS 'Account that is signed in. Null: none.';
+COMMENT ON COLUMN sessions.identity_id IS 'The identity that signed in. Null: a name and password, or nobody yet.';
+COMMENT ON COLUMN sessions.provider_session IS 'Session at the provider (sid of OpenID Connect); empty: unknown.';
+COMMENT ON COLUMN sessions.created IS 'When the session began; 1970: unknown.';
+COMMENT ON COLUMN sessions.used IS 'Last request, to within five minutes; 1970: unknown.';
+COMMENT ON COLUMN sessions.address IS 'Address from which the person signed in; empty: unknown.';
+COMMENT ON COLUMN sessions.browser IS 'Browser with which the person signed in; empty: unknown.';
 
 CREATE TABLE sign_in_failures (
     key text NOT NULL,
@@ -1207,6 +1288,14 @@ COMMENT ON COLUMN unlinked_bugs.at IS 'As in bucket_bugs.';
 COMMENT ON COLUMN unlinked_bugs.unlinked_by IS 'Account name of the person who removed the link.';
 COMMENT ON COLUMN unlinked_bugs.unlinked_at IS 'When the link was removed.';
 
+CREATE TABLE user_groups (
+    identity_id bigint NOT NULL,
+    group_name text NOT NULL
+);
+COMMENT ON TABLE user_groups IS 'Groups of people as of their last sign-in.';
+COMMENT ON COLUMN user_groups.identity_id IS 'The person at the site that has the group.';
+COMMENT ON COLUMN user_groups.group_name IS 'The group or team.';
+
 CREATE TABLE users (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -1216,13 +1305,13 @@ CREATE TABLE users (
     created timestamp with time zone NOT NULL,
     last_login timestamp with time zone,
     tracker_name text DEFAULT ''::text NOT NULL,
-    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text])))
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text])))
 );
 COMMENT ON TABLE users IS 'Accounts.';
 COMMENT ON COLUMN users.id IS 'Serial number.';
 COMMENT ON COLUMN users.name IS 'Name for signing in, unique regardless of case.';
-COMMENT ON COLUMN users.role IS 'viewer, triager or admin.';
-COMMENT ON COLUMN users.password_hash IS 'Argon2id hash, as a PHC string.';
+COMMENT ON COLUMN users.role IS 'Role given by hand: viewer, triager, admin, or empty. Groups may give a higher one; see group_grants.';
+COMMENT ON COLUMN users.password_hash IS 'argon2id hash of the password, as a PHC string; empty: the account has no password.';
 COMMENT ON COLUMN users.disabled IS 'Whether the account may not sign in.';
 COMMENT ON COLUMN users.created IS 'When it was added.';
 COMMENT ON COLUMN users.last_login IS 'Last successful sign-in. Null: never.';
@@ -1346,6 +1435,18 @@ ALTER TABLE ONLY follow_visits
 ALTER TABLE ONLY followed
     ADD CONSTRAINT followed_pkey PRIMARY KEY (user_id, kind, name);
 
+ALTER TABLE ONLY group_grants
+    ADD CONSTRAINT group_grants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY group_grants
+    ADD CONSTRAINT group_grants_source_group_name_key UNIQUE (source, group_name);
+
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_source_issuer_subject_key UNIQUE (source, issuer, subject);
+
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
@@ -1366,6 +1467,9 @@ ALTER TABLE ONLY oauth_credentials
 
 ALTER TABLE ONLY oauth_health
     ADD CONSTRAINT oauth_health_pkey PRIMARY KEY (tracker_url, consumer_key, token);
+
+ALTER TABLE ONLY openid_nonces
+    ADD CONSTRAINT openid_nonces_pkey PRIMARY KEY (endpoint, nonce);
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
@@ -1423,6 +1527,9 @@ ALTER TABLE ONLY unknown_builds
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
+
+ALTER TABLE ONLY user_groups
+    ADD CONSTRAINT user_groups_pkey PRIMARY KEY (identity_id, group_name);
 
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
@@ -1492,6 +1599,8 @@ CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'
 
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
+CREATE INDEX identities_user ON identities USING btree (user_id);
+
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
 
 CREATE INDEX note_texts_note ON note_texts USING btree (note_id, id);
@@ -1501,6 +1610,8 @@ CREATE INDEX notes_bucket ON notes USING btree (bucket_id);
 CREATE INDEX notices_unread ON notices USING btree (user_id) WHERE (read IS NULL);
 
 CREATE INDEX notices_user ON notices USING btree (user_id, id);
+
+CREATE INDEX openid_nonces_at ON openid_nonces USING btree (at);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
@@ -1517,6 +1628,8 @@ CREATE UNIQUE INDEX saved_searches_name ON saved_searches USING btree (user_id, 
 CREATE INDEX saved_searches_shared ON saved_searches USING btree (id) WHERE (shared AND (deleted IS NULL));
 
 CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
+
+CREATE INDEX sessions_identity ON sessions USING btree (identity_id) WHERE (identity_id IS NOT NULL);
 
 CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
@@ -1615,6 +1728,9 @@ ALTER TABLE ONLY follow_visits
 ALTER TABLE ONLY followed
     ADD CONSTRAINT followed_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);
 
@@ -1634,6 +1750,9 @@ ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY sessions
+    ADD CONSTRAINT sessions_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY split_sources
@@ -1650,6 +1769,9 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY user_groups
+    ADD CONSTRAINT user_groups_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY wanted_cores
     ADD CONSTRAINT wanted_cores_problem_fkey FOREIGN KEY (problem) REFERENCES buckets(id);

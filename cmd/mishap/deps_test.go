@@ -81,6 +81,7 @@ var rules = map[string]rule{
 	"db/body":     {ours: "crash", others: "github.com/klauspost/compress golang.org/x/sync", never: "net/http database"},
 	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
 	"db/accounts": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
+	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/bugs":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts":   {ours: "crash crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},

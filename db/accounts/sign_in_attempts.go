@@ -184,3 +184,27 @@ func uncountAttempts(ctx context.Context, tx pgx.Tx, all []attempt) error {
 	}
 	return nil
 }
+
+// CountAttempt counts an attempt to sign in at another site from an address, until UncountAttempt
+// subtracts it. It returns TooMany after too many failures of any kind at this address.
+func (a *Store) CountAttempt(ctx context.Context, address netip.Addr) error {
+	return a.countAttempt(ctx, addressAttempts(address))
+}
+
+// UncountAttempt subtracts a successful attempt.
+func (a *Store) UncountAttempt(ctx context.Context, address netip.Addr) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, addressAttempts(address)) })
+}
+
+// addressAttempts returns the keys of an attempt without a name.
+func addressAttempts(address netip.Addr) []attempt {
+	if !address.IsValid() {
+		return nil
+	}
+	client, site := networks(address)
+	all := []attempt{{"address:" + client, limitAddress}}
+	if site != "" {
+		all = append(all, attempt{"site:" + site, limitSite})
+	}
+	return all
+}
