@@ -28,6 +28,21 @@ func ParseSource(s string) (Source, error) {
 	return "", Errorf(Invalid, "unknown_source", "%q is not a way of signing in; they are launchpad, oidc and proxy.", s)
 }
 
+// OpenIDConfig configures signing in with OpenID 2.0.
+type OpenIDConfig struct {
+	URL  string // of the provider, without a slash at the end; empty: off
+	Name string // for people
+}
+
+// OIDCConfig configures signing in with OpenID Connect.
+type OIDCConfig struct {
+	Issuer       string // empty: off
+	Name         string // for people
+	ClientID     string
+	ClientSecret Secret
+	GroupsClaim  string // claim that holds the groups
+}
+
 // Identity is a person as a source identifies them. Source, Issuer and Subject together never change.
 type Identity struct {
 	Source  Source

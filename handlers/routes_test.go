@@ -127,6 +127,9 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /readyz", "/readyz", [4]int{200, 200, 200, 200}},
 		{"GET /assets/*", "/assets/no-such-file", [4]int{404, 404, 404, 404}},
 		{"POST /login", "/login", [4]int{422, 422, 422, 422}},
+		{"POST /login/openid", "/login/openid", [4]int{404, 404, 404, 404}}, // not configured
+		{"GET /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
+		{"POST /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
 		{"POST /logout", "/logout", [4]int{303, 303, 303, 303}}, // last: it ends the sessions
 	} {
 		covered[tt.route] = true

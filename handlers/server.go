@@ -17,6 +17,7 @@ import (
 	"mishap/handlers/debuginfod"
 	"mishap/handlers/export"
 	"mishap/handlers/problems"
+	"mishap/handlers/signin"
 	"mishap/handlers/web"
 )
 
@@ -30,6 +31,7 @@ type Server struct {
 	bugs      *bugs.Pages
 	admin     *admin.Pages
 	account   *account.Pages
+	signin    *signin.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -49,7 +51,7 @@ func New(d web.Deps) (*Server, error) {
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs:  bugs.New(panel, exporter),
-		admin: admin.New(exporter), account: account.New(kit),
+		admin: admin.New(exporter), account: account.New(kit), signin: signin.New(kit),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)

@@ -100,12 +100,13 @@ var rules = map[string]rule{
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
+		ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/reports db/symbols tracker views views/text " +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
-	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
+	"handlers/signin/openid": {ours: "crash", never: "database testing"},
+	"handlers/export":        {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/symbols views " +
 		"views/text " +
@@ -116,12 +117,13 @@ var rules = map[string]rule{
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
+	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/openid handlers/web"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/web",
+			"handlers/debuginfod handlers/export handlers/problems handlers/proxies handlers/signin handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -151,7 +153,8 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"tracker/trackertest": {ours: "crash"},
+	"tracker/trackertest":        {ours: "crash"},
+	"handlers/signin/openidtest": {},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
