@@ -43,6 +43,9 @@ type OIDCConfig struct {
 	GroupsClaim  string // claim that holds the groups
 }
 
+// ErrSignInCancelled means that a person chose at another site not to sign in.
+var ErrSignInCancelled = Errorf(Unauthenticated, "sign_in_cancelled", "You have cancelled signing in.")
+
 // Identity is a person as a source identifies them. Source, Issuer and Subject together never change.
 type Identity struct {
 	Source  Source

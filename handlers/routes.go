@@ -71,6 +71,8 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Post("/logout", s.Do(s.account.SignOut))
 		public.Post(web.PathOpenID, s.Do(s.signin.StartOpenID))
 		public.Get(web.PathOpenID+web.PathSignInReturn, s.Do(s.signin.FinishOpenID))
+		public.Post(web.PathOIDC, s.Do(s.signin.StartOIDC))
+		public.Get(web.PathOIDC+web.PathSignInReturn, s.Do(s.signin.FinishOIDC))
 		public.Get("/", s.Do(s.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		public.Get("/api", s.Do(s.showAPI))
 		public.Get(views.PathTheme, s.Do(s.SetTheme))
@@ -88,7 +90,9 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/bucket", s.Do(s.lists.RedirectBucket))
 		public.Get("/bucket/", s.Do(s.lists.RedirectBucket))
 	})
+	// Providers send these requests, without a session and a CSRF token.
 	root.With(web.Deadline(web.PageTime)).Post(web.PathOpenID+web.PathSignInReturn, s.Do(s.signin.ReceiveOpenID))
+	root.With(web.Deadline(web.PageTime)).Post(web.PathOIDCLogout, s.Do(s.signin.LogoutOIDC))
 	site.With(s.NeedPerson).Get(web.PathAccount, s.Do(s.account.ShowAccount))
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.Need(crash.RoleViewer))

@@ -128,6 +128,9 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /assets/*", "/assets/no-such-file", [4]int{404, 404, 404, 404}},
 		{"POST /login", "/login", [4]int{422, 422, 422, 422}},
 		{"POST /login/openid", "/login/openid", [4]int{404, 404, 404, 404}}, // not configured
+		{"POST /login/oidc", "/login/oidc", [4]int{404, 404, 404, 404}},
+		{"GET /login/oidc/return", "/login/oidc/return", [4]int{404, 404, 404, 404}},
+		{"POST /login/oidc/logout", "/login/oidc/logout", [4]int{404, 404, 404, 404}},
 		{"GET /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
 		{"POST /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
 		{"POST /logout", "/logout", [4]int{303, 303, 303, 303}}, // last: it ends the sessions

@@ -117,7 +117,9 @@ var rules = map[string]rule{
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports views views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
-	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/openid handlers/web"},
+	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
+	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
+		never: "database testing"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
@@ -155,6 +157,7 @@ var rules = map[string]rule{
 			"github.com/riverqueue/river"},
 	"tracker/trackertest":        {ours: "crash"},
 	"handlers/signin/openidtest": {},
+	"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},

@@ -66,7 +66,7 @@ func TestPythonOpenID(t *testing.T) {
 
 			forged := site.Visitor(t)
 			at := signIn(forged)
-			forged.Get(at.Path+"?openid.lp.is_member=secret&"+at.RawQuery).Want(http.StatusUnprocessableEntity)
+			forged.Get(at.Path + "?openid.lp.is_member=secret&" + at.RawQuery).Want(http.StatusUnprocessableEntity)
 			forged = site.Visitor(t)
 			at = signIn(forged)
 			q := at.Query()

@@ -166,12 +166,15 @@ func TestOpenIDRefuses(t *testing.T) {
 		want   string // part of the reason
 		check  bool   // the provider is asked
 	}{
-		"doubled team, first":   {prefix: "openid.lp.is_member=secret&", want: "occurs 2 times"},
-		"doubled team, last":    {alter: func(q url.Values) { q.Add("openid.lp.is_member", "secret") }, want: "occurs 2 times"},
-		"doubled signature":     {prefix: "openid.sig=x&", want: "occurs 2 times"},
-		"doubled state":         {prefix: "state=x&", want: "not begun in this browser"},
-		"changed team":          {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret") }, want: "has not made this answer", check: true},
-		"changed person":        {alter: func(q url.Values) { q.Set("openid.identity", p.URL+"/+id/zzz"); q.Set("openid.claimed_id", p.URL+"/+id/zzz") }, want: "has not made this answer", check: true},
+		"doubled team, first": {prefix: "openid.lp.is_member=secret&", want: "occurs 2 times"},
+		"doubled team, last":  {alter: func(q url.Values) { q.Add("openid.lp.is_member", "secret") }, want: "occurs 2 times"},
+		"doubled signature":   {prefix: "openid.sig=x&", want: "occurs 2 times"},
+		"doubled state":       {prefix: "state=x&", want: "not begun in this browser"},
+		"changed team":        {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret") }, want: "has not made this answer", check: true},
+		"changed person": {alter: func(q url.Values) {
+			q.Set("openid.identity", p.URL+"/+id/zzz")
+			q.Set("openid.claimed_id", p.URL+"/+id/zzz")
+		}, want: "has not made this answer", check: true},
 		"changed signature":     {alter: func(q url.Values) { q.Set("openid.sig", "AAAA") }, want: "has not made this answer", check: true},
 		"no signature":          {alter: func(q url.Values) { q.Del("openid.sig") }, want: "has not made this answer", check: true},
 		"unsigned team":         {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret"); p.Sign(q, "lp.is_member") }, want: "not signed the field openid.lp.is_member"},

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/proxies"
+	"mishap/handlers/signin/oidc"
 	"mishap/handlers/signin/openid"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -24,6 +25,7 @@ import (
 type Pages struct {
 	*web.Kit
 	openid *openid.Client // nil: not configured
+	oidc   *oidc.Client   // nil: not configured
 }
 
 // New returns the handlers of this package.
@@ -33,6 +35,11 @@ func New(kit *web.Kit) *Pages {
 		s.openid = openid.New(openid.Config{
 			URL: c.URL, Realm: kit.Base.String() + "/", ReturnTo: kit.Base.String() + web.PathOpenID + web.PathSignInReturn,
 			Now: kit.Now, UseNonce: kit.Access.UseNonce,
+		})
+	}
+	if kit.Config.OIDC.Issuer != "" {
+		s.oidc = oidc.New(oidc.Config{
+			OIDCConfig: kit.Config.OIDC, ReturnTo: kit.Base.String() + web.PathOIDC + web.PathSignInReturn, Now: kit.Now,
 		})
 	}
 	return s
@@ -150,7 +157,7 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 	answer := web.AnswerTo(r, err)
 	s.LogError(r, err, answer)
 	s.Log.InfoContext(r.Context(), "sign-in refused", "request_id", web.RequestID(r), "source", source, "code", known.Code)
-	if a.State != "" && !errors.Is(err, crash.Unavailable) && known.Code != openid.ErrCancelled.Code {
+	if a.State != "" && !errors.Is(err, crash.Unavailable) && !errors.Is(err, crash.ErrSignInCancelled) {
 		if err := s.Access.Refused(r.Context(), source, known.Code); err != nil {
 			return err
 		}
@@ -164,57 +171,4 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 
 func errNotConfigured() error {
 	return crash.Errorf(crash.NotFound, "not_configured", "This site does not offer this way of signing in.")
-}
-
-// StartOpenID sends a person to the OpenID provider.
-func (s *Pages) StartOpenID(w http.ResponseWriter, r *http.Request) error {
-	if s.openid == nil {
-		return errNotConfigured()
-	}
-	teams, err := s.Access.GrantedGroups(r.Context(), crash.SourceLaunchpad)
-	if err != nil {
-		return err
-	}
-	a := attempt{Source: crash.SourceLaunchpad, Groups: teams}
-	if err := s.begin(r, &a); err != nil {
-		return err
-	}
-	return s.leave(w, r, s.Config.OpenID.Name, s.openid.Begin(a.State, teams))
-}
-
-// FinishOpenID signs in a person whom the OpenID provider has sent back.
-func (s *Pages) FinishOpenID(w http.ResponseWriter, r *http.Request) error {
-	if s.openid == nil {
-		return errNotConfigured()
-	}
-	return s.finish(w, r, crash.SourceLaunchpad, func(a attempt, query url.Values) (crash.Identity, error) {
-		return s.openid.Finish(r.Context(), query, a.State, a.Groups)
-	})
-}
-
-// maxReturn is the largest answer, in bytes, that ReceiveOpenID passes on in an address.
-const maxReturn = 7000
-
-// ReceiveOpenID accepts an answer that the provider sends as a form, because it is long. A form of
-// another site brings no session cookie, so the browser comes again with the fields in the address.
-// The check of CSRF tokens does not apply; nothing is changed here.
-func (s *Pages) ReceiveOpenID(w http.ResponseWriter, r *http.Request) error {
-	if s.openid == nil {
-		return errNotConfigured()
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
-	if !web.IsForm(r) || r.ParseForm() != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.")
-	}
-	query := r.URL.RawQuery
-	if form := r.PostForm.Encode(); form != "" { // keeps fields that occur twice
-		query += "&" + form
-	}
-	if len(query) > maxReturn {
-		return crash.Errorf(crash.Unprocessable, "long_answer",
-			"The answer of %s is too long. (Administrators: give roles to fewer teams; each is part of the answer.)",
-			s.Config.OpenID.Name)
-	}
-	http.Redirect(w, r, web.PathOpenID+web.PathSignInReturn+"?"+query, http.StatusSeeOther)
-	return nil
 }

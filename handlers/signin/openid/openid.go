@@ -83,9 +83,6 @@ func (c *Client) returnTo(state string) string {
 	return c.config.ReturnTo + "?state=" + url.QueryEscape(state)
 }
 
-// ErrCancelled means that the person chose not to sign in.
-var ErrCancelled = crash.Errorf(crash.Unauthenticated, "sign_in_cancelled", "You have cancelled signing in.")
-
 // Finish checks the answer of the provider, which the browser has brought as the query of returnTo. It
 // returns the person with those of teams that the provider confirms. Errors of kind Unauthenticated say
 // why the answer is refused; the provider may be Unavailable.
@@ -97,7 +94,7 @@ func (c *Client) Finish(ctx context.Context, query url.Values, state string, tea
 	switch answer["mode"] {
 	case "id_res":
 	case "cancel":
-		return crash.Identity{}, ErrCancelled
+		return crash.Identity{}, crash.ErrSignInCancelled
 	case "error":
 		return crash.Identity{}, refused("provider_error", "The provider reports an error: %s",
 			crash.Truncate(printable(answer["error"]), 200))
