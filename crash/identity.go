@@ -111,3 +111,23 @@ func RoleReasons(u User, identities []StoredIdentity, grants []Grant, everyone R
 	slices.SortStableFunc(reasons, func(a, b RoleReason) int { return roleRank[b.Role] - roleRank[a.Role] })
 	return reasons
 }
+
+// PersonAccess is an account with the reasons for its role.
+type PersonAccess struct {
+	User       User
+	Identities []StoredIdentity
+	Reasons    []RoleReason
+}
+
+// AccessOf returns the accounts with the reasons for their roles, in the order of users.
+func AccessOf(users []User, identities []StoredIdentity, grants []Grant, everyone Role) []PersonAccess {
+	byUser := map[int64][]StoredIdentity{}
+	for _, i := range identities {
+		byUser[i.UserID] = append(byUser[i.UserID], i)
+	}
+	people := make([]PersonAccess, len(users))
+	for i, u := range users {
+		people[i] = PersonAccess{u, byUser[u.ID], RoleReasons(u, byUser[u.ID], grants, everyone)}
+	}
+	return people
+}
