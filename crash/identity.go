@@ -131,3 +131,13 @@ func AccessOf(users []User, identities []StoredIdentity, grants []Grant, everyon
 	}
 	return people
 }
+
+// Session is a browser in which a person is signed in.
+type Session struct {
+	ID      string
+	Created time.Time // sign-in; year 1970: unknown
+	Used    time.Time // last request, to within five minutes; year 1970: unknown
+	Address string    // from which the person signed in; empty: unknown
+	Browser string    // as it describes itself; empty: unknown
+	Source  Source    // empty: a name and password
+}

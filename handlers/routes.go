@@ -94,6 +94,7 @@ func (s *Server) routes() (http.Handler, error) {
 	root.With(web.Deadline(web.PageTime)).Post(web.PathOpenID+web.PathSignInReturn, s.Do(s.signin.ReceiveOpenID))
 	root.With(web.Deadline(web.PageTime)).Post(web.PathOIDCLogout, s.Do(s.signin.LogoutOIDC))
 	site.With(s.NeedPerson).Get(web.PathAccount, s.Do(s.account.ShowAccount))
+	site.With(s.NeedPerson).Post(views.PathEndSession, s.Do(s.account.EndSession))
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.Need(crash.RoleViewer))
 		viewer.Get("/problem/{id}/traits", s.Do(s.problems.ShowTraits))

@@ -101,6 +101,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /my/seen", "/my/seen", [4]int{401, 400, 400, 400}},
 		{"GET /account", "/account", [4]int{303, 200, 200, 200}},
 		{"POST /account", "/account", [4]int{401, 303, 303, 303}},
+		{"POST /account/sessions/end", "/account/sessions/end", [4]int{401, 303, 303, 303}},
 		{"POST /account/tokens", "/account/tokens", [4]int{401, 422, 422, 422}},
 		{"POST /account/tokens/{id}/revoke", "/account/tokens/1/revoke", [4]int{401, 404, 404, 404}},
 		{"GET /problems/chosen", "/problems/chosen?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},

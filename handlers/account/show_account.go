@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
+	"mishap/db/accounts"
 	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
@@ -30,6 +31,10 @@ func (s *Pages) sendAccount(
 		return err
 	}
 	if page.Identities, err = s.Access.Identities(r.Context(), u.ID); err != nil {
+		return err
+	}
+	page.Sessions.Current = accounts.SessionID(s.Sessions.Token(r.Context()))
+	if page.Sessions.Sessions, err = s.Accounts.SessionsOf(r.Context(), u.ID); err != nil {
 		return err
 	}
 	grants, err := s.Access.Grants(r.Context())
