@@ -22,6 +22,14 @@ func (r Role) Allows(need Role) bool {
 	return ok && have >= roleRank[need]
 }
 
+// Higher returns the one of r and other that includes more rights.
+func (r Role) Higher(other Role) Role {
+	if other.Allows(r) {
+		return other
+	}
+	return r
+}
+
 // ParseRole parses viewer, triager or admin. It returns an error of kind Invalid for any other
 // text.
 func ParseRole(s string) (Role, error) {
@@ -31,11 +39,12 @@ func ParseRole(s string) (Role, error) {
 	return RoleNone, Errorf(Invalid, "unknown_role", "%q is not a role; the roles are viewer, triager and admin.", s)
 }
 
-// User is a local account.
+// User is the account of a person.
 type User struct {
 	ID        int64
 	Name      string
-	Role      Role
+	Role      Role // the highest of Manual, the roles of groups, and the role of everyone who signs in
+	Manual    Role // given by hand
 	Disabled  bool
 	Created   time.Time
 	LastLogin time.Time // zero: never

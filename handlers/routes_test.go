@@ -125,6 +125,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /my/seen", "/my/seen", [4]int{401, 400, 400, 400}},
 		{"GET /account", "/account", [4]int{303, 200, 200, 200}},
 		{"POST /account", "/account", [4]int{401, 303, 303, 303}},
+		{"POST /account/sessions/end", "/account/sessions/end", [4]int{401, 303, 303, 303}},
 		{"POST /account/tokens", "/account/tokens", [4]int{401, 422, 422, 422}},
 		{"POST /account/tokens/{id}/revoke", "/account/tokens/1/revoke", [4]int{401, 404, 404, 404}},
 		{"GET /inbox", "/inbox", [4]int{303, 200, 200, 200}},
@@ -176,6 +177,9 @@ func TestRoutesByRole(t *testing.T) {
 			[4]int{303, 403, 403, 404}},
 		{"POST /admin/notifications/{id}/deliveries/{delivery}/again", "/admin/notifications/1/deliveries/x/again",
 			[4]int{401, 403, 403, 404}},
+		{"GET /admin/access", "/admin/access", [4]int{303, 403, 403, 200}},
+		{"POST /admin/access", "/admin/access", [4]int{401, 403, 403, 422}},
+		{"POST /admin/access/revoke", "/admin/access/revoke", [4]int{401, 403, 403, 404}},
 		{"GET /admin/templates", "/admin/templates", [4]int{303, 403, 403, 200}},
 		{"POST /admin/templates", "/admin/templates", [4]int{401, 403, 403, 422}},
 		{"GET /admin/rules", "/admin/rules", [4]int{303, 403, 403, 200}},
@@ -195,6 +199,12 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /readyz", "/readyz", [4]int{200, 200, 200, 200}},
 		{"GET /assets/*", "/assets/no-such-file", [4]int{404, 404, 404, 404}},
 		{"POST /login", "/login", [4]int{422, 422, 422, 422}},
+		{"POST /login/openid", "/login/openid", [4]int{404, 404, 404, 404}}, // not configured
+		{"POST /login/oidc", "/login/oidc", [4]int{404, 404, 404, 404}},
+		{"GET /login/oidc/return", "/login/oidc/return", [4]int{404, 404, 404, 404}},
+		{"POST /login/oidc/logout", "/login/oidc/logout", [4]int{404, 404, 404, 404}},
+		{"GET /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
+		{"POST /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
 		{"POST /logout", "/logout", [4]int{303, 303, 303, 303}}, // last: it ends the sessions
 	} {
 		covered[tt.route] = true

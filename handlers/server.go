@@ -20,6 +20,7 @@ import (
 	"mishap/handlers/notify"
 	"mishap/handlers/problems"
 	"mishap/handlers/rules"
+	"mishap/handlers/signin"
 	"mishap/handlers/triage"
 	"mishap/handlers/web"
 )
@@ -38,6 +39,7 @@ type Server struct {
 	notify    *notify.Pages
 	endpoints *endpoints.Pages
 	rules     *rules.Pages
+	signin    *signin.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -57,7 +59,7 @@ func New(d web.Deps) (*Server, error) {
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
-		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter),
+		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter), signin: signin.New(kit),
 		rules:     rules.New(kit),
 		endpoints: endpoints.New(kit),
 	}

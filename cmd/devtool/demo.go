@@ -85,6 +85,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.account(ctx, environ); err != nil {
 		return err
 	}
+	if err := d.grant(ctx, environ); err != nil {
+		return err
+	}
 	if err := d.seed(ctx, at.ingest); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (d *demo) greet(at addresses, practice *practice, sample string) {
 mishap is running, with sample reports and a practice bug tracker.
 
   open              %s
-  sign in as        %s, password %s
+  sign in as        %s, password %s; or with Practice SSO, as one of four people
   practice tracker  %s
   machines post to  %s
   database          %s

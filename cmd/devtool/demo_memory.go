@@ -18,6 +18,7 @@ type memory struct {
 
 	BugsSeeded bool // the sample bugs are filed and linked
 	Named      bool // the native crash has its function names
+	Granted    bool // the teams of the practice provider have roles
 
 	file string
 }

@@ -91,6 +91,30 @@ func (s *server) stop() error {
 	return s.log.Close()
 }
 
+// command runs a command of mishap on the database of the demonstration, and returns its error messages.
+func (d *demo) command(ctx context.Context, environ []string, in string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, d.program, append(args, "--config", d.configFile())...)
+	command.Env, command.Stdin = environ, strings.NewReader(in)
+	var said bytes.Buffer
+	command.Stderr = &said
+	err := command.Run()
+	return strings.TrimSpace(said.String()), err
+}
+
+// grant gives roles to the teams of the practice provider on the first run.
+func (d *demo) grant(ctx context.Context, environ []string) error {
+	if d.memory.Granted {
+		return nil
+	}
+	for team, role := range practiceRoles {
+		if words, err := d.command(ctx, environ, "", "access", "grant", "launchpad", team, string(role)); err != nil {
+			return fmt.Errorf("give a role to the team %s: %s", team, words)
+		}
+	}
+	d.memory.Granted = true
+	return d.memory.write()
+}
+
 // account creates the demo account on the first run.
 func (d *demo) account(ctx context.Context, environ []string) error {
 	if d.memory.Password != "" {
@@ -99,13 +123,7 @@ func (d *demo) account(ctx context.Context, environ []string) error {
 	text := strings.ToLower(rand.Text())
 	password := strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
 	run := func(args ...string) (string, error) {
-		args = append(args, "--password-stdin", "--config", d.configFile())
-		command := exec.CommandContext(ctx, d.program, args...)
-		command.Env, command.Stdin = environ, strings.NewReader(password)
-		var said bytes.Buffer
-		command.Stderr = &said
-		err := command.Run()
-		return strings.TrimSpace(said.String()), err
+		return d.command(ctx, environ, password, append(args, "--password-stdin")...)
 	}
 	words, err := run("user", "add", demoAccount, "--role", "admin")
 	if err != nil && strings.Contains(words, "already") {

@@ -12,13 +12,28 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/handlers/signin/openidtest"
 	"mishap/tracker/trackertest"
 )
 
 // consumerKey is the consumer key of the demonstration, mishap's default.
 const consumerKey = "mishap"
 
-// practice is a practice tracker that runs in this process.
+// practicePeople are the people of the demonstration's sign-in provider. Their teams have roles in
+// mishap, except those of the last one.
+var practicePeople = []openidtest.Person{
+	{ID: "ada0001", Nickname: "ada", Teams: []string{"practice-admins"}},
+	{ID: "tess002", Nickname: "tess", Teams: []string{"practice-bugcontrol"}},
+	{ID: "vera003", Nickname: "vera", Teams: []string{"practice-readers"}},
+	{ID: "noel004", Nickname: "noel"},
+}
+
+// practiceRoles are the roles of the teams of practicePeople.
+var practiceRoles = map[string]crash.Role{
+	"practice-admins": crash.RoleAdmin, "practice-bugcontrol": crash.RoleTriager, "practice-readers": crash.RoleViewer,
+}
+
+// practice is a practice tracker, with a practice provider to sign in at, that runs in this process.
 type practice struct {
 	*trackertest.Server
 	url  string
@@ -42,8 +57,16 @@ func startPractice(ctx context.Context, address, state string) (*practice, error
 	}
 	p := &practice{
 		Server: s, url: "http://" + l.Addr().String(), done: make(chan struct{}),
-		http: &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second},
 	}
+	provider := openidtest.New(p.url, practicePeople...)
+	p.http = &http.Server{ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if openidtest.Handles(r.URL.Path) {
+				provider.ServeHTTP(w, r)
+				return
+			}
+			s.ServeHTTP(w, r)
+		})}
 	go func() {
 		defer close(p.done)
 		_ = p.http.Serve(l) // ends with close
@@ -102,6 +125,9 @@ func (d *demo) childEnvironment(p *practice) []string {
 	variables := map[string]string{"MISHAP_TRACKER_URL": p.url, "MISHAP_TRACKER_API_URL": p.url + "/devel"}
 	if variable(d.environ, "MISHAP_TRACKER_URL") == "" {
 		variables["MISHAP_TRACKER_NAME"] = "Practice Launchpad"
+	}
+	if variable(d.environ, "MISHAP_OPENID_URL") == "" {
+		variables["MISHAP_OPENID_URL"], variables["MISHAP_OPENID_NAME"] = p.url, "Practice SSO"
 	}
 	for name, value := range variables {
 		if variable(d.environ, name) == "" && variable(d.environ, name+"_FILE") == "" {

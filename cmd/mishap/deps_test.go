@@ -92,6 +92,7 @@ var rules = map[string]rule{
 	"db/body":     {ours: "crash", others: "github.com/klauspost/compress golang.org/x/sync", never: "net/http database"},
 	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
 	"db/accounts": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
+	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/bugs":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
@@ -115,12 +116,13 @@ var rules = map[string]rule{
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/accounts db/bugs db/counts db/filings db/notify db/people db/reports db/rules " +
-			"db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/notify db/people db/reports " +
+			"db/rules db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
-	"handlers/export": {ours: "crash handlers/negotiate handlers/web"},
+	"handlers/signin/openid": {ours: "crash", never: "database testing"},
+	"handlers/export":        {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
 	"handlers/triage": {ours: "crash/* db db/triage views views/text handlers/web", others: areaLibraries},
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols views " +
@@ -131,22 +133,25 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
-	"handlers/account": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports views " +
+	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports views " +
 		"views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
 	"handlers/endpoints": {ours: "crash db/notify handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},
+	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
+	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
+		never: "database testing"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
 		"db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
 		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
 			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies " +
-			"handlers/rules handlers/triage handlers/web",
+			"handlers/rules handlers/signin handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
@@ -179,6 +184,8 @@ var rules = map[string]rule{
 	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
 	"tracker/trackertest":  {ours: "crash"},
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail notify/webhook tracker/*",
+		"handlers/signin/openidtest": {},
+		"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},

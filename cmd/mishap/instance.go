@@ -20,6 +20,7 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
+	"mishap/db/access"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/counts"
@@ -209,6 +210,7 @@ func (i *instance) buildWeb() error {
 	server, err := handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
+		Access:      access.New(i.store),
 		Accounts:    accounts.New(i.store),
 		Bugs:        bugs,
 		Counts:      counts.New(i.store),
@@ -225,10 +227,15 @@ func (i *instance) buildWeb() error {
 		Tracker:     client,
 		Credentials: credentials,
 		Config: web.Config{
-			BaseURL:               i.config.BaseURL,
-			IngestURL:             i.ingestURL(),
-			AllowBugFiling:        i.config.AllowBugFiling,
-			TrustedProxies:        i.config.ProxyNetworks(),
+			BaseURL:        i.config.BaseURL,
+			IngestURL:      i.ingestURL(),
+			AllowBugFiling: i.config.AllowBugFiling,
+			TrustedProxies: i.config.ProxyNetworks(),
+			OpenID:         i.config.OpenID(),
+			OIDC:           i.config.OIDC(),
+			Proxy: web.ProxyConfig{Header: i.config.ProxyAuthHeader, GroupsHeader: i.config.ProxyAuthGroups,
+				Peers: i.config.ProxyAuthNetworks()},
+			RoleOfEveryone:        i.config.RoleOfEveryone(),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			Cores:                 i.cores,

@@ -103,7 +103,7 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
+		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)

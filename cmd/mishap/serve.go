@@ -193,6 +193,8 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 	for _, k := range []struct{ name, address, danger string }{
 		{"base_url", c.BaseURL, "passwords and sessions cross the network readable"},
 		{"tracker_url", c.TrackerURL, "the tracker's secrets cross the network readable"},
+		{"openid_url", c.OpenIDURL, "anyone on the way can sign in as anyone"},
+		{"oidc_issuer", c.OIDCIssuer, "anyone on the way can sign in as anyone"},
 		{"tracker_api_url", c.TrackerAPIURL, "the access token crosses the network readable"},
 	} {
 		if u, err := url.Parse(k.address); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {

@@ -16,6 +16,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/filings"
 	"mishap/tracker"
+	"mishap/views/text"
 )
 
 func (p *program) userCommand() *cobra.Command {
@@ -89,8 +90,8 @@ func (p *program) userListCommand() *cobra.Command {
 		Example: "  mishap user list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				users, err := accounts.New(store).List(ctx)
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				users, err := accounts.New(store).WithRoleOfEveryone(c.RoleOfEveryone()).List(ctx)
 				if err != nil {
 					return err
 				}
@@ -111,7 +112,7 @@ func (p *program) printUsers(users []crash.User) error {
 		if !u.LastLogin.IsZero() {
 			last = u.LastLogin.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, u.Role, state, u.Created.UTC().Format(time.DateTime), last)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, u.Created.UTC().Format(time.DateTime), last)
 	}
 	return w.Flush()
 }

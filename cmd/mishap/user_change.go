@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/accounts"
+	"mishap/views/text"
 )
 
 func (p *program) userDisableCommand() *cobra.Command {
@@ -39,23 +40,37 @@ before, and their API tokens work again.`,
 	})
 }
 
+// noRole stands for no role on the command line.
+const noRole = "none"
+
 func (p *program) userRoleCommand() *cobra.Command {
 	return p.userChange(&cobra.Command{
-		Use:     "role NAME viewer|triager|admin",
-		Short:   "Changes the role of an account",
-		Long:    `Changes the role of an account. It applies from the next request, also to the person's API tokens.`,
+		Use:   "role NAME viewer|triager|admin|none",
+		Short: "Changes the role of an account",
+		Long: `Changes the role that an account is given by hand. It applies from the next request, also to the
+person's API tokens. The person keeps higher roles from groups (see "mishap access").`,
 		Example: "  mishap user role ada triager",
 		Args:    cobra.ExactArgs(2),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := crash.ParseRole(args[1]); err != nil {
+			if _, err := crash.ParseRole(args[1]); err != nil && args[1] != noRole {
 				return &usageError{err, cmd.CommandPath()}
 			}
 			return nil
 		},
 	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, args []string) (string, error) {
-		role := crash.Role(args[1])
-		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, role, u.Role) + ifDisabled(u)
-		return message, accounts.SetRole(ctx, "", u.Name, role)
+		role, _ := crash.ParseRole(args[1]) // "none" is no role
+		if err := accounts.SetRole(ctx, "", u.Name, role); err != nil {
+			return "", err
+		}
+		now, err := accounts.ByName(ctx, u.Name)
+		if err != nil {
+			return "", err
+		}
+		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, text.RoleName(now.Role), text.RoleName(u.Role))
+		if now.Role != role {
+			message += " It comes from a group."
+		}
+		return message + ifDisabled(u), nil
 	})
 }
 

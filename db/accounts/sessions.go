@@ -13,9 +13,14 @@ import (
 	"mishap/db"
 )
 
-// SessionUser is the name of the session value that holds the id of the signed-in account, in
-// decimal.
-const SessionUser = "user"
+// Names of session values that are also columns, so that sessions can be listed and ended.
+const (
+	SessionUser     = "user"             // id of the signed-in account, in decimal
+	SessionIdentity = "identity"         // id of the identity that signed in, in decimal
+	SessionProvider = "provider_session" // session at the provider that identified the person
+	SessionAddress  = "address"          // address from which the person signed in
+	SessionBrowser  = "browser"          // browser with which the person signed in
+)
 
 // Sessions stores browser sessions for all instances. It implements the store of the scs session
 // manager, which passes hashed tokens. It reads the account from session data written by
@@ -29,7 +34,12 @@ func NewSessions(store *db.Store) *Sessions { return &Sessions{store: store} }
 // bytes, so longer ones are forged and need no query.
 const maxSessionToken = 64
 
-const sqlFindSession = `select data from sessions where token = @token and expiry > @now`
+const sqlFindSession = `
+	with used as (
+		update sessions set used = @now
+		where token = @token and expiry > @now and used < @now::timestamptz - interval '5 minutes'
+	)
+	select data from sessions where token = @token and expiry > @now`
 
 // FindCtx returns the data of a session, and false if it does not exist or has expired.
 func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
@@ -48,13 +58,20 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 }
 
 const sqlCommitSession = `
-	insert into sessions (token, data, expiry, user_id) values (@token, @data, @expiry, @user)
-	on conflict (token) do update set data = excluded.data, expiry = excluded.expiry, user_id = excluded.user_id`
+	insert into sessions (token, data, expiry, created, used, user_id, identity_id, provider_session, address, browser)
+	values (@token, @data, @expiry, @now, @now, @user, @identity, @provider, @address, @browser)
+	on conflict (token) do update set data = excluded.data, expiry = excluded.expiry, user_id = excluded.user_id,
+		identity_id = excluded.identity_id, provider_session = excluded.provider_session, address = excluded.address,
+		browser = excluded.browser`
 
 // CommitCtx stores a session under its token.
 func (s *Sessions) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+	var d sessionData
+	_ = json.Unmarshal(data, &d) // the columns of a session that cannot be read stay empty
 	_, err := s.store.Pool.Exec(ctx, sqlCommitSession, pgx.NamedArgs{
-		"token": token, "data": data, "expiry": expiry, "user": sessionOwner(data),
+		"token": token, "data": data, "expiry": expiry, "now": s.store.Now(),
+		"user": d.id(SessionUser), "identity": d.id(SessionIdentity), "provider": d.Values[SessionProvider],
+		"address": d.Values[SessionAddress], "browser": d.Values[SessionBrowser],
 	})
 	if err != nil {
 		return fmt.Errorf("store session: %w", db.Classify(err))
@@ -139,13 +156,9 @@ func (SessionCodec) Decode(data []byte) (time.Time, map[string]any, error) {
 	return d.Deadline, values, nil
 }
 
-// sessionOwner returns the id of the account in a session, or nil if no one is signed in.
-func sessionOwner(data []byte) *int64 {
-	var d sessionData
-	if json.Unmarshal(data, &d) != nil {
-		return nil
-	}
-	id, err := strconv.ParseInt(d.Values[SessionUser], 10, 64)
+// id returns the value of a session as the id of a row, or nil if it is none.
+func (d sessionData) id(name string) *int64 {
+	id, err := strconv.ParseInt(d.Values[name], 10, 64)
 	if err != nil {
 		return nil
 	}

@@ -29,7 +29,9 @@ type SignedIn struct {
 var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
 	"Wrong name or password. Check both, and whether Caps Lock is on.")
 
-const sqlPasswordHash = `select id, password_hash, disabled from users where lower(name) = lower(@name)`
+// An account without a password counts as one that does not exist.
+const sqlPasswordHash = `
+	select id, password_hash, disabled from users where lower(name) = lower(@name) and password_hash <> ''`
 
 // SignIn checks a name and a password. It returns Unauthenticated if they do not match or the
 // account is disabled; neither the answer nor its time reveals which. It returns TooMany with
@@ -62,8 +64,7 @@ func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
 }
 
 const sqlSignedIn = `
-	update users set last_login = @now where id = @id
-	returning id, name, role, disabled, created, last_login, tracker_name`
+	update users as u set last_login = @now where u.id = @id returning ` + userColumns
 
 // signedIn records a sign-in and no longer counts its attempts as failures. It returns
 // Unauthenticated if the account was removed meanwhile.
@@ -77,7 +78,7 @@ func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}
-		u, err = pgx.CollectExactlyOneRow(rows, scanUser)
+		u, err = pgx.CollectExactlyOneRow(rows, a.scanUser)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errWrongPassword
 		}

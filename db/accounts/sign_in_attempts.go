@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -183,4 +184,36 @@ func uncountAttempts(ctx context.Context, tx pgx.Tx, all []attempt) error {
 		}
 	}
 	return nil
+}
+
+// CountAttempt counts an attempt to sign in at another site from an address, until UncountAttempt
+// subtracts it. It returns TooMany after too many failures of any kind at this address.
+func (a *Store) CountAttempt(ctx context.Context, address netip.Addr) error {
+	err := a.countAttempt(ctx, addressAttempts(address))
+	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
+		seconds := int64(known.RetryAfter.Seconds())
+		e := crash.Errorf(crash.TooMany, "slow_down", "Too many failed attempts to sign in. Wait %d %s, then begin again.",
+			seconds, crash.Plural(seconds, "second", "seconds"))
+		e.RetryAfter = known.RetryAfter
+		return e
+	}
+	return err
+}
+
+// UncountAttempt subtracts a successful attempt.
+func (a *Store) UncountAttempt(ctx context.Context, address netip.Addr) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, addressAttempts(address)) })
+}
+
+// addressAttempts returns the keys of an attempt without a name.
+func addressAttempts(address netip.Addr) []attempt {
+	if !address.IsValid() {
+		return nil
+	}
+	client, site := networks(address)
+	all := []attempt{{"address:" + client, limitAddress}}
+	if site != "" {
+		all = append(all, attempt{"site:" + site, limitSite})
+	}
+	return all
 }

@@ -181,7 +181,7 @@ const sqlUserByToken = `
 		where hash = @hash and revoked is null and expires > @now
 			and (last_used is null or last_used < @now::timestamptz - interval '1 minute')
 	)
-	select u.id, u.name, u.role, u.disabled, u.created, u.last_login, u.tracker_name, ` + tokenColumns + `
+	select ` + userColumns + `, ` + tokenColumns + `
 	from api_tokens as t join users as u on u.id = t.user_id
 	where t.hash = @hash and t.revoked is null and t.expires > @now and not u.disabled`
 
@@ -195,9 +195,8 @@ func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.AP
 	}
 	hash := sha256.Sum256([]byte(token))
 	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now()})
-	err := row.Scan(append([]any{
-		&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName,
-	}, tokenFields(&t)...)...)
+	err := row.Scan(append(a.userFields(&u), tokenFields(&t)...)...)
+	a.setRole(&u)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return u, t, errBadToken
 	}

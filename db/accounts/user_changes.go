@@ -34,11 +34,11 @@ func (a *Store) Enable(ctx context.Context, by, name string) error {
 		Subject: name})
 }
 
-// SetRole changes the role of an account. The new role applies to the next request, including those
-// with tokens. Sessions continue. It returns Invalid for an unknown role, and NotFound for an
-// unknown name.
+// SetRole changes the role that an account was given by hand; crash.RoleNone takes it away. The person
+// keeps roles from groups. The new role applies to the next request, including those with tokens.
+// Sessions continue. It returns Invalid for an unknown role, and NotFound for an unknown name.
 func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) error {
-	if _, err := crash.ParseRole(string(role)); err != nil {
+	if _, err := crash.ParseRole(string(role)); err != nil && role != crash.RoleNone {
 		return err
 	}
 	event := db.AuditEvent{Person: by, Action: "user.role", Subject: name, Detail: map[string]any{"role": role}}

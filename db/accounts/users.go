@@ -19,14 +19,31 @@ import (
 // Store stores accounts. It is safe for concurrent use. A process needs exactly one, because it
 // limits how many passwords are hashed at the same time.
 type Store struct {
-	store   *db.Store
-	hashing chan struct{}
+	store    *db.Store
+	hashing  chan struct{}
+	everyone crash.Role // role of people who have no other
 }
 
 // New returns a Store for the accounts in store.
 func New(store *db.Store) *Store {
 	return &Store{store: store, hashing: make(chan struct{}, maxHashes)}
 }
+
+// WithRoleOfEveryone returns a copy of a that gives role to people who have neither a role given by hand
+// nor one from a group.
+func (a *Store) WithRoleOfEveryone(role crash.Role) *Store {
+	withRole := *a
+	withRole.everyone = role
+	return &withRole
+}
+
+// userColumns are the columns of users as u that scanUser reads. The role is the highest of the one
+// given by hand and those of the person's groups.
+const userColumns = `u.id, u.name, u.role, coalesce((
+		select g.role from identities as i join user_groups as m on m.identity_id = i.id
+			join group_grants as g on g.source = i.source and g.group_name = m.group_name
+		where i.user_id = u.id order by array_position(array['admin', 'triager', 'viewer'], g.role) limit 1), ''),
+	u.disabled, u.created, u.last_login, u.tracker_name`
 
 var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
 
@@ -56,7 +73,7 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 	if err != nil {
 		return crash.User{}, err
 	}
-	u := crash.User{Name: name, Role: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	u := crash.User{Name: name, Role: role, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
 		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
@@ -74,7 +91,7 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 	return u, nil
 }
 
-const sqlUsers = `select id, name, role, disabled, created, last_login, tracker_name from users order by lower(name)`
+const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.name)`
 
 // List returns all accounts, including disabled ones, sorted by name.
 func (a *Store) List(ctx context.Context) ([]crash.User, error) {
@@ -82,15 +99,14 @@ func (a *Store) List(ctx context.Context) ([]crash.User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", db.Classify(err))
 	}
-	users, err := pgx.CollectRows(rows, scanUser)
+	users, err := pgx.CollectRows(rows, a.scanUser)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", db.Classify(err))
 	}
 	return users, nil
 }
 
-const sqlUserByName = `
-	select id, name, role, disabled, created, last_login, tracker_name from users where lower(name) = lower(@name)`
+const sqlUserByName = `select ` + userColumns + ` from users as u where lower(u.name) = lower(@name)`
 
 // ByName returns the account with this name, regardless of case. It returns NotFound if there is
 // none.
@@ -102,7 +118,7 @@ func (a *Store) ByName(ctx context.Context, name string) (crash.User, error) {
 	return u, err
 }
 
-const sqlUserByID = `select id, name, role, disabled, created, last_login, tracker_name from users where id = @id`
+const sqlUserByID = `select ` + userColumns + ` from users as u where u.id = @id`
 
 // ByID returns the account with this id. It returns NotFound if there is none.
 func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
@@ -118,21 +134,29 @@ func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
 	}
-	u, err := pgx.CollectExactlyOneRow(rows, scanUser)
+	u, err := pgx.CollectExactlyOneRow(rows, a.scanUser)
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
 	}
 	return u, nil
 }
 
-func scanUser(row pgx.CollectableRow) (crash.User, error) {
+// scanUser reads userColumns.
+func (a *Store) scanUser(row pgx.CollectableRow) (crash.User, error) {
 	var u crash.User
-	var lastLogin *time.Time
-	err := row.Scan(&u.ID, &u.Name, &u.Role, &u.Disabled, &u.Created, &lastLogin, &u.TrackerName)
-	if lastLogin != nil {
-		u.LastLogin = *lastLogin
-	}
+	err := row.Scan(a.userFields(&u)...)
+	a.setRole(&u)
 	return u, err
+}
+
+// userFields returns where to store userColumns. setRole must follow.
+func (*Store) userFields(u *crash.User) []any {
+	return []any{&u.ID, &u.Name, &u.Manual, &u.Role, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName}
+}
+
+// setRole replaces the role from groups with the highest role that u has.
+func (a *Store) setRole(u *crash.User) {
+	u.Role = u.Role.Higher(u.Manual).Higher(a.everyone)
 }
 
 const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`

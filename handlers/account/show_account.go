@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
+	"mishap/db/accounts"
 	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
@@ -24,13 +25,26 @@ func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status i
 func (s *Pages) sendAccount(
 	w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm,
 ) error {
-	list, err := s.Accounts.Tokens(r.Context(), web.CurrentUser(r))
+	u := web.CurrentUser(r)
+	list, err := s.Accounts.Tokens(r.Context(), u)
 	if err != nil {
 		return err
 	}
+	if page.Identities, err = s.Access.Identities(r.Context(), u.ID); err != nil {
+		return err
+	}
+	page.Sessions.Current = accounts.SessionID(s.Sessions.Token(r.Context()))
+	if page.Sessions.Sessions, err = s.Accounts.SessionsOf(r.Context(), u.ID); err != nil {
+		return err
+	}
+	grants, err := s.Access.Grants(r.Context())
+	if err != nil {
+		return err
+	}
+	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Config.RoleOfEveryone)
 	page.Shell = s.Shell(r, text.AccountHeading)
 	page.Tokens.Tokens, page.Tokens.Form = list, form
-	page.Tokens.MayFile = web.CurrentUser(r).Role.Allows(crash.RoleTriager)
+	page.Tokens.MayFile = u.Role.Allows(crash.RoleTriager)
 	return s.Page(w, r, status, views.Account(page))
 }
 

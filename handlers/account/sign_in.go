@@ -1,9 +1,7 @@
 package account
 
 import (
-	"errors"
 	"net/http"
-	"strconv"
 
 	"mishap/crash"
 	"mishap/db/accounts"
@@ -18,7 +16,7 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	if web.CurrentUser(r).ID != 0 {
 		return web.Redirect(w, r, next)
 	}
-	return s.Page(w, r, http.StatusOK, views.SignInPage(s.SignInShell(r), views.SignInForm{Next: next}))
+	return s.SendSignIn(w, r, http.StatusOK, views.SignInForm{Next: next})
 }
 
 // SignIn checks name and password and starts a session. If they are wrong, it shows the form again
@@ -38,11 +36,9 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// The session of this browser may belong to another account, so clear it and change its token.
-	if err := errors.Join(s.Sessions.Clear(r.Context()), s.Sessions.RenewToken(r.Context())); err != nil {
+	if err := s.BeginSession(r, web.SessionOwner{User: signed.User.ID}); err != nil {
 		return err
 	}
-	s.Sessions.Put(r.Context(), accounts.SessionUser, strconv.FormatInt(signed.User.ID, 10))
 	http.SetCookie(w, &http.Cookie{
 		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn,
 		MaxAge:   int(accounts.KnownBrowserFor.Seconds()),
@@ -66,7 +62,7 @@ func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.
 	if len(form.Name) > 128 {
 		form.Name = ""
 	}
-	return s.Page(w, r, a.Status, views.SignInPage(s.SignInShell(r), form))
+	return s.SendSignIn(w, r, a.Status, form)
 }
 
 // SignOut ends the session.

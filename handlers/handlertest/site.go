@@ -22,6 +22,7 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
+	"mishap/db/access"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/counts"
@@ -64,6 +65,11 @@ type Options struct {
 	Environment   bool             // the access token counts as coming from the environment
 	AllowNetworks webhook.Networks // private networks to which endpoints may be; nil: none
 
+	OpenID         crash.OpenIDConfig // signing in with OpenID 2.0; zero: off
+	OIDC           crash.OIDCConfig   // signing in with OpenID Connect; zero: off
+	Proxy          web.ProxyConfig    // signing in by a header; zero: off
+	RoleOfEveryone crash.Role
+
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -73,6 +79,7 @@ type Options struct {
 type Site struct {
 	URL       string // where it listens
 	Store     *db.Store
+	Access    *access.Store
 	Accounts  *accounts.Store
 	Bugs      *bugs.Store
 	Counts    *counts.Store
@@ -117,8 +124,9 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Accounts: accounts.New(o.Store),
-		Bugs: bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Access: access.New(o.Store),
+		Accounts: accounts.New(o.Store),
+		Bugs:     bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
 		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Rules: rules.New(o.Store), Tracker: o.Tracker,
 		Notices: notify.New(o.Store), Metrics: prometheus.NewRegistry(),
 	}
@@ -147,7 +155,7 @@ func New(t testing.TB, o Options) *Site {
 		t.Fatalf("trusted proxies: %v", err)
 	}
 	h, err := handlers.New(web.Deps{
-		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
+		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
 		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules, Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Notices: site.Notices, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
@@ -157,8 +165,8 @@ func New(t testing.TB, o Options) *Site {
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
-			TrustedProxies: trusted,
-			ConfigFile:     "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
+			TrustedProxies: trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy, RoleOfEveryone: o.RoleOfEveryone,
+			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})
 	if err != nil {

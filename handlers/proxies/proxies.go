@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -75,13 +76,14 @@ func (n Networks) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
 	}
+	return n.ContainsPeer(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// ContainsPeer reports whether the TCP peer of a request is in one of the networks, whatever its headers
+// say.
+func (n Networks) ContainsPeer(r *http.Request) bool {
 	address := peer(r)
-	for _, network := range n {
-		if network.Contains(address) {
-			return strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-		}
-	}
-	return false
+	return slices.ContainsFunc(n, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
 // Key returns the key of the client for rate limits: its address or, for IPv6, its network (/64),

@@ -101,7 +101,7 @@ func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 		switch {
 		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.saveable(r):
 			s.Do(s.saveForm)(w, r)
-		case CurrentUser(r).ID == 0 && r.URL.Path != PathSignIn:
+		case CurrentUser(r).ID == 0 && !isSignIn(r.URL.Path):
 			s.serveError(w, r, ErrNotSignedIn)
 		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken):
 			s.serveError(w, r, errBadToken)

@@ -24,6 +24,7 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
+	"mishap/db/access"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/counts"
@@ -58,6 +59,12 @@ type Config struct {
 
 	TrustedProxies proxies.Networks // proxies whose X-Forwarded headers are trusted
 
+	OpenID crash.OpenIDConfig // signing in with OpenID 2.0
+	OIDC   crash.OIDCConfig   // signing in with OpenID Connect
+	Proxy  ProxyConfig        // signing in by a header
+
+	RoleOfEveryone crash.Role // role of people who sign in and have no other
+
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
 	APIRatePerAddress int // requests a minute to the API from one address without a token; 0: no limit
 
@@ -70,6 +77,7 @@ type Config struct {
 type Deps struct {
 	Releases      *crash.ReleaseTable // nil: the built-in table
 	Store         *db.Store
+	Access        *access.Store
 	Accounts      *accounts.Store
 	Bugs          *bugs.Store
 	Counts        *counts.Store
@@ -101,6 +109,7 @@ type Deps struct {
 // Kit holds the stores, sessions and caches of the web side, and the methods that answer requests.
 type Kit struct {
 	Store     *db.Store
+	Access    *access.Store
 	Accounts  *accounts.Store
 	Bugs      *bugs.Store
 	Counts    *counts.Store
@@ -142,7 +151,7 @@ func (d Deps) missing() []string {
 		name    string
 		missing bool
 	}{
-		{"Store", d.Store == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
+		{"Store", d.Store == nil}, {"Access", d.Access == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
 		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Sender", d.Sender == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil}, {"Triage", d.Triage == nil},
@@ -213,7 +222,7 @@ func NewKit(d Deps) (*Kit, error) {
 		return nil, err
 	}
 	s := &Kit{
-		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
+		Store: d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),

@@ -29,7 +29,7 @@ func HoldsLongText(path string) bool {
 
 // requestLimit returns the largest size of a request to a path, in bytes.
 func requestLimit(path string) int64 {
-	if HoldsLongText(path) || path == PathSignIn {
+	if HoldsLongText(path) || isSignIn(path) {
 		return maxTextBytes
 	}
 	return MaxRequestBytes
@@ -76,13 +76,18 @@ func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 		Next: r.URL.Path, SavedForm: encodeForm(r.PostForm),
 		Problem: "Your session has ended. Sign in again to get back what you wrote.",
 	}
-	return s.Page(w, r, http.StatusUnauthorized, views.SignInPage(s.SignInShell(r), form))
+	return s.SendSignIn(w, r, http.StatusUnauthorized, form)
 }
 
 // SaveInSession stores what was typed into the form at a path in the session, and redirects there.
 func (s *Kit) SaveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
-	s.Sessions.Put(r.Context(), sessionSavedForm, path+" "+encoded)
+	s.StoreForm(r, path, encoded)
 	return Redirect(w, r, path)
+}
+
+// StoreForm stores what was typed into the form at a path in the session.
+func (s *Kit) StoreForm(r *http.Request, path, encoded string) {
+	s.Sessions.Put(r.Context(), sessionSavedForm, path+" "+encoded)
 }
 
 // TakeSavedForm returns what was typed into the form at this path, and removes it from the session.

@@ -2,14 +2,18 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 
 	"mishap/crash"
 	"mishap/db/accounts"
+	"mishap/handlers/proxies"
+	"mishap/views/text"
 )
 
 const (
@@ -106,11 +110,45 @@ func (w *sessionWriter) Write(b []byte) (int, error) {
 // Unwrap implements the interface that [http.ResponseController] uses.
 func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// SessionOwner is the person to whom a session belongs.
+type SessionOwner struct {
+	User     int64
+	Identity int64  // that signed in; 0: a name and password
+	Provider string // session at the site that identified the person; empty: unknown
+}
+
+// BeginSession gives the browser a new session that belongs to a person. It keeps the contents of a form
+// that was refused, and nothing else.
+func (s *Kit) BeginSession(r *http.Request, owner SessionOwner) error {
+	ctx := r.Context()
+	saved := s.Sessions.GetString(ctx, sessionSavedForm)
+	if err := errors.Join(s.Sessions.Clear(ctx), s.Sessions.RenewToken(ctx)); err != nil {
+		return err
+	}
+	s.Sessions.Put(ctx, accounts.SessionUser, strconv.FormatInt(owner.User, 10))
+	if owner.Identity != 0 {
+		s.Sessions.Put(ctx, accounts.SessionIdentity, strconv.FormatInt(owner.Identity, 10))
+		s.Sessions.Put(ctx, accounts.SessionProvider, owner.Provider)
+	}
+	if address := proxies.Client(r); address.IsValid() {
+		s.Sessions.Put(ctx, accounts.SessionAddress, address.String())
+	}
+	s.Sessions.Put(ctx, accounts.SessionBrowser, strings.ToValidUTF8(crash.Truncate(r.UserAgent(), 200), ""))
+	if saved != "" {
+		s.Sessions.Put(ctx, sessionSavedForm, saved)
+	}
+	return nil
+}
+
 // Recognise loads the user of a session from the database. It does so for each request, so that a
 // changed role or a disabled account takes effect at once. Visitors without a session cause no
 // query.
 func (s *Kit) Recognise(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.signInByProxy(r); err != nil {
+			s.serveError(w, r, err)
+			return
+		}
 		v := VisitOf(r)
 		id, err := strconv.ParseInt(s.Sessions.GetString(r.Context(), accounts.SessionUser), 10, 64)
 		if err != nil {
@@ -134,6 +172,22 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 	})
 }
 
+// NeedPerson returns middleware that requires signing in, with or without a role.
+func (s *Kit) NeedPerson(next http.Handler) http.Handler {
+	viewer := s.Need(crash.RoleViewer)(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if CurrentUser(r).ID != 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		viewer.ServeHTTP(w, r)
+	})
+}
+
+func errNoRights(u crash.User) error {
+	return crash.Errorf(crash.Forbidden, "no_rights", "%s", text.NoRights(u.Name))
+}
+
 // Need returns middleware that requires a role. It asks visitors to sign in, and refuses users with
 // a lesser role.
 func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
@@ -144,6 +198,8 @@ func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 			case u.Role.Allows(role):
 				next.ServeHTTP(w, r)
 				return nil
+			case u.ID != 0 && u.Role == crash.RoleNone:
+				return errNoRights(u)
 			case u.Role != crash.RoleNone:
 				return crash.Errorf(crash.Forbidden, "role",
 					"This needs the role %s; yours is %s. "+

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"mishap/views"
 	"mishap/views/text"
@@ -15,7 +16,29 @@ const (
 	// CookieBrowser marks a browser that has signed in before, whose attempts are throttled
 	// separately. Browsers send it only to the sign-in page.
 	CookieBrowser = "known_browser"
+
+	// PathOpenID and PathOIDC start signing in at another site. The site sends people back to
+	// PathSignInReturn below it.
+	PathOpenID       = PathSignIn + "/openid"
+	PathOIDC         = PathSignIn + "/oidc"
+	PathSignInReturn = "/return"
+	// PathOIDCLogout is where an OpenID Connect provider says that a person has signed out.
+	PathOIDCLogout = PathOIDC + "/logout"
 )
+
+// isSignIn reports whether a path signs people in.
+func isSignIn(path string) bool { return path == PathSignIn || strings.HasPrefix(path, PathSignIn+"/") }
+
+// SendSignIn sends the sign-in page with the ways to sign in that are configured.
+func (s *Kit) SendSignIn(w http.ResponseWriter, r *http.Request, status int, form views.SignInForm) error {
+	if s.Config.OpenID.URL != "" {
+		form.Methods = append(form.Methods, views.SignInMethod{Path: PathOpenID, Name: s.Config.OpenID.Name})
+	}
+	if s.Config.OIDC.Issuer != "" {
+		form.Methods = append(form.Methods, views.SignInMethod{Path: PathOIDC, Name: s.Config.OIDC.Name})
+	}
+	return s.Page(w, r, status, views.SignInPage(s.SignInShell(r), form))
+}
 
 // signInPath returns the address of the sign-in page that leads to the local path next.
 func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEscape(next) }

@@ -189,3 +189,22 @@ func ledger() views.LedgerPage {
 	}
 	return page
 }
+
+// access returns the roles of two groups and three people.
+func access() views.AccessPage {
+	kim := crash.StoredIdentity{UserID: 3, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+		Subject: "https://login.launchpad.net/+id/abc123", Name: "kim", Groups: []string{"ubuntu-bugcontrol"}}}
+	p := views.AccessPage{
+		Shell: shell("Roles", admin), Form: views.GrantForm{Group: "a,b", Problem: "Add one group at a time."},
+		Grants: []crash.Grant{
+			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0)},
+			{Source: crash.SourceOIDC, Group: "crash-admins", Role: crash.RoleAdmin, By: "ada", Created: now},
+		},
+	}
+	users := []crash.User{
+		{ID: 1, Name: "ada", Role: crash.RoleAdmin, Manual: crash.RoleAdmin, LastLogin: now},
+		{ID: 3, Name: "kim", Role: crash.RoleTriager, LastLogin: now}, {ID: 4, Name: "noel", Disabled: true},
+	}
+	p.People = crash.AccessOf(users, []crash.StoredIdentity{kim}, p.Grants, crash.RoleNone)
+	return p
+}

@@ -74,6 +74,17 @@ type Config struct {
 	VersionLinks         string // see grouping.ParseLinkTemplates
 	AllowBugFiling       bool
 	RuleFilingsPerHour   int
+	OpenIDURL            string // of the provider, without a slash at the end; empty: off
+	OpenIDNameSet        string // the key openid_name; empty: see OpenID
+	OIDCIssuer           string // empty: off
+	OIDCNameSet          string // the key oidc_name; empty: see OIDC
+	OIDCClientID         string
+	OIDCClientSecret     crash.Secret
+	OIDCGroupsClaim      string
+	ProxyAuthHeader      string // empty: off
+	ProxyAuthGroups      string // header with the groups; empty: none
+	ProxyAuthFrom        string // see proxies.Parse
+	SignInRole           string // none, viewer or triager
 
 	File string // the configuration file, which may be missing
 
@@ -119,6 +130,8 @@ func Default() Config {
 		VersionLinks:         grouping.DefaultVersionLinks,
 		AllowBugFiling:       true,
 		RuleFilingsPerHour:   20,
+		OIDCGroupsClaim:      "groups",
+		SignInRole:           "none",
 		File:                 DefaultFile,
 		given:                map[string]given{},
 	}
@@ -164,6 +177,26 @@ func (c *Config) checkTogether() Mistakes {
 		missing("tracker_oauth_token", "tracker_oauth_secret")
 	case c.TrackerOAuthToken == "" && c.TrackerOAuthSecret != "":
 		missing("tracker_oauth_secret", "tracker_oauth_token")
+	}
+	for _, k := range []struct {
+		has, lacks string
+		wrong      bool
+	}{
+		{"oidc_issuer", "oidc_client_id", c.OIDCIssuer != "" && c.OIDCClientID == ""},
+		{"oidc_client_id", "oidc_issuer", c.OIDCIssuer == "" && c.OIDCClientID != ""},
+		{"oidc_client_secret", "oidc_issuer", c.OIDCIssuer == "" && c.OIDCClientSecret != ""},
+		// Without the list, anyone could send the header and be anyone.
+		{"proxy_auth_header", "proxy_auth_from", c.ProxyAuthHeader != "" && c.ProxyAuthFrom == ""},
+		{"proxy_auth_from", "proxy_auth_header", c.ProxyAuthHeader == "" && c.ProxyAuthFrom != ""},
+		{"proxy_auth_groups_header", "proxy_auth_header", c.ProxyAuthHeader == "" && c.ProxyAuthGroups != ""},
+	} {
+		if k.wrong {
+			missing(k.has, k.lacks)
+		}
+	}
+	if c.ProxyAuthHeader != "" && strings.EqualFold(c.ProxyAuthHeader, c.ProxyAuthGroups) {
+		wrong = append(wrong, c.given["proxy_auth_groups_header"].where+
+			": proxy_auth_groups_header: expected another header than proxy_auth_header, got the same")
 	}
 	if c.Blobs != "" && c.CoresKey == "" { // all instances must be able to read the cores
 		missing("blobs", "cores_key")
@@ -225,6 +258,47 @@ func (c *Config) Relay() (*mail.Relay, error) {
 func (c *Config) WebhookNetworks() webhook.Networks {
 	networks, _ := webhook.ParseNetworks(c.WebhookAllowNetworks)
 	return networks
+}
+
+// OpenID returns how people sign in with OpenID 2.0.
+func (c *Config) OpenID() crash.OpenIDConfig {
+	name := c.OpenIDNameSet
+	if name == "" {
+		switch name = hostOf(c.OpenIDURL); name {
+		case "login.ubuntu.com":
+			name = "Ubuntu One"
+		case "login.launchpad.net":
+			name = "Launchpad"
+		}
+	}
+	return crash.OpenIDConfig{URL: c.OpenIDURL, Name: name}
+}
+
+// OIDC returns how people sign in with OpenID Connect.
+func (c *Config) OIDC() crash.OIDCConfig {
+	return crash.OIDCConfig{Issuer: c.OIDCIssuer, Name: cmp.Or(c.OIDCNameSet, hostOf(c.OIDCIssuer)),
+		ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, GroupsClaim: c.OIDCGroupsClaim}
+}
+
+// ProxyAuthNetworks returns the networks of ProxyAuthFrom.
+func (c *Config) ProxyAuthNetworks() proxies.Networks {
+	networks, _ := proxies.Parse(c.ProxyAuthFrom)
+	return networks
+}
+
+// RoleOfEveryone returns the role of people who sign in at another site and have no other.
+func (c *Config) RoleOfEveryone() crash.Role {
+	role, _ := crash.ParseRole(c.SignInRole) // "none" is no role
+	return role
+}
+
+// hostOf returns the host of an address, with its port.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
 }
 
 // CorePatterns returns the patterns of CoresPackages.

@@ -126,6 +126,30 @@ base_url = "crashes.example.com"
 			`F:2: smtp_tls: expected "require", "opportunistic" or "off", got "yes"`,
 			`F:3: mail_from: expected a mail address such as crashes@example.org, or nothing, got "ada"`,
 		}},
+		{"proxy header from anyone", "proxy_auth_header = \"X-Forwarded-User\"\n", nil, []string{
+			`F:1: proxy_auth_header: expected proxy_auth_from beside it, got none`,
+		}},
+		{"proxy header from the internet", "proxy_auth_header = \"X-Forwarded-User\"\nproxy_auth_from = \"0.0.0.0/0\"\n", nil,
+			[]string{`F:2: proxy_auth_from: expected networks or addresses of proxies such as 127.0.0.0/8 10.1.2.3, or ` +
+				`nothing, got "0.0.0.0/0"`}},
+		{"proxy header with another meaning", "proxy_auth_from = \"10.1.2.3\"\nproxy_auth_header = \"x-forwarded-for\"\n", nil,
+			[]string{
+				`F:2: proxy_auth_header: expected the name of a header such as X-Forwarded-User, or nothing, got "x-forwarded-for"`,
+			}},
+		{"no proxy header", "proxy_auth_from = \"10.1.2.3\"\n\nproxy_auth_groups_header = \"Remote-Groups\"\n", nil, []string{
+			`F:1: proxy_auth_from: expected proxy_auth_header beside it, got none`,
+			`F:3: proxy_auth_groups_header: expected proxy_auth_header beside it, got none`,
+		}},
+		{"one proxy header for two", "proxy_auth_from = \"10.1.2.3\"\nproxy_auth_header = \"Remote-User\"\n" +
+			"proxy_auth_groups_header = \"remote-user\"\n", nil, []string{
+			`F:3: proxy_auth_groups_header: expected another header than proxy_auth_header, got the same`,
+		}},
+		{"half of OpenID Connect", "oidc_issuer = \"https://id.example.com\"\nopenid_url = \"login.ubuntu.com\"\n" +
+			"sign_in_role = \"admin\"\n", nil, []string{
+			`F:2: openid_url: expected an address such as https://login.ubuntu.com, or nothing, got "login.ubuntu.com"`,
+			`F:3: sign_in_role: expected "none", "viewer" or "triager", got "admin"`,
+			`F:1: oidc_issuer: expected oidc_client_id beside it, got none`,
+		}},
 		{"one address for two", "ops_listen = \"127.0.0.1:8080\"\n", nil, []string{
 			`F:1: ops_listen: expected an address of its own, got that of listen, 127.0.0.1:8080`,
 		}},

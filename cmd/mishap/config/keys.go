@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -93,6 +94,21 @@ func (c *Config) keys() []key {
 		links("version_links", &c.VersionLinks),
 		flag("allow_bug_filing", &c.AllowBugFiling),
 		number("rule_filings_per_hour", "a number of bugs, 0 or more", &c.RuleFilingsPerHour, 0, 1e6),
+		optionalAddress("openid_url", "an address such as https://login.ubuntu.com, or nothing", &c.OpenIDURL),
+		text("openid_name", "a name such as Ubuntu One of at most 40 characters, or nothing", &c.OpenIDNameSet, isName),
+		text("oidc_issuer", "the address of the issuer, exactly as the provider writes it, or nothing", &c.OIDCIssuer,
+			func(s string) bool { return s == "" || isBase(s, true) }),
+		text("oidc_name", "a name of at most 40 characters, or nothing", &c.OIDCNameSet, isName),
+		text("oidc_client_id", "the client id that the provider has given to this site, or nothing", &c.OIDCClientID, isToken),
+		secret("oidc_client_secret", "the secret of the client on one line, or nothing", &c.OIDCClientSecret, isToken),
+		text("oidc_groups_claim", "the name of a claim such as groups", &c.OIDCGroupsClaim, isPlain),
+		text("proxy_auth_header", "the name of a header such as X-Forwarded-User, or nothing", &c.ProxyAuthHeader, isHeader),
+		text("proxy_auth_groups_header", "the name of a header such as X-Forwarded-Groups, or nothing",
+			&c.ProxyAuthGroups, isHeader),
+		list("proxy_auth_from", "networks or addresses of proxies such as 127.0.0.0/8 10.1.2.3, or nothing",
+			&c.ProxyAuthFrom, isNetworks),
+		text("sign_in_role", `"none", "viewer" or "triager"`, &c.SignInRole,
+			func(s string) bool { return s == "none" || s == "viewer" || s == "triager" }),
 	}
 }
 
@@ -141,6 +157,11 @@ func secret(name, wants string, into *crash.Secret, valid func(string) bool) key
 // address returns a key for a base address, whose final slash is removed.
 func address(name, wants string, into *string, path bool) key {
 	return text(name, wants, into, func(s string) bool { return isBase(s, path) }).trimmed("/", into)
+}
+
+// optionalAddress returns a key like address, whose value may be empty.
+func optionalAddress(name, wants string, into *string) key {
+	return text(name, wants, into, func(s string) bool { return s == "" || isBase(s, true) }).trimmed("/", into)
 }
 
 func (k key) trimmed(end string, into *string) key {
@@ -243,6 +264,17 @@ func isBlobs(s string) bool {
 	_, err := blobs.ParseLocation(s)
 	return err == nil || s == "" || filepath.IsAbs(s) && isPath(s)
 }
+
+// isHeader accepts the name of a header that carries no other meaning, or nothing.
+func isHeader(s string) bool {
+	switch http.CanonicalHeaderKey(s) {
+	case "Host", "Cookie", "Authorization", "X-Forwarded-For", "X-Forwarded-Proto", "Content-Type":
+		return false
+	}
+	return s == "" || headerName.MatchString(s)
+}
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 
 func isPath(s string) bool { return s != "" && !strings.ContainsRune(s, 0) }
 

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/access"
+	"mishap/db/dbtest"
+)
+
+// TestAccessCommands gives a role to a group, looks at it, and takes it away.
+func TestAccessCommands(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	environ, config := []string{"MISHAP_DATABASE_URL=" + url}, noConfig(t)
+	run := func(want int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		status, stdout, stderr := runIn(t.Context(), strings.NewReader("correct horse battery\n"), environ,
+			append(args, config)...)
+		if status != want {
+			t.Fatalf("%s: got status %d and %q, want %d", args, status, stderr, want)
+		}
+		return stdout, stderr
+	}
+	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	if _, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceLaunchpad, Issuer: "https://l.example",
+		Subject: "https://l.example/+id/a", Name: "kim", Groups: []string{"bugcontrol"}}); err != nil {
+		t.Fatal(err)
+	}
+	list := func(want ...string) {
+		t.Helper()
+		out, _ := run(exitOK, "access", "list")
+		lines := strings.Split(strings.Join(strings.Fields(strings.ReplaceAll(out, "\n", " | ")), " "), " | ")
+		for _, w := range want {
+			found := false
+			for _, line := range lines {
+				found = found || strings.HasPrefix(line, w)
+			}
+			if !found {
+				t.Errorf("got %q, want a line that begins with %q", lines, w)
+			}
+		}
+	}
+	list("kim none")
+	run(exitOK, "access", "grant", "launchpad", "bugcontrol", "admin")
+	list("launchpad bugcontrol admin", "kim admin admin: member of bugcontrol (Launchpad)")
+	out, _ := run(exitOK, "user", "role", "kim", "viewer")
+	if !strings.Contains(out, "The role of kim is admin now; it was admin. It comes from a group.") {
+		t.Errorf("got %q, want that the group still counts", out)
+	}
+	if _, warning := run(exitOK, "access", "revoke", "launchpad", "bugcontrol"); !strings.Contains(warning, "no admin can sign in") {
+		t.Errorf("got %q, want a warning", warning)
+	}
+	list("kim viewer viewer: given by hand")
+	run(exitOK, "user", "role", "kim", "none")
+	list("kim none")
+	run(exitFailed, "access", "revoke", "launchpad", "bugcontrol")
+	run(exitUsage, "access", "grant", "ldap", "x", "viewer")
+	run(exitUsage, "access", "grant", "oidc", "x", "king")
+	run(exitUsage, "access")
+}

@@ -1,0 +1,280 @@
+package access_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/db/access"
+	"mishap/db/accounts"
+	"mishap/db/dbtest"
+)
+
+func launchpad(subject, name string, groups ...string) crash.Identity {
+	return crash.Identity{Source: crash.SourceLaunchpad, Issuer: "https://login.example", Subject: subject, Name: name,
+		Groups: groups}
+}
+
+func TestRolesFromGroups(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	a, people := access.New(store), accounts.New(store)
+	role := func(in crash.Identity) crash.Role {
+		t.Helper()
+		signed, err := a.SignIn(t.Context(), in)
+		if err != nil {
+			t.Fatalf("sign in: %v", err)
+		}
+		u, err := people.ByID(t.Context(), signed.UserID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Role
+	}
+	grant := func(source crash.Source, group string, r crash.Role) {
+		t.Helper()
+		if err := a.Grant(t.Context(), "ada", source, group, r); err != nil {
+			t.Fatalf("grant: %v", err)
+		}
+	}
+	grant(crash.SourceLaunchpad, "~readers", crash.RoleViewer)
+	grant(crash.SourceLaunchpad, "bug-control", crash.RoleTriager)
+	grant(crash.SourceOIDC, "staff", crash.RoleAdmin)
+
+	for _, tt := range []struct {
+		groups []string
+		want   crash.Role
+	}{
+		{nil, crash.RoleNone},
+		{[]string{"readers"}, crash.RoleViewer},
+		{[]string{"readers", "bug-control"}, crash.RoleTriager},
+		{[]string{"readers", "READERS"}, crash.RoleViewer},
+		{[]string{"staff"}, crash.RoleNone}, // a group of another source
+		{[]string{"bug-control"}, crash.RoleTriager},
+		{nil, crash.RoleNone}, // has left
+	} {
+		if got := role(launchpad("https://login.example/+id/a", "kim", tt.groups...)); got != tt.want {
+			t.Errorf("role in %q: got %q, want %q", tt.groups, got, tt.want)
+		}
+	}
+
+	// A role given by hand counts if it is higher, and stays when the person leaves a group.
+	if err := people.SetRole(t.Context(), "ada", "kim", crash.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	if got := role(launchpad("https://login.example/+id/a", "kim", "bug-control")); got != crash.RoleTriager {
+		t.Errorf("role by hand and by group: got %q, want triager", got)
+	}
+	if got := role(launchpad("https://login.example/+id/a", "kim")); got != crash.RoleViewer {
+		t.Errorf("role by hand after leaving the group: got %q, want viewer", got)
+	}
+
+	// Removing a grant takes effect without a new sign-in.
+	role(launchpad("https://login.example/+id/a", "kim", "bug-control"))
+	if err := a.Revoke(t.Context(), "ada", crash.SourceLaunchpad, "bug-control"); err != nil {
+		t.Fatal(err)
+	}
+	u, err := people.ByName(t.Context(), "kim")
+	if err != nil || u.Role != crash.RoleViewer || u.Manual != crash.RoleViewer {
+		t.Errorf("after revoking: got role %q, by hand %q, %v, want viewer twice", u.Role, u.Manual, err)
+	}
+	if err := a.Revoke(t.Context(), "ada", crash.SourceLaunchpad, "bug-control"); !errors.Is(err, crash.NotFound) {
+		t.Errorf("revoking twice: got %v, want NotFound", err)
+	}
+
+	// A role for everyone.
+	if err := people.SetRole(t.Context(), "ada", "kim", crash.RoleNone); err != nil {
+		t.Fatal(err)
+	}
+	if u, err = people.ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleNone {
+		t.Errorf("without any role: got %q, %v, want none", u.Role, err)
+	}
+	if u, err = people.WithRoleOfEveryone(crash.RoleViewer).ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleViewer {
+		t.Errorf("role of everyone: got %q, %v, want viewer", u.Role, err)
+	}
+}
+
+func TestIdentitiesStayApart(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	a, people := access.New(store), accounts.New(store)
+	dbtest.AddUser(t, store, "grace", crash.RoleAdmin, "a long password")
+	dbtest.AddUser(t, store, "gone", crash.RoleAdmin, "a long password")
+	if err := people.Remove(t.Context(), "", "gone"); err != nil {
+		t.Fatal(err)
+	}
+	base := launchpad("https://login.example/+id/1", "grace")
+	other := base
+	other.Source, other.Issuer = crash.SourceOIDC, "https://id.example"
+	elsewhere := other
+	elsewhere.Issuer = "https://id2.example"
+	renamed := base
+	renamed.Name = "someone-else"
+	for _, tt := range []struct {
+		in   crash.Identity
+		name string
+		new  bool
+	}{
+		{base, "grace-2", true}, // the local account of this name belongs to someone else
+		{base, "grace-2", false},
+		{renamed, "grace-2", false}, // a new nickname is no new person
+		{other, "grace-3", true},    // the same identifier at another site is another person
+		{elsewhere, "grace-4", true},
+		{launchpad("https://login.example/+id/2", "GONE"), "GONE-2", true}, // decisions of "gone" stay theirs
+		{launchpad("https://login.example/+id/3", "  <b>\x00 "), "b", true},
+		{launchpad("https://login.example/+id/4", ""), "person", true},
+		{launchpad("https://login.example/+id/5", strings.Repeat("é", 90)), strings.Repeat("é", 50), true},
+	} {
+		got, err := a.SignIn(t.Context(), tt.in)
+		if err != nil || got.Name != tt.name || got.New != tt.new {
+			t.Errorf("sign in %v: got %+v, %v, want name %q, new %v", tt.in, got, err, tt.name, tt.new)
+		}
+	}
+	// An account without a password cannot sign in with one.
+	for _, password := range []string{"", "x"} {
+		if _, err := people.SignIn(t.Context(), accounts.SignIn{Name: "grace-2", Password: password}); !errors.Is(err,
+			crash.Unauthenticated) {
+			t.Errorf("password %q: got %v, want Unauthenticated", password, err)
+		}
+	}
+	if err := people.Disable(t.Context(), "", "grace-2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.SignIn(t.Context(), base); !errors.Is(err, crash.Forbidden) || !strings.Contains(err.Error(), "disabled") {
+		t.Errorf("disabled account: got %v, want Forbidden with the reason", err)
+	}
+	for _, bad := range []crash.Identity{launchpad("", "x"), launchpad("a\nb", "x"), launchpad("\xff", "x"),
+		launchpad(strings.Repeat("x", 501), "x"), launchpad("s", "x", ""), launchpad("s", "x", "a\x00"),
+		launchpad("s", "x", make([]string, 1001)...)} {
+		if _, err := a.SignIn(t.Context(), bad); !errors.Is(err, crash.Unprocessable) {
+			t.Errorf("sign in %.60q: got %v, want Unprocessable", bad.Subject, err)
+		}
+	}
+}
+
+func TestFirstSignInsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	a := access.New(store)
+	var wg sync.WaitGroup
+	ids := make([]int64, 8)
+	for i := range ids {
+		wg.Go(func() {
+			in := launchpad("https://login.example/+id/"+string(rune('a'+i%2)), "kim")
+			signed, err := a.SignIn(t.Context(), in)
+			if err != nil {
+				t.Errorf("sign in: %v", err)
+			}
+			ids[i] = signed.UserID
+		})
+	}
+	wg.Wait()
+	slices.Sort(ids)
+	if got := slices.Compact(ids); len(got) != 2 {
+		t.Errorf("got accounts %v, want 2", got)
+	}
+}
+
+func TestGrantRefuses(t *testing.T) {
+	t.Parallel()
+	a := access.New(dbtest.New(t))
+	for _, tt := range []struct {
+		source crash.Source
+		group  string
+		role   crash.Role
+	}{
+		{"ldap", "x", crash.RoleViewer}, {crash.SourceOIDC, "", crash.RoleViewer}, {crash.SourceOIDC, "x", "king"},
+		{crash.SourceOIDC, "x", crash.RoleNone}, {crash.SourceLaunchpad, "a,b", crash.RoleViewer},
+		{crash.SourceOIDC, "a\nb", crash.RoleViewer}, {crash.SourceOIDC, strings.Repeat("x", 201), crash.RoleViewer},
+	} {
+		if err := a.Grant(t.Context(), "", tt.source, tt.group, tt.role); !errors.Is(err, crash.Invalid) {
+			t.Errorf("grant %v: got %v, want Invalid", tt, err)
+		}
+	}
+	grants, err := a.Grants(t.Context())
+	if err != nil || len(grants) != 0 {
+		t.Errorf("got grants %v, %v, want none", grants, err)
+	}
+}
+
+func TestNonceOnTwoInstances(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	first, second := access.New(dbtest.Open(t, url)), access.New(dbtest.Open(t, url))
+	use := func(a *access.Store, endpoint string, want bool) {
+		t.Helper()
+		if got, err := a.UseNonce(t.Context(), endpoint, "2026-11-22T01:22:01Zpy"); err != nil || got != want {
+			t.Errorf("use nonce of %s: got %v, %v, want %v", endpoint, got, err, want)
+		}
+	}
+	use(first, "https://a.example", true)
+	use(second, "https://a.example", false)
+	use(second, "https://b.example", true)
+	use(first, "https://b.example", false)
+}
+
+func TestEndSessions(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	a, sessions := access.New(store), accounts.NewSessions(store)
+	for _, subject := range []string{"ada", "bob"} {
+		if _, err := a.SignIn(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
+			Subject: subject, Name: subject}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := a.Identities(t.Context(), 0)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("got identities %v, %v, want 2", all, err)
+	}
+	begin := func() {
+		t.Helper()
+		for token, values := range map[string]map[string]any{
+			"ada-1": {accounts.SessionIdentity: "1", accounts.SessionProvider: "s1"},
+			"ada-2": {accounts.SessionIdentity: "1", accounts.SessionProvider: "s2"},
+			"ada-?": {accounts.SessionIdentity: "1"},
+			"bob-1": {accounts.SessionIdentity: "2", accounts.SessionProvider: "s3"},
+			"local": {accounts.SessionUser: "1"},
+		} {
+			expiry := time.Now().Add(time.Hour)
+			data, err := accounts.SessionCodec{}.Encode(expiry, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sessions.CommitCtx(t.Context(), token, data, expiry); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		who  crash.Identity
+		ends []string
+	}{
+		{crash.Identity{}, nil},
+		{crash.Identity{Subject: "ada"}, []string{"ada-1", "ada-2", "ada-?"}},
+		{crash.Identity{Subject: "ada", Session: "s1"}, []string{"ada-1", "ada-?"}},
+		{crash.Identity{Session: "s2"}, []string{"ada-2"}},
+		{crash.Identity{Subject: "bob", Session: "s1"}, nil},
+		{crash.Identity{Issuer: "https://other.example", Subject: "ada"}, nil},
+	} {
+		begin()
+		tt.who.Source = crash.SourceOIDC
+		if tt.who.Issuer == "" {
+			tt.who.Issuer = "https://id.example"
+		}
+		n, err := a.EndSessions(t.Context(), tt.who)
+		if err != nil || n != len(tt.ends) {
+			t.Errorf("end %v: got %d, %v, want %d", tt.who, n, err, len(tt.ends))
+		}
+		for _, token := range []string{"ada-1", "ada-2", "ada-?", "bob-1", "local"} {
+			_, found, err := sessions.FindCtx(t.Context(), token)
+			if err != nil || found == slices.Contains(tt.ends, token) {
+				t.Errorf("end %v: session %s found %v, %v", tt.who, token, found, err)
+			}
+		}
+	}
+}

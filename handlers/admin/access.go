@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// maxPeople is the number of people that the page of roles lists at most.
+const maxPeople = 500
+
+// ShowAccess shows which groups give roles, and who has which role and why.
+func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
+	return s.sendAccess(w, r, http.StatusOK, views.GrantForm{})
+}
+
+func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form views.GrantForm) error {
+	ctx := r.Context()
+	page := views.AccessPage{Shell: s.Shell(r, text.AccessHeading), Form: form, Everyone: s.Config.RoleOfEveryone,
+		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
+	var err error
+	if page.Grants, err = s.Access.Grants(ctx); err != nil {
+		return err
+	}
+	users, err := s.Accounts.List(ctx)
+	if err != nil {
+		return err
+	}
+	identities, err := s.Access.Identities(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, p := range crash.AccessOf(users, identities, page.Grants, s.Config.RoleOfEveryone) {
+		if !strings.Contains(strings.ToLower(p.User.Name), strings.ToLower(page.Search)) {
+			continue
+		}
+		if len(page.People) == maxPeople {
+			page.More = true
+			break
+		}
+		page.People = append(page.People, p)
+	}
+	return s.Page(w, r, status, views.Access(page))
+}
+
+// Grant gives a role to a group.
+func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
+	form := views.GrantForm{Source: crash.Source(r.PostFormValue("source")), Group: crash.Truncate(r.PostFormValue("group"), 300),
+		Role: crash.Role(r.PostFormValue("role"))}
+	err := s.Access.Grant(r.Context(), web.CurrentUser(r).Name, form.Source, form.Group, form.Role)
+	if crash.KindOf(err) == crash.Invalid {
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.sendAccess(w, r, http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, text.Granted(form.Group, form.Role))
+}
+
+// Revoke takes the role of a group away.
+func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
+	source, group := crash.Source(r.PostFormValue("source")), r.PostFormValue("group")
+	if err := s.Access.Revoke(r.Context(), web.CurrentUser(r).Name, source, group); err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, text.Revoked(group))
+}
+
+// afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
+func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
+		return err
+	}
+	u, err := s.Accounts.ByID(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return err
+	}
+	if !u.Role.Allows(crash.RoleAdmin) {
+		return web.Redirect(w, r, web.PathAccount)
+	}
+	return web.Redirect(w, r, views.PathAccess)
+}

@@ -1,0 +1,303 @@
+// Package oidc lets people sign in with OpenID Connect: the code flow with PKCE, groups from a claim, and
+// back-channel logout. The library verifies tokens; this package does the checks that the library leaves
+// to its users.
+package oidc
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"mishap/crash"
+)
+
+const (
+	requestTimeout = 15 * time.Second // of one request to the provider
+	maxBody        = 1 << 20          // bytes of one answer of the provider
+)
+
+// Config configures a Client.
+type Config struct {
+	crash.OIDCConfig
+	ReturnTo string // address of this site to which the provider sends people
+	Now      func() time.Time
+}
+
+// Client signs people in at a provider. It is safe for concurrent use. It reads the provider's
+// configuration when it is first needed, and again after a failure, so that the provider may be down
+// when this program starts.
+type Client struct {
+	config Config
+	http   *http.Client
+
+	mu    sync.Mutex
+	found *provider // nil: not read yet
+}
+
+// provider is the configuration of the provider.
+type provider struct {
+	*oidc.Provider
+	SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"`
+	Scopes      []string `json:"scopes_supported"`
+}
+
+// New returns a Client.
+func New(c Config) *Client {
+	return &Client{config: c, http: &http.Client{
+		Timeout: requestTimeout, Transport: limited{http.DefaultTransport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// limited is a transport that limits the size of answers.
+type limited struct{ http.RoundTripper }
+
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := l.RoundTripper.RoundTrip(r)
+	if err == nil {
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(res.Body, maxBody), res.Body}
+	}
+	return res, err
+}
+
+// discover returns the configuration of the provider.
+func (c *Client) discover(ctx context.Context) (*provider, error) {
+	c.mu.Lock()
+	found := c.found
+	c.mu.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	p, err := oidc.NewProvider(oidc.ClientContext(ctx, c.http), c.config.Issuer)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	found = &provider{Provider: p}
+	if err := p.Claims(found); err != nil {
+		return nil, unavailable(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found = found
+	return found, nil
+}
+
+// oauth returns the client of the code flow.
+func (c *Client) oauth(p *provider) *oauth2.Config {
+	scopes := []string{oidc.ScopeOpenID, "profile"}
+	if slices.Contains(p.Scopes, c.config.GroupsClaim) { // many providers name the scope like the claim
+		scopes = append(scopes, c.config.GroupsClaim)
+	}
+	return &oauth2.Config{ClientID: c.config.ClientID, ClientSecret: string(c.config.ClientSecret), Endpoint: p.Endpoint(),
+		RedirectURL: c.config.ReturnTo, Scopes: scopes}
+}
+
+// NewVerifier returns a new secret of PKCE.
+func NewVerifier() string { return oauth2.GenerateVerifier() }
+
+// Begin returns the address at the provider where a person signs in. state comes back in the answer,
+// nonce in the id token; verifier stays secret.
+func (c *Client) Begin(ctx context.Context, state, nonce, verifier string) (string, error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.oauth(p).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
+}
+
+// Finish checks the answer of the provider, which the browser has brought as a query, and gets the person
+// from the provider. Errors of kind Unauthenticated say why the answer is refused; the provider may be
+// Unavailable.
+func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier string) (crash.Identity, error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return crash.Identity{}, err
+	}
+	code, err := c.code(p, query)
+	if err != nil {
+		return crash.Identity{}, err
+	}
+	ctx = oidc.ClientContext(ctx, c.http)
+	tokens, err := c.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.Response.StatusCode < 500 {
+			return crash.Identity{}, refused("bad_code", "The provider does not accept the code of the answer (%s).",
+				crash.Truncate(answered.ErrorCode, 60))
+		}
+		return crash.Identity{}, unavailable(errors.New("exchange of the code failed")) // the error may hold tokens
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	if raw == "" {
+		return crash.Identity{}, refused("no_id_token", "The provider has sent no id token.")
+	}
+	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).Verify(ctx, raw)
+	if err != nil {
+		return crash.Identity{}, refused("bad_id_token", "The id token is not valid.").Because(err)
+	}
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
+		return crash.Identity{}, refused("bad_nonce", "The id token belongs to another sign-in.")
+	}
+	if token.AccessTokenHash != "" {
+		if err := token.VerifyAccessToken(tokens.AccessToken); err != nil {
+			return crash.Identity{}, refused("bad_access_token", "The access token does not belong to the id token.")
+		}
+	}
+	claims, err := c.claims(ctx, p, token, tokens)
+	if err != nil {
+		return crash.Identity{}, err
+	}
+	return c.person(token, claims)
+}
+
+// code returns the code in an answer, after checking that it is from this provider.
+func (c *Client) code(p *provider, query url.Values) (string, error) {
+	for name, values := range query {
+		if len(values) > 1 {
+			return "", refused("doubled", "The field %s occurs %d times.", crash.Truncate(name, 60), len(values))
+		}
+	}
+	// RFC 9207: an answer of another provider must not be taken for one of this one.
+	if issuer := query.Get("iss"); issuer != c.config.Issuer && (issuer != "" || p.SendsIssuer) {
+		return "", refused("foreign_issuer", "The answer comes from another provider.")
+	}
+	switch e := query.Get("error"); {
+	case e == "access_denied":
+		return "", crash.ErrSignInCancelled
+	case e != "":
+		return "", refused("provider_error", "The provider reports an error: %s", crash.Truncate(e, 60))
+	case query.Get("code") == "":
+		return "", refused("no_code", "The answer contains no code.")
+	}
+	return query.Get("code"), nil
+}
+
+// claims returns the claims of the id token and of UserInfo, which is preferred: most providers send
+// names and groups only there.
+func (c *Client) claims(ctx context.Context, p *provider, token *oidc.IDToken, tokens *oauth2.Token) (map[string]any, error) {
+	claims := map[string]any{}
+	if err := token.Claims(&claims); err != nil {
+		return nil, refused("bad_id_token", "The id token is not valid.").Because(err)
+	}
+	if authorised, ok := claims["azp"].(string); len(token.Audience) > 1 && (!ok || authorised != c.config.ClientID) {
+		return nil, refused("foreign_audience", "The id token was made for another site.")
+	}
+	if p.UserInfoEndpoint() == "" {
+		return claims, nil
+	}
+	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+	if err != nil {
+		return nil, unavailable(errors.New("reading UserInfo failed")) // the error may hold the answer
+	}
+	if info.Subject != token.Subject {
+		return nil, refused("foreign_user_info", "The provider describes another person than the one who signed in.")
+	}
+	if err := info.Claims(&claims); err != nil { // overwrites those of the id token
+		return nil, refused("bad_user_info", "The provider describes you in a form that mishap does not understand.")
+	}
+	return claims, nil
+}
+
+// person returns the person that the claims describe.
+func (c *Client) person(token *oidc.IDToken, claims map[string]any) (crash.Identity, error) {
+	in := crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: token.Subject}
+	in.Session, _ = claims["sid"].(string)
+	for _, name := range []string{"preferred_username", "nickname", "name"} {
+		if in.Name, _ = claims[name].(string); in.Name != "" {
+			break
+		}
+	}
+	elsewhere, _ := claims["_claim_names"].(map[string]any)
+	if _, ok := elsewhere[c.config.GroupsClaim]; ok || claims["hasgroups"] == true {
+		return in, crash.Errorf(crash.Unprocessable, "too_many_groups",
+			"You are in so many groups that %s does not send them, so mishap cannot tell what you may do. Ask an administrator "+
+				"of %s to send this site only the groups that are assigned to it.", c.config.Name, c.config.Name)
+	}
+	bad := crash.Errorf(crash.Unprocessable, "bad_groups", "The claim %q of %s is neither a text nor a list of texts. "+
+		"(Administrators: oidc_groups_claim names it.)", c.config.GroupsClaim, c.config.Name)
+	switch groups := claims[c.config.GroupsClaim].(type) {
+	case nil:
+	case string:
+		if groups != "" {
+			in.Groups = []string{groups}
+		}
+	case []any:
+		for _, one := range groups {
+			group, ok := one.(string)
+			if !ok {
+				return in, bad
+			}
+			in.Groups = append(in.Groups, group)
+		}
+	default:
+		return in, bad
+	}
+	return in, nil
+}
+
+// Logout is a message of the provider that a person has signed out there.
+type Logout struct {
+	Who crash.Identity // with Subject, Session, or both
+	ID  string         // of the message
+}
+
+// VerifyLogout checks a logout token of the back channel. Its errors are of kind Invalid or Unavailable.
+func (c *Client) VerifyLogout(ctx context.Context, raw string) (Logout, error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return Logout{}, err
+	}
+	if typ, err := typeOf(raw); err != nil || typ != "logout+jwt" {
+		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token is not of the type logout+jwt.")
+	}
+	ctx = oidc.ClientContext(ctx, c.http)
+	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).VerifyLogout(ctx, raw)
+	if err != nil {
+		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token is not valid.").Because(err)
+	}
+	if token.TokenID == "" {
+		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token has no id.")
+	}
+	return Logout{ID: token.TokenID, Who: crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer,
+		Subject: token.Subject, Session: token.SessionID}}, nil
+}
+
+// refused returns an error that says why an answer is refused.
+func refused(code, format string, args ...any) *crash.Error {
+	return crash.Errorf(crash.Unauthenticated, code, "Signing in was refused. "+format, args...)
+}
+
+func unavailable(err error) error {
+	return crash.Errorf(crash.Unavailable, "provider_unavailable",
+		"The place where you sign in does not answer now. Try again shortly, or sign in in another way.").
+		Because(fmt.Errorf("OpenID Connect: %w", err))
+}
+
+// typeOf returns the type in the header of a token that nobody has verified.
+func typeOf(raw string) (string, error) {
+	first, _, _ := strings.Cut(raw, ".")
+	b, err := base64.RawURLEncoding.DecodeString(first)
+	if err != nil {
+		return "", err
+	}
+	var header struct {
+		Type string `json:"typ"`
+	}
+	err = json.Unmarshal(b, &header)
+	return header.Type, err
+}
