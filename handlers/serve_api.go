@@ -126,8 +126,8 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 	})
 }
 
-// setStatusByAPI returns the handler that changes the manual status of problems, with the same rights
-// as createByAPI.
+// setStatusByAPI returns the handler that changes the manual status of problems, with the same
+// rights as createByAPI.
 func (s *Server) setStatusByAPI() http.Handler {
 	set := s.Need(crash.RoleTriager)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)
@@ -143,8 +143,8 @@ func (s *Server) createByAPI() http.Handler {
 	return s.byTriager(s.Need(crash.RoleTriager)(s.Do(s.bugs.CreateBug)))
 }
 
-// byTriager returns a handler that passes on requests with a session and its CSRF token, and requests
-// with an API token that has the scope file.
+// byTriager returns a handler that passes on requests with a session and its CSRF token, and
+// requests with an API token that has the scope file.
 func (s *Server) byTriager(do http.Handler) http.Handler {
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {

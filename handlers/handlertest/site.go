@@ -135,7 +135,8 @@ func New(t testing.TB, o Options) *Site {
 	}
 	h, err := handlers.New(web.Deps{
 		Store: o.Store, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Filer: site.Filer, Tracker: client,
+		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Filer: site.Filer,
+		Tracker:     client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{

@@ -199,7 +199,8 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Store: d.Store, Accounts: d.Accounts, Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Filings: d.Filings, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Filer: d.Filer, Tracker: d.Tracker,
+		Creds:  d.Credentials,
 		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
