@@ -50,14 +50,16 @@ func (t Triage) Returned() bool {
 
 // MuteUntil says when a muted problem returns: as soon as any of its conditions is met.
 type MuteUntil struct {
-	Date       time.Time `json:"date,omitzero"`        // on this UTC day
-	Reports    int64     `json:"reports,omitempty"`    // when so many reports have arrived since it was muted
-	Machines   int64     `json:"machines,omitempty"`   // when so many machines have reported it since it was muted
-	Days       int       `json:"days,omitempty"`       // Reports and Machines within so many days; 0: in any time
-	Version    string    `json:"version,omitempty"`    // when it is seen in this version or a later one
-	Release    Release   `json:"release,omitempty"`    // Version in this release only; empty: in any
-	Newer      bool      `json:"newer,omitempty"`      // when it is seen in a version later than before, or in another release
-	Regression bool      `json:"regression,omitempty"` // when it is a regression, or seen again in a version marked as fixed
+	Date     time.Time `json:"date,omitzero"`      // on this UTC day
+	Reports  int64     `json:"reports,omitempty"`  // when so many reports have arrived since it was muted
+	Machines int64     `json:"machines,omitempty"` // when so many machines have reported it since it was muted
+	Days     int       `json:"days,omitempty"`     // Reports and Machines within so many days; 0: in any time
+	Version  string    `json:"version,omitempty"`  // when it is seen in this version or a later one
+	Release  Release   `json:"release,omitempty"`  // Version in this release only; empty: in any
+	// when it is seen in a version later than before, or in another release
+	Newer bool `json:"newer,omitempty"`
+	// when it is a regression, or seen again in a version marked as fixed
+	Regression bool `json:"regression,omitempty"`
 }
 
 // Equal reports whether two mutes end under the same conditions.
@@ -103,7 +105,8 @@ func (t Triage) Check(now time.Time) error {
 func (u MuteUntil) check(now time.Time) error {
 	switch {
 	case !u.Date.IsZero() && !u.Date.After(now):
-		return Errorf(Invalid, "past_date", "The day %s is not in the future. Choose a later one.", u.Date.Format(time.DateOnly))
+		return Errorf(Invalid, "past_date", "The day %s is not in the future. Choose a later one.",
+			u.Date.Format(time.DateOnly))
 	case !u.Date.IsZero() && u.Date.After(now.AddDate(maxMuteYears, 0, 0)):
 		return Errorf(Invalid, "late_date", "The day %s is more than %d years away. Choose an earlier one, or mute the "+
 			"problem until somebody unmutes it.", u.Date.Format(time.DateOnly), maxMuteYears)
@@ -154,8 +157,8 @@ func checkVersion(release Release, version string) error {
 	return nil
 }
 
-// StandingFixes returns the versions with the fix that the standing entries name, the newest release
-// first. all is sorted by ID; for each release, the last entry counts.
+// StandingFixes returns the versions with the fix that the standing entries name, the newest
+// release first. all is sorted by ID; for each release, the last entry counts.
 func StandingFixes(all []Triage) []ManualFix {
 	var fixes []ManualFix
 	for _, t := range all {

@@ -36,7 +36,8 @@ func TestTriageText(t *testing.T) {
 	t.Parallel()
 	muted := crash.Triage{Kind: crash.TriageMuted, Person: "anna", Reason: "waits for upstream"}
 	wontFix := crash.Triage{Kind: crash.TriageWontFix, Person: "anna"}
-	fixed := crash.Triage{Kind: crash.TriageFixed, Person: "anna", Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "", Version: "2.0"}}}
+	fixed := crash.Triage{Kind: crash.TriageFixed, Person: "anna",
+		Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "", Version: "2.0"}}}
 	again := crash.ManualFix{FixedIn: crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, By: fixed, Again: 12,
 		AgainIn: "Ubuntu 24.04", AgainAt: "1.4-3"}
 	for _, c := range []struct{ got, want string }{
@@ -80,10 +81,12 @@ func TestTriageCheck(t *testing.T) {
 		{"release with blanks", mute(crash.MuteUntil{Version: "1", Release: " Ubuntu"}), "bad_release"},
 		{"won't fix", crash.Triage{Kind: crash.TriageWontFix, Reason: "hardware"}, ""},
 		{"long reason", crash.Triage{Kind: crash.TriageWontFix, Reason: strings.Repeat("x", 501)}, "bad_reason"},
-		{"fix", fix(crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, crash.FixedIn{Release: "", Version: "2.0"}), ""},
+		{"fix", fix(crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, crash.FixedIn{Release: "", Version: "2.0"}),
+			""},
 		{"no fix", fix(), "no_version"},
 		{"bad fix", fix(crash.FixedIn{Release: "", Version: "soon"}), "bad_version"},
-		{"same release", fix(crash.FixedIn{Release: "", Version: "1"}, crash.FixedIn{Release: "", Version: "2"}), "same_release"},
+		{"same release", fix(crash.FixedIn{Release: "", Version: "1"}, crash.FixedIn{Release: "", Version: "2"}),
+			"same_release"},
 		{"unknown", crash.Triage{Kind: "closed"}, "unknown_triage"},
 	} {
 		err := c.triage.Check(now)
@@ -98,7 +101,8 @@ func TestStandingFixes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	all := []crash.Triage{
-		{ID: 1, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "Ubuntu 26.04", Version: "2.0-1"}}},
+		{ID: 1, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"},
+			{Release: "Ubuntu 26.04", Version: "2.0-1"}}},
 		{ID: 2, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}},
 		{ID: 3, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 26.04", Version: "2.0-9"}}, UndoneAt: at},
 	}

@@ -125,8 +125,8 @@ func (m ManualStatus) Text(signedIn bool) string {
 	return strings.Join(parts, " ")
 }
 
-// Words names the decisions for programs: muted, wontfix, fixed-by-hand, and seen-again if a problem
-// marked as fixed is still seen. Blanks separate them.
+// Words names the decisions for programs: muted, wontfix, fixed-by-hand, and seen-again if a
+// problem marked as fixed is still seen. Blanks separate them.
 func (m ManualStatus) Words() string {
 	var words []string
 	if m.Muted != nil {

@@ -16,9 +16,10 @@ const (
 	TriageColumns = `
 		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
 		t.undone_by, t.undone_at, t.ended_at, t.ended_why`
+	// sqlStandingTriage looks up each problem by index, which the limit ensures.
 	sqlStandingTriage = `
 		select h.head, ` + TriageColumns + `
-		from triage as t join buckets as h on h.id = t.bucket_id
+		from triage as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.undone_at is null and t.ended_at is null order by t.id`
 	sqlTriageOf = `select ` + TriageColumns + ` from triage as t where t.bucket_id in ` + Members + ` order by t.id`
 )
@@ -135,8 +136,9 @@ func ManualOf(b *index.Index, p *index.Problem, today index.Day) crash.ManualSta
 	return stats.JudgeManual(entry, b.Occurrences(p, today), today.Time())
 }
 
-// ListedManual returns the manual status of a problem as lists show it, without persons and reasons:
-// as of the last call of [Store.IndexWithTriage] or [Store.IndexWithStates]. It reads no database.
+// ListedManual returns the manual status of a problem as lists show it, without persons and
+// reasons: as of the last call of [Store.IndexWithTriage] or [Store.IndexWithStates]. It reads no
+// database.
 func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
 	last := s.indexCache.triaged.Load()
 	if last == nil {

@@ -76,8 +76,9 @@ func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []strin
 		for _, format := range []string{"json", "csv", "atom"} {
 			paths = append(paths, "GET /problem/{id}/versions.{format} "+path+"/versions."+format)
 		}
-		for _, address := range []string{"bucket/" + id.String() + "/", "versions/?id=" + id.String(), "instances/?id=" +
-			id.String(), "average-instances/?id=" + id.String()} {
+		for _, address := range []string{"bucket/" + id.String() + "/", "problem-status/" + id.String() + "/",
+			"versions/?id=" + id.String(), "instances/?id=" +
+				id.String(), "average-instances/?id=" + id.String()} {
 			paths = append(paths, "GET /api/1.0/* /api/1.0/"+address)
 		}
 	}
@@ -115,6 +116,10 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 			URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := p.Triage.Set(t.Context(), crash.Triage{Bucket: ids[0], Kind: crash.TriageWontFix, Person: "wendeline",
+		Reason: "wendeline says so"}); err != nil {
+		t.Fatal(err)
 	}
 	reader, visitor := p.As(t, crash.RoleViewer), p.Visitor(t)
 	requests := publicRequests(p, ids, signatures)
@@ -159,8 +164,10 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 // needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
-	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox"}
-	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare",
+	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox",
+		"/candidates"}
+	problem := []string{"/traits", "/mute", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link", "/review",
+		"/review/bugs", "/compare",
 		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||
 		strings.HasPrefix(path, "/assets/") || path == "/problem/{id}.{format}" ||

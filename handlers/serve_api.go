@@ -127,8 +127,8 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 	})
 }
 
-// setStatusByAPI returns the handler that changes the manual status of problems, with the same rights
-// as createByAPI.
+// setStatusByAPI returns the handler that changes the manual status of problems, with the same
+// rights as createByAPI.
 func (s *Server) setStatusByAPI() http.Handler {
 	set := s.Need(crash.RoleTriager)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)

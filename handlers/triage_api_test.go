@@ -63,9 +63,11 @@ func TestSetStatusByAPI(t *testing.T) {
 			t.Errorf("%v: got %+v, want %s", question, got, code)
 		}
 	}
-	mute := map[string]any{"kind": "muted", "reason": "waits for upstream", "until": map[string]any{"reports": 50, "days": 7}}
+	mute := map[string]any{"kind": "muted", "reason": "waits for upstream", "until": map[string]any{"reports": 50,
+		"days": 7}}
 	first := set(http.StatusOK, mute)
-	if m := first.Muted; first.Manual != "muted" || m == nil || m.Until.Reports != 50 || m.Until.Days != 7 || m.Person != "ada-triager" ||
+	if m := first.Muted; first.Manual != "muted" || m == nil || m.Until.Reports != 50 || m.Until.Days != 7 ||
+		m.Person != "ada-triager" ||
 		first.ManualStatus != "Muted by ada-triager until 50 more reports within 7 days: waits for upstream." {
 		t.Fatalf("got %+v", first)
 	}
@@ -88,17 +90,20 @@ func TestSetStatusByAPI(t *testing.T) {
 	set(http.StatusConflict, map[string]any{"undo": second.Muted.ID})
 	set(http.StatusNotFound, map[string]any{"undo": 4711})
 	set(http.StatusOK, map[string]any{"kind": "wontfix"})
-	set(http.StatusOK, map[string]any{"kind": "fixed", "fixes": []any{map[string]string{"release": "Ubuntu 24.04", "version": "1.4-2"}}})
+	set(http.StatusOK,
+		map[string]any{"kind": "fixed", "fixes": []any{map[string]string{"release": "Ubuntu 24.04", "version": "1.4-2"}}})
 
 	path := "/api/1.0/problem-status/" + b.ID.String() + "/"
 	var read, public statusAnswer
 	script.Get(path, file...).Want(http.StatusOK).JSON(&read)
-	if read.Manual != "muted wontfix fixed-by-hand seen-again" || len(read.Fixed) != 1 || read.WontFix == nil || len(read.Entries) != 4 {
+	if read.Manual != "muted wontfix fixed-by-hand seen-again" || len(read.Fixed) != 1 || read.WontFix == nil ||
+		len(read.Entries) != 4 {
 		t.Errorf("got %+v", read)
 	}
 	a := script.Get(path).Want(http.StatusOK)
 	a.JSON(&public)
-	if public.Manual != read.Manual || len(public.Entries) != 0 || strings.Contains(a.Body, "ada") || strings.Contains(a.Body, "upstream") {
+	if public.Manual != read.Manual || len(public.Entries) != 0 || strings.Contains(a.Body, "ada") ||
+		strings.Contains(a.Body, "upstream") {
 		t.Errorf("a visitor got %s", a.Body)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestMuteInBrowser mutes problems in as few steps as possible: two clicks on the page, two clicks in
-// a list, two keys in a list, and selected rows together.
+// TestMuteInBrowser mutes problems in as few steps as possible: two clicks on the page, two clicks
+// in a list, two keys in a list, and selected rows together.
 func TestMuteInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -45,7 +45,8 @@ func TestMuteInBrowser(t *testing.T) {
 	if until := standing(t, site, b.ID).Muted.Until; until.Date.IsZero() {
 		t.Errorf("got a mute %s, want for a week", until)
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#manual .manual-line button"), browsertest.WaitAbsent("#manual .manual-line"),
+	browsertest.Do(ctx, t, browsertest.Click("#manual .manual-line button"),
+		browsertest.WaitAbsent("#manual .manual-line"),
 		key("m"), browsertest.WaitVisible("#dialog .presets"), browsertest.Click("#dialog .mute-other summary"),
 		browsertest.Type("#mute-reports", "many\r"), browsertest.WaitVisible("#dialog .error"))
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#mute-reports").value = ""; true`)
@@ -55,23 +56,27 @@ func TestMuteInBrowser(t *testing.T) {
 		t.Errorf("got a mute %s, want until 50 more reports", until)
 	}
 	browsertest.Do(ctx, t, key("f"), browsertest.WaitVisible("#dialog #fix-0"), browsertest.Type("#fix-0", "99\r"),
-		browsertest.WaitAbsent("#dialog[open]"), browsertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
+		browsertest.WaitAbsent("#dialog[open]"),
+		browsertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")
 	}
 	unmute(b.ID)
 
 	// In a list: m and Enter mute the current row, which stays but is marked.
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"), browsertest.WaitVisible(row+" .select input"))
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
+		browsertest.WaitVisible(row+" .select input"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
 	browsertest.Do(ctx, t, key("j"), key("m"), browsertest.WaitVisible("#dialog .presets"), key("\r"),
-		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible(row+" [data-muted]"), browsertest.WaitVisible("#flash form button"))
+		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible(row+" [data-muted]"),
+		browsertest.WaitVisible("#flash form button"))
 	if got := browsertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
 		t.Errorf("got %d muted rows, want 1", got)
 	}
 
 	// Two clicks in the menu of the other row.
-	browsertest.Do(ctx, t, browsertest.Click(row+":not(:has([data-muted])) a.row-menu"), browsertest.WaitVisible("#row-menu button"),
+	browsertest.Do(ctx, t, browsertest.Click(row+":not(:has([data-muted])) a.row-menu"),
+		browsertest.WaitVisible("#row-menu button"),
 		browsertest.Click("#row-menu button"), browsertest.Until(`document.querySelectorAll("[data-muted]").length === 2`))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the list was reloaded, want it to stay")
@@ -82,7 +87,8 @@ func TestMuteInBrowser(t *testing.T) {
 	// Selected rows together, by key, with a page that asks.
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("#select-all"),
 		browsertest.Click("#select-all"), key("m"), browsertest.WaitVisible(".presets"),
-		browsertest.Click(".presets button[value=newer]"), browsertest.WaitVisible(".hidden-muted"), browsertest.WaitAbsent(row))
+		browsertest.Click(".presets button[value=newer]"), browsertest.WaitVisible(".hidden-muted"),
+		browsertest.WaitAbsent(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := standing(t, site, id).Muted; m == nil || !m.Until.Newer {
 			t.Errorf("%s: got %+v, want muted until the next version", id, m)

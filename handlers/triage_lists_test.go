@@ -12,13 +12,14 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestMutedInLists checks every list of problems: each hides muted problems and says how many, shows
-// them on request, and does so in files, too.
+// TestMutedInLists checks every list of problems: each hides muted problems and says how many,
+// shows them on request, and does so in files, too.
 func TestMutedInLists(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	muted := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now().UTC())))
-	other := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now().UTC()), crashtest.Set("DuplicateSignature", "another fault"),
+	other := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now().UTC()),
+		crashtest.Set("DuplicateSignature", "another fault"),
 		crashtest.Process(7)))
 	c, visitor := site.As(t, crash.RoleTriager), site.Visitor(t)
 	c.Post("/my/follow", url.Values{"what": {"package:" + muted.SourcePackage}})
@@ -78,7 +79,8 @@ func TestMutedInLists(t *testing.T) {
 			t.Errorf("%s: got the muted problem %v, the other one %v; want %v", path, has(a, muted), has(a, other), want)
 		}
 	}
-	if csv := c.Get("/problems.csv?period=year&muted=only").Body; !strings.Contains(csv, ",muted,Muted until it regresses.") {
+	if csv := c.Get("/problems.csv?period=year&muted=only").Body; !strings.Contains(csv, ",muted,Muted until it "+
+		"regresses.") {
 		t.Errorf("got %s, want the manual status", csv)
 	}
 	c.Get("/?muted=maybe").Want(http.StatusOK).WantText(".notice", "muted")

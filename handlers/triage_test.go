@@ -34,7 +34,8 @@ func TestMuteOnPage(t *testing.T) {
 	}
 	c.Get(path).WantText("h1", "Mute this problem").WantText(".presets", "For a week")
 
-	c.Post(path, url.Values{"preset": {"week"}, "reason": {"waits for upstream"}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	c.Post(path, url.Values{"preset": {"week"}, "reason": {"waits for upstream"}}).WantRedirect(http.StatusSeeOther,
+		b.ID.Path())
 	week := crash.Midnight(time.Now()).AddDate(0, 0, 7).Format("2 January 2006")
 	page = c.Get(b.ID.Path()).WantText(".flash-done", "Muted until "+week).WantText("#manual", "until "+week).
 		WantText("#manual", "ada-triager").WantText("#manual", "waits for upstream").
@@ -50,7 +51,8 @@ func TestMuteOnPage(t *testing.T) {
 	// Undo of the message, then once more.
 	entry := page.Attr(".flash-done input[name=entries]", "value")
 	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
-	c.Get(b.ID.Path()).WantText(".flash-done", "Undone").WantNone("#manual .state").WantText("#decisions .undone", "undone by ada-triager")
+	c.Get(b.ID.Path()).WantText(".flash-done", "Undone").WantNone("#manual .state").WantText("#decisions .undone",
+		"undone by ada-triager")
 	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
 	c.Get(b.ID.Path()).WantText(".flash-error", "already been undone")
 }
@@ -98,7 +100,8 @@ func TestMuteConditions(t *testing.T) {
 	// A second person, whose form is older, does not replace it; the form then shows it.
 	a := c.Post(path, url.Values{"preset": {"forever"}}).Want(http.StatusUnprocessableEntity).
 		WantText(".error", "muted already: Muted by ada-triager")
-	c.Post(path, url.Values{"preset": {"forever"}, "replaces": {a.Attr("[name=replaces]", "value")}}).Want(http.StatusSeeOther)
+	c.Post(path, url.Values{"preset": {"forever"}, "replaces": {a.Attr("[name=replaces]", "value")}}).Want(
+		http.StatusSeeOther)
 	if m := standing(t, site, b.ID).Muted; m == nil || m.Until != (crash.MuteUntil{}) {
 		t.Errorf("replaced: got %+v, want a mute without conditions", m)
 	}
@@ -128,14 +131,16 @@ func TestMuteInDialog(t *testing.T) {
 		WantText("#flash", "Undone").WantNone("#manual .state")
 	c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, inList...).Want(http.StatusOK).
 		WantText("#bug-"+b.ID.String()+" .word", "muted").WantText("#flash form", "Undo").WantNone("#status")
-	c.Post("/problems/mute", url.Values{"preset": {"week"}, "problems": {b.ID.String()}}, inList...).Want(http.StatusConflict)
+	c.Post("/problems/mute", url.Values{"preset": {"week"}, "problems": {b.ID.String()}},
+		inList...).Want(http.StatusConflict)
 }
 
 func TestFixedOnPage(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	save := func(version string, pid int) crash.Bucket {
-		return site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version(version), crashtest.Process(pid)))
+		return site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version(version),
+			crashtest.Process(pid)))
 	}
 	b := save("1.4-1", 1)
 	c := site.As(t, crash.RoleTriager)
@@ -145,13 +150,15 @@ func TestFixedOnPage(t *testing.T) {
 		Want(http.StatusUnprocessableEntity).WantText(".error", "not a version")
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-2", ""}, "reason": {"patch 7"}}).
 		WantRedirect(http.StatusSeeOther, b.ID.Path())
-	before := c.Get(b.ID.Path()).WantText("#manual", "1.4-2 (Ubuntu 24.04)").WantText("#manual", "patch 7").WantNone("#manual .state-warn")
+	before := c.Get(b.ID.Path()).WantText("#manual", "1.4-2 (Ubuntu 24.04)").WantText("#manual",
+		"patch 7").WantNone("#manual .state-warn")
 	if text := before.Text(".verdict"); !strings.Contains(text, string(crash.StateNew)) {
 		t.Errorf("the derived status: got %q, want that of a problem without a fix", text)
 	}
 	save("1.4-2", 2)
 	save("1.4-3", 3)
-	c.Get(b.ID.Path()).WantText("#manual .state-warn", "marked fixed").WantText("#manual strong", "seen again in 1.4-3: 2 reports since").
+	c.Get(b.ID.Path()).WantText("#manual .state-warn", "marked fixed").WantText("#manual strong", "seen again in 1.4-3: "+
+		"2 reports since").
 		WantNone("#manual .status-fixed, #manual .state-good")
 	c.Get("/?period=year").WantText(".problems .word", "not fixed?").WantNone(".problems .word-good")
 	c.Get(path).WantText("main", "Ubuntu 24.04")
@@ -202,7 +209,8 @@ func TestMuteChosen(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	c.Post(three.ID.Path()+"/mute", url.Values{"preset": {"forever"}}).Want(http.StatusSeeOther)
 	ids := one.ID.String() + "." + two.ID.String() + "." + three.ID.String()
-	c.Post("/problems/chosen", url.Values{"do": {"mute"}, "bucket": {one.ID.String(), two.ID.String(), three.ID.String()}}).
+	c.Post("/problems/chosen", url.Values{"do": {"mute"}, "bucket": {one.ID.String(), two.ID.String(),
+		three.ID.String()}}).
 		WantRedirect(http.StatusSeeOther, "/problems/mute?problems="+ids)
 	page := c.Get("/problems/mute?problems="+ids, handlertest.Header{Name: "Referer", Value: site.URL + "/?period=year"}).
 		WantText("h1", "Mute 3 problems").WantText("tbody", two.Package)
@@ -214,10 +222,12 @@ func TestMuteChosen(t *testing.T) {
 	page = c.Get("/?period=year").WantText(".flash-done", "2 problems: Muted until").
 		WantText(".flash-done", "1 problem had been muted with other conditions, and was left as it was.").
 		WantText(".hidden-muted", "3 muted problems are hidden").WantNone("tbody tr")
-	c.Post("/problems/triage/undo", url.Values{"entries": {page.Attr("[name=entries]", "value")}}).Want(http.StatusSeeOther)
+	c.Post("/problems/triage/undo", url.Values{"entries": {page.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
 	c.Get("/?period=year").WantText(".hidden-muted", "1 muted problem is hidden").WantText("tbody", two.Package)
 
-	c.Post("/problems/wontfix", url.Values{"problems": {one.ID.String() + "." + two.ID.String()}}).WantRedirect(http.StatusSeeOther, "/")
+	c.Post("/problems/wontfix", url.Values{"problems": {one.ID.String() + "." + two.ID.String()}}).WantRedirect(
+		http.StatusSeeOther, "/")
 	for _, id := range []crash.BucketID{one.ID, two.ID} {
 		if standing(t, site, id).WontFix == nil {
 			t.Errorf("%s is not marked", id)

@@ -26,7 +26,8 @@ func TriageURL(kind crash.TriageKind, ids []crash.BucketID) string {
 
 // TriagePath returns the address of the page that changes the manual status of one problem.
 func TriagePath(kind crash.TriageKind, id crash.BucketID) string {
-	last := map[crash.TriageKind]string{crash.TriageMuted: "mute", crash.TriageWontFix: "wontfix", crash.TriageFixed: "fixed"}
+	last := map[crash.TriageKind]string{crash.TriageMuted: "mute", crash.TriageWontFix: "wontfix",
+		crash.TriageFixed: "fixed"}
 	return id.Path() + "/" + last[kind]
 }
 

@@ -52,5 +52,6 @@ func (t *Triage) equal(other *Triage) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return t.Muted == other.Muted && t.Until.Equal(other.Until) && t.WontFix == other.WontFix && slices.Equal(t.Fixes, other.Fixes)
+	return t.Muted == other.Muted && t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
+		slices.Equal(t.Fixes, other.Fixes)
 }

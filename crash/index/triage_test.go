@@ -27,7 +27,8 @@ func TestSetTriage(t *testing.T) {
 		for _, f.Package = range []string{"", "reef"} { // with and without a look at each problem
 			rows, totals := b.All(f, nil)
 			if totals.Problems != problems || totals.Hidden != hidden || int64(len(rows)) != problems {
-				t.Errorf("%s, %q: got %d rows, %+v; want %d problems and %d hidden", when, muted, len(rows), totals, problems, hidden)
+				t.Errorf("%s, %q: got %d rows, %+v; want %d problems and %d hidden", when, muted, len(rows), totals, problems,
+					hidden)
 			}
 		}
 	}

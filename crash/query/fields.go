@@ -104,7 +104,8 @@ var fields = map[string]field{
 	"rule": {means: "grouping rule", example: "traceback",
 		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "state, as on the page of the problem", example: "regression", values: states, read: state},
-	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, or a state",
+	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, " +
+		"or a state",
 		example: "unfiled",
 		values:  kinds, read: is},
 	"bug": {means: "number of the bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
@@ -278,8 +279,8 @@ func state(_, value string) (func(*index.Problem) bool, string) {
 	return nil, oneOf(value, states)
 }
 
-// is returns a match for a property: with or without a bug, with or without function names, a manual
-// status, or a state.
+// is returns a match for a property: with or without a bug, with or without function names, a
+// manual status, or a state.
 func is(field, value string) (func(*index.Problem) bool, string) {
 	switch value = strings.ToLower(value); value {
 	case "filed":

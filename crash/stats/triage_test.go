@@ -38,7 +38,8 @@ func TestJudgeManualFixes(t *testing.T) {
 		if len(m.Fixes) != 1 {
 			t.Fatalf("%s: got %d fixes", c.name, len(m.Fixes))
 		}
-		if f := m.Fixes[0]; f.Again != c.again || f.AgainIn != c.in || f.AgainAt != c.version || m.SeenAgain() != (c.again > 0) {
+		if f := m.Fixes[0]; f.Again != c.again || f.AgainIn != c.in || f.AgainAt != c.version ||
+			m.SeenAgain() != (c.again > 0) {
 			t.Errorf("%s: got %d in %s %s, want %d in %s %s", c.name, f.Again, f.AgainIn, f.AgainAt, c.again, c.in, c.version)
 		}
 	}

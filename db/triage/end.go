@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// sqlMutes reads one row per standing mute: a thousand take a few milliseconds.
+	// sqlMutes looks up the problem of each standing mute by index, which the limit ensures; a join
+	// would read all problems.
 	sqlMutes = `
 		select ` + db.TriageColumns + `, t.seen, h.head,
 			(select max(changed) from buckets where head = h.head) as changed
-		from triage as t join buckets as h on h.id = t.bucket_id
+		from triage as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null order by t.id`
 	// sqlReportsSince stops as soon as there are enough reports.
 	sqlReportsSince = `

@@ -202,7 +202,8 @@ const (
 	sqlUndo  = `update triage set undone_by = @person, undone_at = @at where id = @id and undone_at is null`
 	// sqlRestore lets a mute stand again that this one has replaced.
 	sqlRestore = `
-		update triage set ended_at = null, replaced_by = null where replaced_by = @id and undone_at is null and ended_why = ''`
+		update triage set ended_at = null, replaced_by = null
+		where replaced_by = @id and undone_at is null and ended_why = ''`
 )
 
 var (
@@ -210,9 +211,9 @@ var (
 	errUndone  = crash.Errorf(crash.Conflict, "undone_already", "This has already been undone.")
 )
 
-// Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that it
-// has replaced stands again. Undo returns NotFound if there is no such entry, and Conflict if it was
-// undone already.
+// Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that
+// it has replaced stands again. Undo returns NotFound if there is no such entry, and Conflict if it
+// was undone already.
 func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Triage, error) {
 	var t crash.Triage
 	err := s.InTx(ctx, func(tx pgx.Tx) error {

@@ -194,7 +194,8 @@ func TestMuteEnds(t *testing.T) {
 		until: func(time.Time) crash.MuteUntil { return crash.MuteUntil{Regression: true} },
 		stay: func(f fixture) {
 			id := f.crash(1, 1)
-			f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-3"}}})
+			f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed,
+				Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-3"}}})
 		},
 		end: func(f fixture) { f.crash(1, 1, crashtest.Version("1.4-3")) },
 		why: "it regressed: seen in 1.4-3 (Ubuntu 24.04).",
@@ -203,7 +204,8 @@ func TestMuteEnds(t *testing.T) {
 		until: func(time.Time) crash.MuteUntil { return crash.MuteUntil{Regression: true, Reports: 100} },
 		stay: func(f fixture) {
 			id := f.crash(1, 1)
-			if _, err := bugs.New(f.Store.Store).LinkBug(f.Context(), id, crash.Bug{Number: 7, URL: "u", By: "anna"}); err != nil {
+			if _, err := bugs.New(f.Store.Store).LinkBug(f.Context(), id,
+				crash.Bug{Number: 7, URL: "u", By: "anna"}); err != nil {
 				f.Fatal(err)
 			}
 			b, err := f.Bucket(f.Context(), id)
@@ -329,8 +331,10 @@ func TestSetTwice(t *testing.T) {
 	if again := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: fixes[1:]}); again.ID != fixed.ID {
 		t.Errorf("the same fix: got entry %d, want %d", again.ID, fixed.ID)
 	}
-	later := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}})
-	if m := f.status(id); m.WontFix == nil || len(m.Fixes) != 2 || m.Fixes[0].Version != "2.0-2" || m.Fixes[1].Version != "1.4-4" {
+	later := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed,
+		Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}})
+	if m := f.status(id); m.WontFix == nil || len(m.Fixes) != 2 || m.Fixes[0].Version != "2.0-2" ||
+		m.Fixes[1].Version != "1.4-4" {
 		t.Errorf("got %+v, want one fix for each release, and won't fix", m)
 	}
 	if _, err := f.Undo(t.Context(), later.ID, "bob"); err != nil {
@@ -366,7 +370,8 @@ func TestSetAtOnce(t *testing.T) {
 	}
 	_, entries, err := f.Triage(t.Context(), id)
 	if err != nil || len(entries) != 1 || stored != 4 {
-		t.Errorf("got %d entries and %d successes, %v; want 1 entry, and 4 clicks that say the same", len(entries), stored, err)
+		t.Errorf("got %d entries and %d successes, %v; want 1 entry, and 4 clicks that say the same", len(entries), stored,
+			err)
 	}
 }
 
@@ -384,7 +389,8 @@ func TestSetRefusals(t *testing.T) {
 	}{
 		"unknown problem": {crash.Triage{Bucket: crash.BucketIDOf("no such"), Kind: crash.TriageWontFix}, crash.NotFound, ""},
 		"past":            {mute(crash.MuteUntil{Date: f.Now()}), crash.Invalid, "not in the future"},
-		"seen already":    {mute(crash.MuteUntil{Version: "1.4-2"}), crash.Invalid, "return at once, because it was seen in 1.4-2"},
+		"seen already": {mute(crash.MuteUntil{Version: "1.4-2"}), crash.Invalid, "return at once, because it was " +
+			"seen in 1.4-2"},
 	} {
 		if _, err := f.Set(t.Context(), c.triage); crash.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.code) {
 			t.Errorf("%s: got %v, want %s %q", name, err, c.kind, c.code)

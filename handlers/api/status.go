@@ -62,7 +62,7 @@ type statusEntry struct {
 	Reason   string       `json:"reason"`
 	Undone   string       `json:"undone" doc:"When it was undone, UTC; or empty."`
 	UndoneBy string       `json:"undone_by"`
-	Until    *statusUntil `json:"until" doc:"Of a mute; else null. Without any condition: until somebody unmutes the problem."`
+	Until    *statusUntil `json:"until" doc:"Of a mute; else null. Without a condition: until somebody unmutes it."`
 }
 
 type statusUntil struct {
@@ -186,8 +186,8 @@ func newStatusEntry(t *crash.Triage) *statusEntry {
 	return e
 }
 
-// SetStatus changes the manual status of a problem on behalf of a triager, whose rights the caller has
-// checked.
+// SetStatus changes the manual status of a problem on behalf of a triager, whose rights the caller
+// has checked.
 func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, person string) error {
 	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {

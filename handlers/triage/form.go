@@ -36,7 +36,8 @@ func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	for _, field := range []struct {
 		label, value string
 		target       *int64
-	}{{text.MuteReports, v.Reports, &u.Reports}, {text.MuteMachines, v.Machines, &u.Machines}, {text.MuteDays, v.Days, &days}} {
+	}{{text.MuteReports, v.Reports, &u.Reports}, {text.MuteMachines, v.Machines, &u.Machines},
+		{text.MuteDays, v.Days, &days}} {
 		if field.value == "" {
 			continue
 		}

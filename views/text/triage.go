@@ -50,7 +50,7 @@ const (
 	EveryRelease   = "every release"
 	ReasonInPage   = "Optional; shown on the page"
 
-	ListMuted         = "Muted problems"
+	ListMuted         = "muted problems"
 	ListMutedHidden   = "hidden"
 	ListMutedShown    = "shown"
 	ListMutedOnly     = "only these"
