@@ -131,7 +131,8 @@ func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error
 
 // ApproveCandidate records that a person filed the bug of a candidate.
 func (s *Store) ApproveCandidate(ctx context.Context, id int64, person string) error {
-	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic, rules.CandidateFiled)
+	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic,
+		rules.CandidateFiled)
 }
 
 // DeclineCandidate records that a person does not want a bug for a candidate. No rule proposes the
