@@ -198,7 +198,8 @@ type CandidateRow struct {
 func (c CandidateRow) id() string { return "candidate-" + strconv.FormatInt(c.ID, 10) }
 
 func (c CandidateRow) form(action string) PostFormArgs {
-	return PostFormArgs{ID: c.id() + "-" + action, Action: PathCandidates + "/" + strconv.FormatInt(c.ID, 10) + "/" + action,
+	return PostFormArgs{ID: c.id() + "-" + action, Action: PathCandidates + "/" + strconv.FormatInt(c.ID, 10) + "/" +
+		action,
 		CSRFToken: c.CSRFToken, Class: "inline", InPlace: true, Target: "#" + c.id()}
 }
 

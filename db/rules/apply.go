@@ -220,8 +220,8 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 	return edges, nil
 }
 
-// act does what a rule says, in the transaction that stores the edge. failed says which actions were
-// impossible; the others are done.
+// act does what a rule says, in the transaction that stores the edge. failed says which actions
+// were impossible; the others are done.
 func (r *round) act(ctx context.Context, tx pgx.Tx, e rules.Edge) (failed, err error) {
 	a := e.Rule.Actions
 	if a.Notifies() {

@@ -35,8 +35,10 @@ func BenchmarkRound(b *testing.B) {
 	}
 	for _, sql := range []string{`
 		insert into bucket_releases (bucket_id, release, first_seen, last_seen)
-		select id, 'Ubuntu 24.04', row('2026-01-01', '', '1.0')::occurrence, row('2026-05-30', '', '1.0')::occurrence from buckets`, `
-		insert into bucket_days (bucket_id, day, release, version, architecture, reports, proposed, changed, package_architecture)
+		select id, 'Ubuntu 24.04', row('2026-01-01', '', '1.0')::occurrence,
+			row('2026-05-30', '', '1.0')::occurrence from buckets`, `
+		insert into bucket_days
+			(bucket_id, day, release, version, architecture, reports, proposed, changed, package_architecture)
 		select id, date '2026-05-01' + 6 * d, 'Ubuntu 24.04', '1.0', 'amd64', 1, 0, 1, 'amd64'
 		from buckets, generate_series(0, 4) as d`, `
 		insert into bucket_arrivals select id, 'epoch', 0 from buckets`, `
@@ -73,11 +75,12 @@ func BenchmarkRound(b *testing.B) {
 		done := make(chan error)
 		for i := range changed {
 			sent++
-			report := crash.Report{ID: crash.NewOopsID(now), System: crash.NewSystemID(fmt.Sprint("m ", sent)), Fields: crash.Fields{
-				"ProblemType": "Crash", "Package": fmt.Sprintf("reef-%d 1.0", (i*37+1)%9000), "SourcePackage": "reef",
-				"DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "DuplicateSignature": fmt.Sprint("problem ", i*37+1),
-				"ProcStatus": fmt.Sprint("Pid:\t", sent), "ExecutablePath": "/usr/bin/reef", "Date": now.Format(time.ANSIC),
-			}}
+			report := crash.Report{ID: crash.NewOopsID(now), System: crash.NewSystemID(fmt.Sprint("m ", sent)),
+				Fields: crash.Fields{
+					"ProblemType": "Crash", "Package": fmt.Sprintf("reef-%d 1.0", (i*37+1)%9000), "SourcePackage": "reef",
+					"DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "DuplicateSignature": fmt.Sprint("problem ", i*37+1),
+					"ProcStatus": fmt.Sprint("Pid:\t", sent), "ExecutablePath": "/usr/bin/reef", "Date": now.Format(time.ANSIC),
+				}}
 			go func() {
 				_, err := in.Accept(b.Context(), report)
 				done <- err

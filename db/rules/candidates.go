@@ -50,10 +50,8 @@ const (
 	sqlDecided = `
 		select ` + candidateColumns + ` from ` + candidateTables + `
 		where c.state in ('filed', 'declined') order by c.decided desc, c.id desc limit @limit`
-	sqlCandidate       = `select ` + candidateColumns + ` from ` + candidateTables + ` where c.id = @id`
-	sqlCountCandidates = `
-		select count(distinct m.head) from ` + candidateTables + ` where c.state = 'waiting' and ` + withoutBug
-	sqlDecide = `
+	sqlCandidate = `select ` + candidateColumns + ` from ` + candidateTables + ` where c.id = @id`
+	sqlDecide    = `
 		update candidates set state = @state, decided_by = @person, decided = @decided, reason = @reason, failure = ''
 		where id = @id and state = any(@from)`
 	sqlCandidateFailed = `update candidates set failure = @failure where id = @id and state = 'waiting'`
@@ -105,14 +103,6 @@ func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.
 	return all, nil
 }
 
-// CountCandidates returns the number of candidates that wait for a person.
-func (s *Store) CountCandidates(ctx context.Context) (n int64, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlCountCandidates).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count candidates: %w", db.Classify(err))
-	}
-	return n, nil
-}
-
 // Candidate returns a candidate. It returns NotFound if there is none with this id.
 func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error) {
 	rows, err := s.Pool.Query(ctx, sqlCandidate, pgx.NamedArgs{"id": id})
@@ -131,7 +121,8 @@ func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error
 
 // ApproveCandidate records that a person filed the bug of a candidate.
 func (s *Store) ApproveCandidate(ctx context.Context, id int64, person string) error {
-	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic, rules.CandidateFiled)
+	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic,
+		rules.CandidateFiled)
 }
 
 // DeclineCandidate records that a person does not want a bug for a candidate. No rule proposes the

@@ -71,8 +71,8 @@ const (
 		update rule_progress set round = greatest(round, @round), decision = greatest(decision, @decision),
 			day = greatest(day, @day)`
 	sqlChangedHeads = `select distinct head from buckets where changed > @after and reports > 0`
-	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules have
-	// filled is not new: its reports were part of another one.
+	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules
+	// have filled is not new: its reports were part of another one.
 	sqlArrived = `
 		insert into bucket_arrivals (bucket_id, at, round)
 		select b.id, case
@@ -155,8 +155,8 @@ func (e *Evaluator) evaluate(ctx context.Context) error {
 	return nil
 }
 
-// fingerprint identifies everything that an evaluation depends on, except the health of credentials,
-// which it reads every time.
+// fingerprint identifies everything that an evaluation depends on, except the health of
+// credentials, which it reads every time.
 func (r *round) fingerprint(ctx context.Context) (string, error) {
 	revision, err := r.store.Revision(ctx)
 	if err != nil {

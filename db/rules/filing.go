@@ -35,7 +35,8 @@ const (
 
 const (
 	filingPeriod = time.Hour
-	// filingLost is how long an instance may take to hand a bug over. Handing it over twice files one bug.
+	// filingLost is how long an instance may take to hand a bug over. Handing it over twice files one
+	// bug.
 	filingLost = 5 * time.Minute
 	// filingsPerRound limits the length of a round. The next one continues.
 	filingsPerRound = 50
@@ -109,7 +110,8 @@ func (e *Evaluator) claimFiling(ctx context.Context) (due *dueFiling, more bool,
 			return err
 		}
 		more = true
-		args := pgx.NamedArgs{"id": d.id, "state": rules.CandidateFiling, "decided": now, "by": RulePerson(d.rule), "failure": "",
+		args := pgx.NamedArgs{"id": d.id, "state": rules.CandidateFiling, "decided": now, "by": RulePerson(d.rule),
+			"failure":   "",
 			"automatic": true}
 		switch {
 		case !free && !again: // a person was faster

@@ -14,8 +14,8 @@ import (
 )
 
 // This file finds the edges of problems that are new, have regressed, are new in proposed, or are
-// quiet. File find_rising.go finds rising problems, file find_others.go everything else. The finders
-// may find edges that are stored already; round.apply ignores these.
+// quiet. File find_rising.go finds rising problems, file find_others.go everything else. The
+// finders may find edges that are stored already; round.apply ignores these.
 
 const (
 	sqlArrivals = `
@@ -93,8 +93,8 @@ func ids(problems []*index.Problem) [][]byte {
 	return list
 }
 
-// findRegressed finds problems that are regressions, in each release and version. It looks at all of
-// them, because a bug that is closed makes a regression of a problem whose counts do not change.
+// findRegressed finds problems that are regressions, in each release and version. It looks at all
+// of them, because a bug that is closed makes a regression of a problem whose counts do not change.
 func (r *round) findRegressed(ctx context.Context) error {
 	if !r.any(crash.EventRegressed) {
 		return nil

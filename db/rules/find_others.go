@@ -175,8 +175,8 @@ func refusedText(why string) string {
 	return strings.TrimSpace(rules.RefusedText + " " + crash.Truncate(why, 300))
 }
 
-// deadCredentials returns texts that identify access tokens that the tracker has rejected, and since
-// when.
+// deadCredentials returns texts that identify access tokens that the tracker has rejected, and
+// since when.
 func (r *round) deadCredentials(ctx context.Context) ([]string, error) {
 	rows, err := r.store.Pool.Query(ctx, sqlDeadCredentials)
 	if err != nil {

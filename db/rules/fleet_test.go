@@ -11,8 +11,8 @@ import (
 	"mishap/notify/rules"
 )
 
-// TestFleet lets an invented fleet report for 30 days, while two instances evaluate rules at the same
-// time, restart daily, and are away for some days. Each known edge is reported exactly once.
+// TestFleet lets an invented fleet report for 30 days, while two instances evaluate rules at the
+// same time, restart daily, and are away for some days. Each known edge is reported exactly once.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbrules.EvaluatorOptions{})
@@ -54,7 +54,8 @@ func TestFleet(t *testing.T) {
 		"18 quiet quiet crashed to fay",
 		"24 unmuted muted crashed to fay",
 		"22 storm Many new problems of gale to fay",
-		"25 refused slow crashed to root", "26 tracker "+rules.TrackerTitle+" to root", "29 tracker "+rules.TrackerTitle+" to root",
+		"25 refused slow crashed to root", "26 tracker "+rules.TrackerTitle+" to root", "29 tracker "+rules.TrackerTitle+
+			" to root",
 	)
 }
 
@@ -79,7 +80,8 @@ func (w *world) reportsOf(t *testing.T, day int, triage bool) {
 	case 6:
 		address := crash.Fields{"StacktraceAddressSignature": "/usr/bin/tide:11:/usr/bin/tide+aa"}
 		for i := range 5 {
-			bucket := crash.Grouping{Signature: address["StacktraceAddressSignature"], Rule: crash.RuleAddress, Provisional: true}
+			bucket := crash.Grouping{Signature: address["StacktraceAddressSignature"], Rule: crash.RuleAddress,
+				Provisional: true}
 			if i >= 2 {
 				bucket = crash.Grouping{Signature: "named", Rule: crash.RuleStacktrace}
 			}
@@ -136,7 +138,8 @@ func (w *world) reportsOf(t *testing.T, day int, triage bool) {
 func (w *world) link(t *testing.T, signature string, number int64) {
 	t.Helper()
 	store := bugs.New(w.store)
-	if _, err := store.LinkBug(t.Context(), bucketOf(signature), crash.Bug{Number: number, URL: "u", By: "ada"}); err != nil {
+	if _, err := store.LinkBug(t.Context(), bucketOf(signature), crash.Bug{Number: number, URL: "u",
+		By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.SaveBugReading(t.Context(), crash.BugReading{

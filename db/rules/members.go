@@ -33,7 +33,8 @@ const (
 		from archive_facts where (kind, key) in (select * from unnest(@kinds::text[], @keys::text[]))`
 )
 
-// series is the code name of the release whose package sets count, as on the page of followed packages.
+// series is the code name of the release whose package sets count, as on the page of followed
+// packages.
 func (s *Store) series() string {
 	return crash.BuiltInReleases().Latest("Ubuntu", s.Now()).Codename()
 }

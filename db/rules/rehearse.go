@@ -81,7 +81,7 @@ func (r *rehearsal) find(ctx context.Context) error {
 	if r.ix, err = r.store.IndexWithStates(ctx); err != nil {
 		return err
 	}
-	switch r.rule.When {
+	switch r.rule.When { //nolint:exhaustive // rules wait for some kinds only, see rules.Kinds
 	case crash.EventNew:
 		return r.rehearseNew(ctx)
 	case crash.EventRegressed:
@@ -104,7 +104,8 @@ func (r *rehearsal) find(ctx context.Context) error {
 	return nil
 }
 
-// watched returns the problems that the rule watches and for which ok returns true, the newest first.
+// watched returns the problems that the rule watches and for which ok returns true, the newest
+// first.
 func (r *rehearsal) watched(ok func(*index.Problem) bool) []*index.Problem {
 	some := r.ix.Select(func(p *index.Problem) bool {
 		return p.Reports > 0 && p.Systems >= r.rule.Machines && ok(p) &&

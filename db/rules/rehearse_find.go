@@ -25,8 +25,8 @@ const (
 			where m.head = any(@heads) and r.received >= @since and r.counted and r.system_key is not null
 			group by m.head, r.system_key
 		) as machines group by head`
-	// sqlOldArrivals finds problems that arrived before a time. Those that arrived before rules existed
-	// have no arrival.
+	// sqlOldArrivals finds problems that arrived before a time. Those that arrived before rules
+	// existed have no arrival.
 	sqlOldArrivals = `
 		select m.head from buckets as m join bucket_arrivals as a on a.bucket_id = m.id
 		where m.head = any(@heads) and a.at > 'epoch' and a.at < @since group by m.head`
@@ -60,6 +60,7 @@ const (
 	sqlAccountNames = `select id, name from users`
 )
 
+// AccountNames returns the names of accounts, by id.
 func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
 	rows, err := s.Pool.Query(ctx, sqlAccountNames)
 	if err != nil {
@@ -142,7 +143,8 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 }
 
 // query calls each for every row.
-func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs, each func(pgx.CollectableRow) error) error {
+func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
+	each func(pgx.CollectableRow) error) error {
 	rows, err := r.store.Pool.Query(ctx, sql, args)
 	if err != nil {
 		return db.Classify(err)
@@ -175,8 +177,8 @@ func (r *rehearsal) rehearseRegressed(context.Context) error {
 	return nil
 }
 
-// rehearseRising reads the reports of problems that may have risen: on some day, there were at least
-// twice as many reports as on most of the seven days before.
+// rehearseRising reads the reports of problems that may have risen: on some day, there were at
+// least twice as many reports as on most of the seven days before.
 func (r *rehearsal) rehearseRising(ctx context.Context) error {
 	r.notes = append(r.notes, "Days are examined whose reports are more than twice the median of the seven days before.")
 	today := crash.Midnight(r.now)
@@ -268,7 +270,8 @@ func (r *rehearsal) rehearseAt(ctx context.Context, kind crash.EventKind, sql st
 }
 
 func (r *rehearsal) rehearseSymbolised(ctx context.Context) error {
-	return r.rehearseAt(ctx, crash.EventSymbolised, sqlRehearseSymbolised, func(string) string { return rules.SymbolisedText })
+	return r.rehearseAt(ctx, crash.EventSymbolised, sqlRehearseSymbolised,
+		func(string) string { return rules.SymbolisedText })
 }
 
 func (r *rehearsal) rehearseRefused(ctx context.Context) error {
@@ -312,7 +315,7 @@ func (r *rehearsal) rehearseQuiet() error {
 			if last >= 0 && i-last > length {
 				if at := from + index.Day(last+length); at >= begin && at <= today { //nolint:gosec // within the days
 					e := r.event(crash.EventQuiet, p, p.Public().Last, p.Systems)
-					e.Text = rules.QuietText(r.rule.Weeks, (from + index.Day(last)).Time()) //nolint:gosec // within the days
+					e.Text = rules.QuietText(r.rule.Weeks, (from + index.Day(last)).Time())
 					r.line(at.Time(), false, e)
 				}
 			}

@@ -73,7 +73,8 @@ func TestStartsAnew(t *testing.T) {
 		"01 new one more crashed to root")
 }
 
-// TestMergesStaySilent checks that merging, separating, splitting and regrouping make no problem new.
+// TestMergesStaySilent checks that merging, separating, splitting and regrouping make no problem
+// new.
 func TestMergesStaySilent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbrules.EvaluatorOptions{})
@@ -257,7 +258,8 @@ func TestFilingOff(t *testing.T) {
 type notes struct{ fail bool }
 
 func (n notes) add(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, what, rule string) error {
-	if _, err := tx.Exec(ctx, `insert into audit_events (at, person, action, subject) values (now(), $1, $2, $3)`, rule, what,
+	if _, err := tx.Exec(ctx, `insert into audit_events (at, person, action, subject) values (now(), $1, $2, $3)`, rule,
+		what,
 		bucket.String()); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
-// Package rules stores rules, evaluates them after counting, and stores what they have seen, so that
-// a restart or another instance does not repeat anything. It stores the problems that rules propose
-// for filing, and rehearses rules on stored reports. Package notify/rules has the conditions.
+// Package rules stores rules, evaluates them after counting, and stores what they have seen, so
+// that a restart or another instance does not repeat anything. It stores the problems that rules
+// propose for filing, and rehearses rules on stored reports. Package notify/rules has the
+// conditions.
 package rules
 
 import (

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sqlArrivedPackages finds the packages of problems that have arrived since the last evaluation, and
-	// the first arrival of each.
+	// sqlArrivedPackages finds the packages of problems that have arrived since the last evaluation,
+	// and the first arrival of each.
 	sqlArrivedPackages = `
 		select coalesce(nullif(b.source_package, ''), b.package) as pkg, min(a.at)
 		from bucket_arrivals as a join buckets as b on b.id = a.bucket_id
@@ -73,7 +73,8 @@ func (r *round) findStorms(ctx context.Context) error {
 	return nil
 }
 
-// readArrivals reads the recent arrivals of the packages that a new problem has, by package and time.
+// readArrivals reads the recent arrivals of the packages that a new problem has, by package and
+// time.
 func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 	since := r.now.Add(-stormLookBack)
 	rows, err := r.store.Pool.Query(ctx, sqlArrivedPackages, pgx.NamedArgs{"after": r.from.round, "since": since})
@@ -116,7 +117,8 @@ type openStorm struct {
 }
 
 func (r *round) openStorms(ctx context.Context) (map[int64][]openStorm, error) {
-	rows, err := r.store.Pool.Query(ctx, sqlOpenStorms, pgx.NamedArgs{"since": r.now.Add(-stormLookBack - rules.StormTime)})
+	rows, err := r.store.Pool.Query(ctx, sqlOpenStorms,
+		pgx.NamedArgs{"since": r.now.Add(-stormLookBack - rules.StormTime)})
 	if err != nil {
 		return nil, fmt.Errorf("storms: %w", db.Classify(err))
 	}
@@ -170,8 +172,8 @@ func (r *round) findStormsOf(arrivals []arrival, open map[int64][]openStorm) {
 	}
 }
 
-// continueStorm adds arrivals to a stored storm, as long as they follow within StormTime. It returns
-// the arrivals that are not part of it.
+// continueStorm adds arrivals to a stored storm, as long as they follow within StormTime. It
+// returns the arrivals that are not part of it.
 func (r *round) continueStorm(rule *rules.Rule, s openStorm, arrivals []arrival) []arrival {
 	storm := stormEdge{Edge: rules.Edge{Rule: rule, Key: s.key}, goesOn: s.key, storm: rules.Storm{Until: s.held}}
 	began := s.held // the key has the arrival of the first problem

@@ -91,7 +91,8 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	person := web.CurrentUser(r).Name
-	result, failed := s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{Person: person, Wait: s.Config.CreateWait})
+	result, failed := s.Filer.CreateBug(r.Context(), b.Signature,
+		tracker.Options{Person: person, Wait: s.Config.CreateWait})
 	// A tracker that cannot be reached gets the bug later.
 	if failed != nil && crash.KindOf(failed) != crash.Unavailable {
 		a := web.AnswerTo(r, failed)
@@ -135,7 +136,8 @@ func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.C
 }
 
 // answerCandidate shows the present state of a candidate in place, or redirects to the page.
-func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message views.Flash, status int) error {
+func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message views.Flash,
+	status int) error {
 	if !web.WantsPart(r) {
 		if message.Text != "" {
 			if err := s.Flash(r, message.Kind, message.Text); err != nil {

@@ -51,8 +51,8 @@ func (s *Pages) row(shell views.Shell, rule rules.Rule, activity map[int64]rules
 		Now: shell.Now}
 }
 
-// ruleInPath returns the rule whose id is in the path. It returns NotFound for deleted rules, unless
-// deleted is true.
+// ruleInPath returns the rule whose id is in the path. It returns NotFound for deleted rules,
+// unless deleted is true.
 func (s *Pages) ruleInPath(r *http.Request, deleted bool) (rules.Rule, error) {
 	id, err := idInPath(r)
 	if err != nil {
@@ -131,7 +131,8 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 
 // NewRule shows the form of a new rule.
 func (s *Pages) NewRule(w http.ResponseWriter, r *http.Request) error {
-	rule := rules.Rule{When: crash.EventNew, Machines: 3, Weeks: 4, Enabled: true, Scope: rules.Scope{Kind: rules.Everything},
+	rule := rules.Rule{When: crash.EventNew, Machines: 3, Weeks: 4, Enabled: true,
+		Scope:   rules.Scope{Kind: rules.Everything},
 		Actions: rules.Actions{Followers: true, HourlyLimit: 5}}
 	return s.showRule(w, r, rule)
 }

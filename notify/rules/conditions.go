@@ -19,10 +19,10 @@ const (
 	MedianDays = medianDays
 )
 
-// Rising reports whether a problem is rising on a day: at least 10 machines report it, and more than
-// four times the median of the seven days before. before holds the machines of these days, oldest
-// first. If the problem was first seen within them, it holds only the days since; if it is empty,
-// the problem is new and not rising.
+// Rising reports whether a problem is rising on a day: at least 10 machines report it, and more
+// than four times the median of the seven days before. before holds the machines of these days,
+// oldest first. If the problem was first seen within them, it holds only the days since; if it is
+// empty, the problem is new and not rising.
 func Rising(machines int64, before []int64) bool {
 	return len(before) > 0 && machines >= risingLeast && machines > RisingAbove(before)
 }

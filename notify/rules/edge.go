@@ -7,8 +7,8 @@ import (
 	"mishap/crash"
 )
 
-// Edge is a change that a rule has noticed. A rule acts on each edge once: the rule, the problem and
-// Key identify it.
+// Edge is a change that a rule has noticed. A rule acts on each edge once: the rule, the problem
+// and Key identify it.
 type Edge struct {
 	Rule  *Rule
 	Key   string      // the kind, and which change it was, such as a version or a day

@@ -35,8 +35,10 @@ func TestSentence(t *testing.T) {
 		},
 		"When a problem of a package of desktop-bugs gets its function names, notify administrators, 2 people and " +
 			"1 program, assign it to ada and tag it “named”.": func(r *rules.Rule) {
-			r.When, r.Machines, r.Scope = crash.EventSymbolised, 1, rules.Scope{Kind: rules.OfTeam, Names: []string{"desktop-bugs"}}
-			r.Actions = rules.Actions{Administrators: true, Users: []int64{1, 2}, Endpoints: []int64{7}, Assign: "ada", Tag: "named"}
+			r.When, r.Machines, r.Scope = crash.EventSymbolised, 1,
+				rules.Scope{Kind: rules.OfTeam, Names: []string{"desktop-bugs"}}
+			r.Actions = rules.Actions{Administrators: true, Users: []int64{1, 2}, Endpoints: []int64{7}, Assign: "ada",
+				Tag: "named"}
 		},
 		"When the tracker does not accept mishap's credentials, notify administrators.": func(r *rules.Rule) {
 			r.When, r.Scope = crash.EventTracker, rules.Scope{Kind: rules.Everything}
@@ -60,12 +62,13 @@ func TestCheck(t *testing.T) {
 		field  string
 		change func(*rules.Rule)
 	}{
-		"no name":               {"name", func(r *rules.Rule) { r.Name = " " }},
-		"unknown kind":          {"when", func(r *rules.Rule) { r.When, r.Actions.Queue = crash.EventMany, false }},
-		"unknown scope":         {"scope", func(r *rules.Rule) { r.Scope.Kind = "moon" }},
-		"no package":            {"names", func(r *rules.Rule) { r.Scope.Names = nil }},
-		"bad pattern":           {"names", func(r *rules.Rule) { r.Scope.Names = []string{"a["} }},
-		"pattern of a set":      {"names", func(r *rules.Rule) { r.Scope = rules.Scope{Kind: rules.OfSet, Names: []string{"x*"}} }},
+		"no name":       {"name", func(r *rules.Rule) { r.Name = " " }},
+		"unknown kind":  {"when", func(r *rules.Rule) { r.When, r.Actions.Queue = crash.EventMany, false }},
+		"unknown scope": {"scope", func(r *rules.Rule) { r.Scope.Kind = "moon" }},
+		"no package":    {"names", func(r *rules.Rule) { r.Scope.Names = nil }},
+		"bad pattern":   {"names", func(r *rules.Rule) { r.Scope.Names = []string{"a["} }},
+		"pattern of a set": {"names",
+			func(r *rules.Rule) { r.Scope = rules.Scope{Kind: rules.OfSet, Names: []string{"x*"}} }},
 		"no machines":           {"machines", func(r *rules.Rule) { r.Machines = 0 }},
 		"few rise":              {"machines", func(r *rules.Rule) { r.When, r.Machines = crash.EventRising, 9 }},
 		"no weeks":              {"weeks", func(r *rules.Rule) { r.When, r.Actions.Queue = crash.EventQuiet, false }},
@@ -74,8 +77,11 @@ func TestCheck(t *testing.T) {
 		"regressions have bugs": {"actions", func(r *rules.Rule) { r.When = crash.EventRegressed }},
 		"no limit":              {"limit", func(r *rules.Rule) { r.Actions = rules.Actions{File: true} }},
 		"mute and file":         {"mute", func(r *rules.Rule) { r.Actions.Mute = &rules.Mute{} }},
-		"credentials of mesa":   {"scope", func(r *rules.Rule) { r.When, r.Actions = crash.EventTracker, rules.Actions{Administrators: true} }},
-		"tag with a blank":      {"tag", func(r *rules.Rule) { r.Actions.Tag = "a b" }},
+		"credentials of mesa": {"scope", func(r *rules.Rule) {
+			r.When, r.Actions = crash.EventTracker,
+				rules.Actions{Administrators: true}
+		}},
+		"tag with a blank": {"tag", func(r *rules.Rule) { r.Actions.Tag = "a b" }},
 	} {
 		r := valid()
 		c.change(&r)
@@ -144,7 +150,8 @@ func TestStorms(t *testing.T) {
 	if got := rules.Storms(series(0, 30, 61*time.Second)); len(got) != 0 {
 		t.Errorf("eleven problems in more than ten minutes: got %v", got)
 	}
-	arrivals := slices.Concat(series(0, 15, 50*time.Second), series(20*time.Minute, 1, 0), series(5*time.Hour, 11, time.Minute))
+	arrivals := slices.Concat(series(0, 15, 50*time.Second), series(20*time.Minute, 1, 0),
+		series(5*time.Hour, 11, time.Minute))
 	slices.Reverse(arrivals)
 	got := rules.Storms(arrivals)
 	if len(got) != 2 || got[0].Problems != 16 || got[1].Problems != 11 ||

@@ -9,7 +9,7 @@ import (
 )
 
 // Sentence describes a rule in one sentence: "When a problem of mesa is new and at least 3 machines
-// report it, notify its followers."
+// report it, notify its followers." It also describes rules that Check refuses.
 func (r Rule) Sentence() string {
 	when := "When " + r.subject() + " " + r.happens()
 	if r.Machines > 1 && r.When != crash.EventRising && r.AboutProblems() {
@@ -31,10 +31,10 @@ func (r Rule) report() string {
 
 func (r Rule) subject() string {
 	names := join(r.Scope.Names)
-	switch {
-	case r.When == crash.EventTracker:
+	if r.When == crash.EventTracker {
 		return "the tracker"
-	case r.When == crash.EventRefused:
+	}
+	if r.When == crash.EventRefused {
 		return "the bug for a problem" + r.Scope.of(names)
 	}
 	return "a problem" + r.Scope.of(names)
@@ -54,13 +54,14 @@ func (s Scope) of(names string) string {
 }
 
 func (r Rule) happens() string {
-	switch r.When {
+	switch r.When { //nolint:exhaustive // see Kinds
 	case crash.EventNew:
 		return "is new"
 	case crash.EventRegressed:
 		return "is seen again in a version that has the fix"
 	case crash.EventRising:
-		return fmt.Sprintf("is reported by more than 4 times as many machines as usual, and by at least %s", count(r.Machines))
+		return fmt.Sprintf("is reported by more than 4 times as many machines as usual, and by at least %s",
+			count(r.Machines))
 	case crash.EventProposed:
 		return "is new in a version in proposed"
 	case crash.EventSymbolised:
