@@ -592,6 +592,9 @@ CREATE TABLE deliveries (
     state text DEFAULT 'waiting'::text NOT NULL,
     due timestamp with time zone NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
+    payload text,
+    summary uuid,
+    resent integer DEFAULT 0 NOT NULL,
     CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'summarised'::text])))
 );
 COMMENT ON TABLE deliveries IS 'Events on their way to endpoints.';
@@ -602,6 +605,36 @@ COMMENT ON COLUMN deliveries.created IS 'When it was stored.';
 COMMENT ON COLUMN deliveries.state IS 'waiting, delivered, failed (all attempts have failed) or summarised (another delivery mentions it).';
 COMMENT ON COLUMN deliveries.due IS 'When the next attempt is due.';
 COMMENT ON COLUMN deliveries.attempts IS 'Number of attempts so far.';
+COMMENT ON COLUMN deliveries.payload IS 'Body of the request, the same for all attempts. Null: it was not sent yet.';
+COMMENT ON COLUMN deliveries.summary IS 'The delivery that mentions this one. Null: none.';
+COMMENT ON COLUMN deliveries.resent IS 'How often a person has sent it again.';
+
+CREATE TABLE delivery_attempts (
+    id bigint NOT NULL,
+    delivery_id uuid NOT NULL,
+    started timestamp with time zone NOT NULL,
+    ended timestamp with time zone,
+    status integer DEFAULT 0 NOT NULL,
+    answer text DEFAULT ''::text NOT NULL,
+    problem text DEFAULT ''::text NOT NULL
+);
+COMMENT ON TABLE delivery_attempts IS 'Requests that were sent for deliveries.';
+COMMENT ON COLUMN delivery_attempts.id IS 'Number of the attempt.';
+COMMENT ON COLUMN delivery_attempts.delivery_id IS 'The delivery.';
+COMMENT ON COLUMN delivery_attempts.started IS 'When an instance began to send it.';
+COMMENT ON COLUMN delivery_attempts.ended IS 'When the answer arrived or the attempt failed. Null: it has not ended.';
+COMMENT ON COLUMN delivery_attempts.status IS 'HTTP status of the answer; 0: there was none.';
+COMMENT ON COLUMN delivery_attempts.answer IS 'The first 2 kB of the answer.';
+COMMENT ON COLUMN delivery_attempts.problem IS 'Why the attempt failed. Empty: it succeeded, or has not ended.';
+
+ALTER TABLE delivery_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME delivery_attempts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE dropped_months (
     month date NOT NULL,
@@ -622,18 +655,55 @@ CREATE TABLE endpoints (
     created timestamp with time zone NOT NULL,
     disabled timestamp with time zone,
     disabled_why text DEFAULT ''::text NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    channel text DEFAULT ''::text NOT NULL,
+    secret text DEFAULT ''::text NOT NULL,
+    previous_secret text DEFAULT ''::text NOT NULL,
+    previous_until timestamp with time zone,
+    per_minute integer DEFAULT 20 NOT NULL,
+    last_success timestamp with time zone,
+    success_status integer DEFAULT 0 NOT NULL,
+    last_failure timestamp with time zone,
+    failure_status integer DEFAULT 0 NOT NULL,
+    failure_answer text DEFAULT ''::text NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    not_before timestamp with time zone,
+    window_began timestamp with time zone,
+    window_sent integer DEFAULT 0 NOT NULL,
+    limited boolean DEFAULT false NOT NULL,
+    claimed_by bigint,
+    claimed timestamp with time zone,
     CONSTRAINT endpoints_kind_check CHECK ((kind = ANY (ARRAY['webhook'::text, 'slack'::text, 'mattermost'::text, 'matrix'::text]))),
-    CONSTRAINT endpoints_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60)))
+    CONSTRAINT endpoints_name_check CHECK (((length(name) >= 1) AND (length(name) <= 60))),
+    CONSTRAINT endpoints_per_minute_check CHECK (((per_minute >= 1) AND (per_minute <= 600)))
 );
 COMMENT ON TABLE endpoints IS 'Addresses of other programs that are told about events.';
 COMMENT ON COLUMN endpoints.id IS 'Number of the endpoint.';
 COMMENT ON COLUMN endpoints.name IS 'Name that people gave it; unique, whatever the case.';
 COMMENT ON COLUMN endpoints.kind IS 'Format: webhook (Standard Webhooks), slack, mattermost or matrix.';
-COMMENT ON COLUMN endpoints.url IS 'Address, which may contain a secret.';
+COMMENT ON COLUMN endpoints.url IS 'The part of the address that pages show: scheme and host, without secrets.';
 COMMENT ON COLUMN endpoints.owner_id IS 'The account that is told when deliveries fail. Null: all administrators.';
 COMMENT ON COLUMN endpoints.created IS 'When it was added.';
 COMMENT ON COLUMN endpoints.disabled IS 'When it was switched off. Null: it is on.';
 COMMENT ON COLUMN endpoints.disabled_why IS 'Why it was switched off.';
+COMMENT ON COLUMN endpoints.address IS 'The whole address, encrypted with a key derived from the database password. Empty: none.';
+COMMENT ON COLUMN endpoints.channel IS 'Matrix: id of the room. Mattermost: name of a channel; empty: that of the address.';
+COMMENT ON COLUMN endpoints.secret IS 'Encrypted like address. webhook: the secret that signs. matrix: the access token. Otherwise empty.';
+COMMENT ON COLUMN endpoints.previous_secret IS 'The secret before the last rotation, encrypted; it signs until previous_until.';
+COMMENT ON COLUMN endpoints.previous_until IS 'When the previous secret ceases to sign. Null: there is none.';
+COMMENT ON COLUMN endpoints.per_minute IS 'Maximum number of requests per minute; events beyond it are summarised.';
+COMMENT ON COLUMN endpoints.last_success IS 'When the endpoint last accepted a delivery. Null: never.';
+COMMENT ON COLUMN endpoints.success_status IS 'HTTP status of that answer.';
+COMMENT ON COLUMN endpoints.last_failure IS 'When a delivery last failed. Null: never.';
+COMMENT ON COLUMN endpoints.failure_status IS 'HTTP status of that answer; 0: there was none.';
+COMMENT ON COLUMN endpoints.failure_answer IS 'The beginning of that answer, or why there was none.';
+COMMENT ON COLUMN endpoints.failures IS 'Number of failed attempts since the last success.';
+COMMENT ON COLUMN endpoints.not_before IS 'The endpoint gets nothing before this time. Null: at once.';
+COMMENT ON COLUMN endpoints.window_began IS 'Beginning of the minute to which per_minute applies. Null: nothing was sent yet.';
+COMMENT ON COLUMN endpoints.window_sent IS 'Number of requests since window_began.';
+COMMENT ON COLUMN endpoints.limited IS 'Whether events were held back in that minute, which one summary will mention.';
+COMMENT ON COLUMN endpoints.claimed_by IS 'Number of the instance that is sending to the endpoint. Null: none.';
+COMMENT ON COLUMN endpoints.claimed IS 'When an instance last claimed the endpoint.';
 
 ALTER TABLE endpoints ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME endpoints_id_seq
@@ -840,6 +910,65 @@ COMMENT ON COLUMN followed.kind IS 'package, person, set, problem or search.';
 COMMENT ON COLUMN followed.name IS 'Name of a binary or source package, of a person or team in the tracker, or of a package set; id of a problem in hexadecimal digits; number of a saved search.';
 COMMENT ON COLUMN followed.since IS 'When following began.';
 
+CREATE TABLE group_grants (
+    id bigint NOT NULL,
+    source text NOT NULL,
+    group_name text NOT NULL,
+    role text NOT NULL,
+    person text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT group_grants_group_name_check CHECK (((length(group_name) >= 1) AND (length(group_name) <= 200))),
+    CONSTRAINT group_grants_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text]))),
+    CONSTRAINT group_grants_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text])))
+);
+COMMENT ON TABLE group_grants IS 'Roles that members of a group have.';
+COMMENT ON COLUMN group_grants.id IS 'Number of the grant.';
+COMMENT ON COLUMN group_grants.source IS 'Way of signing in that knows the group: launchpad, oidc or proxy.';
+COMMENT ON COLUMN group_grants.group_name IS 'The group or team.';
+COMMENT ON COLUMN group_grants.role IS 'Role of its members.';
+COMMENT ON COLUMN group_grants.person IS 'Account that added the grant; empty: the command line.';
+COMMENT ON COLUMN group_grants.created IS 'When it was added.';
+
+ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME group_grants_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE identities (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    source text NOT NULL,
+    issuer text NOT NULL,
+    subject text NOT NULL,
+    name text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    last_sign_in timestamp with time zone NOT NULL,
+    CONSTRAINT identities_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text]))),
+    CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 500)))
+);
+COMMENT ON TABLE identities IS 'People as other sites and proxies identify them, and their accounts here.';
+COMMENT ON COLUMN identities.id IS 'Number of the identity.';
+COMMENT ON COLUMN identities.user_id IS 'The account.';
+COMMENT ON COLUMN identities.source IS 'Way of signing in: launchpad (OpenID 2.0), oidc (OpenID Connect) or proxy (a header).';
+COMMENT ON COLUMN identities.issuer IS 'Address of the site that identified the person; empty for a proxy.';
+COMMENT ON COLUMN identities.subject IS 'The person at that site: an identifier that never changes, not a nickname.';
+COMMENT ON COLUMN identities.name IS 'Nickname at that site at the last sign-in, for people to read.';
+COMMENT ON COLUMN identities.created IS 'First sign-in.';
+COMMENT ON COLUMN identities.last_sign_in IS 'Last sign-in.';
+
+ALTER TABLE identities ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME identities_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE known_names (
     address_id bytea NOT NULL,
     bucket_id bytea NOT NULL,
@@ -1013,14 +1142,14 @@ ALTER TABLE notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 
 CREATE TABLE notification_stop (
     id boolean DEFAULT true NOT NULL,
-    stopped timestamp with time zone,
-    person text,
+    stopped timestamp with time zone NOT NULL,
+    person text NOT NULL,
     CONSTRAINT notification_stop_id_check CHECK (id)
 );
-COMMENT ON TABLE notification_stop IS 'The switch that stops all mail and deliveries; at most one row.';
-COMMENT ON COLUMN notification_stop.id IS 'Always true.';
-COMMENT ON COLUMN notification_stop.stopped IS 'When an administrator stopped everything. Null: nothing is stopped.';
-COMMENT ON COLUMN notification_stop.person IS 'Who stopped it.';
+COMMENT ON TABLE notification_stop IS 'One row while a person has stopped all notifications: nothing leaves mishap. Otherwise empty.';
+COMMENT ON COLUMN notification_stop.id IS 'Always true: there is at most one row.';
+COMMENT ON COLUMN notification_stop.stopped IS 'When notifications were stopped.';
+COMMENT ON COLUMN notification_stop.person IS 'Account name of the person who stopped them.';
 
 CREATE TABLE oauth_credentials (
     tracker_url text NOT NULL,
@@ -1059,6 +1188,16 @@ COMMENT ON COLUMN oauth_health.last_success IS 'When a call last succeeded. Null
 COMMENT ON COLUMN oauth_health.last_error IS 'Message of the last failed call; empty: none.';
 COMMENT ON COLUMN oauth_health.last_error_at IS 'When a call last failed. Null: never.';
 COMMENT ON COLUMN oauth_health.dead IS 'Whether the tracker said that the token is invalid.';
+
+CREATE TABLE openid_nonces (
+    endpoint text NOT NULL,
+    nonce text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE openid_nonces IS 'Answers of sign-in providers that were used, so that none is accepted twice. Old rows are deleted.';
+COMMENT ON COLUMN openid_nonces.endpoint IS 'The provider.';
+COMMENT ON COLUMN openid_nonces.nonce IS 'The nonce of the answer, or the id of a message that ends sessions.';
+COMMENT ON COLUMN openid_nonces.at IS 'When it was used.';
 
 CREATE TABLE package_versions (
     package text NOT NULL COLLATE pg_catalog."C",
@@ -1411,13 +1550,25 @@ CREATE TABLE sessions (
     token text NOT NULL,
     data bytea NOT NULL,
     expiry timestamp with time zone NOT NULL,
-    user_id bigint
+    user_id bigint,
+    identity_id bigint,
+    provider_session text DEFAULT ''::text NOT NULL,
+    created timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    used timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    browser text DEFAULT ''::text NOT NULL
 );
 COMMENT ON TABLE sessions IS 'Browser sessions, as the session library stores them.';
 COMMENT ON COLUMN sessions.token IS 'Hash of the token in the cookie.';
 COMMENT ON COLUMN sessions.data IS 'Encoded values of the session.';
 COMMENT ON COLUMN sessions.expiry IS 'When it expires; expired rows are deleted by a background task.';
 COMMENT ON COLUMN sessions.user_id IS 'Account that is signed in. Null: none.';
+COMMENT ON COLUMN sessions.identity_id IS 'The identity that signed in. Null: a name and password, or nobody yet.';
+COMMENT ON COLUMN sessions.provider_session IS 'Session at the provider (sid of OpenID Connect); empty: unknown.';
+COMMENT ON COLUMN sessions.created IS 'When the session began; 1970: unknown.';
+COMMENT ON COLUMN sessions.used IS 'Last request, to within five minutes; 1970: unknown.';
+COMMENT ON COLUMN sessions.address IS 'Address from which the person signed in; empty: unknown.';
+COMMENT ON COLUMN sessions.browser IS 'Browser with which the person signed in; empty: unknown.';
 
 CREATE TABLE sign_in_failures (
     key text NOT NULL,
@@ -1506,6 +1657,51 @@ COMMENT ON COLUMN symbol_workers.architectures IS 'Architectures whose cores it 
 COMMENT ON COLUMN symbol_workers.problem IS 'Why it cannot symbolise, as a sentence for people; empty: it can.';
 COMMENT ON COLUMN symbol_workers.seen IS 'When the instance said so last; it does every minute.';
 
+CREATE TABLE triage (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    kind text NOT NULL,
+    until jsonb,
+    fixes jsonb,
+    seen jsonb DEFAULT '{}'::jsonb NOT NULL,
+    person text NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    undone_by text DEFAULT ''::text NOT NULL,
+    undone_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_why text DEFAULT ''::text NOT NULL,
+    replaced_by bigint,
+    CONSTRAINT triage_check CHECK (((until IS NOT NULL) = (kind = 'muted'::text))),
+    CONSTRAINT triage_check1 CHECK (((fixes IS NOT NULL) = (kind = 'fixed'::text))),
+    CONSTRAINT triage_check2 CHECK (((kind = 'muted'::text) OR (ended_at IS NULL))),
+    CONSTRAINT triage_kind_check CHECK ((kind = ANY (ARRAY['muted'::text, 'wontfix'::text, 'fixed'::text])))
+);
+COMMENT ON TABLE triage IS 'What people and rules have decided about problems, beside the derived status: muted, won''t fix, fixed in a version. Rows are not deleted. A row stands while undone_at and ended_at are null.';
+COMMENT ON COLUMN triage.id IS 'Number of the entry.';
+COMMENT ON COLUMN triage.bucket_id IS 'The problem when it was decided. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with notes.';
+COMMENT ON COLUMN triage.kind IS 'muted: lists hide the problem until a condition is met. wontfix: nobody intends to fix it. fixed: in the versions of fixes.';
+COMMENT ON COLUMN triage.until IS 'Conditions of a mute, see crash.MuteUntil; any of them ends it. An empty object: until somebody unmutes it. Null: not a mute.';
+COMMENT ON COLUMN triage.fixes IS 'Versions with the fix: an array of {release, version}. Null: not a fix. For each release, the last standing row of the problem counts.';
+COMMENT ON COLUMN triage.seen IS 'Highest version of the problem in each release when it was muted, for the condition newer.';
+COMMENT ON COLUMN triage.person IS 'Account name, or name of the rule.';
+COMMENT ON COLUMN triage.reason IS 'Why; empty: not given.';
+COMMENT ON COLUMN triage.at IS 'When it was decided.';
+COMMENT ON COLUMN triage.undone_by IS 'Account name of the person who undid it; empty: it was not undone.';
+COMMENT ON COLUMN triage.undone_at IS 'When it was undone. Null: it was not.';
+COMMENT ON COLUMN triage.ended_at IS 'When a condition of the mute was met, or another mute replaced it. Null: neither.';
+COMMENT ON COLUMN triage.ended_why IS 'Sentence that says which condition was met; empty: none.';
+COMMENT ON COLUMN triage.replaced_by IS 'The mute that replaced this one; undoing that restores this one. Null: not replaced.';
+
+ALTER TABLE triage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME triage_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE uncounted (
     id uuid NOT NULL,
     stored timestamp with time zone DEFAULT now() NOT NULL,
@@ -1571,6 +1767,14 @@ COMMENT ON COLUMN update_rules.section IS 'Whether mishap updates a section in t
 COMMENT ON COLUMN update_rules.person IS 'Account name of the person who changed the row; empty: nobody has.';
 COMMENT ON COLUMN update_rules.changed IS 'When it was changed. Null: never.';
 
+CREATE TABLE user_groups (
+    identity_id bigint NOT NULL,
+    group_name text NOT NULL
+);
+COMMENT ON TABLE user_groups IS 'Groups of people as of their last sign-in.';
+COMMENT ON COLUMN user_groups.identity_id IS 'The person at the site that has the group.';
+COMMENT ON COLUMN user_groups.group_name IS 'The group or team.';
+
 CREATE TABLE users (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -1580,13 +1784,13 @@ CREATE TABLE users (
     created timestamp with time zone NOT NULL,
     last_login timestamp with time zone,
     tracker_name text DEFAULT ''::text NOT NULL,
-    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text])))
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text])))
 );
 COMMENT ON TABLE users IS 'Accounts.';
 COMMENT ON COLUMN users.id IS 'Serial number.';
 COMMENT ON COLUMN users.name IS 'Name for signing in, unique regardless of case.';
-COMMENT ON COLUMN users.role IS 'viewer, triager or admin.';
-COMMENT ON COLUMN users.password_hash IS 'Argon2id hash, as a PHC string.';
+COMMENT ON COLUMN users.role IS 'Role given by hand: viewer, triager, admin, or empty. Groups may give a higher one; see group_grants.';
+COMMENT ON COLUMN users.password_hash IS 'argon2id hash of the password, as a PHC string; empty: the account has no password.';
 COMMENT ON COLUMN users.disabled IS 'Whether the account may not sign in.';
 COMMENT ON COLUMN users.created IS 'When it was added.';
 COMMENT ON COLUMN users.last_login IS 'Last successful sign-in. Null: never.';
@@ -1695,6 +1899,9 @@ ALTER TABLE ONLY deliveries
 ALTER TABLE ONLY deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
 
@@ -1728,6 +1935,18 @@ ALTER TABLE ONLY follow_visits
 ALTER TABLE ONLY followed
     ADD CONSTRAINT followed_pkey PRIMARY KEY (user_id, kind, name);
 
+ALTER TABLE ONLY group_grants
+    ADD CONSTRAINT group_grants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY group_grants
+    ADD CONSTRAINT group_grants_source_group_name_key UNIQUE (source, group_name);
+
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_source_issuer_subject_key UNIQUE (source, issuer, subject);
+
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
@@ -1760,6 +1979,9 @@ ALTER TABLE ONLY oauth_credentials
 
 ALTER TABLE ONLY oauth_health
     ADD CONSTRAINT oauth_health_pkey PRIMARY KEY (tracker_url, consumer_key, token);
+
+ALTER TABLE ONLY openid_nonces
+    ADD CONSTRAINT openid_nonces_pkey PRIMARY KEY (endpoint, nonce);
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
@@ -1821,6 +2043,9 @@ ALTER TABLE ONLY symbol_jobs
 ALTER TABLE ONLY symbol_workers
     ADD CONSTRAINT symbol_workers_pkey PRIMARY KEY (instance);
 
+ALTER TABLE ONLY triage
+    ADD CONSTRAINT triage_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
 
@@ -1832,6 +2057,9 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY update_rules
     ADD CONSTRAINT update_rules_pkey PRIMARY KEY (pattern);
+
+ALTER TABLE ONLY user_groups
+    ADD CONSTRAINT user_groups_pkey PRIMARY KEY (identity_id, group_name);
 
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
@@ -1895,6 +2123,12 @@ CREATE INDEX deliveries_due ON deliveries USING btree (due) WHERE (state = 'wait
 
 CREATE INDEX deliveries_endpoint ON deliveries USING btree (endpoint_id, created);
 
+CREATE INDEX deliveries_summary ON deliveries USING btree (summary) WHERE (summary IS NOT NULL);
+
+CREATE INDEX deliveries_waiting ON deliveries USING btree (endpoint_id, created, id) WHERE (state = 'waiting'::text);
+
+CREATE INDEX delivery_attempts_delivery ON delivery_attempts USING btree (delivery_id, id);
+
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
 CREATE INDEX events_at ON events USING btree (at);
@@ -1912,6 +2146,8 @@ CREATE INDEX filings_open ON filings USING btree (not_before) WHERE (state = ANY
 CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'::text);
 
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
+
+CREATE INDEX identities_user ON identities USING btree (user_id);
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
 
@@ -1935,6 +2171,8 @@ CREATE INDEX notices_user ON notices USING btree (user_id, id);
 
 CREATE INDEX notices_waiting ON notices USING btree (user_id, id) WHERE (mail = ANY (ARRAY['waiting'::text, 'held'::text]));
 
+CREATE INDEX openid_nonces_at ON openid_nonces USING btree (at);
+
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
 
 CREATE UNIQUE INDEX problem_tags_bucket ON problem_tags USING btree (bucket_id, tag) WHERE (removed_at IS NULL);
@@ -1957,6 +2195,8 @@ CREATE INDEX saved_searches_shared ON saved_searches USING btree (id) WHERE (sha
 
 CREATE INDEX sessions_expiry ON sessions USING btree (expiry);
 
+CREATE INDEX sessions_identity ON sessions USING btree (identity_id) WHERE (identity_id IS NOT NULL);
+
 CREATE INDEX sessions_user ON sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX symbol_jobs_open ON symbol_jobs USING btree (store, created) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'partial'::text]));
@@ -1964,6 +2204,14 @@ CREATE INDEX symbol_jobs_open ON symbol_jobs USING btree (store, created) WHERE 
 CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
 
 CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
+
+CREATE INDEX triage_bucket ON triage USING btree (bucket_id);
+
+CREATE UNIQUE INDEX triage_one_each ON triage USING btree (bucket_id, kind) WHERE ((kind <> 'fixed'::text) AND (undone_at IS NULL) AND (ended_at IS NULL));
+
+CREATE INDEX triage_replaced ON triage USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
+
+CREATE INDEX triage_standing ON triage USING btree (kind, bucket_id) WHERE ((undone_at IS NULL) AND (ended_at IS NULL));
 
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
@@ -1995,6 +2243,8 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUN
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON problem_tags FOR EACH ROW EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON triage FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON assignments FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
@@ -2018,6 +2268,8 @@ CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* 
 CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON problem_tags FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON triage FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
@@ -2061,6 +2313,12 @@ ALTER TABLE ONLY deliveries
 ALTER TABLE ONLY deliveries
     ADD CONSTRAINT deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY deliveries
+    ADD CONSTRAINT deliveries_summary_fkey FOREIGN KEY (summary) REFERENCES deliveries(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY delivery_attempts
+    ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;
 
@@ -2081,6 +2339,9 @@ ALTER TABLE ONLY follow_visits
 
 ALTER TABLE ONLY followed
     ADD CONSTRAINT followed_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY identities
+    ADD CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY mail_settings
     ADD CONSTRAINT mail_settings_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
@@ -2113,6 +2374,9 @@ ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY sessions
+    ADD CONSTRAINT sessions_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY split_sources
@@ -2120,6 +2384,9 @@ ALTER TABLE ONLY split_sources
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
+
+ALTER TABLE ONLY triage
+    ADD CONSTRAINT triage_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES triage(id);
 
 ALTER TABLE ONLY unknown_builds
     ADD CONSTRAINT unknown_builds_report_id_fkey FOREIGN KEY (report_id) REFERENCES symbol_jobs(report_id) ON DELETE CASCADE;
@@ -2129,6 +2396,9 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY unlinked_bugs
     ADD CONSTRAINT unlinked_bugs_bug_number_fkey FOREIGN KEY (bug_number) REFERENCES bugs(number);
+
+ALTER TABLE ONLY user_groups
+    ADD CONSTRAINT user_groups_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY wanted_cores
     ADD CONSTRAINT wanted_cores_problem_fkey FOREIGN KEY (problem) REFERENCES buckets(id);

@@ -2,14 +2,24 @@ package main
 
 import (
 	"context"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db/people"
 	dbrules "mishap/db/rules"
+	"mishap/db/triage"
+	"mishap/notify/rules"
 	"mishap/tracker"
 )
 
 // ruleOptions returns what rules can do in this instance. It needs the filer.
 func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
-	o := dbrules.EvaluatorOptions{HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log}
+	o := dbrules.EvaluatorOptions{
+		Actions:     &ruleActions{triage: i.triage, people: people.New(i.store), now: i.now},
+		HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log,
+	}
 	if i.config.AllowBugFiling {
 		o.File = func(ctx context.Context, signature, rule string) error {
 			_, err := i.filer.CreateBug(ctx, signature, tracker.Options{Person: rule})
@@ -17,4 +27,41 @@ func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
 		}
 	}
 	return o
+}
+
+// ruleActions lets rules change problems. It implements [dbrules.Actions].
+type ruleActions struct {
+	triage *triage.Store
+	people *people.Store
+	now    func() time.Time
+}
+
+// Mute mutes a problem. It does nothing if the problem is muted already.
+func (a *ruleActions) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until rules.Mute, rule string,
+) error {
+	m := crash.Triage{Bucket: bucket, Kind: crash.TriageMuted, Person: rule,
+		Until: crash.MuteUntil{Newer: until.Newer, Regression: until.Regression}}
+	if until.Days > 0 {
+		m.Until.Date = a.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, until.Days)
+	}
+	_, err := a.triage.SetIn(ctx, tx, m)
+	return unlessConflict(err)
+}
+
+// Assign assigns a problem. It does nothing if the bug of the problem has an assignee.
+func (a *ruleActions) Assign(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, to, rule string) error {
+	return unlessConflict(a.people.AssignIn(ctx, tx, crash.Assignment{Bucket: bucket, Assignee: to, By: rule}))
+}
+
+// Tag adds a tag to a problem.
+func (a *ruleActions) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error {
+	return a.people.TagIn(ctx, tx, bucket, tag, rule)
+}
+
+// unlessConflict returns nil for an error of kind Conflict, else err.
+func unlessConflict(err error) error {
+	if crash.KindOf(err) == crash.Conflict {
+		return nil
+	}
+	return err
 }

@@ -27,7 +27,7 @@ type Query struct {
 	hasSince, hasUntil bool
 
 	person string // whom "assignee:me" means; see For
-	muted bool // the query itself says whether it wants muted problems
+	muted  bool   // the query itself says whether it wants muted problems
 }
 
 // node is a part of a query.

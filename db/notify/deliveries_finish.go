@@ -48,7 +48,7 @@ const (
 	sqlEndpointOff    = `update endpoints set disabled = @now, disabled_why = @off where id = @id`
 	sqlToldOfEndpoint = `
 		select id from users
-		where not disabled and (id = @owner or role = 'admin' and not exists (
+		where not disabled and (id = @owner or id in (` + db.Administrators + `) and not exists (
 			select from users as o where o.id = @owner and not o.disabled))`
 )
 

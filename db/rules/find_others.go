@@ -26,15 +26,10 @@ const (
 		select left(encode(sha256(convert_to(tracker_url || ' ' || consumer_key || ' ' || token, 'UTF8')), 'hex'), 16)
 			|| ' ' || coalesce(extract(epoch from last_success)::bigint, 0)
 		from oauth_health where dead order by 1`
-	sqlTriageExists = `select to_regclass('triage') is not null`
-)
-
-// The manual status of problems is in the table triage.
-const (
-	triageEnded = `
+	sqlTriageEnded = `
 		select h.head, t.id, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.ended_at > @since and t.ended_why <> '' and t.undone_at is null order by t.id`
-	triageMuted = `
+	sqlTriageMuted = `
 		select distinct h.head from triage as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null and h.head = any(@heads)`
 )
@@ -81,10 +76,7 @@ func (r *round) findUnmuted(ctx context.Context) error {
 			since = rule.Since
 		}
 	}
-	if ok, err := r.triageExists(ctx); err != nil || !ok {
-		return err
-	}
-	rows, err := r.store.Pool.Query(ctx, triageEnded, pgx.NamedArgs{"since": since})
+	rows, err := r.store.Pool.Query(ctx, sqlTriageEnded, pgx.NamedArgs{"since": since})
 	if err != nil {
 		return fmt.Errorf("ended mutes: %w", db.Classify(err))
 	}
@@ -110,19 +102,12 @@ func (r *round) findUnmuted(ctx context.Context) error {
 	return nil
 }
 
-func (r *round) triageExists(ctx context.Context) (ok bool, err error) {
-	if err := r.store.Pool.QueryRow(ctx, sqlTriageExists).Scan(&ok); err != nil {
-		return false, fmt.Errorf("manual status: %w", db.Classify(err))
-	}
-	return ok, nil
-}
-
 // muted returns those of the problems that are muted.
 func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]bool, error) {
-	if ok, err := r.triageExists(ctx); err != nil || !ok || len(heads) == 0 {
-		return nil, err
+	if len(heads) == 0 {
+		return nil, nil
 	}
-	rows, err := r.store.Pool.Query(ctx, triageMuted, pgx.NamedArgs{"heads": heads})
+	rows, err := r.store.Pool.Query(ctx, sqlTriageMuted, pgx.NamedArgs{"heads": heads})
 	if err != nil {
 		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
 	}

@@ -26,7 +26,7 @@ const (
 	sqlRecipients = `
 		with whom as (` + followers + `
 			union all select id, 2, 'named', '' from unnest(@users::bigint[]) as id
-			union all select id, 3, 'admin', '' from users where @administrators::boolean and role = 'admin'
+			union all select id, 3, 'admin', '' from (` + db.Administrators + `) as a where @administrators::boolean
 		), told as (
 			select n.user_id from events as e join notices as n on n.event_id = e.id
 			where e.bucket_id = @bucket and right(e.edge, length(@change)) = @change

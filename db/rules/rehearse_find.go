@@ -54,7 +54,7 @@ const (
 		from filing_attempts as a join filings as f on f.id = a.filing_id join buckets as h on h.id = f.bucket_id
 		where a.action = 'create' and a.outcome = 'refused' and a.ended >= @since order by a.ended`
 	sqlRehearseTracker = `select last_error_at from oauth_health where dead and last_error_at >= @since`
-	rehearseTriage     = `
+	sqlRehearseUnmuted = `
 		select h.head, t.ended_at, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.ended_at >= @since and t.ended_why <> '' and t.undone_at is null`
 	sqlAccountNames = `select id, name from users`
@@ -279,10 +279,7 @@ func (r *rehearsal) rehearseRefused(ctx context.Context) error {
 }
 
 func (r *rehearsal) rehearseUnmuted(ctx context.Context) error {
-	if ok, err := r.triageExists(ctx); err != nil || !ok {
-		return err
-	}
-	return r.rehearseAt(ctx, crash.EventUnmuted, rehearseTriage, unmutedText)
+	return r.rehearseAt(ctx, crash.EventUnmuted, sqlRehearseUnmuted, unmutedText)
 }
 
 func (r *rehearsal) rehearseTracker(ctx context.Context) error {
