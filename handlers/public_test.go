@@ -156,7 +156,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 // needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
-	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches"}
+	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/candidates"}
 	problem := []string{"/traits", "/merge", "/rename", "/split", "/link", "/review", "/review/bugs", "/compare",
 		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||
