@@ -10,7 +10,7 @@ import (
 	"mishap/db/people"
 	dbrules "mishap/db/rules"
 	"mishap/db/triage"
-	"mishap/notify/rules"
+	notifyrules "mishap/notify/rules"
 	"mishap/tracker"
 )
 
@@ -37,9 +37,9 @@ type ruleActions struct {
 }
 
 // Mute mutes a problem. It does nothing if the problem is muted already.
-func (a *ruleActions) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until rules.Mute, rule string,
+func (a *ruleActions) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until notifyrules.Mute, name string,
 ) error {
-	m := crash.Triage{Bucket: bucket, Kind: crash.TriageMuted, Person: rule,
+	m := crash.Triage{Bucket: bucket, Kind: crash.TriageMuted, Person: name,
 		Until: crash.MuteUntil{Newer: until.Newer, Regression: until.Regression}}
 	if until.Days > 0 {
 		m.Until.Date = a.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, until.Days)

@@ -27,7 +27,6 @@ func TestFleet(t *testing.T) {
 	// A second rule about the same edges tells nobody twice.
 	w.save(t, rules.Rule{Name: "Tide", When: crash.EventNew, Machines: 3, Actions: followers,
 		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"tid*"}}})
-	triage := w.triage(t)
 
 	for day := 1; day <= 30; day++ {
 		w.set(begin.AddDate(0, 0, day-1).Add(6 * time.Hour))
@@ -36,7 +35,7 @@ func TestFleet(t *testing.T) {
 			w.evaluate(t) // nothing has happened since the evening
 		}
 		w.set(w.now().Add(6 * time.Hour))
-		w.reportsOf(t, day, triage)
+		w.reportsOf(t, day)
 		w.set(w.now().Add(8 * time.Hour))
 		if day < 12 || day > 13 { // nothing is evaluated on two days
 			w.evaluate(t)
@@ -60,7 +59,7 @@ func TestFleet(t *testing.T) {
 }
 
 // reportsOf stores the reports of a day, counted from 1, and what else happens on it.
-func (w *world) reportsOf(t *testing.T, day int, triage bool) {
+func (w *world) reportsOf(t *testing.T, day int) {
 	t.Helper()
 	w.machines(t, "steady", 3, "tide 1.0-1", nil)
 	w.machines(t, "rare", 2, "tide 1.0-1", nil)
@@ -100,9 +99,7 @@ func (w *world) reportsOf(t *testing.T, day int, triage bool) {
 		w.report(t, "early", "machine 2", "tide 1.1-1", crash.Fields{"Tags": "noble package-from-proposed"})
 	case 12:
 		w.machines(t, "away", 3, "reef 1.0-1", nil)
-		if triage {
-			w.mute(t, "muted", 3)
-		}
+		w.mute(t, "muted", 3)
 	case 17:
 		w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
 	case 18:
@@ -149,18 +146,6 @@ func (w *world) link(t *testing.T, signature string, number int64) {
 	}, "", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// triage makes sure that there is a table of manual statuses.
-func (w *world) triage(t *testing.T) bool {
-	t.Helper()
-	if w.lines(t, `select coalesce(to_regclass('triage')::text, '')`)[0] == "" {
-		w.exec(t, `create table triage (id bigint generated always as identity, bucket_id bytea, kind text, until jsonb,
-			person text, reason text, at timestamptz, undone_at timestamptz, ended_at timestamptz,
-			ended_why text not null default '')`)
-		w.exec(t, `create trigger note_update after update on triage for each row execute function note_change()`)
-	}
-	return true
 }
 
 // mute lets machines report a problem that was muted when it had one machine.

@@ -304,7 +304,6 @@ func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbrules.EvaluatorOptions{File: (&filer{}).file, HourlyLimit: 99})
 	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("gale"), follow("calm"), follow("reef"))
-	w.triage(t)
 	w.exec(t, `update rules set enabled = false`)
 	a := rules.Actions{Followers: true}
 	all := []rules.Rule{

@@ -361,7 +361,7 @@ func TestStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if stop, err := f.store.Stopped(t.Context()); err != nil || stop.Person != "grace" ||
+	if stop, err := f.store.StopState(t.Context()); err != nil || stop.Person != "grace" ||
 		!stop.Stopped.Equal(f.clock.Now()) {
 		t.Errorf("got %+v, %v", stop, err)
 	}
@@ -377,7 +377,7 @@ func TestStop(t *testing.T) {
 	if got := r.got(); len(got) != 2 {
 		t.Errorf("got %d requests, want both", len(got))
 	}
-	if stop, err := f.store.Stopped(t.Context()); err != nil || !stop.Stopped.IsZero() {
+	if stop, err := f.store.StopState(t.Context()); err != nil || !stop.Stopped.IsZero() {
 		t.Errorf("got %+v, %v, want no stop", stop, err)
 	}
 }
