@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"text/tabwriter"
@@ -53,14 +54,14 @@ func (p *program) accessListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printAccess(grants, crash.AccessOf(users, identities, grants, c.RoleOfEveryone()))
+				return printAccess(p.out, grants, crash.AccessOf(users, identities, grants, c.RoleOfEveryone()))
 			})
 		},
 	}
 }
 
-func (p *program) printAccess(grants []crash.Grant, people []crash.PersonAccess) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+func printAccess(out io.Writer, grants []crash.Grant, people []crash.PersonAccess) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SOURCE\tGROUP\tROLE\tADDED\tBY") // Flush returns the error
 	for _, g := range grants {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, g.Role, g.Created.UTC().Format(time.DateTime), g.By)

@@ -14,8 +14,8 @@ import (
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
+	"mishap/db/endpoints"
 	"mishap/db/jobs"
-	"mishap/db/notify"
 	"mishap/db/symbols"
 )
 
@@ -59,7 +59,7 @@ func (i *instance) sharedTasks() []task {
 	}}
 	tasks = append(tasks, task{
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
-		time.Hour, notify.New(i.store).DeleteOldDeliveries,
+		time.Hour, endpoints.New(i.store).DeleteOldDeliveries,
 	})
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{

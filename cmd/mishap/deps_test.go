@@ -97,15 +97,16 @@ var rules = map[string]rule{
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
-	"db/filings":  {ours: "crash db", others: "github.com/jackc/pgx/v5"},
-	"db/jobs":     {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
-	"db/notify":   {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/people":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/reports":  {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/rules":    {ours: "crash crash/index db notify/rules", others: "github.com/jackc/pgx/v5"},
-	"db/triage":   {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
-	"db/symbols":  {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/embedded": {ours: "crash", never: "net/http"},
+	"db/filings":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/jobs":      {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
+	"db/endpoints": {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/notify":    {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/people":    {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/reports":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/rules":     {ours: "crash crash/index db notify/rules", others: "github.com/jackc/pgx/v5"},
+	"db/triage":    {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
+	"db/embedded":  {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash crash/gate", never: "net/http database"},
 	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules " +
@@ -113,11 +114,13 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
-	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols db/triage " +
+	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+		"db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/notify db/people db/reports " +
-			"db/rules db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate handlers/proxies",
+		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
+			"db/rules db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate " +
+			"handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -125,7 +128,8 @@ var rules = map[string]rule{
 	"handlers/export":        {ours: "crash handlers/negotiate handlers/web"},
 	// The areas. None may import another.
 	"handlers/triage": {ours: "crash/* db db/triage views views/text handlers/web", others: areaLibraries},
-	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols views " +
+	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports " +
+		"db/symbols views " +
 		"views/text " +
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
@@ -133,13 +137,15 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports " +
+		"db/symbols " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
-	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports views " +
+	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
+		"db/reports views " +
 		"views/text " +
 		"handlers/proxies handlers/web", others: areaLibraries},
-	"handlers/endpoints": {ours: "crash db/notify handlers/web notify/webhook views views/text", others: areaLibraries},
+	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},
 	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
@@ -166,8 +172,8 @@ var rules = map[string]rule{
 	},
 	"cmd/mishap": {
 		ours: "cmd/mishap/config crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
-		others: "github.com/prometheus/client_golang github.com/schollz/progressbar/v3 github.com/spf13/cobra " +
-			"golang.org/x/sync golang.org/x/term",
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
+			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
 	},
 
@@ -181,11 +187,12 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"notify/mail/mailtest": {others: "github.com/emersion/go-smtp"},
-	"tracker/trackertest":  {ours: "crash"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail notify/webhook tracker/*",
-		"handlers/signin/openidtest": {},
-		"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
+	"notify/mail/mailtest":       {others: "github.com/emersion/go-smtp"},
+	"tracker/trackertest":        {ours: "crash"},
+	"handlers/signin/openidtest": {},
+	"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail " +
+		"notify/webhook tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},

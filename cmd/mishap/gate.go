@@ -57,7 +57,7 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 				return &usageError{err, cmd.CommandPath()}
 			}
 			err := p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return p.gate(ctx, c, store, q, asJSON)
+				return runGate(ctx, p.out, c, store, q, asJSON)
 			})
 			if _, decided := errors.AsType[*statusError](err); err != nil && !decided {
 				err = &statusError{err, exitNoAnswer}
@@ -75,7 +75,7 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 	return cmd
 }
 
-func (p *program) gate(ctx context.Context, c config.Config, store *db.Store, q gate.Question, asJSON bool) error {
+func runGate(ctx context.Context, out io.Writer, c config.Config, store *db.Store, q gate.Question, asJSON bool) error {
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
@@ -88,12 +88,12 @@ func (p *program) gate(ctx context.Context, c config.Config, store *db.Store, q 
 	if asJSON {
 		body, err := api.EncodeGate(base, answer)
 		if err == nil {
-			_, err = fmt.Fprintf(p.out, "%s\n", body)
+			_, err = fmt.Fprintf(out, "%s\n", body)
 		}
 		if err != nil {
 			return err
 		}
-	} else if err := printGate(p.out, base, answer); err != nil {
+	} else if err := printGate(out, base, answer); err != nil {
 		return err
 	}
 	switch answer.Verdict {

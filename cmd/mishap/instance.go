@@ -25,6 +25,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/disk"
+	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/notify"
@@ -170,11 +171,11 @@ func (i *instance) buildWeb() error {
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
-	notices := notify.New(i.store)
+	notices, ends := notify.New(i.store), endpoints.New(i.store)
 	sender := webhook.NewClient(webhook.Config{Allow: i.config.WebhookNetworks(), BaseURL: i.config.BaseURL,
 		Version: version, Now: i.now})
 	var err error
-	if i.deliveries, err = webhook.NewWorker(notices, sender, i.log, i.metrics); err != nil {
+	if i.deliveries, err = webhook.NewWorker(ends, sender, i.log, i.metrics); err != nil {
 		return err
 	}
 	relay, err := i.config.Relay()
@@ -218,6 +219,7 @@ func (i *instance) buildWeb() error {
 		Filings:     filings,
 		Notices:     notices,
 		Mailer:      i.mailer,
+		Endpoints:   ends,
 		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
 		Triage:      i.triage,

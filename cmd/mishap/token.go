@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -107,14 +108,14 @@ how each begins, never the whole token. Times are UTC.`,
 				if err != nil {
 					return err
 				}
-				return p.printTokens(tokens, time.Now())
+				return printTokens(p.out, tokens, time.Now())
 			})
 		},
 	}
 }
 
-func (p *program) printTokens(tokens []crash.PersonToken, now time.Time) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tBEGINS WITH\tSCOPES\tENDS\tLAST USED") // Flush returns the error
 	for _, t := range tokens {
 		ends, used := t.Expires.UTC().Format(time.DateTime), "never"

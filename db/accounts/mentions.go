@@ -44,7 +44,7 @@ func (a *Store) Named(ctx context.Context, names []string) (map[string]string, e
 // mention publishes an event to each account that the text of a note names and the text before did
 // not. An account gets at most one event for each note. The events do not contain the text: notes
 // are for people who are signed in.
-func (a *Store) mention(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, note int64, before, text,
+func mention(ctx context.Context, store *db.Store, tx pgx.Tx, bucket crash.BucketID, note int64, before, text,
 	person string) error {
 	var names []string
 	old := crash.Mentions(before)
@@ -64,7 +64,7 @@ func (a *Store) mention(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, n
 	if err != nil || len(users) == 0 {
 		return db.Classify(err)
 	}
-	e, err := a.store.LockProblem(ctx, tx, bucket)
+	e, err := store.LockProblem(ctx, tx, bucket)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *Store) mention(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, n
 	for _, user := range users {
 		e.Edge = fmt.Sprintf("mentioned:%d:%d", note, user)
 		to := crash.Recipients{People: []crash.Recipient{{User: user, Reason: "a note names you"}}}
-		if _, err := a.store.Publish(ctx, tx, e, to); err != nil {
+		if _, err := store.Publish(ctx, tx, e, to); err != nil {
 			return err
 		}
 	}

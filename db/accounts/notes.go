@@ -73,7 +73,7 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
 			return err
 		}
-		return a.mention(ctx, tx, bucket, id, "", text, person)
+		return mention(ctx, a.store, tx, bucket, id, "", text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, crash.ErrUnknownBucket
@@ -102,7 +102,7 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
 			return err
 		}
-		return a.mention(ctx, tx, bucket, id, before, text, person)
+		return mention(ctx, a.store, tx, bucket, id, before, text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errUnknownNote

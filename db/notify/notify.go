@@ -1,10 +1,10 @@
-// Package notify stores the rules by which people and endpoints are told about events, and what was
-// sent to them. [db.Handle.Publish] stores the events.
+// Package notify stores what people were told about events, in their inboxes and by mail.
+// [db.Handle.Publish] stores the events.
 package notify
 
 import "mishap/db"
 
-// Store gives access to rules, notices and deliveries. It is safe for concurrent use.
+// Store gives access to notices and mails. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
 // New returns the Store of a database.

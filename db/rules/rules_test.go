@@ -325,7 +325,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	for day := 1; day <= 30; day++ {
 		w.set(begin.AddDate(0, 0, day-1).Add(12 * time.Hour))
-		w.reportsOf(t, day, true)
+		w.reportsOf(t, day)
 		w.evaluate(t)
 	}
 	for _, r := range all {

@@ -65,7 +65,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 		e.Secret = newSecret()
 	}
 	if len(form.Wrong) == 0 {
-		e.ID, err = s.Notices.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		e.ID, err = s.Endpoints.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			form.Wrong["name"] = web.AnswerTo(r, err).Message
 		} else if err != nil {
@@ -79,7 +79,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if kind != crash.EndpointWebhook {
 		return s.redirect(w, r, text.EndpointAdded(e.Name), views.EndpointPath(e.ID, ""))
 	}
-	added, err := s.Notices.Endpoint(r.Context(), e.ID)
+	added, err := s.Endpoints.Endpoint(r.Context(), e.ID)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // SaveEndpoint changes the settings of an endpoint.
 func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
-	present, err := s.Notices.Endpoint(r.Context(), endpointID(r))
+	present, err := s.Endpoints.Endpoint(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(form.Wrong) == 0 {
-		err = s.Notices.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		err = s.Endpoints.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			form.Wrong["name"] = web.AnswerTo(r, err).Message
 		} else if err != nil {

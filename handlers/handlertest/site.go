@@ -27,6 +27,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/notify"
 	"mishap/db/reports"
@@ -88,6 +89,7 @@ type Site struct {
 	Reports   *reports.Store
 	Triage    *triage.Store
 	Notices   *notify.Store
+	Endpoints *endpoints.Store
 	Mailer    *mail.Mailer
 	Sender    *webhook.Client
 	Rules     *rules.Store
@@ -127,8 +129,9 @@ func New(t testing.TB, o Options) *Site {
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Access: access.New(o.Store),
 		Accounts: accounts.New(o.Store),
 		Bugs:     bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Rules: rules.New(o.Store), Tracker: o.Tracker,
-		Notices: notify.New(o.Store), Metrics: prometheus.NewRegistry(),
+		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Rules: rules.New(o.Store),
+		Tracker: o.Tracker,
+		Notices: notify.New(o.Store), Endpoints: endpoints.New(o.Store), Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
 		o.WriteTokens = func(_ context.Context, token crash.AccessToken) error {
@@ -155,10 +158,12 @@ func New(t testing.TB, o Options) *Site {
 		t.Fatalf("trusted proxies: %v", err)
 	}
 	h, err := handlers.New(web.Deps{
-		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts, Decisions: site.Decisions,
-		Filings: site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules, Filer: site.Filer, Tracker: client,
+		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts,
+		Decisions: site.Decisions,
+		Filings:   site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules,
+		Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Notices: site.Notices, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
+		Notices: site.Notices, Endpoints: site.Endpoints, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",

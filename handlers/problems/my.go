@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/db/accounts"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -225,7 +226,7 @@ func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selecti
 			arrived = append(arrived, row)
 		}
 	}
-	isNew, err := s.newSince(r.Context(), page.Visit, arrived)
+	isNew, err := newSince(r.Context(), s.Accounts, page.Visit, arrived)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selecti
 
 // newSince returns the problems that are new since the previous visit: those first seen after
 // it, and those without an earlier arrival.
-func (s *Lists) newSince(ctx context.Context, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
+func newSince(ctx context.Context, known *accounts.Store, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}
@@ -254,7 +255,7 @@ func (s *Lists) newSince(ctx context.Context, visit crash.Visit, rows []index.Ro
 	if len(late) == 0 {
 		return isNew, nil
 	}
-	arrived, err := s.Accounts.ArrivedSince(ctx, late, visit.Seen)
+	arrived, err := known.ArrivedSince(ctx, late, visit.Seen)
 	for _, id := range arrived {
 		isNew[id] = true
 	}

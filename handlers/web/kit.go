@@ -28,6 +28,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/counts"
+	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/notify"
 	"mishap/db/people"
@@ -84,6 +85,7 @@ type Deps struct {
 	Decisions     *db.Decisions
 	Filings       *filings.Store
 	Notices       *notify.Store
+	Endpoints     *endpoints.Store
 	Mailer        *mail.Mailer
 	Reports       *reports.Store
 	Symbols       *symbols.Store
@@ -117,6 +119,7 @@ type Kit struct {
 	Filings   *filings.Store
 	People    *people.Store
 	Notices   *notify.Store
+	Endpoints *endpoints.Store
 	Mailer    *mail.Mailer
 	Reports   *reports.Store
 	Symbols   *symbols.Store
@@ -153,7 +156,7 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Access", d.Access == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Sender", d.Sender == nil},
+		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Endpoints", d.Endpoints == nil}, {"Sender", d.Sender == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
@@ -222,8 +225,10 @@ func NewKit(d Deps) (*Kit, error) {
 		return nil, err
 	}
 	s := &Kit{
-		Store: d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs, Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Notices: d.Notices, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Store: d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs,
+		Counts: d.Counts, Decisions: d.Decisions,
+		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols,
+		Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,

@@ -1,5 +1,9 @@
 package text
 
+import (
+	"mishap/crash"
+)
+
 // Texts of the account page.
 const (
 	TokenChooseDays    = "Choose when the token expires."
@@ -48,3 +52,30 @@ func RevokeToken(name string) string { return "Revoke " + name }
 
 // Days returns "1 day" or "90 days".
 func Days(n int64) string { return Counted(n, "day", "days") }
+
+// Texts about where a person is signed in.
+const (
+	SessionsHeading   = "Where you are signed in"
+	SessionFrom       = "Address and browser"
+	SessionBegan      = "Since"
+	SessionCurrent    = "this browser"
+	SessionEnd        = "Sign out"
+	SessionEndOthers  = "Sign out everywhere else"
+	SessionEndedThere = "Signed out there."
+	SessionsEnded     = "Signed out everywhere else."
+)
+
+// SessionPlace says from where and how a person signed in.
+func SessionPlace(s crash.Session) string {
+	place := s.Address
+	if place == "" {
+		place = "unknown address"
+	}
+	if s.Source != "" {
+		place += ", " + SourceName(s.Source)
+	}
+	return place
+}
+
+// EndSession labels the button that ends a session.
+func EndSession(s crash.Session) string { return "Sign out at " + SessionPlace(s) }

@@ -1,5 +1,9 @@
 package text
 
+import (
+	"strconv"
+)
+
 // Texts of the shell around every page.
 const (
 	Brand           = "mishap"
@@ -26,3 +30,27 @@ const (
 	ThemeLight  = "Light"
 	ThemeDark   = "Dark"
 )
+
+// Texts of the links to the previous and the next page of a list.
+const (
+	PagerReports         = "Reports"
+	PagerProblems        = "Problems in the list"
+	PagerPreviousProblem = "← previous problem"
+	PagerNextProblem     = "next problem →"
+	PagerNewer           = "← newer"
+	PagerOlder           = "older →"
+	PagerNewest          = "← newest"
+	PagerOldest          = "oldest →"
+	PagerPrevious        = "← previous"
+	PagerNext            = "next →"
+	PagerCommon          = "most common problems"
+	PagerOfProblem       = "reports of this problem"
+	PagerOfMachine       = "reports of this machine"
+	PagerWithTrace       = "with a trace"
+)
+
+// PagerSearch names the list of a search.
+func PagerSearch(query string) string { return "search: " + query }
+
+// PagerPlace is the position in a list: "3 of 72".
+func PagerPlace(place, of int) string { return strconv.Itoa(place) + " of " + strconv.Itoa(of) }

@@ -51,3 +51,18 @@ func Problems(n int64) string { return Counted(n, "problem", "problems") }
 
 // Machines returns "1 machine" or "1,902 machines".
 func Machines(n int64) string { return Counted(n, "machine", "machines") }
+
+// Texts that several pages share.
+const (
+	NeverSeen      = "never"
+	UnknownValue   = "unknown"
+	UnknownRelease = "unknown release"
+	BlankSignature = "(blank signature)"
+	Copy           = "Copy"
+	AsTable        = "As table"
+	AllColumns     = "All"
+	NotGrouped     = "not grouped"
+)
+
+// CopyWhat labels a button that copies an identifier.
+func CopyWhat(what string) string { return "Copy " + what }
