@@ -45,7 +45,8 @@ func TestPublish(t *testing.T) {
 	}
 	exec(`update users set disabled = true where id = $1`, former)
 	exec(`insert into endpoints (name, kind, url, created) values ('chat', 'slack', 'https://a.example/', now())`)
-	exec(`insert into endpoints (name, kind, url, created, disabled) values ('old', 'slack', 'https://b.example/', now(), now())`)
+	exec(`insert into endpoints (name, kind, url, created, disabled)
+		values ('old', 'slack', 'https://b.example/', now(), now())`)
 	event := crash.Event{Edge: "new:1:zsh", Kind: crash.EventNew, Title: "zsh crashed", Package: "zsh", Text: "It is new."}
 	to := crash.Recipients{
 		People:    []crash.Recipient{{User: anna, Reason: "you follow zsh"}, {User: former}, {User: 999}},

@@ -29,7 +29,8 @@ func TestAccessPage(t *testing.T) {
 		WantText("#main", "triager: member of staff<b> (OpenID Connect)").WantText("#main", "by ada-admin,")
 	page.WantNone("main b")
 	c.Get("/admin/access?person=KI").WantText("#main", "kim")
-	if got := c.Get("/admin/access?person=nobody").Text("#main"); got == "" || len(c.Get("/admin/access?person=ki").Text("#main")) <= len(got) {
+	if got := c.Get("/admin/access?person=nobody").Text("#main"); got == "" ||
+		len(c.Get("/admin/access?person=ki").Text("#main")) <= len(got) {
 		t.Errorf("search for nobody: got %q, want fewer people", got)
 	}
 

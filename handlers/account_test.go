@@ -42,7 +42,8 @@ func TestSessions(t *testing.T) {
 	one, two, three := site.As(t, crash.RoleViewer), site.As(t, crash.RoleViewer), site.As(t, crash.RoleViewer)
 	other := site.As(t, crash.RoleTriager)
 	signedIn := func(c *handlertest.Client) bool { return c.Get("/account").Status == http.StatusOK }
-	page := one.Get("/account").Want(http.StatusOK).WantText("#sessions", "127.0.0.1").WantText("#sessions", "Go-http-client")
+	page := one.Get("/account").Want(http.StatusOK).WantText("#sessions", "127.0.0.1").WantText("#sessions",
+		"Go-http-client")
 	if n := page.HTML().Find("#sessions tbody tr").Length(); n != 3 {
 		t.Errorf("got %d sessions, want 3", n)
 	}

@@ -52,8 +52,9 @@ func TestInbox(t *testing.T) {
 		publish(t, site, e, user)
 	}
 	page := ada.Get("/inbox").Want(http.StatusOK).WantText(".inbox-link .unread-count", "3")
-	for query, want := range map[string]string{"": "t2 t1 t0", "?kind=new": "t0", "?package=p0": "t1 t0", "?package=px": "",
-		"?unread=1": "t2 t1 t0", "?before=2": "t0", "?mail=7": "", "?kind=regressed&package=p1": ""} {
+	for query, want := range map[string]string{"": "t2 t1 t0", "?kind=new": "t0", "?package=p0": "t1 t0",
+		"?package=px": "",
+		"?unread=1":   "t2 t1 t0", "?before=2": "t0", "?mail=7": "", "?kind=regressed&package=p1": ""} {
 		if got := titles(ada.Get("/inbox" + query).Want(http.StatusOK)); got != want {
 			t.Errorf("%q: got %q, want %q", query, got, want)
 		}
@@ -74,7 +75,8 @@ func TestInbox(t *testing.T) {
 		t.Errorf("after reading one: got %q unread, want t2 t0", got)
 	}
 	ada.Post("/inbox/read", url.Values{"notice": {"3"}, "older": {"1"}}).Want(http.StatusSeeOther)
-	page = ada.Get("/inbox").WantText(".flash-done", "2 notifications marked as read.").WantNone(".unread-count, #read-all")
+	page = ada.Get("/inbox").WantText(".flash-done", "2 notifications marked as read.").WantNone(
+		".unread-count, #read-all")
 	ada.Post("/inbox/unread", url.Values{"at": {page.Attr(".flash input[name=at]", "value")}}).Want(http.StatusSeeOther)
 	if got := titles(ada.Get("/inbox?unread=1")); got != "t2 t0" {
 		t.Errorf("after undo: got %q unread, want t2 t0", got)

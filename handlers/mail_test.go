@@ -63,7 +63,8 @@ func TestMailSettings(t *testing.T) {
 	}
 	const page = "/account/notifications"
 	for _, bad := range []string{"", "ada", "ada@example.org\r\nBcc: eve@example.org"} {
-		ada.Post(page+"/address", url.Values{"address": {bad}}).Want(http.StatusUnprocessableEntity).WantText("#address-problem",
+		ada.Post(page+"/address", url.Values{"address": {bad}}).Want(http.StatusUnprocessableEntity).WantText(
+			"#address-problem",
 			"This is not a mail address.")
 	}
 	ada.Post(page+"/test", nil).WantRedirect(http.StatusSeeOther, page)
@@ -107,7 +108,8 @@ func TestMailSettings(t *testing.T) {
 	ada.Post(page+"/test", nil).Want(http.StatusSeeOther)
 	ada.Get(page).WantText(".flash-error", "550 5.1.1 No such mailbox")
 	server.OnRcpt(nil)
-	ada.Post(page, choices(url.Values{"mode": {"immediate"}, "quiet_from": {""}, "quiet_to": {""}})).Want(http.StatusSeeOther)
+	ada.Post(page, choices(url.Values{"mode": {"immediate"}, "quiet_from": {""}, "quiet_to": {""}})).Want(
+		http.StatusSeeOther)
 	publish(t, site, crash.Event{Edge: "2", Kind: crash.EventNew, Title: "after the address"}, user)
 	round()
 	mails := server.Mails()

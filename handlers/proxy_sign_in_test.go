@@ -70,7 +70,8 @@ func TestSignInByProxy(t *testing.T) {
 	// The check of CSRF tokens stays: the header comes with each request of the browser.
 	c.Get("/my", person("kim"), inGroups("staff")).Want(http.StatusOK)
 	c.Post("/account", url.Values{"csrf_token": {"x"}}, person("kim"), inGroups("staff")).Want(http.StatusUnauthorized)
-	c.Post("/account", nil, person("kim"), inGroups("staff"), handlertest.Header{Name: "Origin", Value: "https://evil.example"}).
+	c.Post("/account", nil, person("kim"), inGroups("staff"), handlertest.Header{Name: "Origin",
+		Value: "https://evil.example"}).
 		Want(http.StatusUnauthorized)
 	c.Post("/account", nil, person("kim"), inGroups("staff")).Want(http.StatusSeeOther)
 

@@ -141,7 +141,8 @@ func (d *demo) greet(at addresses, practice *practice, sample string) {
 mishap is running, with sample reports and a practice bug tracker.
 
   open              %s
-  sign in as        %s, password %s; or with Practice SSO, as one of four people
+  sign in as        %s, password %s
+  or with           Practice SSO, as one of four people
   practice tracker  %s
   machines post to  %s
   database          %s

@@ -29,7 +29,8 @@ func TestAccessCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	if _, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceLaunchpad, Issuer: "https://l.example",
+	if _, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceLaunchpad,
+		Issuer:  "https://l.example",
 		Subject: "https://l.example/+id/a", Name: "kim", Groups: []string{"bugcontrol"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,8 @@ func TestAccessCommands(t *testing.T) {
 	if !strings.Contains(out, "The role of kim is admin now; it was admin. It comes from a group.") {
 		t.Errorf("got %q, want that the group still counts", out)
 	}
-	if _, warning := run(exitOK, "access", "revoke", "launchpad", "bugcontrol"); !strings.Contains(warning, "no admin can sign in") {
+	if _, warning := run(exitOK, "access", "revoke", "launchpad", "bugcontrol"); !strings.Contains(warning,
+		"no admin can sign in") {
 		t.Errorf("got %q, want a warning", warning)
 	}
 	list("kim viewer viewer: given by hand")

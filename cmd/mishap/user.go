@@ -112,7 +112,8 @@ func (p *program) printUsers(users []crash.User) error {
 		if !u.LastLogin.IsZero() {
 			last = u.LastLogin.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, u.Created.UTC().Format(time.DateTime), last)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state,
+			u.Created.UTC().Format(time.DateTime), last)
 	}
 	return w.Flush()
 }

@@ -93,7 +93,8 @@ func TestRolesFromGroups(t *testing.T) {
 	if u, err = people.ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleNone {
 		t.Errorf("without any role: got %q, %v, want none", u.Role, err)
 	}
-	if u, err = people.WithRoleOfEveryone(crash.RoleViewer).ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleViewer {
+	if u, err = people.WithRoleOfEveryone(crash.RoleViewer).ByName(t.Context(), "kim"); err != nil ||
+		u.Role != crash.RoleViewer {
 		t.Errorf("role of everyone: got %q, %v, want viewer", u.Role, err)
 	}
 }
@@ -144,7 +145,8 @@ func TestIdentitiesStayApart(t *testing.T) {
 	if err := people.Disable(t.Context(), "", "grace-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.SignIn(t.Context(), base); !errors.Is(err, crash.Forbidden) || !strings.Contains(err.Error(), "disabled") {
+	if _, err := a.SignIn(t.Context(), base); !errors.Is(err, crash.Forbidden) || !strings.Contains(err.Error(),
+		"disabled") {
 		t.Errorf("disabled account: got %v, want Forbidden with the reason", err)
 	}
 	for _, bad := range []crash.Identity{launchpad("", "x"), launchpad("a\nb", "x"), launchpad("\xff", "x"),

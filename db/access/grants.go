@@ -68,7 +68,8 @@ func (a *Store) Grant(ctx context.Context, by string, source crash.Source, group
 	}
 	if group == "" || len(group) > crash.MaxGroup || strings.ToValidUTF8(group, "") != group ||
 		strings.ContainsFunc(group, unicode.IsControl) {
-		return crash.Errorf(crash.Invalid, "bad_group", "A group needs a name of at most %d bytes on one line.", crash.MaxGroup)
+		return crash.Errorf(crash.Invalid, "bad_group", "A group needs a name of at most %d bytes on one line.",
+			crash.MaxGroup)
 	}
 	if source != crash.SourceOIDC && strings.Contains(group, ",") {
 		return crash.Errorf(crash.Invalid, "bad_group",
@@ -101,7 +102,8 @@ func (a *Store) Revoke(ctx context.Context, by string, source crash.Source, grou
 		if err != nil {
 			return fmt.Errorf("delete grant: %w", err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "access.revoke", Subject: string(source) + " " + group,
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "access.revoke", Subject: string(source) + " " +
+			group,
 			Detail: map[string]any{"before": old}})
 	})
 }

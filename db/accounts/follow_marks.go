@@ -19,7 +19,8 @@ const (
 		select kind, name, bucket_id, mark, news, at from follow_marks where user_id = @user
 		order by kind, name, bucket_id`
 	sqlDropMarks = `
-		delete from follow_marks as m using unnest(@kinds::text[], @names::text[], @buckets::bytea[]) as d (kind, name, bucket)
+		delete from follow_marks as m
+			using unnest(@kinds::text[], @names::text[], @buckets::bytea[]) as d (kind, name, bucket)
 		where m.user_id = @user and m.kind = d.kind and m.name = d.name and m.bucket_id = d.bucket`
 	// sqlSaveMarks ignores marks of what the person does not follow any more.
 	sqlSaveMarks = `

@@ -49,8 +49,9 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 
 // Grant gives a role to a group.
 func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
-	form := views.GrantForm{Source: crash.Source(r.PostFormValue("source")), Group: crash.Truncate(r.PostFormValue("group"), 300),
-		Role: crash.Role(r.PostFormValue("role"))}
+	form := views.GrantForm{Source: crash.Source(r.PostFormValue("source")),
+		Group: crash.Truncate(r.PostFormValue("group"), 300),
+		Role:  crash.Role(r.PostFormValue("role"))}
 	err := s.Access.Grant(r.Context(), web.CurrentUser(r).Name, form.Source, form.Group, form.Role)
 	if crash.KindOf(err) == crash.Invalid {
 		form.Problem = web.AnswerTo(r, err).Message

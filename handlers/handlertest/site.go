@@ -163,7 +163,8 @@ func New(t testing.TB, o Options) *Site {
 		Filings:   site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules,
 		Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Notices: site.Notices, Endpoints: site.Endpoints, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, SymbolFiles: o.SymbolFiles,
+		Notices: site.Notices, Endpoints: site.Endpoints, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,
+		SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker",

@@ -238,7 +238,8 @@ func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selecti
 
 // newSince returns the problems that are new since the previous visit: those first seen after
 // it, and those without an earlier arrival.
-func newSince(ctx context.Context, known *accounts.Store, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool, error) {
+func newSince(ctx context.Context, known *accounts.Store, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool,
+	error) {
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}

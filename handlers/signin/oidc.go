@@ -75,6 +75,7 @@ func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.Log.InfoContext(r.Context(), "the provider has signed a person out", "request_id", web.RequestID(r), "sessions", ended)
+	s.Log.InfoContext(r.Context(), "the provider has signed a person out", "request_id", web.RequestID(r), "sessions",
+		ended)
 	return nil
 }

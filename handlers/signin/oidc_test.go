@@ -45,7 +45,8 @@ func TestOIDC(t *testing.T) {
 	if got := c.Cookie("sessionid"); got == before || got == "" {
 		t.Errorf("session after signing in: got %q, want a new one", got)
 	}
-	c.Get("/account").WantText("#main", "test-user2").WantText("#main", "triager: member of crash-triage (OpenID Connect)").
+	c.Get("/account").WantText("#main", "test-user2").WantText("#main", "triager: member of crash-triage "+
+		"(OpenID Connect)").
 		WantText("#main", "id2")
 	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code",
 		"scope": "openid profile groups", "client_id": oidctest.ClientID} {
@@ -64,7 +65,8 @@ func TestOIDC(t *testing.T) {
 		lands  string
 	}{{"crash-triage", "/my"}, {[]string{"staff"}, "/account"}, {"", "/account"}, {nil, "/account"}} {
 		p.Do(func() { p.Groups = tt.groups })
-		c.Get(p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther, tt.lands)
+		c.Get(p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther,
+			tt.lands)
 	}
 }
 
@@ -75,20 +77,28 @@ func TestOIDCRefuses(t *testing.T) {
 		alter func(q url.Values)
 		want  string
 	}{
-		"nonce":    {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["nonce"] = "other" } }, want: "belongs to another sign-in"},
-		"no nonce": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { delete(c, "nonce") } }, want: "belongs to another sign-in"},
-		"audience": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["aud"] = "other" } }, want: "id token is not valid"},
+		"nonce": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["nonce"] = "other" } },
+			want: "belongs to another sign-in"},
+		"no nonce": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { delete(c, "nonce") } },
+			want: "belongs to another sign-in"},
+		"audience": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["aud"] = "other" } },
+			want: "id token is not valid"},
 		"authorised party": {set: func(p *oidctest.Provider) {
 			p.IDToken = func(c oidctest.Claims) { c["aud"] = []string{"mishap", "x"}; c["azp"] = "x" }
 		}, want: "made for another site"},
-		"issuer of token": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["iss"] = "https://evil.example" } }, want: "id token is not valid"},
+		"issuer of token": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) {
+				c["iss"] = "https://evil.example"
+			}
+		}, want: "id token is not valid"},
 		"expired": {set: func(p *oidctest.Provider) {
 			p.IDToken = func(c oidctest.Claims) { c["exp"] = time.Now().Unix() - 1000 }
 		}, want: "id token is not valid"},
 		"access token": {set: func(p *oidctest.Provider) {
 			p.IDToken = func(c oidctest.Claims) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }
 		}, want: "access token does not belong"},
-		"other user info": {set: func(p *oidctest.Provider) { p.UserInfo = func(c oidctest.Claims) { c["sub"] = "id1" } }, want: "another person than the one who signed in"},
+		"other user info": {set: func(p *oidctest.Provider) { p.UserInfo = func(c oidctest.Claims) { c["sub"] = "id1" } },
+			want: "another person than the one who signed in"},
 		"overage, user info": {set: func(p *oidctest.Provider) {
 			p.UserInfo = func(c oidctest.Claims) { delete(c, "groups"); c["_claim_names"] = oidctest.Claims{"groups": "src1"} }
 		}, want: "You are in so many groups that Company does not send them"},
@@ -98,18 +108,23 @@ func TestOIDCRefuses(t *testing.T) {
 				c["_claim_sources"] = oidctest.Claims{"src1": oidctest.Claims{"endpoint": "https://graph.example/groups"}}
 			}
 		}, want: "You are in so many groups that Company does not send them"},
-		"groups as object":  {set: func(p *oidctest.Provider) { p.Groups = oidctest.Claims{"crash-triage": true} }, want: "neither a text nor a list"},
+		"groups as object": {set: func(p *oidctest.Provider) { p.Groups = oidctest.Claims{"crash-triage": true} },
+			want: "neither a text nor a list"},
 		"groups as numbers": {set: func(p *oidctest.Provider) { p.Groups = []int{1, 2} }, want: "neither a text nor a list"},
-		"foreign issuer":    {alter: func(q url.Values) { q.Set("iss", "https://evil.example") }, want: "comes from another provider"},
-		"issuer missing":    {set: func(p *oidctest.Provider) { p.Issuer = p.URL }, alter: func(q url.Values) { q.Del("iss") }, want: "comes from another provider"},
-		"issuer doubled":    {alter: func(q url.Values) { q.Add("iss", "a"); q.Add("iss", "b") }, want: "occurs 2 times"},
-		"code doubled":      {alter: func(q url.Values) { q.Add("code", "b") }, want: "occurs 2 times"},
-		"state doubled":     {alter: func(q url.Values) { q.Add("state", "b") }, want: "not begun in this browser"},
-		"other state":       {alter: func(q url.Values) { q.Set("state", "b") }, want: "not begun in this browser"},
-		"other code":        {alter: func(q url.Values) { q.Set("code", "b") }, want: "does not accept the code"},
-		"no code":           {alter: func(q url.Values) { q.Del("code") }, want: "contains no code"},
-		"denied":            {alter: func(q url.Values) { q.Set("error", "access_denied") }, want: "You have cancelled signing in"},
-		"error":             {alter: func(q url.Values) { q.Set("error", "server_error") }, want: "reports an error: server_error"},
+		"foreign issuer": {alter: func(q url.Values) { q.Set("iss", "https://evil.example") },
+			want: "comes from another provider"},
+		"issuer missing": {set: func(p *oidctest.Provider) { p.Issuer = p.URL },
+			alter: func(q url.Values) { q.Del("iss") }, want: "comes from another provider"},
+		"issuer doubled": {alter: func(q url.Values) { q.Add("iss", "a"); q.Add("iss", "b") }, want: "occurs 2 times"},
+		"code doubled":   {alter: func(q url.Values) { q.Add("code", "b") }, want: "occurs 2 times"},
+		"state doubled":  {alter: func(q url.Values) { q.Add("state", "b") }, want: "not begun in this browser"},
+		"other state":    {alter: func(q url.Values) { q.Set("state", "b") }, want: "not begun in this browser"},
+		"other code":     {alter: func(q url.Values) { q.Set("code", "b") }, want: "does not accept the code"},
+		"no code":        {alter: func(q url.Values) { q.Del("code") }, want: "contains no code"},
+		"denied": {alter: func(q url.Values) { q.Set("error", "access_denied") }, want: "You have cancelled " +
+			"signing in"},
+		"error": {alter: func(q url.Values) { q.Set("error", "server_error") }, want: "reports an error: " +
+			"server_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +209,8 @@ func TestProvidersAreNotMixed(t *testing.T) {
 	}
 	q := back.Query()
 	q.Set("state", state.Query().Get("state"))
-	c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "not begun in this browser")
+	c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
+		"not begun in this browser")
 }
 
 func TestOIDCLogout(t *testing.T) {
@@ -254,7 +270,8 @@ func TestOIDCLogout(t *testing.T) {
 	token := p.Sign("logout+jwt", p.LogoutToken("2", "id2", "session-id2"))
 	logout(token).Want(http.StatusOK)
 	if signedIn(one) || signedIn(two) || !signedIn(other) {
-		t.Errorf("signed in after the logout: %v %v %v, want only the other person", signedIn(one), signedIn(two), signedIn(other))
+		t.Errorf("signed in after the logout: %v %v %v, want only the other person", signedIn(one), signedIn(two),
+			signedIn(other))
 	}
 	again := signIn("test-user2")
 	logout(token).Want(http.StatusBadRequest) // replayed

@@ -119,7 +119,8 @@ func TestSavedFormSurvivesSigningInElsewhere(t *testing.T) {
 	site, p := newOpenIDSite(t, handlertest.Options{})
 	p.SetTeams("abc123", "secret")
 	c := site.Visitor(t)
-	refused := c.Post("/admin/templates", url.Values{"body": {"What I wrote"}, "do": {"preview"}}).Want(http.StatusUnauthorized)
+	refused := c.Post("/admin/templates", url.Values{"body": {"What I wrote"}, "do": {"preview"}}).Want(
+		http.StatusUnauthorized)
 	kept := refused.Attr(".sign-in-methods [name=kept]", "value")
 	next := refused.Attr(".sign-in-methods [name=next]", "value")
 	page := c.Post(startOpenID, url.Values{"next": {next}, "kept": {kept}}).Want(http.StatusOK)
@@ -149,7 +150,8 @@ func TestSignInElsewhereIsRecorded(t *testing.T) {
 	back = answer(t, visit(t, c, startOpenID, "/"), "abc123")
 	c.Get(back.RequestURI()).Want(http.StatusForbidden).WantText("#sign-in-problem", "this account is disabled")
 
-	rows, err := store.Pool.Query(t.Context(), `select person || ' ' || action || ' ' || subject || ' ' || coalesce(detail ->> 'reason', '')
+	rows, err := store.Pool.Query(t.Context(),
+		`select person || ' ' || action || ' ' || subject || ' ' || coalesce(detail ->> 'reason', '')
 		from audit_events where action like 'user.sign-in%' or action like 'access.%' order by id`)
 	if err != nil {
 		t.Fatal(err)

@@ -170,41 +170,73 @@ func TestOpenIDRefuses(t *testing.T) {
 		"doubled team, last":  {alter: func(q url.Values) { q.Add("openid.lp.is_member", "secret") }, want: "occurs 2 times"},
 		"doubled signature":   {prefix: "openid.sig=x&", want: "occurs 2 times"},
 		"doubled state":       {prefix: "state=x&", want: "not begun in this browser"},
-		"changed team":        {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret") }, want: "has not made this answer", check: true},
+		"changed team": {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret") },
+			want: "has not made this answer", check: true},
 		"changed person": {alter: func(q url.Values) {
 			q.Set("openid.identity", p.URL+"/+id/zzz")
 			q.Set("openid.claimed_id", p.URL+"/+id/zzz")
 		}, want: "has not made this answer", check: true},
-		"changed signature":     {alter: func(q url.Values) { q.Set("openid.sig", "AAAA") }, want: "has not made this answer", check: true},
-		"no signature":          {alter: func(q url.Values) { q.Del("openid.sig") }, want: "has not made this answer", check: true},
-		"unsigned team":         {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret"); p.Sign(q, "lp.is_member") }, want: "not signed the field openid.lp.is_member"},
-		"unsigned alias":        {alter: func(q url.Values) { p.Sign(q, "ns.lp") }, want: "not signed the field openid.lp.is_member"},
-		"unsigned nickname":     {alter: func(q url.Values) { q.Set("openid.sreg.nickname", "root"); p.Sign(q, "sreg.nickname") }, want: "not signed the field openid.sreg.nickname"},
-		"added unsigned alias":  {alter: func(q url.Values) { q.Set("openid.ns.x", teams); q.Set("openid.x.is_member", "secret") }, want: "twice"},
-		"added signed alias":    {alter: set("openid.ns.x", sreg, "openid.x.nickname", "root"), want: "twice"},
-		"foreign endpoint":      {alter: set("openid.op_endpoint", foreign.URL+"/+openid"), want: "another provider"},
-		"foreign identity":      {alter: set("openid.identity", foreign.URL+"/+id/abc123", "openid.claimed_id", foreign.URL+"/+id/abc123"), want: "person of another provider"},
-		"identity below":        {alter: set("openid.identity", p.URL+"/+id/a/../b", "openid.claimed_id", p.URL+"/+id/a/../b"), want: "person of another provider"},
-		"identity prefix":       {alter: set("openid.identity", p.URL+"/+id/", "openid.claimed_id", p.URL+"/+id/"), want: "person of another provider"},
-		"two identities":        {alter: set("openid.identity", p.URL+"/+id/zzz"), want: "person of another provider"},
-		"identity of user info": {alter: set("openid.identity", p.URL+"@evil.example/+id/a", "openid.claimed_id", p.URL+"@evil.example/+id/a"), want: "person of another provider"},
-		"other return":          {alter: set("openid.return_to", site.URL+"/login/openid/return"), want: "another sign-in"},
-		"old":                   {alter: set("openid.response_nonce", at.Add(-6*time.Minute).UTC().Format("2006-01-02T15:04:05Z")+"x"), want: "more than 5 minutes"},
-		"future":                {alter: set("openid.response_nonce", at.Add(6*time.Minute).UTC().Format("2006-01-02T15:04:05Z")+"x"), want: "more than 5 minutes"},
-		"bad nonce":             {alter: set("openid.response_nonce", "yesterday"), want: "nonce of the answer is malformed"},
-		"long nonce":            {alter: set("openid.response_nonce", at.UTC().Format("2006-01-02T15:04:05Z")+strings.Repeat("x", 300)), want: "nonce of the answer is malformed"},
-		"unsigned nonce":        {alter: func(q url.Values) { p.Sign(q, "response_nonce") }, want: "not signed the field openid.response_nonce"},
-		"unsigned return":       {alter: func(q url.Values) { p.Sign(q, "return_to") }, want: "not signed the field openid.return_to"},
-		"unsigned endpoint":     {alter: func(q url.Values) { p.Sign(q, "op_endpoint") }, want: "not signed the field openid.op_endpoint"},
-		"unsigned identity":     {alter: func(q url.Values) { p.Sign(q, "claimed_id") }, want: "not signed the field openid.claimed_id"},
-		"nothing signed":        {alter: func(q url.Values) { q.Del("openid.signed") }, want: "not signed"},
-		"version 1":             {alter: set("openid.ns", "http://openid.net/signon/1.1"), want: "not one of OpenID 2.0"},
-		"another mode":          {alter: set("openid.mode", "check_authentication"), want: "neither a confirmation"},
-		"error":                 {alter: func(q url.Values) { q.Set("openid.mode", "error"); q.Set("openid.error", "<b>no\x00") }, want: "reports an error: <b>no"},
-		"cancelled":             {alter: func(q url.Values) { q.Set("openid.mode", "cancel") }, want: "You have cancelled signing in"},
-		"no state":              {alter: func(q url.Values) { q.Del("state") }, want: "not begun in this browser"},
-		"other state":           {alter: func(q url.Values) { q.Set("state", "x") }, want: "not begun in this browser"},
-		"malformed query":       {prefix: "a=%zz&", want: "malformed"},
+		"changed signature": {alter: func(q url.Values) { q.Set("openid.sig", "AAAA") }, want: "has not made this answer",
+			check: true},
+		"no signature": {alter: func(q url.Values) { q.Del("openid.sig") }, want: "has not made this answer",
+			check: true},
+		"unsigned team": {alter: func(q url.Values) {
+			q.Set("openid.lp.is_member", "secret")
+			p.Sign(q,
+				"lp.is_member")
+		}, want: "not signed the field openid.lp.is_member"},
+		"unsigned alias": {alter: func(q url.Values) { p.Sign(q, "ns.lp") }, want: "not signed the field " +
+			"openid.lp.is_member"},
+		"unsigned nickname": {alter: func(q url.Values) {
+			q.Set("openid.sreg.nickname", "root")
+			p.Sign(q,
+				"sreg.nickname")
+		}, want: "not signed the field openid.sreg.nickname"},
+		"added unsigned alias": {alter: func(q url.Values) {
+			q.Set("openid.ns.x", teams)
+			q.Set("openid.x.is_member",
+				"secret")
+		}, want: "twice"},
+		"added signed alias": {alter: set("openid.ns.x", sreg, "openid.x.nickname", "root"), want: "twice"},
+		"foreign endpoint":   {alter: set("openid.op_endpoint", foreign.URL+"/+openid"), want: "another provider"},
+		"foreign identity": {alter: set("openid.identity", foreign.URL+"/+id/abc123", "openid.claimed_id", foreign.URL+
+			"/+id/abc123"), want: "person of another provider"},
+		"identity below": {alter: set("openid.identity", p.URL+"/+id/a/../b", "openid.claimed_id",
+			p.URL+"/+id/a/../b"), want: "person of another provider"},
+		"identity prefix": {alter: set("openid.identity", p.URL+"/+id/", "openid.claimed_id", p.URL+"/+id/"),
+			want: "person of another provider"},
+		"two identities": {alter: set("openid.identity", p.URL+"/+id/zzz"), want: "person of another provider"},
+		"identity of user info": {alter: set("openid.identity", p.URL+"@evil.example/+id/a", "openid.claimed_id",
+			p.URL+"@evil.example/+id/a"), want: "person of another provider"},
+		"other return": {alter: set("openid.return_to", site.URL+"/login/openid/return"), want: "another sign-in"},
+		"old": {alter: set("openid.response_nonce",
+			at.Add(-6*time.Minute).UTC().Format("2006-01-02T15:04:05Z")+"x"), want: "more than 5 minutes"},
+		"future": {alter: set("openid.response_nonce",
+			at.Add(6*time.Minute).UTC().Format("2006-01-02T15:04:05Z")+"x"), want: "more than 5 minutes"},
+		"bad nonce": {alter: set("openid.response_nonce", "yesterday"), want: "nonce of the answer is malformed"},
+		"long nonce": {alter: set("openid.response_nonce", at.UTC().Format("2006-01-02T15:04:05Z")+
+			strings.Repeat("x", 300)), want: "nonce of the answer is malformed"},
+		"unsigned nonce": {alter: func(q url.Values) { p.Sign(q, "response_nonce") }, want: "not signed the field " +
+			"openid.response_nonce"},
+		"unsigned return": {alter: func(q url.Values) { p.Sign(q, "return_to") }, want: "not signed the field " +
+			"openid.return_to"},
+		"unsigned endpoint": {alter: func(q url.Values) { p.Sign(q, "op_endpoint") }, want: "not signed the field " +
+			"openid.op_endpoint"},
+		"unsigned identity": {alter: func(q url.Values) { p.Sign(q, "claimed_id") }, want: "not signed the field " +
+			"openid.claimed_id"},
+		"nothing signed": {alter: func(q url.Values) { q.Del("openid.signed") }, want: "not signed"},
+		"version 1":      {alter: set("openid.ns", "http://openid.net/signon/1.1"), want: "not one of OpenID 2.0"},
+		"another mode":   {alter: set("openid.mode", "check_authentication"), want: "neither a confirmation"},
+		"error": {alter: func(q url.Values) {
+			q.Set("openid.mode", "error")
+			q.Set("openid.error",
+				"<b>no\x00")
+		}, want: "reports an error: <b>no"},
+		"cancelled": {alter: func(q url.Values) { q.Set("openid.mode", "cancel") }, want: "You have cancelled " +
+			"signing in"},
+		"no state":        {alter: func(q url.Values) { q.Del("state") }, want: "not begun in this browser"},
+		"other state":     {alter: func(q url.Values) { q.Set("state", "x") }, want: "not begun in this browser"},
+		"malformed query": {prefix: "a=%zz&", want: "malformed"},
 		"many fields": {alter: func(q url.Values) {
 			for i := range 300 {
 				q.Set(fmt.Sprintf("openid.x%d", i), "1")
@@ -249,9 +281,11 @@ func TestOpenIDStolenAnswers(t *testing.T) {
 	// himself), whether or not that browser has begun to sign in itself.
 	attacker, victim := site.Visitor(t), site.Visitor(t)
 	back := answer(t, visit(t, attacker, startOpenID, "/"), "abc123")
-	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "not begun in this browser")
+	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
+		"not begun in this browser")
 	visit(t, victim, startOpenID, "/")
-	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "not begun in this browser")
+	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
+		"not begun in this browser")
 	attacker.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/")
 	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "completed already")
 

@@ -156,7 +156,8 @@ func (d Deps) missing() []string {
 	}{
 		{"Store", d.Store == nil}, {"Access", d.Access == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
 		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Endpoints", d.Endpoints == nil}, {"Sender", d.Sender == nil},
+		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Endpoints", d.Endpoints == nil},
+		{"Sender", d.Sender == nil},
 		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil}, {"Triage", d.Triage == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
@@ -227,7 +228,8 @@ func NewKit(d Deps) (*Kit, error) {
 	s := &Kit{
 		Store: d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs,
 		Counts: d.Counts, Decisions: d.Decisions,
-		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender, Reports: d.Reports, Symbols: d.Symbols,
+		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender,
+		Reports: d.Reports, Symbols: d.Symbols,
 		Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		People: people.New(d.Store),

@@ -17,10 +17,11 @@ const (
 	// separately. Browsers send it only to the sign-in page.
 	CookieBrowser = "known_browser"
 
-	// PathOpenID and PathOIDC start signing in at another site. The site sends people back to
-	// PathSignInReturn below it.
-	PathOpenID       = PathSignIn + "/openid"
-	PathOIDC         = PathSignIn + "/oidc"
+	// PathOpenID starts signing in with OpenID 2.0.
+	PathOpenID = PathSignIn + "/openid"
+	// PathOIDC starts signing in with OpenID Connect.
+	PathOIDC = PathSignIn + "/oidc"
+	// PathSignInReturn is where the other site sends people back, below PathOpenID or PathOIDC.
 	PathSignInReturn = "/return"
 	// PathOIDCLogout is where an OpenID Connect provider says that a person has signed out.
 	PathOIDCLogout = PathOIDC + "/logout"

@@ -50,7 +50,8 @@ func TestNotice(t *testing.T) {
 	if want := "[removed] crashed on [removed] Bcc: [removed] ✓"; got.subject() != want {
 		t.Errorf("subject: got %q, want %q", got.subject(), want)
 	}
-	token := regexp.MustCompile(`^<` + base + `/unsubscribe/([\w.-]+)>$`).FindStringSubmatch(got.Header.Get("List-Unsubscribe"))
+	token := regexp.MustCompile(`^<` + base + `/unsubscribe/([\w.-]+)>$`).FindStringSubmatch(
+		got.Header.Get("List-Unsubscribe"))
 	if token == nil {
 		t.Fatalf("List-Unsubscribe: got %q", got.Header.Get("List-Unsubscribe"))
 	}

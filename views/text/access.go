@@ -11,8 +11,9 @@ const (
 	AccountGroups = "Groups there"
 	GroupsAsOf    = "when you last signed in,"
 
-	AccessHeading  = "Roles"
-	AccessMeans    = "People have the highest of the roles that an administrator and their groups give them. Groups are those of the last sign-in."
+	AccessHeading = "Roles"
+	AccessMeans   = "People have the highest of the roles that an administrator and their groups give them. Groups are " +
+		"those of the last sign-in."
 	AccessGrants   = "Groups with a role"
 	AccessNoGrants = "No group gives a role yet."
 	AccessGroup    = "Group"

@@ -2,8 +2,6 @@ package text
 
 import (
 	"strconv"
-
-	"mishap/crash"
 )
 
 // Texts of the pages about endpoints, for administrators.
@@ -182,6 +180,3 @@ func FailedSince(n int) string {
 func DeliverySentAgain(n int) string {
 	return "sent again by a person " + Counted(int64(n), "time", "times")
 }
-
-// DeliveriesWaiting returns the number of waiting deliveries.
-func DeliveriesWaiting(n int64) string { return Count(n) + " " + crash.Plural(n, "waits", "wait") }

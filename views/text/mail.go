@@ -50,7 +50,8 @@ func MailWhy(reasons []string) string {
 	case n == 0:
 		return "You get this because you have an account there."
 	case n > most:
-		reasons = append(append([]string{}, reasons[:most]...), "for "+Counted(int64(n-most), "other reason", "other reasons"))
+		reasons = append(append([]string{}, reasons[:most]...), "for "+Counted(int64(n-most), "other reason",
+			"other reasons"))
 	}
 	last := len(reasons) - 1
 	if last == 0 {

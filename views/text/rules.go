@@ -174,9 +174,10 @@ func RehearsalMore(shown, all int) string {
 
 // Texts of the page of candidates.
 const (
-	CandidatesTitle  = "Candidates for filing"
-	CandidatesNav    = "Candidates"
-	CandidatesMeans  = "Rules propose bugs for these problems. A bug that you approve is filed as shown on its review page."
+	CandidatesTitle = "Candidates for filing"
+	CandidatesNav   = "Candidates"
+	CandidatesMeans = "Rules propose bugs for these problems. A bug that you approve is filed as shown on its " +
+		"review page."
 	CandidatesNone   = "No problem waits for a decision."
 	CandidatesHow    = "A rule with the action “queue for filing” puts problems here."
 	CandidateApprove = "Approve"

@@ -132,7 +132,8 @@ base_url = "crashes.example.com"
 		{"proxy header from the internet", "proxy_auth_header = \"X-Forwarded-User\"\nproxy_auth_from = \"0.0.0.0/0\"\n", nil,
 			[]string{`F:2: proxy_auth_from: expected networks or addresses of proxies such as 127.0.0.0/8 10.1.2.3, or ` +
 				`nothing, got "0.0.0.0/0"`}},
-		{"proxy header with another meaning", "proxy_auth_from = \"10.1.2.3\"\nproxy_auth_header = \"x-forwarded-for\"\n", nil,
+		{"proxy header with another meaning", "proxy_auth_from = \"10.1.2.3\"\nproxy_auth_header = \"x-forwarded-for\"\n",
+			nil,
 			[]string{
 				`F:2: proxy_auth_header: expected the name of a header such as X-Forwarded-User, or nothing, got "x-forwarded-for"`,
 			}},

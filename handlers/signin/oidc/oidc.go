@@ -189,7 +189,8 @@ func (c *Client) code(p *provider, query url.Values) (string, error) {
 
 // claims returns the claims of the id token and of UserInfo, which is preferred: most providers send
 // names and groups only there.
-func (c *Client) claims(ctx context.Context, p *provider, token *oidc.IDToken, tokens *oauth2.Token) (map[string]any, error) {
+func (c *Client) claims(ctx context.Context, p *provider, token *oidc.IDToken, tokens *oauth2.Token) (map[string]any,
+	error) {
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {
 		return nil, refused("bad_id_token", "The id token is not valid.").Because(err)

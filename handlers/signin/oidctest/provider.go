@@ -27,7 +27,7 @@ import (
 // The client that the provider knows.
 const (
 	ClientID     = "mishap"
-	ClientSecret = "a secret of the client" //nolint:gosec // for tests
+	ClientSecret = "a secret of the client"
 )
 
 // Claims are the claims of a token or of UserInfo.
@@ -82,9 +82,9 @@ func Start(t testing.TB, base string) *Provider {
 			return p.Groups
 		},
 	}
-	provider, err := op.NewOpenIDProvider(p.URL, &op.Config{CryptoKey: sha256.Sum256([]byte("test")), CodeMethodS256: true,
+	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test")), CodeMethodS256: true,
 		AuthMethodPost: true, SupportedScopes: []string{"openid", "profile", "groups"}}, p.storage,
-		op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
+		op.StaticIssuer(p.URL), op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatalf("OpenID Connect provider: %v", err)
 	}
@@ -159,7 +159,7 @@ func (p *Provider) Sign(typ string, claims Claims) string {
 	if err != nil {
 		panic(err)
 	}
-	raw, err := jwt.Signed(signer).Claims(claims).Serialize()
+	raw, err := jwt.Signed(signer).Claims(claims).Serialize() //nolint:misspell // the library spells it so
 	if err != nil {
 		panic(err)
 	}
@@ -168,7 +168,8 @@ func (p *Provider) Sign(typ string, claims Claims) string {
 
 // LogoutToken returns the claims of a message that a person has signed out.
 func (p *Provider) LogoutToken(id, subject, session string) Claims {
-	c := Claims{"iss": p.URL, "aud": ClientID, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(), "jti": id,
+	c := Claims{"iss": p.URL, "aud": ClientID, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+		"jti":    id,
 		"events": Claims{"http://schemas.openid.net/event/backchannel-logout": Claims{}}}
 	if subject != "" {
 		c["sub"] = subject

@@ -135,7 +135,8 @@ func parse(query url.Values) (answer, error) {
 			continue
 		}
 		if len(values) != 1 {
-			return nil, refused("doubled", "The field openid.%s occurs %d times.", crash.Truncate(printable(field), 60), len(values))
+			return nil, refused("doubled", "The field openid.%s occurs %d times.", crash.Truncate(printable(field), 60),
+				len(values))
 		}
 		if a[field] = values[0]; len(a) > maxFields {
 			return nil, refused("too_many_fields", "The answer has more than %d fields.", maxFields)
@@ -154,7 +155,8 @@ func (c *Client) check(a answer, state string) error {
 	if a["ns"] != nsOpenID {
 		return refused("bad_version", "The answer is not one of OpenID 2.0.")
 	}
-	for _, field := range []string{"op_endpoint", "claimed_id", "identity", "return_to", "response_nonce", "assoc_handle"} {
+	for _, field := range []string{"op_endpoint", "claimed_id", "identity", "return_to", "response_nonce",
+		"assoc_handle"} {
 		if a[field] == "" || !a.signed(field) {
 			return refused("unsigned", "The provider has not signed the field openid.%s.", field)
 		}

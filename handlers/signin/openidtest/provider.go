@@ -206,7 +206,8 @@ func (p *Provider) fields(request url.Values, one Person) url.Values {
 func (p *Provider) Sign(fields url.Values, leaveOut ...string) {
 	var names []string
 	for name := range fields {
-		if field := strings.TrimPrefix(name, "openid."); field != "sig" && field != "signed" && !slices.Contains(leaveOut, field) {
+		if field := strings.TrimPrefix(name, "openid."); field != "sig" && field != "signed" && !slices.Contains(leaveOut,
+			field) {
 			names = append(names, field)
 		}
 	}
