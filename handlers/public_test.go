@@ -45,6 +45,7 @@ func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []strin
 	paths := []string{
 		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
 		"GET /theme /theme?theme=dark", "GET /unsubscribe/{token} /unsubscribe/x",
+		"GET /login/openid/return /login/openid/return?state=x", "GET /login/oidc/return /login/oidc/return?state=x",
 		"GET /search /search?q=tide",
 		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend",
 		"GET /search /search?q=file:wendeline",

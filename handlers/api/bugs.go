@@ -41,6 +41,7 @@ func (a *answers) bugResources() []resource {
 				"too many tags. A session must send the CSRF token of the cookie csrftoken in the header " +
 				"X-CSRFToken; an API token with the scope file needs none.",
 			body: peopleQuestion{}, object: peopleAnswer{},
+			outcomes: map[string]string{"200": "Assigned and tagged."}, refused: []string{"409"},
 		},
 		{
 			name: "create-bug-report", method: http.MethodPost, access: "triager", external: true,
