@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,9 @@ func TestTriageCheck(t *testing.T) {
 		{"unknown", crash.Triage{Kind: "closed"}, "unknown_triage"},
 	} {
 		err := c.triage.Check(now)
-		e, _ := err.(*crash.Error)
-		if c.code == "" && err != nil || c.code != "" && (e == nil || e.Code != c.code || e.Kind != crash.Invalid) {
+		var e *crash.Error
+		if c.code == "" && err != nil ||
+			c.code != "" && (!errors.As(err, &e) || e.Code != c.code || e.Kind != crash.Invalid) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.code)
 		}
 	}

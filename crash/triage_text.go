@@ -144,13 +144,13 @@ func (m ManualStatus) Words() string {
 	return strings.Join(words, " ")
 }
 
-// ReturnedText says when and why a muted problem returned: "Returned on 22 November 2026: 50 more
-// reports arrived within 7 days."
+// ReturnedText says when and why a muted problem returned, such as "Returned on 22 November 2026: 50
+// more reports arrived within 7 days.".
 func (t Triage) ReturnedText() string {
 	return "Returned on " + t.EndedAt.UTC().Format("2 January 2006") + ": " + t.EndedWhy
 }
 
-// ReachedDate, and the methods below it, return the sentence that says which condition was met.
+// ReachedDate says that the day of the mute has come.
 func (u MuteUntil) ReachedDate() string {
 	return "it was muted until " + u.Date.UTC().Format("2 January 2006") + "."
 }

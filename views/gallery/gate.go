@@ -54,8 +54,8 @@ func gateInput(days int, reports int64) *gate.Input {
 			{ID: bucket(2).ID, After: 4, Machines: 4, Nameless: true},
 		},
 	}
-	in.History = in.Plan.Before
-	for day := in.Plan.Before.Since; !day.After(today); day = day.AddDate(0, 0, 1) {
+	in.History = in.Before
+	for day := in.Before.Since; !day.After(today); day = day.AddDate(0, 0, 1) {
 		d := gate.Day{Day: day, Machines: 1000, Reports: 4, Old: 4}
 		if !day.Before(arrived) {
 			d.Reports, d.New, d.Old = reports, reports, 0
