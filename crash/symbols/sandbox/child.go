@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -73,8 +74,32 @@ func child(spec string, report *os.File) error {
 		_, _ = report.WriteString(probe(c.Dir)) // the parent reads it
 		os.Exit(0)
 	}
-	err = syscall.Exec(program, append([]string{filepath.Base(c.Program)}, c.Args...), environment)
-	return fmt.Errorf("execute %s: %w", program, err)
+	args := append([]string{filepath.Base(c.Program)}, c.Args...)
+	return execute(program, args, uint64(c.Memory)) //nolint:gosec // the configuration allows no negative value
+}
+
+// execute limits the address space and executes a program. Go's runtime reserves more than the limit,
+// so it would crash if it needed memory between the two: they are bare system calls.
+func execute(program string, args []string, memory uint64) error {
+	path, err := syscall.BytePtrFromString(program)
+	if err != nil {
+		return err
+	}
+	argv, err := syscall.SlicePtrFromStrings(args)
+	if err != nil {
+		return err
+	}
+	env, err := syscall.SlicePtrFromStrings(environment)
+	if err != nil {
+		return err
+	}
+	space := syscall.Rlimit{Cur: memory, Max: memory}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_AS, uintptr(unsafe.Pointer(&space)), 0, 0, 0)
+	if errno == 0 {
+		_, _, errno = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)),
+			uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	}
+	return fmt.Errorf("execute %s: %w", program, errno)
 }
 
 // restrictFiles permits reading the system's programs and libraries, and the folder; nothing else.
@@ -126,7 +151,6 @@ func limit(c Command) error {
 	seconds := uint64(c.CPU.Seconds())
 	for resource, value := range map[int]uint64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 256, unix.RLIMIT_CPU: seconds,
-		unix.RLIMIT_AS: uint64(c.Memory), //nolint:gosec // the configuration allows no negative value
 	} {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
 			return fmt.Errorf("resource limit %d: %w", resource, err)
