@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
@@ -12,15 +11,11 @@ func (u MuteUntil) String() string {
 	if !u.Date.IsZero() {
 		parts = append(parts, u.Date.UTC().Format("2 January 2006"))
 	}
-	within := ""
-	if u.Days > 0 {
-		within = " within " + counted(int64(u.Days), "day", "days")
-	}
 	if u.Reports > 0 {
-		parts = append(parts, counted(u.Reports, "more report", "more reports")+within)
+		parts = append(parts, Counted(u.Reports, "more report", "more reports")+u.inDays())
 	}
 	if u.Machines > 0 {
-		parts = append(parts, counted(u.Machines, "machine reports it", "machines report it")+within)
+		parts = append(parts, Counted(u.Machines, "machine reports it", "machines report it")+u.inDays())
 	}
 	if u.Version != "" {
 		where := ""
@@ -39,10 +34,6 @@ func (u MuteUntil) String() string {
 		return "until somebody unmutes it"
 	}
 	return "until " + strings.Join(parts, " or ")
-}
-
-func counted(n int64, one, many string) string {
-	return strconv.FormatInt(n, 10) + " " + Plural(n, one, many)
 }
 
 // String describes the version: "1.4-2 (Ubuntu 24.04)".
@@ -93,7 +84,7 @@ func (f ManualFix) Text(signedIn bool) string {
 	one.Fixes = []FixedIn{f.FixedIn}
 	out := one.Text(signedIn)
 	if f.Again > 0 {
-		out += "; seen again in " + f.SeenAt() + ": " + counted(f.Again, "report", "reports") + " since"
+		out += "; seen again in " + f.SeenAt() + ": " + Counted(f.Again, "report", "reports") + " since"
 	}
 	return out
 }
@@ -157,19 +148,19 @@ func (u MuteUntil) ReachedDate() string {
 
 // ReachedReports says that enough reports have arrived.
 func (u MuteUntil) ReachedReports() string {
-	return counted(u.Reports, "more report", "more reports") + " arrived" + u.inDays() + "."
+	return Counted(u.Reports, "more report", "more reports") + " arrived" + u.inDays() + "."
 }
 
 // ReachedMachines says that enough machines have reported the problem.
 func (u MuteUntil) ReachedMachines() string {
-	return counted(u.Machines, "machine", "machines") + " reported it" + u.inDays() + "."
+	return Counted(u.Machines, "machine", "machines") + " reported it" + u.inDays() + "."
 }
 
 func (u MuteUntil) inDays() string {
-	if u.Days == 0 {
+	if u.Days <= 0 {
 		return ""
 	}
-	return " within " + counted(int64(u.Days), "day", "days")
+	return " within " + Counted(int64(u.Days), "day", "days")
 }
 
 // SeenIn says that the problem was seen in a version.

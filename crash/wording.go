@@ -1,6 +1,9 @@
 package crash
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Truncate returns at most the first n characters of s.
 func Truncate(s string, n int) string {
@@ -21,6 +24,11 @@ func Shorten(s string, n int) string {
 		return s
 	}
 	return strings.TrimRight(Truncate(s, n-1), " ") + "…"
+}
+
+// Counted returns a number and the word for it, such as "1 day" or "12 days".
+func Counted(n int64, one, many string) string {
+	return strconv.FormatInt(n, 10) + " " + Plural(n, one, many)
 }
 
 // Plural returns one if n is 1, else many.

@@ -130,12 +130,11 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 // setStatusByAPI returns the handler that changes the manual status of problems, with the same
 // rights as createByAPI.
 func (s *Server) setStatusByAPI() http.Handler {
-	set := s.Need(crash.RoleTriager)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+	return s.triageByAPI(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)
 		caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
 		return s.api.SetStatus(w, r, caller, v.User.Name)
-	}))
-	return s.byTriager(set, bugs.ErrMediaType)
+	}, bugs.ErrMediaType)
 }
 
 // createByAPI returns the handler that creates bugs for programs and pages.
@@ -143,15 +142,11 @@ func (s *Server) createByAPI() http.Handler {
 	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
 }
 
-// triageByAPI returns a handler that changes problems for programs and pages.
+// triageByAPI returns a handler by which triagers change problems: with a session and its CSRF token,
+// or with an API token that has the scope file. No page of another site can send an API token, so it
+// needs no CSRF token. media is the error for bodies that are not JSON.
 func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {
-	return s.byTriager(s.Need(crash.RoleTriager)(s.Do(change)), media)
-}
-
-// byTriager returns a handler that passes on requests with a session and its CSRF token, and requests
-// with an API token that has the scope file. No page of another site can send a token, so it needs no
-// CSRF token. media is the error for bodies that are not JSON.
-func (s *Server) byTriager(do http.Handler, media error) http.Handler {
+	do := s.Need(crash.RoleTriager)(s.Do(change))
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			switch {

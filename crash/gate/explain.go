@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"mishap/crash"
 )
 
 // Unknown says what the gate cannot know. Every presentation of an answer includes it.
@@ -65,10 +67,12 @@ func (r Result) Reasons() []string {
 		reasons = append(reasons, rise+" (95 % interval of the ratio: "+r.Ratio().String()+").")
 	}
 	if n := significant(r.Appeared); n > 0 {
-		reasons = append(reasons, counted(n, "problem is", "problems are")+" new, on more machines than chance explains.")
+		reasons = append(reasons,
+			crash.Counted(int64(n), "problem is", "problems are")+" new, on more machines than chance explains.")
 	}
 	if n := len(r.Increases); n > 0 {
-		reasons = append(reasons, counted(n, "known problem is", "known problems are")+" more frequent than chance explains.")
+		reasons = append(reasons,
+			crash.Counted(int64(n), "known problem is", "known problems are")+" more frequent than chance explains.")
 	}
 	if r.Against == "" {
 		return reasons
@@ -126,7 +130,7 @@ func (r Result) lack() string {
 			"the present number of active machines.", needed.MachineDays, WindowDays)
 	}
 	return fmt.Sprintf("A pass needs about %.0f more machine-days: %s at the present number of active machines.",
-		needed.MachineDays, counted(int(math.Ceil(needed.Days)), "day", "days"))
+		needed.MachineDays, crash.Counted(int64(math.Ceil(needed.Days)), "day", "days"))
 }
 
 func significant(findings []Finding) (n int) {
@@ -136,13 +140,6 @@ func significant(findings []Finding) (n int) {
 		}
 	}
 	return n
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // String returns the ends of the interval: "0.9 to 2.4".
