@@ -1,6 +1,9 @@
 package crash
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Role determines what a signed-in person may do. Each role includes the rights of the roles below
 // it.
@@ -39,6 +42,21 @@ func ParseRole(s string) (Role, error) {
 	return RoleNone, Errorf(Invalid, "unknown_role", "%q is not a role; the roles are viewer, triager and admin.", s)
 }
 
+// Packages are the source packages for which a person has a right.
+type Packages struct {
+	All   bool
+	Names []string // sorted; without effect if All
+}
+
+// Include reports whether a source package is among p.
+func (p Packages) Include(source string) bool {
+	if p.All {
+		return true
+	}
+	_, found := slices.BinarySearch(p.Names, source)
+	return found
+}
+
 // User is the account of a person.
 type User struct {
 	ID        int64
@@ -50,6 +68,8 @@ type User struct {
 	LastLogin time.Time // zero: never
 
 	TrackerName string // name of the person's account at the tracker; empty: unknown
+
+	Private Packages // whose private data and embargoed problems the person may see
 }
 
 // Names returns the names by which problems are assigned to the person: that of the account and, if

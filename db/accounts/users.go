@@ -157,6 +157,7 @@ func (*Store) userFields(u *crash.User) []any {
 // setRole replaces the role from groups with the highest role that u has.
 func (a *Store) setRole(u *crash.User) {
 	u.Role = u.Role.Higher(u.Manual).Higher(a.everyone)
+	u.Private.All = u.Role.Allows(crash.RoleAdmin)
 }
 
 const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
