@@ -116,12 +116,16 @@ func create(t testing.TB, migrated bool) string {
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// withDatabase replaces the database in a postgres:// address.
+// withDatabase replaces the database in a postgres:// address. Connecting may take a minute, because
+// tests also run on crowded machines.
 func withDatabase(address, name string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
 	u.Path = "/" + name
+	options := u.Query()
+	options.Set("connect_timeout", "60")
+	u.RawQuery = options.Encode()
 	return u.String(), nil
 }

@@ -31,11 +31,11 @@ type Config struct {
 }
 
 const (
-	// startTimeout is how long a process waits while another one starts, stops or recovers the
-	// server.
-	startTimeout = 60 * time.Second
+	// startTimeout limits starting the server, which may have to recover from a crash first, and
+	// waiting while another process starts or stops it.
+	startTimeout = 5 * time.Minute
 	// commandTimeout is how long an exclusive process waits for a command that owns the server.
-	commandTimeout = 15 * time.Second
+	commandTimeout = time.Minute
 	// userTimeout is how long a stopping exclusive owner waits for commands that use its server.
 	userTimeout = 5 * time.Second
 	pollEvery   = 10 * time.Millisecond
