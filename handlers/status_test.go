@@ -66,15 +66,15 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		"disappeared": {seen("disappeared", "Ubuntu 24.04", "1.2-1", 40), crash.StateDisappeared, "The bug is open. " +
 			"Probably fixed in 24.04.", "disappeared Probably fixed in 24.04"},
 		"open": {seen("open", "Ubuntu 24.04", "1.2-1", 1), crash.StateOpen, "Open in 24.04 (1 report this week).",
-			"open Open in 24.04"},
+			"Open in 24.04"},
 		"fixed": {seen("fixed", "Ubuntu 24.04", "1.2-1", 40), crash.StateFixed, "Fixed in 24.04.",
-			"fixed Fixed in 24.04"},
+			"Fixed in 24.04"},
 		"regression": {seen("regression", "Ubuntu 24.04", "1.5-1", 1), crash.StateRegression, "Seen again after the fix in " +
 			"24.04 (1 report this week).", "regression Seen again after the fix in 24.04"},
 		"not in 24.04": {seen("not in 24.04", "Ubuntu 24.04", "1.4-1", 1), crash.StateOpen,
 			"Fixed in 26.04; still open in 24.04 (1 report this week).", "open Fixed in 26.04; still open in 24.04"},
 		"closed": {seen("closed", "Ubuntu 24.04", "1.4-1", 1), crash.StateClosed, "Closed as Won't Fix for 24.04 (1 report " +
-			"this week).", "closed Closed as Won't Fix for 24.04"},
+			"this week).", "Closed as Won't Fix for 24.04"},
 	}
 	bug(problems["disappeared"].bucket, 1, "New", "", "")
 	bug(problems["open"].bucket, 2, "New", "", "")

@@ -45,6 +45,12 @@ func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 // for most problems.
 func named(w crash.StateWord) bool { return w != crash.StateNone && w != crash.StateUnfiled }
 
+// beginsWithWord reports whether the headline begins with the word of the status, so that the mark alone
+// stands before it.
+func beginsWithWord(s crash.Status) bool {
+	return strings.HasPrefix(strings.ToLower(s.Headline()), string(s.Word)+" ")
+}
+
 // visibleReleases is the number of releases that the status describes without unfolding.
 const visibleReleases = 3
 
