@@ -258,7 +258,7 @@ func TestFixChosen(t *testing.T) {
 		WantText("label[for=fix-0]", "Ubuntu 24.04").WantText("label[for=fix-1]", "Ubuntu 22.04").
 		WantText("label[for=fix-2]", "every release")
 	back := page.Attr("[name=back]", "value")
-	c.Get("/problems/fixed?problems="+one.ID.String()+"."+three.ID.String()).WantNone(".notice")
+	c.Get("/problems/fixed?problems=" + one.ID.String() + "." + three.ID.String()).WantNone(".notice")
 	form := url.Values{"problems": {ids}, "back": {back}, "fix-release": {"Ubuntu 24.04", "Ubuntu 22.04", ""},
 		"reason": {"backport"}}
 	form["fix-version"] = []string{"", "not a version", ""}

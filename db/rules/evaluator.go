@@ -32,6 +32,8 @@ type EvaluatorOptions struct {
 	Actions Actions // nil: rules cannot mute, assign and tag
 	// File hands a problem over to be filed, once per problem. nil: bug filing is switched off.
 	File func(ctx context.Context, signature, rule string) error
+	// Searches reads saved searches, whose followers rules notify. nil: these get no notices.
+	Searches Searches
 	// HourlyLimit is the largest number of bugs that all rules file in an hour.
 	HourlyLimit int
 	Log         *slog.Logger
@@ -99,6 +101,8 @@ type round struct {
 	watched map[[2]string][]*rules.Rule
 	edges   []rules.Edge
 	storms  []stormEdge
+
+	searched map[crash.BucketID][]searchFollower // who follows a search that lists the problem
 }
 
 // Round evaluates all rules on what has changed since the last round of any instance, acts on new
