@@ -266,6 +266,9 @@ func triageSentence(t crash.Triage) string {
 }
 
 func triageEnd(t crash.Triage) string {
+	if t.Merged {
+		return text.EndedByMerge
+	}
 	if t.EndedWhy == "" {
 		return text.Replaced
 	}

@@ -63,15 +63,16 @@ type progress struct {
 	round    int64     // counting rounds
 	decision int64     // decisions
 	day      time.Time // UTC day, of quiet problems; zero: none
+	at       time.Time // when the round began; zero: none
 }
 
 const (
 	sqlProgress = `
-		select p.round, p.decision, p.day, c.round, coalesce((select max(id) from decisions), 0)
+		select p.round, p.decision, p.day, p.at, c.round, coalesce((select max(id) from decisions), 0)
 		from rule_progress as p, counting as c`
 	sqlSaveProgress = `
 		update rule_progress set round = greatest(round, @round), decision = greatest(decision, @decision),
-			day = greatest(day, @day)`
+			day = greatest(day, @day), at = greatest(at, @at)`
 	sqlChangedHeads = `select distinct head from buckets where changed > @after and reports > 0`
 	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules
 	// have filled is not new: its reports were part of another one.
@@ -151,7 +152,7 @@ func (e *Evaluator) evaluate(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.store.Pool.Exec(ctx, sqlSaveProgress, pgx.NamedArgs{
-		"round": r.upTo.round, "decision": r.upTo.decision, "day": r.upTo.day,
+		"round": r.upTo.round, "decision": r.upTo.decision, "day": r.upTo.day, "at": r.upTo.at,
 	}); err != nil {
 		return fmt.Errorf("save the progress of rules: %w", db.Classify(err))
 	}
@@ -180,10 +181,10 @@ func (r *round) fingerprint(ctx context.Context) (string, error) {
 // read reads what has changed since the last round, stores arrivals, and updates the index.
 func (r *round) read(ctx context.Context) error {
 	if err := r.store.Pool.QueryRow(ctx, sqlProgress).Scan(&r.from.round, &r.from.decision, db.OrZero(&r.from.day),
-		&r.upTo.round, &r.upTo.decision); err != nil {
+		db.OrZero(&r.from.at), &r.upTo.round, &r.upTo.decision); err != nil {
 		return fmt.Errorf("progress of rules: %w", db.Classify(err))
 	}
-	r.upTo.day = crash.Midnight(r.now)
+	r.upTo.day, r.upTo.at = crash.Midnight(r.now), r.now
 	if _, err := r.store.Pool.Exec(ctx, sqlArrived, pgx.NamedArgs{
 		"after": r.from.round, "round": r.upTo.round, "now": r.now,
 	}); err != nil {

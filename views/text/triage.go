@@ -17,6 +17,8 @@ const (
 	Unmute      = "Unmute"
 	Replaced    = "replaced"
 
+	EndedByMerge = "ended when the problem was merged into another one"
+
 	MuteAction    = "Mute…"
 	MuteChange    = "Change the mute…"
 	WontFixAction = "Won’t fix…"
