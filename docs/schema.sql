@@ -355,6 +355,7 @@ CREATE TABLE bug_sections (
     stopped text DEFAULT ''::text NOT NULL,
     stopped_at timestamp with time zone,
     problem text DEFAULT ''::text NOT NULL,
+    final boolean DEFAULT false NOT NULL,
     CONSTRAINT bug_sections_stopped_check CHECK ((stopped = ANY (ARRAY[''::text, 'changed'::text, 'removed'::text, 'foreign'::text])))
 );
 COMMENT ON TABLE bug_sections IS 'The section that mishap updates in the description of a bug. A bug filed with a section has no row until the first update.';
@@ -369,6 +370,7 @@ COMMENT ON COLUMN bug_sections.written IS 'When the tracker last confirmed a tex
 COMMENT ON COLUMN bug_sections.stopped IS 'Why mishap no longer updates the section: changed or removed by someone, or foreign (not written by this database). Empty: it does.';
 COMMENT ON COLUMN bug_sections.stopped_at IS 'When mishap noticed that. Null: it goes on.';
 COMMENT ON COLUMN bug_sections.problem IS 'Why the last attempt failed; empty: it did not.';
+COMMENT ON COLUMN bug_sections.final IS 'Whether the section was updated after the bug was closed. A bug that is opened again has its section updated as before.';
 
 CREATE TABLE bug_states (
     number bigint NOT NULL,
