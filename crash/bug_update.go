@@ -90,10 +90,11 @@ type BugSection struct {
 	Problem   string // why the last attempt failed; empty: it did not
 }
 
-// DueSection is an open bug whose section is due to be considered.
+// DueSection is a bug whose section is due to be considered.
 type DueSection struct {
 	Number        int64
 	SourcePackage string // of its most frequent problem
+	Closed        bool   // the section is updated once more
 }
 
 // SectionFacts are the facts in a section that decide whether an update is worthwhile.

@@ -32,8 +32,9 @@ type Triage struct {
 	At       time.Time
 	UndoneBy string
 	UndoneAt time.Time // zero: not undone
-	EndedAt  time.Time // when a condition of the mute was met, or another entry replaced this one; zero: it was not
-	EndedWhy string    // a sentence: which condition was met; empty: replaced
+	EndedAt  time.Time // when a condition of the mute was met, or an entry or a merge replaced it; zero: it was not
+	EndedWhy string    // a sentence: which condition was met; empty: none
+	Merged   bool      // a merge ended the mute: the problem became part of another one
 
 	// Replaces is only read when an entry is stored: the standing mute that the person has seen and
 	// wants to replace; 0: none.

@@ -15,7 +15,7 @@ const (
 	// TriageColumns are the columns of triage, called t, that ScanTriage reads.
 	TriageColumns = `
 		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
-		t.undone_by, t.undone_at, t.ended_at, t.ended_why`
+		t.undone_by, t.undone_at, t.ended_at, t.ended_why, t.merged_by is not null`
 	// sqlStandingTriage looks up each problem by index, which the limit ensures.
 	sqlStandingTriage = `
 		select h.head, ` + TriageColumns + `
@@ -27,7 +27,7 @@ const (
 // TriageTargets returns the scan targets for TriageColumns.
 func TriageTargets(t *crash.Triage) []any {
 	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
-		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy}
+		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged}
 }
 
 // ScanTriage scans a row of TriageColumns.

@@ -17,9 +17,27 @@ import (
 // no cycle can arise.
 const (
 	sqlHeads       = `select id, head from buckets where id = any(@ids::bytea[])`
+	// sqlInsertMerge also ends the mutes of the problem that is merged, so that the other one stays
+	// visible if it was, and has one mute if it was muted. A problem whose signature changes under new
+	// grouping rules stays muted: the other one has its reports, and none from before or from problems
+	// that are not muted.
 	sqlInsertMerge = `
-		insert into decisions (kind, cause, bucket_id, other_id, person, reason, at)
-		values ('merged', @cause, @bucket, @other, @person, @reason, @at)`
+		with merge as (
+			insert into decisions (kind, cause, bucket_id, other_id, person, reason, at)
+			values ('merged', @cause, @bucket, @other, @person, @reason, @at) returning id
+		), run as (
+			select max(id) as id from regroup_runs where not dry and @cause = 'regrouped'
+		), live as (
+			select m.is_new as created, exists (
+					select from buckets as s join buckets as b on b.head = s.head join triage as t on t.bucket_id = b.id
+					where s.id = m.from_id and t.kind = 'muted' and t.undone_at is null and t.ended_at is null
+				) as muted
+			from run join regroup_moves as m on m.run_id = run.id and m.to_id = @other
+		)
+		update triage set ended_at = @at, merged_by = merge.id from merge
+		where kind = 'muted' and undone_at is null and ended_at is null
+			and bucket_id in (select id from buckets where head = @bucket)
+			and (select coalesce(bool_and(created and muted), false) from live) is false`
 	sqlMoveHeads = `update buckets set head = @other, changed = @round where head = @bucket`
 	sqlTouchHead = `update buckets set changed = @round where head = @head`
 )
@@ -89,7 +107,7 @@ func IDBytes(ids []crash.BucketID) [][]byte {
 	return out
 }
 
-// merge makes head the head of all buckets whose head is from.
+// merge makes head the head of all buckets whose head is from. Mutes of from end.
 func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause crash.DecisionCause, person,
 	reason string) error {
 	args := pgx.NamedArgs{
@@ -117,6 +135,9 @@ const (
 			where d.kind = 'merged' and d.undone_at is null
 		)
 		update buckets set head = @bucket, changed = @round where id in (select id from tree)`
+	// sqlRestoreMutes restores the mutes that the merge has ended.
+	sqlRestoreMutes = `
+		update triage set ended_at = null, merged_by = null where merged_by = @decision and undone_at is null`
 	sqlTouchOld   = `update buckets set changed = @round where head = (select head from buckets where id = @other)`
 	sqlRefuseName = `
 		update known_names set refused = true
@@ -127,8 +148,9 @@ const (
 // unmerge makes a merged bucket a problem of its own again, with everything that was merged into
 // it. If the bucket is provisional, mishap does not merge it into the one with names again.
 func (d *deciding) unmerge(ctx context.Context, decision crash.Decision) error {
-	args := pgx.NamedArgs{"bucket": decision.Bucket[:], "other": decision.Other[:], "round": d.round}
-	statements := []string{sqlUnmerge, sqlTouchOld}
+	args := pgx.NamedArgs{"bucket": decision.Bucket[:], "other": decision.Other[:], "round": d.round,
+		"decision": decision.ID}
+	statements := []string{sqlUnmerge, sqlTouchOld, sqlRestoreMutes}
 	if decision.Cause == crash.CauseSymbolised {
 		statements = append(statements, sqlRefuseName)
 	}

@@ -355,6 +355,7 @@ CREATE TABLE bug_sections (
     stopped text DEFAULT ''::text NOT NULL,
     stopped_at timestamp with time zone,
     problem text DEFAULT ''::text NOT NULL,
+    final boolean DEFAULT false NOT NULL,
     CONSTRAINT bug_sections_stopped_check CHECK ((stopped = ANY (ARRAY[''::text, 'changed'::text, 'removed'::text, 'foreign'::text])))
 );
 COMMENT ON TABLE bug_sections IS 'The section that mishap updates in the description of a bug. A bug filed with a section has no row until the first update.';
@@ -369,6 +370,7 @@ COMMENT ON COLUMN bug_sections.written IS 'When the tracker last confirmed a tex
 COMMENT ON COLUMN bug_sections.stopped IS 'Why mishap no longer updates the section: changed or removed by someone, or foreign (not written by this database). Empty: it does.';
 COMMENT ON COLUMN bug_sections.stopped_at IS 'When mishap noticed that. Null: it goes on.';
 COMMENT ON COLUMN bug_sections.problem IS 'Why the last attempt failed; empty: it did not.';
+COMMENT ON COLUMN bug_sections.final IS 'Whether the section was updated after the bug was closed. A bug that is opened again has its section updated as before.';
 
 CREATE TABLE bug_states (
     number bigint NOT NULL,
@@ -1456,6 +1458,7 @@ CREATE TABLE rule_progress (
     round bigint NOT NULL,
     decision bigint NOT NULL,
     day timestamp with time zone,
+    at timestamp with time zone,
     CONSTRAINT rule_progress_single_check CHECK (single)
 );
 COMMENT ON TABLE rule_progress IS 'How far rules have been evaluated.';
@@ -1463,6 +1466,7 @@ COMMENT ON COLUMN rule_progress.single IS 'Always true: limits the table to one 
 COMMENT ON COLUMN rule_progress.round IS 'Last round (counting.round) whose changes were evaluated.';
 COMMENT ON COLUMN rule_progress.decision IS 'Last decision that was evaluated.';
 COMMENT ON COLUMN rule_progress.day IS 'Midnight (UTC) of the last day on which quiet problems were looked for. Null: none.';
+COMMENT ON COLUMN rule_progress.at IS 'When the last complete round began. Mutes that ended long before were evaluated. Null: no round since the upgrade.';
 
 CREATE TABLE rules (
     id bigint NOT NULL,
@@ -1672,6 +1676,7 @@ CREATE TABLE triage (
     ended_at timestamp with time zone,
     ended_why text DEFAULT ''::text NOT NULL,
     replaced_by bigint,
+    merged_by bigint,
     CONSTRAINT triage_check CHECK (((until IS NOT NULL) = (kind = 'muted'::text))),
     CONSTRAINT triage_check1 CHECK (((fixes IS NOT NULL) = (kind = 'fixed'::text))),
     CONSTRAINT triage_check2 CHECK (((kind = 'muted'::text) OR (ended_at IS NULL))),
@@ -1689,9 +1694,10 @@ COMMENT ON COLUMN triage.reason IS 'Why; empty: not given.';
 COMMENT ON COLUMN triage.at IS 'When it was decided.';
 COMMENT ON COLUMN triage.undone_by IS 'Account name of the person who undid it; empty: it was not undone.';
 COMMENT ON COLUMN triage.undone_at IS 'When it was undone. Null: it was not.';
-COMMENT ON COLUMN triage.ended_at IS 'When a condition of the mute was met, or another mute replaced it. Null: neither.';
+COMMENT ON COLUMN triage.ended_at IS 'When a condition of the mute was met, another mute replaced it, or a merge ended it. Null: none of these.';
 COMMENT ON COLUMN triage.ended_why IS 'Sentence that says which condition was met; empty: none.';
 COMMENT ON COLUMN triage.replaced_by IS 'The mute that replaced this one; undoing that restores this one. Null: not replaced.';
+COMMENT ON COLUMN triage.merged_by IS 'The merge that ended this mute; undoing that restores it. Null: no merge has ended it.';
 
 ALTER TABLE triage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME triage_id_seq
@@ -2207,6 +2213,10 @@ CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
 
 CREATE INDEX triage_bucket ON triage USING btree (bucket_id);
 
+CREATE INDEX triage_ended ON triage USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX triage_merged ON triage USING btree (merged_by) WHERE (merged_by IS NOT NULL);
+
 CREATE UNIQUE INDEX triage_one_each ON triage USING btree (bucket_id, kind) WHERE ((kind <> 'fixed'::text) AND (undone_at IS NULL) AND (ended_at IS NULL));
 
 CREATE INDEX triage_replaced ON triage USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
@@ -2384,6 +2394,9 @@ ALTER TABLE ONLY split_sources
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
+
+ALTER TABLE ONLY triage
+    ADD CONSTRAINT triage_merged_by_fkey FOREIGN KEY (merged_by) REFERENCES decisions(id);
 
 ALTER TABLE ONLY triage
     ADD CONSTRAINT triage_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES triage(id);

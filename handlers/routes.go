@@ -179,6 +179,8 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Post(views.PathMuteChosen, s.Do(s.triage.SetChosen(crash.TriageMuted)))
 		triager.Get(views.PathWontFixChosen, s.Do(s.triage.ShowChosen(crash.TriageWontFix)))
 		triager.Post(views.PathWontFixChosen, s.Do(s.triage.SetChosen(crash.TriageWontFix)))
+		triager.Get(views.PathFixedChosen, s.Do(s.triage.ShowChosen(crash.TriageFixed)))
+		triager.Post(views.PathFixedChosen, s.Do(s.triage.SetChosen(crash.TriageFixed)))
 		triager.Post(views.PathUndoTriage, s.Do(s.triage.Undo))
 		triager.Get("/problem/{id}/link", s.Do(s.bugs.ShowLinkBug))
 		triager.Post("/problem/{id}/link", s.Do(s.bugs.LinkBug))

@@ -101,6 +101,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /problems/mute", "/problems/mute", [4]int{401, 403, 400, 400}},
 		{"GET /problems/wontfix", "/problems/wontfix?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
 		{"POST /problems/wontfix", "/problems/wontfix", [4]int{401, 403, 400, 400}},
+		{"GET /problems/fixed", "/problems/fixed?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
+		{"POST /problems/fixed", "/problems/fixed", [4]int{401, 403, 400, 400}},
 		{"POST /problems/triage/undo", "/problems/triage/undo", [4]int{401, 403, 404, 404}},
 		{"GET /problem/{id}/link", b.ID.Path() + "/link", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/link", b.ID.Path() + "/link", [4]int{401, 403, 422, 422}},

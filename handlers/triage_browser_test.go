@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -95,4 +96,13 @@ func TestMuteInBrowser(t *testing.T) {
 		}
 	}
 	browsertest.Do(ctx, t, browsertest.Click("#flash form button"), browsertest.WaitVisible(row))
+
+	// The same for the version with the fix.
+	browsertest.Do(ctx, t, browsertest.Click("#select-all"), key("f"), browsertest.WaitVisible("#fix-0"),
+		browsertest.Type("#fix-0", "99\r"), browsertest.WaitVisible("#flash form button"), browsertest.WaitVisible(row))
+	for _, id := range []crash.BucketID{b.ID, second.ID} {
+		if m := standing(t, site, id); !slices.ContainsFunc(m.Fixes, func(f crash.ManualFix) bool { return f.Version == "99" }) {
+			t.Errorf("%s: got %+v, want fixed in 99", id, m)
+		}
+	}
 }

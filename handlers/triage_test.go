@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
@@ -232,5 +234,65 @@ func TestMuteChosen(t *testing.T) {
 		if standing(t, site, id).WontFix == nil {
 			t.Errorf("%s is not marked", id)
 		}
+	}
+}
+
+// TestFixChosen marks selected problems as fixed, on a page that asks, and undoes that. The entries
+// are the same as those that the API stores.
+func TestFixChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	one := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04")))
+	two := site.Save(t, crashtest.Python(crashtest.On("Ubuntu 22.04")))
+	three := site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", "a third problem"), crashtest.Process(9)))
+	c := site.As(t, crash.RoleTriager)
+	c.Post(three.ID.Path()+"/fixed", url.Values{"fix-release": {""}, "fix-version": {"9.9"}}).Want(http.StatusSeeOther)
+	c.Get(three.ID.Path()) // takes the message
+	ids := one.ID.String() + "." + two.ID.String() + "." + three.ID.String()
+	c.Get("/?period=year").WantText("#bulk button[value=fixed]", "Fixed in…")
+	c.Post("/problems/chosen", url.Values{"do": {"fixed"}, "bucket": {one.ID.String(), two.ID.String(),
+		three.ID.String()}}).
+		WantRedirect(http.StatusSeeOther, "/problems/fixed?problems="+ids)
+	page := c.Get("/problems/fixed?problems="+ids, handlertest.Header{Name: "Referer", Value: site.URL + "/?period=year"}).
+		WantText("h1", "Mark 3 problems as fixed").WantText("tbody", two.Package).WantText(".notice", "2 source packages").
+		WantText("label[for=fix-0]", "Ubuntu 24.04").WantText("label[for=fix-1]", "Ubuntu 22.04").
+		WantText("label[for=fix-2]", "every release")
+	back := page.Attr("[name=back]", "value")
+	c.Get("/problems/fixed?problems=" + one.ID.String() + "." + three.ID.String()).WantNone(".notice")
+	form := url.Values{"problems": {ids}, "back": {back}, "fix-release": {"Ubuntu 24.04", "Ubuntu 22.04", ""},
+		"reason": {"backport"}}
+	form["fix-version"] = []string{"", "not a version", ""}
+	c.Post("/problems/fixed", form).Want(http.StatusUnprocessableEntity).WantText(".error", "not a version").
+		WantText("h1", "Mark 3 problems as fixed")
+	form["fix-version"] = []string{"", "", ""}
+	c.Post("/problems/fixed", form).Want(http.StatusUnprocessableEntity).WantText(".error", "in which version")
+	form["fix-version"] = []string{"", "", "9.9"}
+	c.Post("/problems/fixed", form).WantRedirect(http.StatusSeeOther, "/?period=year")
+	page = c.Get("/?period=year").WantText(".flash-done", "3 problems: Marked fixed in 9.9")
+	for _, b := range []crash.Bucket{one, two, three} {
+		if m := standing(t, site, b.ID); len(m.Fixes) != 1 || m.Fixes[0].Version != "9.9" {
+			t.Errorf("%s: got %+v, want fixed in 9.9", b.ID, m)
+		}
+	}
+	chosen := standing(t, site, one.ID).Fixes[0].By
+	c.Post("/problems/triage/undo", url.Values{"entries": {page.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
+	for _, b := range []crash.Bucket{one, two} {
+		if m := standing(t, site, b.ID); !m.Empty() {
+			t.Errorf("%s: got %+v, want undone", b.ID, m)
+		}
+	}
+	if m := standing(t, site, three.ID); len(m.Fixes) != 1 {
+		t.Errorf("got %+v, want the earlier decision to stay: Undo concerns the selected action only", m)
+	}
+
+	c.PostJSON(setStatusPath, map[string]any{"signature": one.ID.String(), "kind": "fixed",
+		"fixes": []any{map[string]string{"version": "9.9"}}, "reason": "backport"}).Want(http.StatusOK)
+	byAPI := standing(t, site, one.ID).Fixes[0].By
+	for _, entry := range []*crash.Triage{&chosen, &byAPI} {
+		entry.ID, entry.At, entry.Person = 0, time.Time{}, ""
+	}
+	if diff := cmp.Diff(chosen, byAPI); diff != "" {
+		t.Errorf("the form and the API store different entries (-form +API):\n%s", diff)
 	}
 }

@@ -1,6 +1,9 @@
 package views
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,15 +16,24 @@ import (
 const (
 	PathMuteChosen    = "/problems/mute"
 	PathWontFixChosen = "/problems/wontfix"
+	PathFixedChosen   = "/problems/fixed"
 	PathUndoTriage    = "/problems/triage/undo"
 )
 
 // TriageURL returns the address of the page that changes the manual status of problems.
 func TriageURL(kind crash.TriageKind, ids []crash.BucketID) string {
-	if kind == crash.TriageWontFix {
-		return PathWontFixChosen + "?problems=" + JoinIDs(ids)
+	return chosenPath(kind) + "?problems=" + JoinIDs(ids)
+}
+
+func chosenPath(kind crash.TriageKind) string {
+	switch kind {
+	case crash.TriageWontFix:
+		return PathWontFixChosen
+	case crash.TriageFixed:
+		return PathFixedChosen
+	case crash.TriageMuted:
 	}
-	return PathMuteChosen + "?problems=" + JoinIDs(ids)
+	return PathMuteChosen
 }
 
 // TriagePath returns the address of the page that changes the manual status of one problem.
@@ -113,6 +125,9 @@ func (p TriageForm) heading() string {
 		}
 		return text.WontFixTitle
 	case crash.TriageFixed:
+		if p.Chosen {
+			return text.FixedProblems(n)
+		}
 		return text.FixedTitle
 	case crash.TriageMuted:
 	}
@@ -136,6 +151,22 @@ func (p TriageForm) hint() string {
 	return text.MuteHint
 }
 
+// warning says that one version is about to be recorded for several source packages, whose versions
+// have nothing to do with each other. It is empty if there is only one package.
+func (p TriageForm) warning() string {
+	if p.Kind != crash.TriageFixed {
+		return ""
+	}
+	sources := map[string]bool{}
+	for _, b := range p.Buckets {
+		sources[cmp.Or(b.SourcePackage, b.Package)] = true
+	}
+	if len(sources) < 2 {
+		return ""
+	}
+	return text.FixedPackages(slices.Sorted(maps.Keys(sources)))
+}
+
 func (p TriageForm) ids() []crash.BucketID {
 	ids := make([]crash.BucketID, len(p.Buckets))
 	for i, b := range p.Buckets {
@@ -149,10 +180,7 @@ const triageFormID = "triage-form"
 func (p TriageForm) form() PostFormArgs {
 	form := PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields"}
 	if p.Chosen {
-		form.Action = PathMuteChosen
-		if p.Kind == crash.TriageWontFix {
-			form.Action = PathWontFixChosen
-		}
+		form.Action = chosenPath(p.Kind)
 		return form
 	}
 	form.Action = TriagePath(p.Kind, p.Buckets[0].ID)
@@ -238,6 +266,9 @@ func triageSentence(t crash.Triage) string {
 }
 
 func triageEnd(t crash.Triage) string {
+	if t.Merged {
+		return text.EndedByMerge
+	}
 	if t.EndedWhy == "" {
 		return text.Replaced
 	}

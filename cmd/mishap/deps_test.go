@@ -103,7 +103,7 @@ var rules = map[string]rule{
 	"db/notify":    {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/people":    {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/rules":     {ours: "crash crash/index db notify/rules", others: "github.com/jackc/pgx/v5"},
+	"db/rules":     {ours: "crash crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/triage":    {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded":  {ours: "crash", never: "net/http"},

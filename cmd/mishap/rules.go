@@ -7,9 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/db/bugs"
 	"mishap/db/people"
 	dbrules "mishap/db/rules"
 	"mishap/db/triage"
+	"mishap/handlers/problems"
 	notifyrules "mishap/notify/rules"
 	"mishap/tracker"
 )
@@ -19,6 +21,7 @@ func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
 	o := dbrules.EvaluatorOptions{
 		Actions:     &ruleActions{triage: i.triage, people: people.New(i.store), now: i.now},
 		HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log,
+		Searches: problems.NewSearches(bugs.New(i.store), i.now),
 	}
 	if i.config.AllowBugFiling {
 		o.File = func(ctx context.Context, signature, rule string) error {

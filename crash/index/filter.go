@@ -1,6 +1,10 @@
 package index
 
-import "mishap/crash"
+import (
+	"strings"
+
+	"mishap/crash"
+)
 
 // Column is the sort order of a list.
 type Column string
@@ -61,6 +65,18 @@ func (f Filter) OfReports() Filter {
 // which the caller handles.
 func (f Filter) all() bool {
 	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == "" && !f.Complete
+}
+
+// packages returns the set of Packages, or nil if the filter has none.
+func (f Filter) packages() map[string]bool {
+	if !f.ByPackages {
+		return nil
+	}
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq(f.Packages) {
+		names[name] = true
+	}
+	return names
 }
 
 // admits reports whether a problem is listed if it has a counted report. packages is the set that

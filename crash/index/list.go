@@ -2,7 +2,6 @@ package index
 
 import (
 	"slices"
-	"strings"
 
 	"mishap/crash"
 )
@@ -111,13 +110,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	l := &list{release: f.Release}
 	days := ix.window(f)
 	narrowed := matchIn(f.Release, match)
-	var packages map[string]bool
-	if f.ByPackages {
-		packages = map[string]bool{}
-		for name := range strings.FieldsSeq(f.Packages) {
-			packages[name] = true
-		}
-	}
+	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
 	for i := range ix.scan {
 		muted := ix.scan[i].muted
@@ -149,6 +142,26 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	}
 	ix.sort(l.found, f)
 	return l
+}
+
+// Listed returns which of the problems the list of a filter has. Its cost depends on their number
+// only. It ignores ids that are unknown.
+func (ix *Index) Listed(f Filter, match func(*Problem) bool, ids []crash.BucketID) map[crash.BucketID]bool {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	days, narrowed, packages := ix.window(f), matchIn(f.Release, match), f.packages()
+	listed := map[crash.BucketID]bool{}
+	for _, id := range ids {
+		p := ix.problems[id]
+		if p == nil || p.Muted() && f.Muted == MutedHidden || !p.Muted() && f.Muted == MutedOnly ||
+			!f.admits(p, packages) || match != nil && !narrowed(p) {
+			continue
+		}
+		if count, _ := days.all(&ix.scan[p.place]); count > 0 {
+			listed[id] = true
+		}
+	}
+	return listed
 }
 
 // matchIn returns a match that sees the facts of one release.

@@ -13,11 +13,13 @@ import (
 )
 
 const (
+	// sqlDueSections also selects bugs that were closed since their section was written.
 	sqlDueSections = `
-		select number, source_package from (
-				select distinct on (st.number) st.number, h.source_package, s.next
-				from ` + openBugs + ` left join bug_sections as s on s.bug_number = st.number
-				where s.bug_number is null or s.stopped = '' and s.next <= now()
+		select number, source_package, closed from (
+				select distinct on (st.number) st.number, h.source_package, st.closed, s.next
+				from ` + publicBugs + ` left join bug_sections as s on s.bug_number = st.number
+				where not st.closed and s.bug_number is null or s.stopped = '' and s.next <= now()
+					and (not st.closed or s.written is not null and not s.final)
 				order by st.number, h.reports desc, h.id
 			) as q
 		order by next nulls first, number`
@@ -31,11 +33,13 @@ const (
 				where s.bug_number is null and bug_number = g.number and state = 'filed' order by id limit 1
 			) as f on true
 		where g.number = any(@numbers)`
+	// closedBug tells whether the bug is closed. The section of such a bug is updated once more.
+	closedBug     = `exists (select from bug_states where number = @number and closed)`
 	sqlAddSection = `
 		insert into bug_sections (bug_number, hashes, facts, written, next)
 		values (@number, @hashes, @facts, @written, now() + @again::interval) on conflict do nothing`
 	sqlDelaySection = `
-		update bug_sections set next = now() + @again::interval, problem = @problem
+		update bug_sections set next = now() + @again::interval, problem = @problem, final = @problem = '' and ` + closedBug + `
 		where bug_number = @number and attempt = @attempt`
 	sqlBeginSection = `
 		update bug_sections set attempt = attempt + 1, hashes = array_append(hashes, @hash), pending = @facts,
@@ -44,7 +48,7 @@ const (
 		returning attempt`
 	sqlWrittenSection = `
 		update bug_sections set hashes = array[@hash], facts = @facts, pending = '{}', replace = false, problem = '',
-			written = now(), next = now() + @again::interval
+			written = now(), next = now() + @again::interval, final = ` + closedBug + `
 		where bug_number = @number and attempt = @attempt`
 	sqlCancelSection = `
 		update bug_sections set hashes = hashes[:cardinality(hashes) - 1], pending = '{}', problem = @problem,
@@ -59,7 +63,8 @@ const (
 			select from bucket_bugs where bug_number = @number and bucket_id in ` + db.Members + `)`
 )
 
-// DueSections returns the open bugs whose section is due to be considered, longest waiting first.
+// DueSections returns the bugs whose section is due to be considered, longest waiting first: open ones,
+// and closed ones whose section was not updated since.
 func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
 	rows, err := s.Pool.Query(ctx, sqlDueSections)
 	if err != nil {

@@ -108,6 +108,9 @@ func (r *round) insertEdge(ctx context.Context, tx pgx.Tx, e rules.Edge, outcome
 
 // apply stores new edges and storms, and acts on them.
 func (r *round) apply(ctx context.Context) error {
+	if err := r.matchSearches(ctx, r.stormsToNotify()); err != nil {
+		return err
+	}
 	for _, s := range r.storms {
 		if err := r.applyStorm(ctx, s); err != nil {
 			return err
@@ -115,6 +118,9 @@ func (r *round) apply(ctx context.Context) error {
 	}
 	edges, err := r.unseen(ctx)
 	if err != nil || len(edges) == 0 {
+		return err
+	}
+	if err := r.matchSearches(ctx, toNotify(edges)); err != nil {
 		return err
 	}
 	heads := [][]byte{}
@@ -156,6 +162,28 @@ func (r *round) apply(ctx context.Context) error {
 	return r.saveFailures(ctx, failures)
 }
 
+// toNotify returns the problems of edges of which rules notify followers.
+func toNotify(edges []rules.Edge) []crash.BucketID {
+	var heads []crash.BucketID
+	for _, e := range edges {
+		if e.Event.Bucket != nil && e.Rule.Actions.Followers {
+			heads = append(heads, *e.Event.Bucket)
+		}
+	}
+	return heads
+}
+
+// stormsToNotify returns the problems of new storms of which rules notify followers.
+func (r *round) stormsToNotify() []crash.BucketID {
+	var heads []crash.BucketID
+	for _, s := range r.storms {
+		if s.goesOn == "" && s.Rule.Actions.Followers {
+			heads = append(heads, s.problems...)
+		}
+	}
+	return heads
+}
+
 // applyStorm stores a storm and its problems, and notifies people of it once.
 func (r *round) applyStorm(ctx context.Context, s stormEdge) error {
 	heads := make([][]byte, len(s.problems))
@@ -171,7 +199,7 @@ func (r *round) applyStorm(ctx context.Context, s stormEdge) error {
 				return err
 			}
 			if isNew && s.Rule.Actions.Notifies() {
-				if err := r.notify(ctx, tx, s.Edge); err != nil {
+				if err := r.notify(ctx, tx, s.Edge, s.problems...); err != nil {
 					return err
 				}
 			}
@@ -225,7 +253,11 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 func (r *round) act(ctx context.Context, tx pgx.Tx, e rules.Edge) (failed, err error) {
 	a := e.Rule.Actions
 	if a.Notifies() {
-		if err := r.notify(ctx, tx, e); err != nil {
+		var problems []crash.BucketID
+		if e.Event.Bucket != nil {
+			problems = append(problems, *e.Event.Bucket)
+		}
+		if err := r.notify(ctx, tx, e, problems...); err != nil {
 			return nil, err
 		}
 	}

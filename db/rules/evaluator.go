@@ -32,6 +32,8 @@ type EvaluatorOptions struct {
 	Actions Actions // nil: rules cannot mute, assign and tag
 	// File hands a problem over to be filed, once per problem. nil: bug filing is switched off.
 	File func(ctx context.Context, signature, rule string) error
+	// Searches reads saved searches, whose followers rules notify. nil: these get no notices.
+	Searches Searches
 	// HourlyLimit is the largest number of bugs that all rules file in an hour.
 	HourlyLimit int
 	Log         *slog.Logger
@@ -61,15 +63,16 @@ type progress struct {
 	round    int64     // counting rounds
 	decision int64     // decisions
 	day      time.Time // UTC day, of quiet problems; zero: none
+	at       time.Time // when the round began; zero: none
 }
 
 const (
 	sqlProgress = `
-		select p.round, p.decision, p.day, c.round, coalesce((select max(id) from decisions), 0)
+		select p.round, p.decision, p.day, p.at, c.round, coalesce((select max(id) from decisions), 0)
 		from rule_progress as p, counting as c`
 	sqlSaveProgress = `
 		update rule_progress set round = greatest(round, @round), decision = greatest(decision, @decision),
-			day = greatest(day, @day)`
+			day = greatest(day, @day), at = greatest(at, @at)`
 	sqlChangedHeads = `select distinct head from buckets where changed > @after and reports > 0`
 	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules
 	// have filled is not new: its reports were part of another one.
@@ -99,6 +102,8 @@ type round struct {
 	watched map[[2]string][]*rules.Rule
 	edges   []rules.Edge
 	storms  []stormEdge
+
+	searched map[crash.BucketID][]searchFollower // who follows a search that lists the problem
 }
 
 // Round evaluates all rules on what has changed since the last round of any instance, acts on new
@@ -147,7 +152,7 @@ func (e *Evaluator) evaluate(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.store.Pool.Exec(ctx, sqlSaveProgress, pgx.NamedArgs{
-		"round": r.upTo.round, "decision": r.upTo.decision, "day": r.upTo.day,
+		"round": r.upTo.round, "decision": r.upTo.decision, "day": r.upTo.day, "at": r.upTo.at,
 	}); err != nil {
 		return fmt.Errorf("save the progress of rules: %w", db.Classify(err))
 	}
@@ -176,10 +181,10 @@ func (r *round) fingerprint(ctx context.Context) (string, error) {
 // read reads what has changed since the last round, stores arrivals, and updates the index.
 func (r *round) read(ctx context.Context) error {
 	if err := r.store.Pool.QueryRow(ctx, sqlProgress).Scan(&r.from.round, &r.from.decision, db.OrZero(&r.from.day),
-		&r.upTo.round, &r.upTo.decision); err != nil {
+		db.OrZero(&r.from.at), &r.upTo.round, &r.upTo.decision); err != nil {
 		return fmt.Errorf("progress of rules: %w", db.Classify(err))
 	}
-	r.upTo.day = crash.Midnight(r.now)
+	r.upTo.day, r.upTo.at = crash.Midnight(r.now), r.now
 	if _, err := r.store.Pool.Exec(ctx, sqlArrived, pgx.NamedArgs{
 		"after": r.from.round, "round": r.upTo.round, "now": r.now,
 	}); err != nil {

@@ -28,7 +28,7 @@ const (
 		from oauth_health where dead order by 1`
 	sqlTriageEnded = `
 		select h.head, t.id, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
-		where t.kind = 'muted' and t.ended_at > @since and t.ended_why <> '' and t.undone_at is null order by t.id`
+		where t.ended_at > @since and t.kind = 'muted' and t.ended_why <> '' and t.undone_at is null order by t.id`
 	sqlTriageMuted = `
 		select distinct h.head from triage as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null and h.head = any(@heads)`
@@ -65,7 +65,11 @@ func (r *round) findSymbolised(ctx context.Context) error {
 	return nil
 }
 
-// findUnmuted finds mutes that have ended because their condition was met.
+// mutesLookBack is how long before the last round a mute may have ended without that round having seen
+// it: because its transaction was still running, or the clock of another instance is slow.
+const mutesLookBack = time.Hour
+
+// findUnmuted finds mutes that have ended since the last round because their condition was met.
 func (r *round) findUnmuted(ctx context.Context) error {
 	if !r.any(crash.EventUnmuted) {
 		return nil
@@ -75,6 +79,9 @@ func (r *round) findUnmuted(ctx context.Context) error {
 		if rule.When == crash.EventUnmuted && rule.Since.Before(since) {
 			since = rule.Since
 		}
+	}
+	if last := r.from.at.Add(-mutesLookBack); !r.from.at.IsZero() && last.After(since) {
+		since = last
 	}
 	rows, err := r.store.Pool.Query(ctx, sqlTriageEnded, pgx.NamedArgs{"since": since})
 	if err != nil {

@@ -25,6 +25,9 @@ const (
 	// sqlRecipients omits people whom another rule has already told about the same change.
 	sqlRecipients = `
 		with whom as (` + followers + `
+			union all
+			select f.user_id, 1, 'search', f.name from unnest(@searchers::bigint[], @searches::text[]) as f (user_id, name)
+			where @followers::boolean
 			union all select id, 2, 'named', '' from unnest(@users::bigint[]) as id
 			union all select id, 3, 'admin', '' from (` + db.Administrators + `) as a where @administrators::boolean
 		), told as (
@@ -48,9 +51,14 @@ const (
 		order by p.id`
 )
 
-// notify publishes the event of an edge to those whom the rule names, if there is anyone.
-func (r *round) notify(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
-	to, err := r.store.recipients(ctx, tx, e)
+// notify publishes the event of an edge, which concerns these problems, to those whom the rule names,
+// if there is anyone.
+func (r *round) notify(ctx context.Context, tx pgx.Tx, e rules.Edge, problems ...crash.BucketID) error {
+	var searchers []searchFollower
+	for _, id := range problems {
+		searchers = append(searchers, r.searched[id]...)
+	}
+	to, err := r.store.recipients(ctx, tx, e, searchers)
 	if err != nil {
 		return err
 	}
@@ -67,8 +75,11 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// recipients returns those whom a rule notifies of an edge.
-func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge) (to crash.Recipients, err error) {
+// recipients returns those whom a rule notifies of an edge. searchers follow searches that list its
+// problem.
+func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searchers []searchFollower) (
+	to crash.Recipients, err error,
+) {
 	a := e.Rule.Actions
 	var bucket []byte
 	if e.Event.Bucket != nil {
@@ -79,6 +90,11 @@ func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge) (to cra
 		"package": e.Event.Package, "source": e.Event.Source, "bucket": bucket, "series": s.series(),
 		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
 	}
+	users, names := make([]int64, len(searchers)), make([]string, len(searchers))
+	for i, f := range searchers {
+		users[i], names[i] = f.user, f.name
+	}
+	args["searchers"], args["searches"] = users, names
 	rows, err := q.Query(ctx, sqlRecipients, args)
 	if err != nil {
 		return to, fmt.Errorf("recipients of rule %d: %w", e.Rule.ID, db.Classify(err))
@@ -114,6 +130,8 @@ func reason(kind, name, rule string) string {
 		return "you are an administrator"
 	case "problem":
 		return "you follow this problem"
+	case "search":
+		return "you follow the search “" + name + "”"
 	case "set":
 		return "you follow the package set " + name
 	case "person":

@@ -168,7 +168,8 @@ func (r *rehearsal) act(ctx context.Context) (rules.Rehearsal, error) {
 		out.Notes = append(out.Notes, "Problems that have a bug today are not proposed, even if they had none at that time.")
 	}
 	if a.Followers {
-		out.Notes = append(out.Notes, "Notices go to those who follow the package today.")
+		out.Notes = append(out.Notes, "Notices go to those who follow the package today. "+
+			"People who follow a saved search are not counted.")
 	}
 	return out, nil
 }
@@ -206,7 +207,7 @@ func (r *rehearsal) recipientsOf(ctx context.Context, cache map[[2]string]crash.
 		return to, nil
 	}
 	e.Bucket = nil
-	to, err := r.store.recipients(ctx, r.store.Pool, rules.Edge{Rule: r.rule, Key: "rehearsal", Event: e})
+	to, err := r.store.recipients(ctx, r.store.Pool, rules.Edge{Rule: r.rule, Key: "rehearsal", Event: e}, nil)
 	cache[key] = to
 	return to, err
 }

@@ -117,6 +117,110 @@ func TestMergesStaySilent(t *testing.T) {
 	wantLines(t, "split", w.events(t), told...)
 }
 
+// TestRegroupingStaysSilent checks that neither new grouping rules nor the names of functions make
+// any problem new, regressed, rising or unmuted, nor a storm of them, also while a run is under way.
+func TestRegroupingStaysSilent(t *testing.T) {
+	t.Parallel()
+	const problems = rules.StormProblems + 3
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("reef"))
+	w.save(t, rules.Rule{When: crash.EventUnmuted, Actions: rules.Actions{Followers: true}})
+	w.evaluate(t)
+	var told []string
+	for i := range problems { // far apart, so that they are no storm
+		w.set(begin.Add(time.Duration(i+1) * time.Hour))
+		w.machines(t, fmt.Sprint("p", i), 3, "tide 1.0-1", nil)
+		address := fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%x", i)
+		for machine := range 3 {
+			w.grouped(t, crash.Grouping{Signature: address, Rule: crash.RuleAddress, Provisional: true},
+				fmt.Sprint("machine ", machine), "tide 1.0-1", crash.Fields{"StacktraceAddressSignature": address})
+		}
+		w.evaluate(t)
+		told = append(told, fmt.Sprintf("01 new p%d crashed to fay", i), "01 new "+address+" crashed to fay")
+	}
+	w.machines(t, "fixed", 3, "reef 1.0-1", nil)
+	w.link(t, "fixed", 7)
+	w.evaluate(t)
+	w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
+	w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
+		idBytes("p0"), w.now())
+	w.evaluate(t)
+	told = append(told, "01 new fixed crashed to fay", "01 regressed fixed crashed to fay")
+	wantLines(t, "at first", w.events(t), told...)
+
+	// Within a few minutes, a report brings the names of each provisional problem.
+	w.set(begin.Add(20 * time.Hour))
+	for i := range problems {
+		w.grouped(t, crash.Grouping{Signature: fmt.Sprint("named ", i), Rule: crash.RuleStacktrace}, "machine 1",
+			"tide 1.0-1", crash.Fields{
+				"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%x", i)})
+		w.evaluate(t)
+	}
+	wantLines(t, "symbolised", w.events(t), told...)
+
+	// New rules give every problem a new signature, and p1 and p2 the same.
+	w.set(begin.Add(20*time.Hour + 5*time.Minute))
+	next := crash.Rules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
+		signature := "again " + f["DuplicateSignature"]
+		if signature == "again p2" {
+			signature = "again p1"
+		}
+		return crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}
+	}}
+	d := db.NewDecisions(w.store)
+	run, err := d.StartRegroup(t.Context(), next.Version, false, "ada")
+	for err == nil && run.State == crash.RegroupRunning {
+		if run, err = d.StepRegroup(t.Context(), run.ID, next); err == nil {
+			w.evaluate(t)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(20*time.Hour + 6*time.Minute))
+	w.evaluate(t)
+	wantLines(t, "regrouped", w.events(t), told...)
+	wantLines(t, "muted after regrouping", w.lines(t, `select h.signature from triage as t join buckets as b on b.id = t.bucket_id
+		join buckets as h on h.id = b.head where t.ended_at is null`), "again p0")
+	w.restart(t, 2)
+	w.evaluate(t)
+	wantLines(t, "after a restart", w.events(t), told...)
+}
+
+// TestEndedMutesOnce checks that rules hear of each mute that ends once, whichever instance evaluates
+// it, also if its transaction was late or the round before failed.
+func TestEndedMutesOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	w.save(t, rules.Rule{When: crash.EventUnmuted, Actions: rules.Actions{Followers: true}})
+	w.restart(t, 2)
+	w.evaluate(t)
+	var told []string
+	for day := range 5 {
+		w.set(begin.AddDate(0, 0, day).Add(time.Hour))
+		name := fmt.Sprint("back", day)
+		w.machines(t, name, 1, "tide 1.0-1", nil)
+		if day == 3 {
+			w.restart(t, 2)
+		}
+		w.evaluate(t)
+		// It ended half an hour before the last round, whose transaction did not see it yet.
+		w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at, ended_at, ended_why)
+			values ($1, 'muted', '{"reports":1}', 'ada', '', $2, $2, '1 more report arrived.')`, idBytes(name),
+			w.now().Add(-30*time.Minute))
+		w.evaluate(t)
+		w.evaluate(t)
+		told = append(told, fmt.Sprintf("%02d unmuted %s crashed to fay", day+1, name))
+		wantLines(t, fmt.Sprint("day ", day), w.events(t), told...)
+	}
+	// A round reads only what has ended since about the last one.
+	read := w.lines(t, `select t.bucket_id::text from triage as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
+	if len(read) != 1 {
+		t.Errorf("a round would read %d ended mutes, want the last one of %d", len(read), len(told))
+	}
+}
+
 // TestScopes checks rules for packages, sets and teams, and who is notified why.
 func TestScopes(t *testing.T) {
 	t.Parallel()

@@ -21,11 +21,16 @@ const (
 		from bucket_arrivals as a join buckets as b on b.id = a.bucket_id
 		where a.round > @after and a.at >= @since and b.source_package || b.package <> ''
 		group by pkg`
+	// sqlPackageArrivals omits problems of which another bucket has arrived before: they are not new,
+	// even if function names or a merge have brought new buckets.
 	sqlPackageArrivals = `
 		select coalesce(nullif(b.source_package, ''), b.package) as pkg, min(b.package), min(b.source_package), b.head,
 			min(a.at)
 		from bucket_arrivals as a join buckets as b on b.id = a.bucket_id
 		where a.at >= @since and coalesce(nullif(b.source_package, ''), b.package) = any(@packages)
+			and not exists (
+				select from buckets as m join bucket_arrivals as o on o.bucket_id = m.id
+				where m.head = b.head and o.at < @since)
 		group by pkg, b.head
 		order by pkg, min(a.at), b.head`
 	sqlOpenStorms = `

@@ -87,19 +87,21 @@ func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Triage) (crash.Tri
 	if err != nil {
 		return t, err
 	}
+	standing = slices.DeleteFunc(standing, func(old crash.Triage) bool { return old.Kind != t.Kind })
+	if len(standing) == 0 {
+		return s.insert(ctx, tx, t, nil)
+	}
+	last := standing[len(standing)-1] // the page shows this one; new grouping rules may leave several mutes
+	if same(last, t, standing) {
+		return last, nil
+	}
 	var replaced []int64
-	for _, old := range standing {
-		if old.Kind != t.Kind {
-			continue
+	if t.Kind == crash.TriageMuted {
+		if last.ID != t.Replaces {
+			return t, crash.Errorf(crash.Conflict, "muted_already", "The problem is muted already: %s. "+
+				"Look at that first; then replace it or leave it.", last.Text(true))
 		}
-		if same(old, t, standing) {
-			return old, nil
-		}
-		if t.Kind == crash.TriageMuted {
-			if t.Replaces == 0 || old.ID != t.Replaces {
-				return t, crash.Errorf(crash.Conflict, "muted_already", "The problem is muted already: %s. "+
-					"Look at that first; then replace it or leave it.", old.Text(true))
-			}
+		for _, old := range standing {
 			replaced = append(replaced, old.ID)
 		}
 	}
@@ -203,7 +205,8 @@ const (
 	// sqlRestore lets a mute stand again that this one has replaced.
 	sqlRestore = `
 		update triage set ended_at = null, replaced_by = null
-		where replaced_by = @id and undone_at is null and ended_why = ''`
+		where replaced_by = @id and undone_at is null and ended_why = ''
+			and not exists (select from triage where id = @id and merged_by is not null)`
 )
 
 var (

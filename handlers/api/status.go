@@ -173,6 +173,9 @@ func newStatusEntry(t *crash.Triage) *statusEntry {
 		ID: t.ID, Kind: string(t.Kind), Person: t.Person, Reason: t.Reason, At: at(t.At), Undone: at(t.UndoneAt),
 		UndoneBy: t.UndoneBy, Ended: at(t.EndedAt), EndedWhy: t.EndedWhy, Fixes: []statusFix{},
 	}
+	if t.Merged {
+		e.EndedWhy = "It was merged into another problem."
+	}
 	for _, f := range t.Fixes {
 		e.Fixes = append(e.Fixes, statusFix{Release: string(f.Release), Version: f.Version})
 	}

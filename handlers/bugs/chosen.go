@@ -42,6 +42,8 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, views.TriageURL(crash.TriageMuted, ids))
 	case "wontfix":
 		return web.Redirect(w, r, views.TriageURL(crash.TriageWontFix, ids))
+	case "fixed":
+		return web.Redirect(w, r, views.TriageURL(crash.TriageFixed, ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {

@@ -4,6 +4,7 @@ package triage
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -106,6 +107,8 @@ func (s *Pages) showForm(w http.ResponseWriter, r *http.Request, p views.TriageF
 			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
 		}
 		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
+	} else if p.Kind == crash.TriageFixed {
+		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
@@ -154,6 +157,25 @@ func fixRows(b crash.Bucket, manual crash.ManualStatus, values []views.FixRow) [
 	return rows
 }
 
+// chosenFixRows returns the fields for versions with the fix of several problems: for each release in
+// which one of them was seen, newest first, and for every release.
+func chosenFixRows(buckets []crash.Bucket, values []views.FixRow) []views.FixRow {
+	versions := map[crash.Release]string{"": ""}
+	for _, b := range buckets {
+		for _, release := range releasesOf(b) {
+			versions[release] = ""
+		}
+	}
+	for _, value := range values {
+		versions[value.Release] = value.Version
+	}
+	var rows []views.FixRow
+	for _, release := range slices.SortedFunc(maps.Keys(versions), func(a, b crash.Release) int { return b.Compare(a) }) {
+		rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release, Version: versions[release]}})
+	}
+	return rows
+}
+
 // ShowChosen returns the handler of the page that changes the manual status of selected problems.
 func (s *Pages) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -189,7 +211,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 		t, err := s.read(r, kind)
 		var done []crash.Triage
 		var ids []crash.BucketID
-		skipped := int64(0)
+		started, skipped := s.Now(), int64(0)
 		for _, b := range p.Buckets {
 			if err != nil {
 				break
@@ -199,7 +221,10 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 			one, err = s.Triage.Set(r.Context(), t)
 			switch {
 			case err == nil:
-				done, ids = append(done, one), append(ids, b.ID)
+				ids = append(ids, b.ID)
+				if !one.At.Before(started) { // else it stood already: Undo must leave it
+					done = append(done, one)
+				}
 			case isRefusal(err) && len(p.Buckets) > 1 && refusedForProblem(err):
 				skipped, err = skipped+1, nil
 			}
@@ -212,7 +237,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 		if err != nil {
 			return err
 		}
-		message := views.Flash{Kind: views.FlashDone, Text: text.TriageDoneFor(int64(len(done)), skipped, t),
+		message := views.Flash{Kind: views.FlashDone, Text: text.TriageDoneFor(int64(len(ids)), skipped, t),
 			Undo: views.UndoTriage(done)}
 		return s.answer(w, r, ids, p.Back, message)
 	}

@@ -214,5 +214,6 @@ var (
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
 		"At most %d problems can be selected at once.", ListSize)
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
-		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute" and "wontfix".`)
+		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute", "wontfix" `+
+			`and "fixed".`)
 )

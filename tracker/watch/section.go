@@ -14,7 +14,8 @@ import (
 // SectionStore stores the sections that mishap updates in the descriptions of bugs. All methods may
 // return Unavailable.
 type SectionStore interface {
-	// DueSections returns the open bugs whose section is due to be considered, longest waiting first.
+	// DueSections returns the bugs whose section is due to be considered, longest waiting first: open
+	// ones, and closed ones whose section was not updated since.
 	DueSections(ctx context.Context) ([]crash.DueSection, error)
 	// Sections returns the sections of bugs. It omits unknown bugs.
 	Sections(ctx context.Context, numbers []int64) ([]crash.BugSection, error)
@@ -62,7 +63,7 @@ func (w *BugReader) sections(ctx context.Context, rules crash.UpdateRules) error
 	due = slices.DeleteFunc(due, func(d crash.DueSection) bool { return !rules.For(d.SourcePackage).Section })
 	sent := 0
 	for _, d := range due[:min(len(due), maxConsidered)] {
-		called, err := w.section(ctx, d.Number)
+		called, err := w.section(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -80,8 +81,10 @@ func (w *BugReader) sections(ctx context.Context, rules crash.UpdateRules) error
 }
 
 // section updates the section of one bug if there is news, or if it must settle an unknown outcome.
+// For a bug that was closed, any change of the facts is news: nobody updates the section afterwards.
 // called says whether it called the tracker.
-func (w *BugReader) section(ctx context.Context, number int64) (called bool, err error) {
+func (w *BugReader) section(ctx context.Context, due crash.DueSection) (called bool, err error) {
+	number := due.Number
 	compose, err := w.composeSection(ctx, number)
 	if err != nil || compose == nil {
 		return false, err
@@ -105,7 +108,8 @@ func (w *BugReader) section(ctx context.Context, number int64) (called bool, err
 		}
 	}
 	unsettled := b.Pending != crash.SectionFacts{}
-	if !unsettled && !b.Replace && !b.Written.IsZero() && !facts.Worth(b.Facts) {
+	news := facts.Worth(b.Facts) || due.Closed && facts != b.Facts
+	if !unsettled && !b.Replace && !b.Written.IsZero() && !news {
 		return false, w.store.DelaySection(ctx, b, "", tracker.Jitter(considerAgain))
 	}
 	for range maxConflicts {

@@ -33,7 +33,7 @@ const (
 	KeyCreate     = "Create that bug"
 	KeyLink       = "Link a bug to the row and the selected rows, or to this problem"
 	KeyMute       = "Mute the row, the selected rows, or this problem"
-	KeyFixed      = "Mark the problem as fixed in a version"
+	KeyFixed      = "Mark the row, the selected rows, or this problem as fixed in a version"
 	KeySelect     = "Select or deselect the row"
 	KeyHelp       = "Show or close this list; Escape closes it, too"
 )

@@ -1,6 +1,11 @@
 package text
 
-import "mishap/crash"
+import (
+	"strconv"
+	"strings"
+
+	"mishap/crash"
+)
 
 // Texts of the manual status: muted, won't fix, fixed in a version.
 const (
@@ -11,6 +16,8 @@ const (
 	Returned    = "returned"
 	Unmute      = "Unmute"
 	Replaced    = "replaced"
+
+	EndedByMerge = "ended when the problem was merged into another one"
 
 	MuteAction    = "Mute…"
 	MuteChange    = "Change the mute…"
@@ -56,6 +63,7 @@ const (
 	ListMutedOnly     = "only these"
 	MuteSelected      = "Mute…"
 	WontFixSelected   = "Won’t fix…"
+	FixedSelected     = "Fixed in…"
 	NothingChosenLeft = "Nothing was changed."
 	TriageUndone      = "Undone"
 	Unmuted           = "The problem is not muted any more."
@@ -68,6 +76,19 @@ func MuteProblems(n int64) string { return "Mute " + Problems(n) }
 
 // WontFixProblems is the heading of the page that marks several problems.
 func WontFixProblems(n int64) string { return "Won’t fix " + Problems(n) }
+
+// FixedProblems is the heading of the page that marks several problems as fixed.
+func FixedProblems(n int64) string { return "Mark " + Problems(n) + " as fixed" }
+
+// FixedPackages warns that the selected problems belong to several source packages.
+func FixedPackages(names []string) string {
+	shown := names[:min(len(names), 5)]
+	out := "The selected problems belong to " + strconv.Itoa(len(names)) + " source packages (" + strings.Join(shown, ", ")
+	if len(shown) < len(names) {
+		out += ", …"
+	}
+	return out + "). Their versions differ: make sure that the version below is right for each of them."
+}
 
 // TriageDone confirms an entry: "Muted until 1 December 2026".
 func TriageDone(t crash.Triage) string { return t.Text(false) }

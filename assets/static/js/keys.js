@@ -85,14 +85,14 @@
     return true;
   }
 
-  // mute mutes the selected rows, or else the current one.
-  function mute() {
-    const button = document.querySelector("#bulk button[value=mute]");
+  // decide mutes the selected rows or marks them as fixed, or else does so with the current one.
+  function decide(what) {
+    const button = document.querySelector(`#bulk button[value=${what}]`);
     if (button && document.querySelector("td.select input:checked")) {
       button.click();
       return true;
     }
-    return triage("mute");
+    return triage(what);
   }
 
   const keys = {
@@ -109,8 +109,8 @@
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
     l: () => press("a[href$='/link']") || pressBulk("link"),
     a: () => assign() || pressBulk("assign"),
-    m: mute,
-    f: () => triage("fixed"),
+    m: () => decide("mute"),
+    f: () => decide("fixed"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));
