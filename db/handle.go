@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+
+	"mishap/db/connect"
 )
 
 // Handle is the part of a [Store] that all packages below db need. They embed it in stores of their
@@ -38,6 +40,32 @@ func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, erro
 		h.Now = time.Now
 	}
 	return h, nil
+}
+
+const sqlReadOnly = `select set_config('default_transaction_read_only', 'on', false)`
+
+// OpenReadOnly connects to the database without background work, in sessions that cannot write. It
+// neither migrates nor checks the schema; [Handle.Inspect] does. It returns Invalid for an invalid
+// URL. Close the pool afterwards.
+func OpenReadOnly(ctx context.Context, url string) (*Handle, error) {
+	pc, err := connect.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	pc.MaxConns = 1
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sqlReadOnly)
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	h, err := newHandle(ctx, pool, Config{})
+	if err != nil {
+		pool.Close()
+	}
+	return h, err
 }
 
 // InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.

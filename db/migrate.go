@@ -162,9 +162,7 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) err
 	if err != nil {
 		return fmt.Errorf("migrate job queue: %w", err)
 	}
-	all := m.AllVersions()
-	newest := all[len(all)-1].Version
-	at, err := queueVersion(ctx, pool)
+	at, newest, err := queueVersions(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("migrate job queue: %w", err)
 	}
@@ -181,13 +179,21 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) err
 	return nil
 }
 
-func queueVersion(ctx context.Context, pool *pgxpool.Pool) (at int, err error) {
-	var made bool
-	if err := pool.QueryRow(ctx, sqlHasRiver).Scan(&made); err != nil || !made {
-		return 0, err
+// queueVersions returns the schema version of the job queue in the database, or 0 if it has none,
+// and the newest one that this program knows.
+func queueVersions(ctx context.Context, pool *pgxpool.Pool) (at, newest int, err error) {
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return 0, 0, err
+	}
+	all := m.AllVersions()
+	newest = all[len(all)-1].Version
+	var created bool
+	if err := pool.QueryRow(ctx, sqlHasRiver).Scan(&created); err != nil || !created {
+		return 0, newest, err
 	}
 	err = pool.QueryRow(ctx, sqlRiverAt).Scan(&at)
-	return at, err
+	return at, newest, err
 }
 
 func errNewer(at, known int) error {

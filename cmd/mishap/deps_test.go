@@ -170,8 +170,14 @@ var rules = map[string]rule{
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
+	"cmd/mishap/doctor": {
+		ours: "cmd/mishap/config crash crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
+			"crash/symbols/sandbox db db/disk db/embedded db/filings tracker",
+		others: "golang.org/x/sys/unix",
+		never:  "testing net/http/httptest",
+	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
+		ours: "cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,7 +95,8 @@ func (p *program) rootCommand() *cobra.Command {
 buckets, and files a bug for a bucket in the external bug tracker.
 
 Start it with "mishap serve". The configuration comes from local_config.toml, a copy of
-local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
+local_config.default.toml, or else from /etc/mishap/config.toml, and from the environment
+(MISHAP_LISTEN and so on).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -103,7 +106,8 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
+		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), doctorCommand{p}.command(), p.gateCommand(),
+		p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
@@ -134,6 +138,18 @@ func checkUsage(cmd *cobra.Command) {
 
 // config reads the configuration that the command line names.
 func (p *program) config(cmd *cobra.Command) (config.Config, error) {
-	file := cmd.Flags().Lookup("config")
-	return config.Load(file.Value.String(), file.Changed, p.environ)
+	file, required := configFileOf(cmd)
+	return config.Load(file, required, p.environ)
+}
+
+// configFileOf returns the configuration file, and whether it must exist.
+func configFileOf(cmd *cobra.Command) (file string, required bool) {
+	flag := cmd.Flags().Lookup("config")
+	if _, err := os.Stat(config.DefaultFile); flag.Changed || err == nil {
+		return flag.Value.String(), flag.Changed
+	}
+	if _, err := os.Stat(config.PackagedFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return config.PackagedFile, true
+	}
+	return config.DefaultFile, false
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -201,8 +200,7 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 			log.WarnContext(ctx, k.name+" is http on another machine: "+k.danger+"; use https", k.name, k.address)
 		}
 	}
-	info, err := os.Stat(c.File)
-	if err == nil && info.Mode().Perm()&0o077 != 0 && c.SecretsInFile() {
+	if c.SecretsExposed() {
 		log.WarnContext(ctx, "other accounts can read the secrets in the configuration file; chmod 600 it", "file", c.File)
 	}
 }

@@ -114,6 +114,18 @@ func (c *connection) connect(ctx context.Context) (err error) {
 	return err
 }
 
+// Check connects to the relay as for a mail, signs in if the address has a user, and sends nothing.
+// helo is the name that it tells the relay. encrypted reports whether the connection uses TLS.
+func (r *Relay) Check(ctx context.Context, helo string, timeout time.Duration) (encrypted bool, err error) {
+	c := &connection{relay: r, helo: helo, timeout: timeout}
+	if err := c.connect(ctx); err != nil {
+		return false, errors.New(replyOf(err))
+	}
+	_, err = c.open.GetTLSConnectionState()
+	c.close()
+	return err == nil, nil
+}
+
 // close ends the connection politely.
 func (c *connection) close() {
 	if c.open != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
@@ -21,8 +22,12 @@ import (
 	"mishap/notify/webhook"
 )
 
-// DefaultFile is the configuration file without --config. It may be missing.
-const DefaultFile = "local_config.toml"
+// DefaultFile is the configuration file without --config. It may be missing. Then PackagedFile is
+// read, if it exists.
+const (
+	DefaultFile  = "local_config.toml"
+	PackagedFile = "/etc/mishap/config.toml"
+)
 
 // Config holds the value of every key. keys.go lists the keys with their checks;
 // local_config.default.toml explains them to people.
@@ -238,6 +243,20 @@ func (c *Config) SecretsInFile() bool {
 		}
 	}
 	return false
+}
+
+// SecretsExposed reports whether the configuration file holds secrets that other accounts can read.
+// The group may read a file of root, because packages give it to the group of mishap's account.
+func (c *Config) SecretsExposed() bool {
+	info, err := os.Stat(c.File)
+	if err != nil || !c.SecretsInFile() {
+		return false
+	}
+	others := fs.FileMode(0o077)
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid == 0 && owner.Gid != 0 {
+		others = 0o007
+	}
+	return info.Mode().Perm()&others != 0
 }
 
 // ProxyNetworks returns the networks of TrustedProxies.

@@ -30,8 +30,8 @@ func quoteTOML(s string) string {
 
 // WriteTokens writes an access token and its secret into a configuration file, and creates the file
 // if it is missing. It changes nothing else in the file. It replaces the file atomically, with the
-// same owner, and so that only the owner can read it (mode 0600). It follows symbolic links. The
-// error is Unavailable.
+// same owner, and so that only the owner can read it (mode 0600). The group of mishap's account may
+// still read a file of root. It follows symbolic links. The error is Unavailable.
 func WriteTokens(file string, token, secret crash.Secret) error {
 	file = behindLinks(file)
 	doc, err := os.ReadFile(file)
@@ -110,6 +110,11 @@ func replaceFile(file string, content []byte) (err error) {
 		if owner, ok := before.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 			if err = tmp.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
 				return err
+			}
+			if owner.Uid == 0 && owner.Gid != 0 && before.Mode().Perm()&0o040 != 0 {
+				if err = tmp.Chmod(0o640); err != nil {
+					return err
+				}
 			}
 		}
 	}

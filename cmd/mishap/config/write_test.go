@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -131,6 +132,36 @@ func TestWriteTokensRefuses(t *testing.T) {
 		err := WriteTokens(file, "tok-hidden", "sec-hidden")
 		if err == nil || !strings.HasPrefix(err.Error(), file+" cannot be ") || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: got %v, want an error that names the file and no token", file, err)
+		}
+	}
+}
+
+// TestWriteTokensForGroup writes into a file as packages install it: mishap's group may read it.
+func TestWriteTokensForGroup(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another group")
+	}
+	for before, after := range map[os.FileMode]os.FileMode{0o640: 0o640, 0o644: 0o640, 0o600: 0o600} {
+		file := writeFile(t, "")
+		if err := os.Chown(file, 0, 65534); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, before); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteTokens(file, "new", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != after {
+			t.Errorf("%o: got mode %o, want %o", before, got, after)
+		}
+		if st := info.Sys().(*syscall.Stat_t); st.Gid != 65534 {
+			t.Errorf("%o: got group %d, want 65534", before, st.Gid)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package mailtest
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -42,8 +43,14 @@ type Mail struct {
 	From, To, Raw string
 }
 
-// New starts a server that accepts everything.
+// New starts a server that accepts everything, without encryption.
 func New(t testing.TB) *Server {
+	t.Helper()
+	return NewTLS(t, nil)
+}
+
+// NewTLS starts a server that accepts everything and offers STARTTLS, unless c is nil.
+func NewTLS(t testing.TB, c *tls.Config) *Server {
 	t.Helper()
 	s := &Server{stop: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
@@ -55,6 +62,7 @@ func New(t testing.TB) *Server {
 	}))
 	server.Domain = "relay.example.org"
 	server.AllowInsecureAuth = true
+	server.TLSConfig = c
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen: %v", err)

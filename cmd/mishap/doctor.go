@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
+	"mishap/cmd/mishap/doctor"
+	"mishap/crash"
+)
+
+// exitStatusOf maps the worst finding of the doctor to the exit status.
+var exitStatusOf = map[doctor.Status]int{doctor.OK: 0, doctor.Warning: 1, doctor.Failure: 2}
+
+// doctorCommand makes the command "doctor".
+type doctorCommand struct{ *program }
+
+func (p doctorCommand) command() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Checks the configuration and everything that mishap depends on",
+		Long: `Checks the configuration, the database and its schema, free disk space, clocks, the bug tracker and
+the access token, the mail relay, the debugger and its sandbox, debuginfod servers, trusted proxies, the
+TLS certificate of base_url, and the permissions of files. It prints a line for each check: ok, warning
+or failure, and what to do.
+
+It changes nothing and sends no mail. It may run while mishap serves, or before the first start. Run it
+as the user that runs mishap. Each check takes at most about ten seconds. The exit status is 0 if all is
+well, 1 with warnings, and 2 with failures.`,
+		Example: `  mishap doctor
+  sudo -u mishap mishap doctor --config /etc/mishap/config.toml --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.examine(cmd, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (p doctorCommand) examine(cmd *cobra.Command, asJSON bool) error {
+	var findings []doctor.Finding
+	c, err := p.config(cmd)
+	if mistakes, ok := errors.AsType[config.Mistakes](err); ok {
+		for _, m := range mistakes {
+			findings = append(findings, doctor.Finding{Check: "configuration", Status: doctor.Failure, Message: m,
+				Remedy: "correct it, and run mishap doctor again for the other checks"})
+		}
+	} else if err != nil {
+		return err
+	} else {
+		findings = append(p.configFindings(c), doctor.Run(cmd.Context(), doctor.Deps{
+			Config: c, Tracker: trackerConfig(c, nil, nil),
+		})...)
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted: %w", context.Cause(cmd.Context()))
+	}
+	if err := p.print(findings, asJSON); err != nil {
+		return err
+	}
+	if worst := doctor.Worst(findings); worst != doctor.OK {
+		return &statusError{errReported, exitStatusOf[worst]}
+	}
+	return nil
+}
+
+// configFindings describes a configuration without mistakes.
+func (p doctorCommand) configFindings(c config.Config) []doctor.Finding {
+	found := doctor.Finding{Check: "configuration", Status: doctor.OK, Message: c.File + " is valid"}
+	if _, err := os.Stat(c.File); errors.Is(err, fs.ErrNotExist) {
+		found.Message = "there is no " + c.File + "; the defaults and the environment are valid"
+	}
+	all := []doctor.Finding{found}
+	for _, stray := range config.StrayVariables(p.environ) {
+		all = append(all, doctor.Finding{Check: "configuration", Status: doctor.Warning, Message: stray,
+			Remedy: "correct or remove the variable"})
+	}
+	return all
+}
+
+func (p doctorCommand) print(findings []doctor.Finding, asJSON bool) error {
+	worst := doctor.Worst(findings)
+	if asJSON {
+		e := json.NewEncoder(p.out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Version  string           `json:"version"`
+			Status   doctor.Status    `json:"status"`
+			Findings []doctor.Finding `json:"findings"`
+		}{versionText(), worst, findings})
+	}
+	counts := map[doctor.Status]int{}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, f := range findings {
+		counts[f.Status]++
+		line := f.Message
+		if f.Remedy != "" {
+			line += ": " + f.Remedy
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Status, f.Check, onOneLine(line)) // Flush returns the error
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.out, "%s: %d ok, %d with a warning, %d failed\n",
+		crash.Counted(int64(len(findings)), "check", "checks"), counts[doctor.OK], counts[doctor.Warning],
+		counts[doctor.Failure])
+	return err
+}
