@@ -99,11 +99,14 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 		Args:          cobra.NoArgs,
 		RunE:          needsCommand,
 		Version:       versionLine(),
+
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { actAs(cmd) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
+		p.accessCommand(), p.auditCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(),
+		p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
