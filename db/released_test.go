@@ -69,6 +69,9 @@ func TestUpgradeReleased(t *testing.T) {
 					t.Errorf("%s: got %q rows after the upgrade, want the %s of before", table, after[table], rows)
 				}
 			}
+			if _, err := connect(t, url).Exec(t.Context(), "update audit_events set person = 'x'"); err == nil {
+				t.Error("the audit log can be changed after the upgrade")
+			}
 			s := dbtest.Open(t, url)
 			checkCountsOf(t, url, s)
 			id := problems(t, s, 1)[0]

@@ -39,6 +39,24 @@ COMMENT ON COLUMN version_seen.release_key IS 'Key that sorts as releases follow
 COMMENT ON COLUMN version_seen.version IS 'The version as reports write it.';
 COMMENT ON COLUMN version_seen.release IS 'Name of the release.';
 
+CREATE FUNCTION drop_audit_events(oldest timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    dropped bigint;
+begin
+    if oldest > now() - interval '30 days' then
+        raise exception 'Records of the last 30 days stay in the audit log.' using errcode = 'insufficient_privilege';
+    end if;
+    perform set_config('mishap.dropping_audit_events', 'on', true);
+    delete from audit_events where id in (
+        select id from audit_events where at < oldest and action <> 'user.remove' order by at, id limit most);
+    get diagnostics dropped = row_count;
+    perform set_config('mishap.dropping_audit_events', '', true);
+    return dropped;
+end $$;
+
 CREATE FUNCTION note_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -47,6 +65,18 @@ begin
     return null;
 end $$;
 COMMENT ON FUNCTION note_change() IS 'Adds the row of this transaction to changes, once.';
+
+CREATE FUNCTION refuse_audit_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if tg_op = 'DELETE' and current_setting('mishap.dropping_audit_events', true) = 'on'
+        and old.at < now() - interval '30 days' and old.action <> 'user.remove' then
+        return old;
+    end if;
+    raise exception 'Records of the audit log cannot be changed. The function drop_audit_events removes old ones.'
+        using errcode = 'insufficient_privilege';
+end $$;
 
 CREATE TABLE api_tokens (
     id bigint NOT NULL,
@@ -151,15 +181,35 @@ CREATE TABLE audit_events (
     person text NOT NULL,
     action text NOT NULL,
     subject text NOT NULL,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    kind text DEFAULT ''::text NOT NULL,
+    via text DEFAULT ''::text NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    request_id text DEFAULT ''::text NOT NULL,
+    before jsonb,
+    after jsonb,
+    result text DEFAULT 'done'::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    once text,
+    CONSTRAINT audit_events_kind_check CHECK ((kind = ANY (ARRAY[''::text, 'person'::text, 'token'::text, 'rule'::text, 'job'::text, 'command'::text, 'visitor'::text]))),
+    CONSTRAINT audit_events_result_check CHECK ((result = ANY (ARRAY['done'::text, 'refused'::text])))
 );
-COMMENT ON TABLE audit_events IS 'Who did what. Rows are never deleted and hold no secrets. No foreign key: accounts can be removed, the record stays.';
+COMMENT ON TABLE audit_events IS 'Who did what. Triggers refuse changes; drop_audit_events() removes old rows. Rows hold no secrets. No foreign key: accounts can be removed, the record stays.';
 COMMENT ON COLUMN audit_events.id IS 'Serial number.';
 COMMENT ON COLUMN audit_events.at IS 'When it happened.';
-COMMENT ON COLUMN audit_events.person IS 'Account name; empty: mishap itself or the command line.';
+COMMENT ON COLUMN audit_events.person IS 'Account name; empty: mishap itself, the command line, or a visitor.';
 COMMENT ON COLUMN audit_events.action IS 'What was done, such as bug.create or tracker.connect.';
 COMMENT ON COLUMN audit_events.subject IS 'What it was done to: a bucket id, an account name, the address of a tracker.';
 COMMENT ON COLUMN audit_events.detail IS 'Further facts, depending on the action.';
+COMMENT ON COLUMN audit_events.kind IS 'Who acted: a person in a browser, a token, a rule, a job of mishap, a command, or a visitor. Empty: unknown, before version 33.';
+COMMENT ON COLUMN audit_events.via IS 'Name and first characters of the token, name of the rule or job, or system user of the command.';
+COMMENT ON COLUMN audit_events.address IS 'Address of the client; empty: unknown or none.';
+COMMENT ON COLUMN audit_events.request_id IS 'Id of the request, as in the log and in X-Request-ID, or the command.';
+COMMENT ON COLUMN audit_events.before IS 'Values before a change; secrets appear as "changed".';
+COMMENT ON COLUMN audit_events.after IS 'Values after a change; secrets appear as "changed".';
+COMMENT ON COLUMN audit_events.result IS 'Whether it was done or refused.';
+COMMENT ON COLUMN audit_events.reason IS 'Why it was refused: the code of the error.';
+COMMENT ON COLUMN audit_events.once IS 'Key of records of which there is one an hour or minute, such as views of the same page. Null: each counts.';
 
 ALTER TABLE audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME audit_events_id_seq
@@ -1834,6 +1884,9 @@ ALTER TABLE ONLY assignments
     ADD CONSTRAINT assignments_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY audit_events
+    ADD CONSTRAINT audit_events_once_key UNIQUE (once);
+
+ALTER TABLE ONLY audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY bucket_arrivals
@@ -2083,7 +2136,23 @@ CREATE INDEX archive_facts_unread ON archive_facts USING btree (asked) WHERE (re
 
 CREATE INDEX assignments_bucket ON assignments USING btree (bucket_id, id);
 
-CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC);
+CREATE INDEX audit_events_action ON audit_events USING btree (action, at DESC, id DESC);
+
+CREATE INDEX audit_events_address ON audit_events USING btree (address, at DESC, id DESC) WHERE (address <> ''::text);
+
+CREATE INDEX audit_events_at ON audit_events USING btree (at DESC, id DESC);
+
+CREATE INDEX audit_events_refused ON audit_events USING btree (at DESC, id DESC) WHERE (result = 'refused'::text);
+
+CREATE INDEX audit_events_removed ON audit_events USING btree (lower(subject)) WHERE (action = 'user.remove'::text);
+
+CREATE INDEX audit_events_subject ON audit_events USING btree (subject, at DESC, id DESC);
+
+CREATE INDEX audit_events_who ON audit_events USING btree ((
+CASE
+    WHEN (person <> ''::text) THEN person
+    ELSE via
+END), at DESC, id DESC);
 
 CREATE INDEX bucket_arrivals_at ON bucket_arrivals USING btree (at);
 
@@ -2226,6 +2295,10 @@ CREATE INDEX triage_standing ON triage USING btree (kind, bucket_id) WHERE ((und
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
+
+CREATE TRIGGER audit_events_append_only BEFORE DELETE OR UPDATE ON audit_events FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
+
+CREATE TRIGGER audit_events_no_truncate BEFORE TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
 
 CREATE TRIGGER note_delete AFTER DELETE ON archive_facts FOR EACH ROW WHEN ((old.read IS NOT NULL)) EXECUTE FUNCTION note_change();
 

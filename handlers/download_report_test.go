@@ -108,7 +108,7 @@ func TestDownloadCore(t *testing.T) {
 	viewer.Get(path).Want(http.StatusOK).WantNone(".downloads a:nth-child(3)")
 	viewer.Get(path + ".crash?core=yes").Want(http.StatusForbidden)
 	var logged int
-	row := p.Store.Pool.QueryRow(t.Context(), "select count(*) from audit_events where action = 'core.download' and "+
+	row := p.Store.Pool.QueryRow(t.Context(), "select count(*) from audit_events where action = 'read.core' and "+
 		"person = 'ada-triager' and subject = $1", id.String())
 	if err := row.Scan(&logged); err != nil || logged != 1 {
 		t.Errorf("audit log: got %d downloads, %v; want the one of the triager", logged, err)

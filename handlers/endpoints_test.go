@@ -216,7 +216,7 @@ func deliverAll(t *testing.T, worker *webhook.Worker) {
 func checkEndpointAudit(t *testing.T, site *handlertest.Site, host string) {
 	t.Helper()
 	rows, err := site.Store.Pool.Query(t.Context(),
-		`select action || ' ' || person || ' ' || detail::text from audit_events
+		`select action || ' ' || person || ' ' || detail::text || coalesce(before::text, '') || coalesce(after::text, '') from audit_events
 		where action like 'endpoint.%' or action like 'delivery.%'`)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	root := chi.NewRouter()
 	root.Use(s.Identify, func(h http.Handler) http.Handler { return compress(h) },
-		s.Observe, s.Recovered, web.Headers, chimw.GetHead)
+		s.Observe, s.RecordChanges, s.Recovered, web.Headers, chimw.GetHead)
 	root.Get("/healthz", s.Do(admin.ShowHealth))
 	root.Get("/readyz", s.Do(s.admin.ShowReady))
 	// Browsers load an asset once, so a small answer matters more than a quick one. At gzhttp's
@@ -54,13 +54,13 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// Mail programs unsubscribe without cookies, so there is no session and no CSRF token.
 	root.Group(func(links chi.Router) {
-		links.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime))
+		links.Use(s.NoteAddress, web.Deadline(web.PageTime))
 		links.Get(views.PathUnsubscribe+"{token}", s.Do(s.notify.ShowUnsubscribe))
 		links.Post(views.PathUnsubscribe+"{token}", s.Do(s.notify.Unsubscribe))
 	})
 
 	site := chi.NewRouter()
-	site.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime),
+	site.Use(s.NoteAddress, web.Deadline(web.PageTime),
 		s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
 	site.NotFound(s.Do(s.notFound))
 	site.MethodNotAllowed(s.Do(s.wrongMethod))
@@ -217,6 +217,8 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Get(views.PathAccess, s.Do(s.admin.ShowAccess))
 		admin.Post(views.PathAccess, s.Do(s.admin.Grant))
 		admin.Post(views.PathAccess+"/revoke", s.Do(s.admin.Revoke))
+		admin.Get(views.PathAudit, s.Do(s.admin.ShowAudit))
+		admin.Get(views.PathAudit+".jsonl", s.Do(s.admin.ExportAudit))
 		admin.Get(views.PathTemplates, s.Do(s.admin.ShowTemplates))
 		admin.Post(views.PathTemplates, s.Do(s.admin.ChangeTemplate))
 		admin.Get(views.PathRegroup, s.Do(s.admin.ShowRegroup))
@@ -252,7 +254,7 @@ func (s *Server) routes() (http.Handler, error) {
 // bugs and deciding about problems needs an API token, or a session and its CSRF token.
 func (s *Server) apiRoutes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.Config.TrustedProxies.Middleware, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, chimw.GetHead)
+	r.Use(s.NoteAddress, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, chimw.GetHead)
 	r.NotFound(s.Do(s.serveAPI))
 	r.MethodNotAllowed(s.Do(s.serveAPI)) // serveAPI checks the method
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
@@ -283,7 +285,7 @@ func (s *Server) symbolRoutes() http.Handler {
 // uploadRoutes returns the handler of uploads of symbols. Parts may take longer than other requests.
 func (s *Server) uploadRoutes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.Config.TrustedProxies.Middleware, s.authenticateToken, s.limitRate, s.needUpload)
+	r.Use(s.NoteAddress, s.authenticateToken, s.limitRate, s.needUpload)
 	r.NotFound(s.Do(s.notFound))
 	r.MethodNotAllowed(s.Do(s.wrongMethod))
 	r.Get("/{id}/{kind}", s.Do(s.uploads.Show))

@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/handlers/web"
 )
 
-// TestRoutesByRole requests every route as a visitor, a viewer, a triager and an admin.
+// TestRoutesByRole requests every route as a visitor, a viewer, a triager and an admin. It checks that the
+// audit log has all changes and refusals.
 func TestRoutesByRole(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{Disconnected: true})
@@ -179,6 +182,8 @@ func TestRoutesByRole(t *testing.T) {
 			[4]int{303, 403, 403, 404}},
 		{"POST /admin/notifications/{id}/deliveries/{delivery}/again", "/admin/notifications/1/deliveries/x/again",
 			[4]int{401, 403, 403, 404}},
+		{"GET /admin/audit", "/admin/audit", [4]int{303, 403, 403, 200}},
+		{"GET /admin/audit.jsonl", "/admin/audit.jsonl", [4]int{303, 403, 403, 200}},
 		{"GET /admin/access", "/admin/access", [4]int{303, 403, 403, 200}},
 		{"POST /admin/access", "/admin/access", [4]int{401, 403, 403, 422}},
 		{"POST /admin/access/revoke", "/admin/access/revoke", [4]int{401, 403, 403, 404}},
@@ -222,6 +227,15 @@ func TestRoutesByRole(t *testing.T) {
 			if a.Status != tt.want[i] {
 				t.Errorf("%s as %s: got %d, want %d", tt.route, handlertest.RoleName(role), a.Status, tt.want[i])
 			}
+			recorded := site.Value(t, `select coalesce(max(result), '') from audit_events where request_id = $1`,
+				a.Header.Get("X-Request-Id"))
+			switch {
+			case i == 0 && tt.route != "POST /unsubscribe/{token}":
+			case a.Status == http.StatusForbidden && recorded != audit.Refused:
+				t.Errorf("%s as %s: got the record %q, want a refusal", tt.route, handlertest.RoleName(role), recorded)
+			case method != http.MethodGet && a.Status < 400 && recorded != audit.Done && web.UnrecordedRoutes[tt.route] == "":
+				t.Errorf("%s as %s: got no record of a change", tt.route, handlertest.RoleName(role))
+			}
 			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") &&
 				!strings.HasPrefix(a.Header.Get("Location"), login) {
 				t.Errorf("%s as a visitor: got redirected to %q, want %s…", tt.route, a.Header.Get("Location"), login)
@@ -231,6 +245,11 @@ func TestRoutesByRole(t *testing.T) {
 	for _, route := range site.Routes(t) {
 		if !covered[route] {
 			t.Errorf("route %s is not in this table", route)
+		}
+	}
+	for route := range web.UnrecordedRoutes {
+		if method, path, _ := strings.Cut(route, " "); !covered[route] || method == http.MethodGet {
+			t.Errorf("%s of web.UnrecordedRoutes is no route that changes something", path)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	v := web.VisitOf(r)
 	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
-		Names: v.User.Names()}
+		Names: v.User.Names(), AuditRead: func() error { return s.AuditView(r, "read.api", r.URL.Path) }}
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)
@@ -55,8 +55,7 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 		if err != nil {
 			return err
 		}
-		v := web.VisitOf(r)
-		v.User, v.Token = u, &t
+		web.VisitOf(r).SignIn(u, &t)
 		next.ServeHTTP(w, r)
 		return nil
 	})

@@ -10,10 +10,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
+	"mishap/db/audits"
 	"mishap/db/endpoints"
 	"mishap/db/jobs"
 	"mishap/db/symbols"
@@ -51,6 +53,11 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}, {
+		"drop-old-audit", "drops records of the audit log that are older than audit_keep_days",
+		6 * time.Hour, func(ctx context.Context) error {
+			return audits.New(i.store).Drop(ctx, i.config.AuditKeepDays)
+		},
 	}, {
 		"send-mail", "decides which notices become mails, and sends those that are due", 5 * time.Second, i.mailer.Round,
 	}, {
@@ -162,7 +169,7 @@ func (b *background) observed(t task) func(context.Context) error {
 					"task", t.name, "in", t.every.String(), "error", err)
 			}
 		}()
-		return t.run(ctx)
+		return t.run(audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: t.name}))
 	}
 }
 

@@ -94,5 +94,8 @@ func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*d
 		return err
 	}
 	defer store.Close()
-	return do(store)
+	if err := do(store); err != nil {
+		return err
+	}
+	return recordCommand(ctx, store)
 }

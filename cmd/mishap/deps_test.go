@@ -43,6 +43,7 @@ var rules = map[string]rule{
 	"crash/intake":     {ours: "crash crash/grouping", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
 	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/audit":      {never: "=net net/http os/exec database"},
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
@@ -83,8 +84,8 @@ var rules = map[string]rule{
 	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
 
 	"db": {
-		ours: "crash crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body db/connect " +
-			"migrations",
+		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body " +
+			"db/connect migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/prometheus/client_golang golang.org/x/time",
 		never: "net/http/httptest testing",
@@ -93,23 +94,26 @@ var rules = map[string]rule{
 	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
 	"db/accounts": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
 	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/audits":   {ours: "crash/audit db", others: "github.com/jackc/pgx/v5"},
 	"db/bugs":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
-	"db/filings":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
-	"db/jobs":      {ours: "crash crash/grouping db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
+	"db/filings": {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
+		"github.com/riverqueue/river"},
 	"db/endpoints": {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/notify":    {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/people":    {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/rules":     {ours: "crash crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
+	"db/rules":     {ours: "crash crash/audit crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/triage":    {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/embedded":  {ours: "crash", never: "net/http"},
 
-	"views/text": {ours: "crash crash/gate", never: "net/http database"},
-	"views": {ours: "crash crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules " +
+	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
+	"views": {ours: "crash crash/audit crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query " +
+		"notify/rules " +
 		"views/text assets",
 		others: "github.com/a-h/templ", itself: "net/http database"},
 	"handlers/negotiate": {},
@@ -137,7 +141,8 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people db/reports " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/filings db/people " +
+		"db/reports " +
 		"db/symbols " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
@@ -202,7 +207,8 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/gate crash/grouping crash/index crash/stats crash/query views views/text assets",
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query views " +
+		"views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",

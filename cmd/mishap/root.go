@@ -102,11 +102,14 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		Args:          cobra.NoArgs,
 		RunE:          needsCommand,
 		Version:       versionLine(),
+
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { actAs(cmd) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), doctorCommand{p}.command(), p.gateCommand(),
+		p.accessCommand(), p.auditCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), doctorCommand{p}.command(),
+		p.gateCommand(),
 		p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())

@@ -12,6 +12,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
+	"mishap/crash/audit"
 )
 
 // kinds says what an instance does.
@@ -72,6 +73,7 @@ func kindsOf(only string) (kinds, bool) {
 // serve runs an instance until ctx ends, then stops it gracefully. It returns nil after a graceful
 // stop.
 func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err error) {
+	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job})
 	log := newLog(p.err, slog.LevelInfo)
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)

@@ -85,7 +85,7 @@ func (a *Store) Grant(ctx context.Context, by string, source crash.Source, group
 			return fmt.Errorf("store grant: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "access.grant", Subject: string(source) + " " + group,
-			Detail: map[string]any{"role": role, "before": old}})
+			Before: map[string]any{"role": old}, After: map[string]any{"role": role}})
 	})
 }
 
@@ -104,7 +104,7 @@ func (a *Store) Revoke(ctx context.Context, by string, source crash.Source, grou
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "access.revoke", Subject: string(source) + " " +
 			group,
-			Detail: map[string]any{"before": old}})
+			Before: map[string]any{"role": old}, After: map[string]any{"role": ""}})
 	})
 }
 

@@ -92,7 +92,7 @@ func (a *Store) SignIn(ctx context.Context, in crash.Identity) (SignedIn, error)
 func (a *Store) Refused(ctx context.Context, source crash.Source, code string) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "user.sign-in-refused", Subject: string(source),
-			Detail: map[string]any{"reason": code}})
+			Refused: code})
 	})
 }
 

@@ -85,7 +85,8 @@ func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}
-		return nil
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.sign-in", Subject: u.Name,
+			Detail: map[string]any{"source": "password"}})
 	})
 	return u, err
 }

@@ -15,8 +15,10 @@ import (
 const (
 	sqlDisableUser = `update users set disabled = true where lower(name) = lower(@name) returning id, name`
 	sqlEnableUser  = `update users set disabled = false where lower(name) = lower(@name) returning id, name`
-	sqlSetRole     = `update users set role = @role where lower(name) = lower(@name) returning id, name`
-	sqlRemoveUser  = `delete from users where lower(name) = lower(@name) returning id, name`
+	sqlSetRole     = `
+		with old as (select id, role from users where lower(name) = lower(@name) for update)
+		update users as u set role = @role from old where u.id = old.id returning u.name, old.role`
+	sqlRemoveUser = `delete from users where lower(name) = lower(@name) returning id, name`
 )
 
 // Disable disables an account: it cannot sign in, its tokens do not work, and its sessions end at
@@ -41,10 +43,17 @@ func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) e
 	if _, err := crash.ParseRole(string(role)); err != nil && role != crash.RoleNone {
 		return err
 	}
-	event := db.AuditEvent{Person: by, Action: "user.role", Subject: name, Detail: map[string]any{"role": role}}
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := a.changeOne(ctx, tx, sqlSetRole, pgx.NamedArgs{"name": name, "role": role}, event)
-		return err
+		var old string
+		err := tx.QueryRow(ctx, sqlSetRole, pgx.NamedArgs{"name": name, "role": role}).Scan(&name, &old)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownUser(name)
+		}
+		if err != nil {
+			return fmt.Errorf("role of %q: %w", name, err)
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.role", Subject: name,
+			Before: map[string]any{"role": old}, After: map[string]any{"role": role}})
 	})
 }
 
@@ -80,7 +89,7 @@ func (a *Store) SetPassword(ctx context.Context, by, name, password string) erro
 		return err
 	}
 	return a.change(ctx, sqlSetPassword, pgx.NamedArgs{"name": name, "hash": hash},
-		db.AuditEvent{Person: by, Action: "user.password", Subject: name})
+		db.AuditEvent{Person: by, Action: "user.password", Subject: name, After: map[string]any{"password": "changed"}})
 }
 
 const sqlDeleteUserSessions = `delete from sessions where user_id = @id`

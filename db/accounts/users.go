@@ -74,6 +74,7 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 		return crash.User{}, err
 	}
 	u := crash.User{Name: name, Role: role, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	u.Private.All = role.Allows(crash.RoleAdmin)
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
 		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
@@ -160,20 +161,25 @@ func (a *Store) setRole(u *crash.User) {
 	u.Private.All = u.Role.Allows(crash.RoleAdmin)
 }
 
-const sqlSetTrackerName = `update users set tracker_name = @tracker where lower(name) = lower(@name) returning name`
+const sqlSetTrackerName = `
+	with old as (select id, tracker_name from users where lower(name) = lower(@name) for update)
+	update users as u set tracker_name = @tracker from old where u.id = old.id returning u.name, old.tracker_name`
 
 // SetTrackerName sets the name that an account has at the tracker, or removes it if trackerName is
 // empty. Sessions continue. It returns NotFound for an unknown name.
 func (a *Store) SetTrackerName(ctx context.Context, by, name, trackerName string) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
-		event := db.AuditEvent{Person: by, Action: "user.tracker-name", Detail: map[string]any{"tracker_name": trackerName}}
-		err := tx.QueryRow(ctx, sqlSetTrackerName, pgx.NamedArgs{"name": name, "tracker": trackerName}).Scan(&event.Subject)
+		var old string
+		event := db.AuditEvent{Person: by, Action: "user.tracker-name", After: map[string]any{"tracker_name": trackerName}}
+		err := tx.QueryRow(ctx, sqlSetTrackerName, pgx.NamedArgs{"name": name, "tracker": trackerName}).
+			Scan(&event.Subject, &old)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknownUser(name)
 		}
 		if err != nil {
 			return fmt.Errorf("tracker name of %q: %w", name, err)
 		}
+		event.Before = map[string]any{"tracker_name": old}
 		return a.store.Audit(ctx, tx, event)
 	})
 }

@@ -169,6 +169,9 @@ func (s *Store) SaveEndpoint(ctx context.Context, e crash.Endpoint, person strin
 	return s.InTx(ctx, func(tx pgx.Tx) error { return s.saveEndpoint(ctx, tx, e, person, "endpoint.change") })
 }
 
+const sqlOldEndpoint = `
+	select name, url, channel, coalesce(owner_id, 0), per_minute from endpoints where id = @id for update`
+
 func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, person, action string) error {
 	address, err := s.sealEndpoint(e.ID, endpointAddress, e.Address)
 	if err != nil {
@@ -177,6 +180,16 @@ func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, p
 	secret, err := s.sealEndpoint(e.ID, endpointSecret, e.Secret)
 	if err != nil {
 		return err
+	}
+	var before map[string]any
+	if action == "endpoint.change" {
+		old := crash.Endpoint{ID: e.ID}
+		err := tx.QueryRow(ctx, sqlOldEndpoint, pgx.NamedArgs{"id": e.ID}).Scan(&old.Name, &old.Host, &old.Channel,
+			&old.Owner, &old.PerMinute)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return endpointError("read", e, err)
+		}
+		before = auditedEndpoint(old)
 	}
 	tag, err := tx.Exec(ctx, sqlSaveEndpoint, pgx.NamedArgs{
 		"id": e.ID, "name": e.Name, "host": e.Host, "channel": e.Channel, "owner": e.Owner, "perminute": e.PerMinute,
@@ -188,10 +201,20 @@ func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, p
 	if tag.RowsAffected() == 0 {
 		return errNoEndpoint
 	}
-	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: e.Name, Detail: map[string]any{
-		"endpoint": e.ID, "kind": e.Kind, "host": e.Host, "channel": e.Channel, "owner": e.Owner,
-		"per_minute": e.PerMinute, "address_changed": address != "", "secret_changed": secret != "",
-	}})
+	after := auditedEndpoint(e)
+	for name, sealed := range map[string]string{"address": address, "secret": secret} {
+		if sealed != "" {
+			after[name] = "changed"
+		}
+	}
+	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: e.Name, Before: before, After: after,
+		Detail: map[string]any{"endpoint": e.ID, "kind": e.Kind}})
+}
+
+// auditedEndpoint returns what the audit log says about an endpoint, without its secrets.
+func auditedEndpoint(e crash.Endpoint) map[string]any {
+	return map[string]any{"name": e.Name, "host": e.Host, "channel": e.Channel, "owner": e.Owner,
+		"per_minute": e.PerMinute}
 }
 
 // endpointError returns the error of a statement that stores an endpoint.

@@ -34,16 +34,26 @@ func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	return all, nil
 }
 
+const sqlOldTemplate = `
+	select body from bug_templates where package = @package and problem_type = @type for update`
+
 // SaveBugTemplate stores a template, and replaces an existing one. It does not check the template.
 func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlSaveTemplate, pgx.NamedArgs{
-			"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By,
-		})
-		if err != nil {
+		args := pgx.NamedArgs{"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By}
+		event := templateEvent("template.save", t)
+		var old string
+		err := tx.QueryRow(ctx, sqlOldTemplate, args).Scan(&old)
+		if err == nil {
+			event.Before = map[string]any{"body": old}
+		} else if !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("save template: %w", err)
 		}
-		return s.auditTemplate(ctx, tx, "template.save", t)
+		if _, err := tx.Exec(ctx, sqlSaveTemplate, args); err != nil {
+			return fmt.Errorf("save template: %w", err)
+		}
+		event.After = map[string]any{"body": t.Body}
+		return s.Audit(ctx, tx, event)
 	})
 }
 
@@ -58,12 +68,12 @@ func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 		if err != nil {
 			return fmt.Errorf("drop template: %w", err)
 		}
-		return s.auditTemplate(ctx, tx, "template.drop", t)
+		event := templateEvent("template.drop", t)
+		event.Before = map[string]any{"body": t.Body}
+		return s.Audit(ctx, tx, event)
 	})
 }
 
-func (s *Store) auditTemplate(ctx context.Context, tx pgx.Tx, action string, t crash.BugTemplate) error {
-	return s.Audit(ctx, tx, db.AuditEvent{
-		Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType, Detail: map[string]any{"body": t.Body},
-	})
+func templateEvent(action string, t crash.BugTemplate) db.AuditEvent {
+	return db.AuditEvent{Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType}
 }

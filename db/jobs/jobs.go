@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/db"
 )
@@ -114,6 +115,7 @@ type filingWorker struct {
 
 // Work does one step of a filing. The next step has a job of its own.
 func (w *filingWorker) Work(ctx context.Context, job *river.Job[db.FilingJob]) error {
+	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: "file-bugs"})
 	return w.file(ctx, job.Args.Filing)
 }
 

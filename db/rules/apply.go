@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/notify/rules"
 )
@@ -251,6 +252,7 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 // act does what a rule says, in the transaction that stores the edge. failed says which actions
 // were impossible; the others are done.
 func (r *round) act(ctx context.Context, tx pgx.Tx, e rules.Edge) (failed, err error) {
+	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Rule, Via: e.Rule.Name})
 	a := e.Rule.Actions
 	if a.Notifies() {
 		var problems []crash.BucketID

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/notify/rules"
 )
@@ -69,6 +70,7 @@ func (e *Evaluator) fileDue(ctx context.Context) error {
 		}
 		state, failure := rules.CandidateFiled, ""
 		// A tracker that is not reachable gets the bug later: the intent is stored.
+		ctx := audit.WithActor(ctx, &audit.Actor{Kind: audit.Rule, Via: due.rule})
 		if err := e.o.File(ctx, due.signature, RulePerson(due.rule)); err != nil && crash.KindOf(err) != crash.Unavailable {
 			state, failure = rules.CandidateWaiting, "The bug could not be filed. The log has details."
 			if known, ok := errors.AsType[*crash.Error](err); ok {

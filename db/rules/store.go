@@ -116,7 +116,7 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 	args := pgx.NamedArgs{"id": r.ID, "name": r.Name, "scope": r.Scope.Kind, "names": names, "kind": r.When,
 		"machines": r.Machines, "weeks": r.Weeks, "actions": actions, "enabled": r.Enabled, "person": person, "now": s.Now()}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		action := "rule.change"
+		action, before := "rule.change", map[string]any(nil)
 		if r.ID == 0 {
 			action = "rule.create"
 			if err := tx.QueryRow(ctx, sqlInsertRule, args).Scan(&r.ID); err != nil {
@@ -131,12 +131,13 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 			if err != nil {
 				return err
 			}
+			before = auditedRule(old)
 			args["anew"] = !old.SameCondition(r) || r.Enabled && !old.Enabled
 			if _, err := tx.Exec(ctx, sqlChangeRule, args); err != nil {
 				return err
 			}
 		}
-		return s.auditRule(ctx, tx, person, action, r)
+		return s.auditRule(ctx, tx, person, action, before, r)
 	})
 	return r.ID, ruleError("save rule", err)
 }
@@ -161,14 +162,20 @@ func (s *Store) DeleteRule(ctx context.Context, id int64, deleted bool, person s
 		if deleted {
 			action = "rule.delete"
 		}
-		return s.auditRule(ctx, tx, person, action, r)
+		return s.auditRule(ctx, tx, person, action, nil, r)
 	})
 	return r, ruleError("delete rule", err)
 }
 
-func (s *Store) auditRule(ctx context.Context, tx pgx.Tx, person, action string, r rules.Rule) error {
-	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: r.Name,
-		Detail: map[string]any{"rule": r.ID, "on": r.Enabled, "does": r.Sentence()}})
+func (s *Store) auditRule(ctx context.Context, tx pgx.Tx, person, action string, before map[string]any,
+	r rules.Rule) error {
+	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: r.Name, Before: before,
+		After: auditedRule(r), Detail: map[string]any{"rule": r.ID}})
+}
+
+// auditedRule returns what the audit log says about a rule.
+func auditedRule(r rules.Rule) map[string]any {
+	return map[string]any{"name": r.Name, "on": r.Enabled, "does": r.Sentence()}
 }
 
 // ruleError wraps an error of the database. A duplicate name is a Conflict.

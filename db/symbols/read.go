@@ -83,7 +83,7 @@ func (s *Store) oneJob(ctx context.Context, job, asked string, args pgx.NamedArg
 // CoreDownloaded records that a person downloads a core.
 func (s *Store) CoreDownloaded(ctx context.Context, report crash.OopsID, person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "core.download", Subject: report.String()})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "read.core", Subject: report.String()})
 	})
 	if err != nil {
 		return fmt.Errorf("download core of %s: %w", report, err)

@@ -58,6 +58,7 @@ func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.
 		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
 	a.Headers(w)
+	s.AuditSignInRefused(r, "password", a)
 	form.Problem = a.Message
 	if len(form.Name) > 128 {
 		form.Name = ""

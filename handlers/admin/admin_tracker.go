@@ -168,6 +168,9 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
 		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", text.TokenOfOther))
 	}
+	if err := s.AuditDownload(r, "read.tracker-secret", s.Config.TrackerName); err != nil {
+		return err
+	}
 	return s.sendTrackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
 		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
 }

@@ -80,6 +80,10 @@ type Caller struct {
 	Role  crash.Role // RoleNone if not signed in
 	Read  bool       // may read reports: in a session, or with a token that has the scope read
 	Names []string   // by which problems are assigned to the caller
+
+	// AuditRead records that the caller reads private data; nil: does nothing. If it fails, the data is
+	// not sent.
+	AuditRead func() error
 }
 
 // Errors for unknown addresses and insufficient rights.
@@ -131,6 +135,11 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request, caller Caller) error
 	}
 	if err := res.access.check(caller); err != nil {
 		return err
+	}
+	if res.access == signedIn && caller.AuditRead != nil {
+		if err := caller.AuditRead(); err != nil {
+			return err
+		}
 	}
 	q := parseQuery(r.URL.RawQuery)
 	in, err := res.read(q, caller)

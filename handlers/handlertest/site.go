@@ -258,6 +258,16 @@ func (s *Site) Routes(t testing.TB) []string {
 // Password is the password of all accounts that AddUser adds.
 const Password = "correct horse battery"
 
+// Value returns the text that a query of one row and column selects.
+func (s *Site) Value(t testing.TB, sql string, args ...any) string {
+	t.Helper()
+	var value string
+	if err := s.Store.Pool.QueryRow(t.Context(), sql, args...).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return value
+}
+
 // AddUser returns the account that is named after its role, and adds it if necessary.
 func (s *Site) AddUser(t testing.TB, role crash.Role) crash.User {
 	t.Helper()

@@ -40,6 +40,9 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 	if err != nil {
 		return err
 	}
+	if err := s.AuditDownload(r, "read.reports", b.ID.String()); err != nil {
+		return err
+	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
@@ -52,6 +55,9 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID,
 	format string,
 ) error {
+	if err := s.AuditDownload(r, "read.machine", string(system)); err != nil {
+		return err
+	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.SystemReports(ctx, system, after, export.ExportPage)

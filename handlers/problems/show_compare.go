@@ -47,6 +47,11 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 	if sides[1], err = s.Store.Report(r.Context(), ids[len(ids)-1]); err != nil {
 		return err
 	}
+	for _, side := range sides {
+		if err := s.AuditView(r, "read.compare", side.ID.String()); err != nil {
+			return err
+		}
+	}
 	page.First, page.Second = sides[0].ReportRow, sides[1].ReportRow
 	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
 	page.Facts = differentFacts(sides)

@@ -24,12 +24,19 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch format {
 	case "":
-	case "json":
-		return s.sendReport(w, report)
-	case "crash":
-		return s.sendCrash(w, r, report)
+		err = s.AuditView(r, "read.report", id.String())
+	case "json", "crash":
+		err = s.AuditDownload(r, "read.file", id.String())
 	default:
 		return web.ErrNoPage
+	}
+	switch {
+	case err != nil:
+		return err
+	case format == "json":
+		return s.sendReport(w, report)
+	case format == "crash":
+		return s.sendCrash(w, r, report)
 	}
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
 	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true

@@ -24,6 +24,9 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if format != "" {
 		return s.exportSystemReports(w, r, system, format)
 	}
+	if err := s.AuditView(r, "read.machine", string(system)); err != nil {
+		return err
+	}
 	after, err := web.QueryOops(r.URL.Query(), "after")
 	if err != nil {
 		return err

@@ -89,6 +89,7 @@ func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	a := AnswerTo(r, err)
 	s.LogError(r, err, a)
+	s.auditRefusal(r, a)
 	a.Headers(w)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTimeout)
 	defer cancel()

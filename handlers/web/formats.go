@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mishap/handlers/negotiate"
+	"mishap/views"
 )
 
 // ExportTypes are the media types of files and feeds by the ending of their address. Every list is
@@ -43,7 +44,8 @@ func AcceptedExport(r *http.Request) string {
 func ForFile(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)
 	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
-	return SafeMethods[r.Method] && (ending != "" || report || AcceptedExport(r) != "")
+	log := r.URL.Path == views.PathAudit+".jsonl"
+	return SafeMethods[r.Method] && (ending != "" || report || log || AcceptedExport(r) != "")
 }
 
 // CutFormat splits a name, which may contain dots, from the ending of its export format.

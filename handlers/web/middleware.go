@@ -13,6 +13,9 @@ import (
 	"github.com/go-chi/chi/v5"
 	chimw "github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash/audit"
+	"mishap/handlers/proxies"
 )
 
 const headerRequestID = "X-Request-ID"
@@ -22,6 +25,10 @@ const headerRequestID = "X-Request-ID"
 func (s *Kit) Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{id: rand.Text()[:16]}
+		v.actor = &audit.Actor{Kind: audit.Visitor, RequestID: v.id}
+		if address := proxies.Client(r); address.IsValid() {
+			v.actor.Address = address.String()
+		}
 		w.Header().Set(headerRequestID, v.id)
 		next.ServeHTTP(w, withVisit(r, v))
 	})

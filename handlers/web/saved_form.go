@@ -81,6 +81,7 @@ func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
 
 // SaveInSession stores what was typed into the form at a path in the session, and redirects there.
 func (s *Kit) SaveInSession(w http.ResponseWriter, r *http.Request, path, encoded string) error {
+	VisitOf(r).actor.MarkRecorded() // nothing changed
 	s.StoreForm(r, path, encoded)
 	return Redirect(w, r, path)
 }

@@ -167,7 +167,7 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 			}
 			u = crash.User{}
 		}
-		v.User = u
+		v.SignIn(u, nil)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -1,10 +1,12 @@
 package gallery
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/views"
 	"mishap/views/text"
@@ -207,4 +209,26 @@ func access() views.AccessPage {
 	}
 	p.People = crash.AccessOf(users, []crash.StoredIdentity{kim}, p.Grants, crash.RoleNone)
 	return p
+}
+
+// auditLog returns records of the audit log.
+func auditLog() views.AuditPage {
+	record := func(kind audit.Kind, person, via, action, object, before, after string) audit.Record {
+		return audit.Record{At: now, Kind: kind, Person: person, Via: via, Address: "192.0.2.7", RequestID: "4R7QXH2LZ5MB3W6T",
+			Action: action, Object: object, Before: json.RawMessage(before), After: json.RawMessage(after),
+			Detail: json.RawMessage(`{}`), Result: audit.Done}
+	}
+	refused := record(audit.Person, "kim", "", audit.RequestRefused, "GET /admin/tracker", "", "")
+	refused.Result, refused.Reason = audit.Refused, "role"
+	return views.AuditPage{
+		Shell: shell("Audit log", admin), Filter: audit.Filter{Person: "ada"}, Next: audit.Cursor{At: now, ID: 1},
+		Records: []audit.Record{
+			record(audit.Person, "ada", "", "user.role", "kim", `{"role": "viewer"}`, `{"role": "admin"}`),
+			record(audit.Token, "ada", "nightly mshp_1a2b", "problem.tag", strings.Repeat("c0ffee01", 5), "", `{"tag": "sru"}`),
+			record(audit.Person, "kim", "", "read.report", "0190163d-8694-739b-aea5-966c26f8ad91", "", ""), refused,
+			record(audit.Rule, "", "Nothing new", "problem.triage", strings.Repeat("c0ffee01", 5), "", ""),
+			record(audit.Command, "", "root", "user.password", "kim", "", `{"password": "changed"}`),
+			record(audit.Job, "", "drop-old-audit", "audit.drop", "", "", ""),
+		},
+	}
 }

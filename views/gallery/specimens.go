@@ -81,6 +81,8 @@ func specimens() []specimen {
 		{"Leaving to sign in", views.LeavePage(shell("Sign in", visitor), "Launchpad",
 			"https://login.launchpad.net/+openid")},
 		{"Roles", views.Access(access())},
+		{"Audit log", views.Audit(auditLog())},
+		{"Audit log, none", views.Audit(views.AuditPage{Shell: shell("Audit log", admin), Problem: "“x” is not a day."})},
 		{"Roles, none", views.Access(views.AccessPage{Shell: shell("Roles", admin)})},
 		{"Account without a role",
 			views.Account(views.AccountPage{Shell: shell("Your account", crash.User{ID: 4, Name: "noel"}),

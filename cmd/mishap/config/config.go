@@ -40,6 +40,7 @@ type Config struct {
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
+	AuditKeepDays        int          // 0: for ever, else at least 31
 	Cores                string       // wanted or never
 	CoresPackages        string       // see debuginfo.ParsePatterns
 	CoresKey             crash.Secret // empty: generated in data_dir

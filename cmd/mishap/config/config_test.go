@@ -220,6 +220,7 @@ func TestConfigImpossibleValues(t *testing.T) {
 		"ingest_rate_per_system": {`-1`},
 		"ingest_max_age_days":    {`0`},
 		"reports_keep_days":      {`-1`},
+		"audit_keep_days":        {`-1`, `30`},
 		"cores_keep_days":        {`-1`},
 		"cores_total_max_bytes":  {`0`, `-1`, `"20 GiB"`},
 		"tracker_settle_seconds": {`-1`},

@@ -49,6 +49,10 @@ func (c *Config) keys() []key {
 			&c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
+		except(number("audit_keep_days", "a number of days above 30, or 0 for ever", &c.AuditKeepDays, 0, 36500),
+			func() bool {
+				return c.AuditKeepDays > 0 && c.AuditKeepDays < 31 // the database keeps these days
+			}),
 		text("cores", `"wanted" or "never"`, &c.Cores, func(s string) bool { return s == "wanted" || s == "never" }),
 		list("cores_packages", "patterns of packages, programs or paths such as acme-* !acme-vault, or nothing",
 			&c.CoresPackages, isPatterns),
@@ -186,6 +190,13 @@ func number(name, wants string, into *int, low, high int) key {
 			return true
 		},
 		show: func() string { return strconv.Itoa(*into) }}
+}
+
+// except returns k without the values after which wrong returns true.
+func except(k key, wrong func() bool) key {
+	set := k.set
+	k.set = func(text string) bool { return set(text) && !wrong() }
+	return k
 }
 
 func flag(name string, into *bool) key {
