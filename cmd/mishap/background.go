@@ -15,6 +15,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/endpoints"
+	"mishap/db/notify"
 	"mishap/db/jobs"
 	"mishap/db/symbols"
 )
@@ -60,6 +61,9 @@ func (i *instance) sharedTasks() []task {
 	tasks = append(tasks, task{
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
 		time.Hour, endpoints.New(i.store).DeleteOldDeliveries,
+	}, task{
+		"remove-notices", "removes notices, mails and events of rules after 400 days",
+		6 * time.Hour, notify.New(i.store).DeleteOld,
 	})
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{
