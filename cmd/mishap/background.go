@@ -15,8 +15,8 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/endpoints"
-	"mishap/db/notify"
 	"mishap/db/jobs"
+	"mishap/db/notify"
 	"mishap/db/symbols"
 )
 

@@ -50,7 +50,8 @@ func TestDeleteOld(t *testing.T) {
 	publish("rule 1 waits", 1)
 	publish("mentioned:1:1", 0)
 	publish("mentioned:2:1", 0)
-	exec(`update notices set mail = 'none' where event_id in (select id from events where edge not in ('rule 1 waits', 'mentioned:2:1'))`)
+	exec(`update notices set mail = 'none'
+		where event_id in (select id from events where edge not in ('rule 1 waits', 'mentioned:2:1'))`)
 	exec(`insert into mails (user_id, kind, address, created, due, state, ended)
 		select $1, 'test', 'a@example.org', $2, $2, 'sent', $2 from generate_series(1, 3)`, ada.ID, now)
 	exec(`insert into mails (user_id, kind, address, created, due) values ($1, 'test', 'a@example.org', $2, $2)`, ada.ID,
