@@ -118,3 +118,18 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 	e.Package, e.Source = redact.Label(e.Package), redact.Label(e.Source)
 	return e, nil
 }
+
+// NotStopped is the condition, in SQL, that nobody has stopped all notifications.
+const NotStopped = `not exists (select from notification_stop)`
+
+const sqlStopOfNotifications = `select stopped, person from notification_stop`
+
+// StopState returns who has stopped all notifications, or the zero value if nobody has.
+func (s *Handle) StopState(ctx context.Context) (crash.NotificationStop, error) {
+	var stop crash.NotificationStop
+	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(&stop.Stopped, &stop.Person)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return stop, fmt.Errorf("stop of notifications: %w", Classify(err))
+	}
+	return stop, nil
+}

@@ -16,7 +16,7 @@ import (
 // of its tree. Only roots are merged, and only into other trees, under the lock of [deciding]; so
 // no cycle can arise.
 const (
-	sqlHeads       = `select id, head from buckets where id = any(@ids::bytea[])`
+	sqlHeads = `select id, head from buckets where id = any(@ids::bytea[])`
 	// sqlInsertMerge also ends the mutes of the problem that is merged, so that the other one stays
 	// visible if it was, and has one mute if it was muted. A problem whose signature changes under new
 	// grouping rules stays muted: the other one has its reports, and none from before or from problems

@@ -101,7 +101,8 @@ func TestMuteInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click("#select-all"), key("f"), browsertest.WaitVisible("#fix-0"),
 		browsertest.Type("#fix-0", "99\r"), browsertest.WaitVisible("#flash form button"), browsertest.WaitVisible(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
-		if m := standing(t, site, id); !slices.ContainsFunc(m.Fixes, func(f crash.ManualFix) bool { return f.Version == "99" }) {
+		if m := standing(t, site, id); !slices.ContainsFunc(m.Fixes,
+			func(f crash.ManualFix) bool { return f.Version == "99" }) {
 			t.Errorf("%s: got %+v, want fixed in 99", id, m)
 		}
 	}

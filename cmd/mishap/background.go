@@ -18,6 +18,7 @@ import (
 	"mishap/db/audits"
 	"mishap/db/endpoints"
 	"mishap/db/jobs"
+	"mishap/db/notify"
 	"mishap/db/symbols"
 )
 
@@ -67,6 +68,9 @@ func (i *instance) sharedTasks() []task {
 	tasks = append(tasks, task{
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
 		time.Hour, endpoints.New(i.store).DeleteOldDeliveries,
+	}, task{
+		"remove-notices", "removes notices, mails and events of rules after 400 days",
+		6 * time.Hour, notify.New(i.store).DeleteOld,
 	})
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{

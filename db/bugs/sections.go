@@ -39,7 +39,8 @@ const (
 		insert into bug_sections (bug_number, hashes, facts, written, next)
 		values (@number, @hashes, @facts, @written, now() + @again::interval) on conflict do nothing`
 	sqlDelaySection = `
-		update bug_sections set next = now() + @again::interval, problem = @problem, final = @problem = '' and ` + closedBug + `
+		update bug_sections set next = now() + @again::interval, problem = @problem, final = @problem = '' and ` + closedBug +
+		`
 		where bug_number = @number and attempt = @attempt`
 	sqlBeginSection = `
 		update bug_sections set attempt = attempt + 1, hashes = array_append(hashes, @hash), pending = @facts,

@@ -84,7 +84,7 @@ const (
 		where id = (
 			select e.id from endpoints as e
 			where e.disabled is null and e.claimed_by is null and (e.not_before is null or e.not_before <= @now)
-				and not exists (select from notification_stop)
+				and ` + db.NotStopped + `
 				and exists (select from deliveries as d
 					where d.endpoint_id = e.id and d.state = 'waiting' and d.due <= @now)
 			order by e.claimed nulls first, e.id

@@ -2,31 +2,18 @@ package endpoints
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
-	"mishap/crash"
 	"mishap/db"
 )
 
 const (
-	sqlStopOfNotifications = `select stopped, person from notification_stop`
-	sqlStopNotifications   = `
+	sqlStopNotifications = `
 		insert into notification_stop (stopped, person) values (@now, @person) on conflict do nothing`
 	sqlResumeNotifications = `delete from notification_stop`
 )
-
-// StopState returns who has stopped all notifications, or the zero value if nobody has.
-func (s *Store) StopState(ctx context.Context) (crash.NotificationStop, error) {
-	var stop crash.NotificationStop
-	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(&stop.Stopped, &stop.Person)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return stop, fmt.Errorf("stop of notifications: %w", db.Classify(err))
-	}
-	return stop, nil
-}
 
 // Stop stops all notifications: nothing leaves mishap until Resume. Requests and messages in progress
 // are finished. Events are still stored.

@@ -16,7 +16,6 @@ import (
 const maxWaiting = 10_000
 
 const (
-	sqlStopped        = `select exists (select from notification_stop)`
 	sqlWaitingPeople  = `select distinct user_id from notices where mail in ('waiting', 'held')`
 	sqlWaitingNotices = `
 		select n.id, e.kind, n.at, n.mail = 'held'
@@ -36,7 +35,7 @@ const (
 // stores the mails and marks their notices, so that a crash loses nothing and repeats nothing. It
 // decides nothing while everything is stopped.
 func (s *Store) PlanMails(ctx context.Context) error {
-	if stopped, err := s.Stopped(ctx); err != nil || stopped {
+	if stop, err := s.StopState(ctx); err != nil || !stop.Stopped.IsZero() {
 		return err
 	}
 	rows, err := s.Pool.Query(ctx, sqlWaitingPeople)
@@ -54,14 +53,6 @@ func (s *Store) PlanMails(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Stopped reports whether an administrator has stopped all mail and deliveries.
-func (s *Store) Stopped(ctx context.Context) (stopped bool, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlStopped).Scan(&stopped); err != nil {
-		return false, fmt.Errorf("read the stop switch: %w", db.Classify(err))
-	}
-	return stopped, nil
 }
 
 // MailNobody marks all notices that wait as not mailed. A site without a relay does this, so that

@@ -63,11 +63,12 @@ func (s *Store) ClaimMail(ctx context.Context) (mail crash.Mail, notices []crash
 	if err != nil {
 		return mail, nil, err
 	}
-	stopped, err := s.Stopped(ctx)
+	stop, err := s.StopState(ctx)
 	if err != nil {
 		return mail, nil, err
 	}
-	rows, err := s.Pool.Query(ctx, sqlClaimMail, pgx.NamedArgs{"unit": unit, "now": s.Now(), "stopped": stopped})
+	rows, err := s.Pool.Query(ctx, sqlClaimMail, pgx.NamedArgs{"unit": unit, "now": s.Now(),
+		"stopped": !stop.Stopped.IsZero()})
 	if err == nil {
 		mail, err = pgx.CollectExactlyOneRow(rows, scanMail)
 	}

@@ -81,7 +81,8 @@ func BenchmarkSearches(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := people.Follow(b.Context(), u.ID, crash.Follow{Kind: crash.FollowSearch, Name: fmt.Sprint(id)}); err != nil {
+			if err := people.Follow(b.Context(), u.ID, crash.Follow{Kind: crash.FollowSearch,
+				Name: fmt.Sprint(id)}); err != nil {
 				b.Fatal(err)
 			}
 		}

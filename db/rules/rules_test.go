@@ -180,7 +180,8 @@ func TestRegroupingStaysSilent(t *testing.T) {
 	w.set(begin.Add(20*time.Hour + 6*time.Minute))
 	w.evaluate(t)
 	wantLines(t, "regrouped", w.events(t), told...)
-	wantLines(t, "muted after regrouping", w.lines(t, `select h.signature from triage as t join buckets as b on b.id = t.bucket_id
+	wantLines(t, "muted after regrouping",
+		w.lines(t, `select h.signature from triage as t join buckets as b on b.id = t.bucket_id
 		join buckets as h on h.id = b.head where t.ended_at is null`), "again p0")
 	w.restart(t, 2)
 	w.evaluate(t)
@@ -215,7 +216,8 @@ func TestEndedMutesOnce(t *testing.T) {
 		wantLines(t, fmt.Sprint("day ", day), w.events(t), told...)
 	}
 	// A round reads only what has ended since about the last one.
-	read := w.lines(t, `select t.bucket_id::text from triage as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
+	read := w.lines(t,
+		`select t.bucket_id::text from triage as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
 	if len(read) != 1 {
 		t.Errorf("a round would read %d ended mutes, want the last one of %d", len(read), len(told))
 	}
