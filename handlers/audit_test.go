@@ -149,7 +149,7 @@ func TestAuditPage(t *testing.T) {
 		}
 	}
 	today := site.Value(t, `select to_char(now() at time zone 'utc', 'YYYY-MM-DD')`)
-	admin.Get("/admin/audit?from=" + today + "&to=" + today + "&address=127.0.0.1&result=done").
+	admin.Get("/admin/audit?from="+today+"&to="+today+"&address=127.0.0.1&result=done").
 		Want(http.StatusOK).WantText("tbody", "Signed in")
 }
 

@@ -76,7 +76,7 @@ var Actions = map[string]string{
 	"regroup.start":        "Started regrouping",
 	"regroup.stop":         "Stopped regrouping",
 	RequestOther:           "Changed something",
-	RequestRefused:         "Requested something without the right to",
+	RequestRefused:         "Requested something",
 	"rule.change":          "Changed a rule",
 	"rule.create":          "Created a rule",
 	"rule.delete":          "Deleted a rule",
