@@ -63,8 +63,10 @@ func TestOwnAccount(t *testing.T) {
 	})
 	c := site.As(t, crash.RoleTriager)
 	site.As(t, crash.RoleViewer).Get("/account").Want(http.StatusOK).WantNone("#own-tracker")
-	c.Get("/account").Want(http.StatusOK).WantText("#own-tracker", "Connect to the practice tracker").WantNone("#authorize")
-	c.Get(nth(t, site, 0).ID.Path()+"/review").WantNone("input[name=as]").WantText("#review-form", "mishap’s account files")
+	c.Get("/account").Want(http.StatusOK).WantText("#own-tracker", "Connect to the practice tracker").WantNone(
+		"#authorize")
+	c.Get(nth(t, site, 0).ID.Path()+"/review").WantNone("input[name=as]").WantText("#review-form",
+		"mishap’s account files")
 
 	key := beginOwn(t, c)
 	c.Post(ownPath+"/access-token", nil).Want(http.StatusConflict).WantText("#own-problem", "not been authorised")
@@ -142,7 +144,8 @@ func TestOwnAccount(t *testing.T) {
 		if len(secret) < 20 {
 			t.Fatalf("got the secret %q", secret)
 		}
-		if strings.Contains(log.String(), secret) || strings.Contains(page.Body, secret) || strings.Contains(last.Body, secret) {
+		if strings.Contains(log.String(), secret) || strings.Contains(page.Body, secret) || strings.Contains(last.Body,
+			secret) {
 			t.Error("a secret is in the log or a page")
 		}
 	}

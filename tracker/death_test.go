@@ -138,7 +138,8 @@ func TestOldOutcomes(t *testing.T) {
 	if err != nil || search.Step != crash.StepSearch {
 		t.Fatalf("search: got %+v, %v", search, err)
 	}
-	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil || again.Step != crash.StepNone {
+	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
+		again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
 	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u",

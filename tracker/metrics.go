@@ -106,6 +106,7 @@ func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
 	ch <- prometheus.MustNewConstMetric(m.parked, prometheus.GaugeValue, float64(totals.Parked))
-	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnAccounts-totals.OwnBroken), "accepted")
+	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnAccounts-totals.OwnBroken),
+		"accepted")
 	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnBroken), "rejected")
 }

@@ -134,7 +134,8 @@ func TestFallBack(t *testing.T) {
 			h.lp.Suspend(ines)
 			return nil
 		}, 1, true},
-		"may only read": {"READ_PUBLIC", func(*fixture, *instance, crash.User, crash.AccessToken) error { return nil }, 1, true},
+		"may only read": {"READ_PUBLIC", func(*fixture, *instance, crash.User, crash.AccessToken) error { return nil }, 1,
+			true},
 		"forbidden": {"WRITE_PUBLIC", func(h *fixture, _ *instance, _ crash.User, _ crash.AccessToken) error {
 			h.lp.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
 			return nil
@@ -373,7 +374,8 @@ func TestOwnTokenStaysSecret(t *testing.T) {
 		where position(convert_to($1, 'UTF8') in secret_sealed) > 0`, string(token.Secret)); n != 0 {
 		t.Error("the secret is stored in clear")
 	}
-	if n := count(`select count(*) from audit_events where position($1 in detail::text) > 0`, string(token.Secret)); n != 0 {
+	if n := count(`select count(*) from audit_events where position($1 in detail::text) > 0`,
+		string(token.Secret)); n != 0 {
 		t.Error("the secret is in an audit event")
 	}
 	if n := count(`select count(*) from audit_events where action = 'tracker.connect-own'`); n != 1 {
