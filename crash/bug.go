@@ -59,6 +59,7 @@ type Intent struct {
 	Edited          bool            // a person has edited the text; a retry does not replace it
 	InformationType InformationType // who can see the bug
 	Subscribe       bool            // Person wants mail from the tracker about it
+	Own             int64           // id of the user whose own account at the tracker files it; 0: the application's
 }
 
 // Filing is an intent and the progress of filing it.
@@ -73,6 +74,10 @@ type Filing struct {
 	Created   time.Time
 	Updated   time.Time
 	NotBefore time.Time // when the next step is due
+
+	SentBy   int64  // id of the user with whose own account it was sent last; 0: the application's, or never
+	SentAs   string // name of that account at the tracker; empty: the application's, or never
+	Fallback string // why the application's account files it instead of the person's own; empty: it does not
 }
 
 // Renewable reports whether a person may retry the filing with new contents: it was refused or

@@ -25,6 +25,7 @@ type FilingClaim struct {
 	Step     FilingStep
 	Entry    int64     // the ledger entry that receives the outcome
 	SentFrom time.Time // earliest time at which a request may have been sent: where a search starts
+	Senders  []string  // with StepSearch: the own accounts of people that have sent it
 }
 
 // FilingResult is the outcome of a claimed step.
@@ -37,6 +38,10 @@ type FilingResult struct {
 	Reason  string
 	Answer  TrackerAnswer
 	Pause   time.Duration // after sending: pause before the next filing in the queue is sent
+
+	Own       OwnAccount // the person's own account that did the step; zero: the application's
+	Fallback  string     // why the application's account takes over, because the tracker rejected Own; empty: it does not
+	Unsettled bool       // with FilingRefused: the outcome is unknown, and the tracker is searched before a retry
 }
 
 // TrackerAnswer is what the ledger stores about one call to the tracker.
@@ -52,6 +57,9 @@ type FilingTotals struct {
 	States map[FilingState]int64
 	Oldest time.Time // when the oldest open filing was requested; zero: none is open
 	Parked int64     // open filings that wait until the tracker accepts our credentials
+
+	OwnAccounts int64 // people who file with their own accounts at the tracker
+	OwnBroken   int64 // those of them whose accounts the tracker rejects
 }
 
 // NextFiling is the filing at the head of the queue.
@@ -78,4 +86,7 @@ type Subscription struct {
 	Bug     int64
 	Account string // the person's name at the tracker
 	Entry   int64  // the ledger entry that receives the outcome
+	User    int64  // the person's id
+	As      string // name of the person's own account that made the call; empty: the application's account
+	Private bool   // the bug is private, so that only the account that filed it may see it
 }

@@ -37,6 +37,7 @@ type LedgerLine struct {
 	Call      string        // "create", "search", "subscribe"; empty: not a call
 	Action    string        // of any other event: "bug.create", "bug.filed", "bug.give-up"
 	Person    string        // who did it; empty: mishap
+	Account   string        // of a call: name at the tracker of the person's own account; empty: the application's
 	Outcome   string        // of a call; see TrackerAnswer
 	Status    int           // HTTP status; 0: no answer
 	RequestID string        // the tracker's id of an error

@@ -75,6 +75,32 @@ type SavedToken struct {
 	Connected time.Time
 }
 
+// OwnAccount is the connection of a person to their own account of the tracker, without its secret.
+type OwnAccount struct {
+	User      int64 // id of the person; 0: not connected
+	Token     string
+	Context   string // what the token is limited to; "None": unlimited; empty: unknown
+	Connected time.Time
+	Preferred bool // the person's bugs are filed with it unless they choose otherwise
+	Enabled   bool // the person may sign in to mishap
+	TokenHealth
+}
+
+// Unusable returns why bugs cannot be filed with the account, or an empty string if they can.
+func (a OwnAccount) Unusable() string {
+	switch {
+	case a.User == 0:
+		return "The person's own account is not connected."
+	case !a.Enabled:
+		return "The person's account at mishap is disabled."
+	case a.Dead:
+		return "The tracker rejected the person's own account (" + a.LastError + ")."
+	case a.Account == "":
+		return "The name of the person's own account could not be read from the tracker."
+	}
+	return ""
+}
+
 // TokenHealth records whether the tracker accepts an access token.
 type TokenHealth struct {
 	Account     string    // name of the account at the tracker; empty: unknown

@@ -130,7 +130,8 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	if _, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if claim, err := filings.New(s).ClaimFiling(t.Context(), filing.ID); err != nil || claim.Step != crash.StepNone {
+	if claim, err := filings.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+		claim.Step != crash.StepNone {
 		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)
 	}
 	if b, err := s.Bucket(t.Context(), id); err != nil || b.Filing.State != crash.FilingFiled || b.Filing.Bug != 7 {

@@ -66,12 +66,14 @@ func TestClaimsOfInstances(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepCreate ||
+	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+		c.Step != crash.StepCreate ||
 		c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
-		if c, err := filings.New(s).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+		if c, err := filings.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+			c.Step != crash.StepNone {
 			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
 	}
@@ -83,7 +85,8 @@ func TestClaimsOfInstances(t *testing.T) {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
-	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID); crash.KindOf(err) != crash.Unavailable {
+	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID,
+		crash.OwnAccount{}); crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
 	}
 }
@@ -95,7 +98,7 @@ func TestInstanceLosesConnection(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil {
+	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil {
 		t.Fatal(err)
 	}
 	dbtest.Exec(t, url,
@@ -106,11 +109,13 @@ func TestInstanceLosesConnection(t *testing.T) {
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
 	dbtest.Exec(t, url, `update filings set not_before = now()`)
-	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepSearch {
+	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+		c.Step != crash.StepSearch {
 		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
 	}
 	due(t, two)
-	if c, err := filings.New(two).ClaimFiling(t.Context(), f.ID); err != nil || c.Step != crash.StepNone {
+	if c, err := filings.New(two).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+		c.Step != crash.StepNone {
 		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}
 }
@@ -162,7 +167,7 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := filings.New(s).PostponeFilings(t.Context(), "tracker_credentials", "r", time.Hour); err != nil {
+	if err := filings.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}

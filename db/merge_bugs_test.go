@@ -22,7 +22,7 @@ func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) cr
 
 func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 	t.Helper()
-	c, err := filings.New(s).ClaimFiling(t.Context(), f.ID)
+	c, err := filings.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{})
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}

@@ -818,6 +818,7 @@ CREATE TABLE filing_attempts (
     status integer DEFAULT 0 NOT NULL,
     request_id text DEFAULT ''::text NOT NULL,
     words text DEFAULT ''::text NOT NULL,
+    account text DEFAULT ''::text NOT NULL,
     CONSTRAINT filing_attempts_action_check CHECK ((action = ANY (ARRAY['create'::text, 'search'::text, 'subscribe'::text])))
 );
 COMMENT ON TABLE filing_attempts IS 'Every call to the tracker for a filing, and the answer.';
@@ -831,6 +832,7 @@ COMMENT ON COLUMN filing_attempts.outcome IS 'Outcome in one word, such as creat
 COMMENT ON COLUMN filing_attempts.status IS 'HTTP status of the answer; 0: none.';
 COMMENT ON COLUMN filing_attempts.request_id IS 'The tracker''s own id of a failure; empty: none.';
 COMMENT ON COLUMN filing_attempts.words IS 'Message of the tracker or the network, truncated; empty: none.';
+COMMENT ON COLUMN filing_attempts.account IS 'Name at the tracker of the own account that made the call; empty: the application''s account.';
 
 ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME filing_attempts_id_seq
@@ -878,6 +880,10 @@ CREATE TABLE filings (
     created timestamp with time zone NOT NULL,
     updated timestamp with time zone NOT NULL,
     not_before timestamp with time zone NOT NULL,
+    own_user bigint DEFAULT 0 NOT NULL,
+    sent_user bigint DEFAULT 0 NOT NULL,
+    sent_as text DEFAULT ''::text NOT NULL,
+    fallback text DEFAULT ''::text NOT NULL,
     CONSTRAINT filings_check CHECK (((state = 'filed'::text) = (bug_number IS NOT NULL))),
     CONSTRAINT filings_check1 CHECK (((state <> 'filing'::text) OR ((unit IS NOT NULL) AND (claimed IS NOT NULL)))),
     CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text, 'abandoned'::text]))),
@@ -909,6 +915,10 @@ COMMENT ON COLUMN filings.subscription IS 'Subscribing the person to the filed b
 COMMENT ON COLUMN filings.created IS 'When it was asked for last; the order of the queue.';
 COMMENT ON COLUMN filings.updated IS 'When the row was changed last.';
 COMMENT ON COLUMN filings.not_before IS 'When the next step is due.';
+COMMENT ON COLUMN filings.own_user IS 'The person whose own account at the tracker is to file the bug; 0: the application''s account. No foreign key: accounts can be removed, the ledger stays.';
+COMMENT ON COLUMN filings.sent_user IS 'The person with whose own account the bug was sent last; 0: the application''s account, or never. No foreign key, as for own_user.';
+COMMENT ON COLUMN filings.sent_as IS 'Name at the tracker of the own account with which the bug was sent last; empty: the application''s account, or never.';
+COMMENT ON COLUMN filings.fallback IS 'Why the application''s account files the bug instead of the person''s own; empty: it does not.';
 
 ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME filings_id_seq
@@ -1250,6 +1260,36 @@ COMMENT ON TABLE openid_nonces IS 'Answers of sign-in providers that were used, 
 COMMENT ON COLUMN openid_nonces.endpoint IS 'The provider.';
 COMMENT ON COLUMN openid_nonces.nonce IS 'The nonce of the answer, or the id of a message that ends sessions.';
 COMMENT ON COLUMN openid_nonces.at IS 'When it was used.';
+
+CREATE TABLE own_tracker_accounts (
+    user_id bigint NOT NULL,
+    tracker_url text NOT NULL,
+    consumer_key text NOT NULL,
+    account text NOT NULL,
+    token text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    context text NOT NULL,
+    preferred boolean DEFAULT true NOT NULL,
+    connected timestamp with time zone NOT NULL,
+    last_success timestamp with time zone,
+    last_error text DEFAULT ''::text NOT NULL,
+    last_error_at timestamp with time zone,
+    broken boolean DEFAULT false NOT NULL
+);
+COMMENT ON TABLE own_tracker_accounts IS 'Access tokens for the accounts that people have at the tracker. Each row goes with the account of the person.';
+COMMENT ON COLUMN own_tracker_accounts.user_id IS 'The person.';
+COMMENT ON COLUMN own_tracker_accounts.tracker_url IS 'Address of the tracker''s API. No foreign key: trackers are part of the configuration.';
+COMMENT ON COLUMN own_tracker_accounts.consumer_key IS 'OAuth consumer key.';
+COMMENT ON COLUMN own_tracker_accounts.account IS 'Name of the account at the tracker; empty: not read yet, so nothing is filed with it.';
+COMMENT ON COLUMN own_tracker_accounts.token IS 'Public half of the access token.';
+COMMENT ON COLUMN own_tracker_accounts.secret_sealed IS 'Secret half, encrypted (db/seal.go).';
+COMMENT ON COLUMN own_tracker_accounts.context IS 'The restriction that the tracker put on the token; empty: none.';
+COMMENT ON COLUMN own_tracker_accounts.preferred IS 'Whether the person''s bugs are filed with it unless the person chooses otherwise.';
+COMMENT ON COLUMN own_tracker_accounts.connected IS 'When it was stored.';
+COMMENT ON COLUMN own_tracker_accounts.last_success IS 'When a call last succeeded. Null: never.';
+COMMENT ON COLUMN own_tracker_accounts.last_error IS 'Message of the last failed call; empty: none.';
+COMMENT ON COLUMN own_tracker_accounts.last_error_at IS 'When a call last failed. Null: never.';
+COMMENT ON COLUMN own_tracker_accounts.broken IS 'Whether the tracker rejected the token or the account, so that the application files instead.';
 
 CREATE TABLE package_versions (
     package text NOT NULL COLLATE pg_catalog."C",
@@ -2042,6 +2082,9 @@ ALTER TABLE ONLY oauth_health
 ALTER TABLE ONLY openid_nonces
     ADD CONSTRAINT openid_nonces_pkey PRIMARY KEY (endpoint, nonce);
 
+ALTER TABLE ONLY own_tracker_accounts
+    ADD CONSTRAINT own_tracker_accounts_pkey PRIMARY KEY (user_id, tracker_url, consumer_key);
+
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
 
@@ -2446,6 +2489,9 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY notices
     ADD CONSTRAINT notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY own_tracker_accounts
+    ADD CONSTRAINT own_tracker_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);

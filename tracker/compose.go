@@ -38,7 +38,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 	}
 	in := crash.Intent{
 		Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions, w.redact), Marker: w.marker,
-		Subscribe: true,
+		Subscribe: true, Own: opts.Own,
 	}
 	in.Title, in.Description = w.bug()
 	in.Description = w.withSection(in.Description)

@@ -99,7 +99,7 @@ func (h *fixture) claimed(signature string) crash.FilingClaim {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	claim, err := filings.New(h.db).ClaimFiling(h.t.Context(), f.ID)
+	claim, err := filings.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{})
 	if err != nil || claim.Step != crash.StepCreate {
 		h.t.Fatalf("claim: got %+v, %v", claim, err)
 	}
@@ -124,7 +124,7 @@ func TestOldOutcomes(t *testing.T) {
 		return f
 	}
 	finish(first, crash.FilingResult{State: crash.FilingQueued})
-	second, err := filings.New(h.db).ClaimFiling(ctx, first.ID)
+	second, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
 	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
 		t.Fatalf("second claim: got %+v, %v", second, err)
 	}
@@ -134,11 +134,12 @@ func TestOldOutcomes(t *testing.T) {
 		}
 	}
 	finish(second, crash.FilingResult{State: crash.FilingUncertain})
-	search, err := filings.New(h.db).ClaimFiling(ctx, first.ID)
+	search, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
 	if err != nil || search.Step != crash.StepSearch {
 		t.Fatalf("search: got %+v, %v", search, err)
 	}
-	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID); err != nil || again.Step != crash.StepNone {
+	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
+		again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
 	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u",

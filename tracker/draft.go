@@ -86,7 +86,7 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 			return crash.Intent{}, err
 		}
 		if earlier.Edited {
-			earlier.Person = opts.Person
+			earlier.Person, earlier.Own = opts.Person, opts.Own
 			err := f.addSection(ctx, b, &earlier)
 			return earlier, err
 		}
@@ -108,6 +108,7 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 	in := crash.Intent{
 		Bucket: b.ID, Person: opts.Person, Target: target, Title: d.Title, Tags: d.Tags, Marker: marker,
 		Description: WithMarker(d.Description, marker), Edited: true, InformationType: d.Information, Subscribe: d.Subscribe,
+		Own: opts.Own,
 	}
 	err = f.addSection(ctx, b, &in)
 	return in, err

@@ -62,6 +62,7 @@ type Options struct {
 	Distribution bool          // file on the distribution when no source package is known
 	Person       string        // name of the account that asked
 	Wait         time.Duration // how long to wait for the outcome
+	Own          int64         // id of the user whose own account files it; 0: the application's
 	Draft        *crash.Draft  // the bug as a person edited it and CheckDraft accepted it; nil: that of Propose
 }
 

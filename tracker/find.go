@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,13 +37,15 @@ type bugTasks struct {
 }
 
 // FindBug searches for the bug of an intent. The bug's description contains the intent's marker,
-// and one of our accounts, present or former, filed it since a given time.
+// and one of our accounts, present or former, or one of the senders filed it since a given time.
 //
 // FindBug includes closed bugs and duplicates, and skips the bugs in others. It searches the target
 // first, then the whole tracker, because a person may have moved the bug. It returns the lowest
 // number, or 0 if there is certainly no such bug. After an error the result is unknown. The error
 // is a *CallError, or Unavailable with the code tracker_credentials.
-func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64) (int64, error) {
+func (c *Client) FindBug(
+	ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string,
+) (int64, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
 		return 0, err
@@ -50,6 +53,11 @@ func (c *Client) FindBug(ctx context.Context, in crash.Intent, since time.Time, 
 	accounts, err := c.creds.accounts(ctx, me)
 	if err != nil {
 		return 0, err
+	}
+	for _, account := range senders {
+		if !slices.Contains(accounts, account) {
+			accounts = append(accounts, account)
+		}
 	}
 	seen := map[int64]bool{}
 	for _, n := range others {

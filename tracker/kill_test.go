@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 type child struct {
 	Database, URL, APIURL, Token, Secret string
 	Settle                               time.Duration
-	Count                                int // problems whose bugs it requests, numbered from 0
+	Count                                int   // problems whose bugs it requests, numbered from 0
+	Own                                  int64 // id of the person whose own account files every other bug; 0: nobody
 }
 
 // runChild requests all bugs at once, as many people would, and works on filings until it is
@@ -66,6 +67,9 @@ func runChild(spec string) error {
 	for i := range c.Count {
 		people.Go(func() {
 			opts := tracker.Options{Person: "ines", Wait: time.Minute}
+			if i%2 == 0 {
+				opts.Own = c.Own
+			}
 			if _, err := filer.CreateBug(ctx, problemSignature(i), opts); err != nil {
 				fmt.Fprintln(os.Stderr, "create:", err)
 			}
@@ -119,7 +123,8 @@ func atLeastOne(t *testing.T, name string, otherwise int) int {
 }
 
 // TestKilledInstances runs two instances on one database and kills them at random moments while
-// they file bugs at a failing tracker. No bug may be lost or filed twice.
+// they file bugs at a failing tracker, every other one with the account of a person, which the
+// tracker rejects halfway. No bug may be lost or filed twice.
 func TestKilledInstances(t *testing.T) {
 	t.Parallel()
 	bugs := atLeastOne(t, killsEnv, 40)
@@ -133,11 +138,13 @@ func TestKilledInstances(t *testing.T) {
 		h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
 		h.lp.Fail(trackertest.OpCreate, trackertest.Error500)
 	}
-	token := h.cfg.Token
+	token, ines := h.cfg.Token, h.person("ines")
+	own := h.connect(h.instance(), ines, "WRITE_PUBLIC")
 	spec := child{
 		Database: h.url, URL: h.lp.URL, APIURL: h.lp.APIURL, Token: token.Token, Secret: string(token.Secret),
 		Settle: 300 * time.Millisecond, // the practice tracker works for at most 50 ms
 		Count:  bugs,
+		Own:    ines.ID,
 	}
 	filed := func() int { return int(h.totals()[crash.FilingFiled]) }
 	instances := []*exec.Cmd{h.start(spec), h.start(spec)}
@@ -159,7 +166,9 @@ func TestKilledInstances(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = instances[i].Wait() // it was killed
-		killed++
+		if killed++; killed == mostKills/2 {
+			h.lp.Revoke(own.Token)
+		}
 		instances[i] = h.start(spec)
 	}
 	h.until("all bugs are filed", nil, func() bool { return filed() == bugs && h.lp.Working() == 0 })

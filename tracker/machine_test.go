@@ -130,7 +130,7 @@ func (m *machine) step() {
 		}
 	default:
 		what = "park"
-		m.check(filings.New(m.h.db).PostponeFilings(ctx, "tracker_unreachable", "r", -time.Second))
+		m.check(filings.New(m.h.db).PostponeFilings(ctx, 0, "tracker_unreachable", "r", -time.Second))
 	}
 	m.did[what]++
 	for id, bugs := range m.bugs {
@@ -156,7 +156,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	if f.ID == 0 {
 		return
 	}
-	c, err := filings.New(m.h.db).ClaimFiling(ctx, f.ID)
+	c, err := filings.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{})
 	m.check(err)
 	switch c.Step {
 	case crash.StepNone:

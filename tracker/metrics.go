@@ -60,6 +60,7 @@ type filingMetrics struct {
 	states *prometheus.Desc
 	oldest *prometheus.Desc
 	parked *prometheus.Desc
+	own    *prometheus.Desc
 }
 
 func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
@@ -71,6 +72,8 @@ func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
 			"Age of the oldest open filing; 0 if there is none.", nil, nil),
 		parked: prometheus.NewDesc("mishap_filings_parked",
 			"Filings that wait for credentials that the tracker accepts.", nil, nil),
+		own: prometheus.NewDesc("mishap_tracker_own_accounts",
+			"People who have connected their own accounts of the tracker, by whether it accepts them.", []string{"state"}, nil),
 	}
 }
 
@@ -79,6 +82,7 @@ func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.states
 	ch <- m.oldest
 	ch <- m.parked
+	ch <- m.own
 }
 
 // Collect implements prometheus.Collector. It sends no values while the database is unavailable.
@@ -102,4 +106,7 @@ func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
 	ch <- prometheus.MustNewConstMetric(m.parked, prometheus.GaugeValue, float64(totals.Parked))
+	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnAccounts-totals.OwnBroken),
+		"accepted")
+	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnBroken), "rejected")
 }

@@ -128,7 +128,7 @@ func TestPause(t *testing.T) {
 	}
 	wantStep := func(what string, f crash.Filing, want crash.FilingStep) {
 		t.Helper()
-		if c, err := filings.New(h.db).ClaimFiling(ctx, f.ID); err != nil || c.Step != want {
+		if c, err := filings.New(h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}); err != nil || c.Step != want {
 			t.Errorf("%s: got step %q, %v, want %q", what, c.Step, err, want)
 		}
 	}

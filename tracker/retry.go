@@ -2,15 +2,14 @@ package tracker
 
 import (
 	"context"
-	"time"
 
 	"mishap/crash"
 )
 
-// Retry retries a filing and waits up to wait for its outcome. It makes a waiting filing due at
+// Retry retries a filing and waits up to opts.Wait for its outcome. It makes a waiting filing due at
 // once, and restarts one that was refused or abandoned. It does not change a filing that is in
 // progress or filed. It returns NotFound for an unknown filing, and the errors of CreateBug.
-func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Duration) (crash.Filing, error) {
+func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing, error) {
 	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
 		return filing, err
@@ -21,17 +20,17 @@ func (f *Filer) Retry(ctx context.Context, id int64, person string, wait time.Du
 		if err != nil {
 			return filing, err
 		}
-		result, err := f.CreateBug(ctx, bucket.Signature, Options{Person: person, Wait: wait})
+		result, err := f.CreateBug(ctx, bucket.Signature, opts)
 		return result.Filing, err
 	case crash.FilingQueued, crash.FilingUncertain:
-		if filing, err = f.store.HastenFiling(ctx, id, person); err != nil {
+		if filing, err = f.store.HastenFiling(ctx, id, opts.Person); err != nil {
 			return filing, err
 		}
 		f.start(id)
 	case crash.FilingSending, crash.FilingFiled:
 		return filing, nil
 	}
-	if filing, err = f.await(ctx, filing, wait); err != nil {
+	if filing, err = f.await(ctx, filing, opts.Wait); err != nil {
 		return filing, err
 	}
 	return filing, outcomeError(filing)

@@ -11,6 +11,7 @@ import (
 type Store interface {
 	Problems
 	Ledger
+	OwnAccounts
 }
 
 // Problems reads the problem that a bug describes.
@@ -41,9 +42,11 @@ type Ledger interface {
 	RequestFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
 	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
-	// ClaimFiling claims the next step of a filing for this instance. Step is StepNone if nothing is
-	// due, another instance works on the filing, or another filing must be sent first.
-	ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error)
+	// ClaimFiling claims the next step of a filing for this instance, which does it with a person's own
+	// account or, if own is zero, with that of the application. Step is StepNone if nothing is due, the
+	// filing is to be sent with another account, another instance works on it, or another filing must
+	// be sent first.
+	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error)
 	// FinishFiling records the outcome of a claimed step and returns the filing. It always records
 	// a filed bug, and another outcome only while the filing waits for this step.
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
@@ -53,8 +56,9 @@ type Ledger interface {
 	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
 	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	// PostponeFilings postpones all due filings for a reason that applies to all of them.
-	PostponeFilings(ctx context.Context, problem, reason string, delay time.Duration) error
+	// PostponeFilings postpones a due filing, and all others that need the application's account, for a
+	// reason that applies to all of them.
+	PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error
 	// NextFiling returns which filing is sent next, and in how long.
 	NextFiling(ctx context.Context) (crash.NextFiling, error)
 	// DueFilings lists filings with a due step: those to search for, and the next one to send. First
@@ -69,6 +73,26 @@ type Ledger interface {
 	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
 	// FilingTotals counts filings for the monitor.
 	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
+}
+
+// OwnAccounts stores the access tokens of the accounts that people have at the tracker.
+type OwnAccounts interface {
+	// OwnAccount returns the zero value if the person has not connected an account.
+	OwnAccount(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, error)
+	// OwnToken is like OwnAccount, and returns the token too.
+	OwnToken(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, crash.AccessToken, error)
+	// SaveOwnToken stores the token of an account whose name is not known yet.
+	SaveOwnToken(ctx context.Context, key crash.TrackerKey, u crash.User, token crash.AccessToken) error
+	// ConfirmOwnAccount records the name of the account, which makes it usable.
+	ConfirmOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, token, account string) error
+	// RemoveOwnAccount deletes the token.
+	RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User) error
+	// PreferOwnAccount sets whether the person's bugs are filed with it by default.
+	PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, preferred bool) error
+	// SaveOwnHealth stores the last success and error of a token.
+	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
+	// FallBack has the application's account file a queued bug instead of the person's own one.
+	FallBack(ctx context.Context, filing int64, reason string) error
 }
 
 // CredentialStore stores access tokens for all instances.

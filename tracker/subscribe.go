@@ -16,7 +16,7 @@ func (f *Filer) subscribe(ctx context.Context) error {
 			return err
 		}
 		answer := crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 200, Message: sub.Account}
-		err = f.client.Subscribe(ctx, sub.Bug, sub.Account)
+		err = f.subscribePerson(ctx, &sub)
 		if err != nil {
 			answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Message: err.Error()}
 			if e, ok := errors.AsType[*CallError](err); ok {
@@ -29,6 +29,21 @@ func (f *Filer) subscribe(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// subscribePerson subscribes a person with their own account if it works and sees the bug, else with
+// the application's account.
+func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) error {
+	own, token, err := f.store.OwnToken(ctx, f.cfg.key(), sub.User)
+	if err == nil && own.Unusable() == "" && own.Account == sub.Account && !sub.Private {
+		sub.As = own.Account
+		err = f.client.as(own, token, f.store).Subscribe(ctx, sub.Bug, sub.Account)
+		if e, ok := errors.AsType[*CallError](err); !ok || !e.rejectsAccount() {
+			return err
+		}
+		sub.As = ""
+	}
+	return f.client.Subscribe(ctx, sub.Bug, sub.Account)
 }
 
 func (f *Filer) saveSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {

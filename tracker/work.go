@@ -23,23 +23,28 @@ func (f *Filer) terms() crash.FilingTerms {
 
 // step claims the next step of a filing, does it, and records its outcome.
 func (f *Filer) step(ctx context.Context, id int64) error {
-	if err := f.ready(ctx); err != nil {
-		return f.park(ctx, err)
+	as, err := f.sender(ctx, id)
+	if err != nil {
+		return err
+	}
+	if as.own.User == 0 {
+		if err := f.ready(ctx); err != nil {
+			return f.park(ctx, id, err)
+		}
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
-	claim, err := f.store.ClaimFiling(ctx, id)
+	claim, err := f.store.ClaimFiling(ctx, id, as.own)
 	if err != nil {
 		return err
 	}
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
-		number, err := f.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
-		result = f.created(claim, number, err)
-		result.Pause = f.pauseAfter(time.Since(started), err)
+		number, err := as.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
+		result = f.created(claim, as, number, err)
+		result.Pause = f.pauseAfter(as, time.Since(started), err)
 	case crash.StepSearch:
-		number, err := f.search(ctx, claim)
-		result = f.searched(claim, number, err)
+		result = f.searchFor(ctx, claim, as)
 	case crash.StepNone:
 		return nil
 	}
@@ -51,11 +56,16 @@ const maxPause = 20
 
 // pauseAfter returns how long the queue pauses after a bug was sent. The pause is as long as the
 // call took, so that the tracker has half of its time for others. It is much longer if the tracker
-// is unavailable, busy, or refuses our credentials.
-func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
+// is unavailable, busy, or refuses our credentials. A refusal of a person's own account does not
+// delay the bugs of others.
+func (f *Filer) pauseAfter(as sender, took time.Duration, err error) time.Duration {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		switch e.Outcome {
-		case OutcomeBusy, OutcomeNotSent, OutcomeCredentials:
+		case OutcomeBusy, OutcomeCredentials:
+			if as.own.User == 0 {
+				return maxPause * f.cfg.Pause
+			}
+		case OutcomeNotSent:
 			return maxPause * f.cfg.Pause
 		case OutcomeDone, OutcomeRefused, OutcomeUnknown:
 		}
@@ -63,16 +73,29 @@ func (f *Filer) pauseAfter(took time.Duration, err error) time.Duration {
 	return min(max(took, f.cfg.Pause), maxPause*f.cfg.Pause)
 }
 
+// searchFor searches for the bug of a claimed filing and returns the result. If the tracker rejects
+// the person's own account, the application's account searches.
+func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sender) crash.FilingResult {
+	number, err := f.search(ctx, claim, as)
+	if e, ok := errors.AsType[*CallError](err); ok && as.own.User != 0 && e.rejectsAccount() {
+		as = sender{client: f.client}
+		if err = f.ready(ctx); err == nil {
+			number, err = f.search(ctx, claim, as)
+		}
+	}
+	return f.searched(claim, as, number, err)
+}
+
 // search returns the number of the bug of a claimed filing, or 0 if it is certainly not in the
 // tracker. It skips bugs that were filed for other buckets since then.
-func (f *Filer) search(ctx context.Context, claim crash.FilingClaim) (int64, error) {
+func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
 	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
 	if err != nil {
 		return 0, err
 	}
-	return f.client.FindBug(ctx, claim.Intent, claim.SentFrom, others)
+	return as.client.FindBug(ctx, claim.Intent, claim.SentFrom, others, claim.Senders...)
 }
 
 // prober caches the last check of credentials that the tracker refuses, so that a long queue does
@@ -102,18 +125,19 @@ func (f *Filer) ready(ctx context.Context) error {
 	return f.probes.found
 }
 
-// park postpones all due filings for a reason that applies to all of them.
-func (f *Filer) park(ctx context.Context, why error) error {
+// park postpones a filing, and all others that need the application's account, for a reason that
+// applies to all of them.
+func (f *Filer) park(ctx context.Context, id int64, why error) error {
 	e, ok := errors.AsType[*crash.Error](why)
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.PostponeFilings(ctx, e.Code, e.Message, Jitter(parkTime))
+	return f.store.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
 }
 
 // created returns the result of sending a bug.
-func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
-	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number)}
+func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
+	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number), Own: as.own}
 	if err == nil {
 		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 201}
 		return result
@@ -128,6 +152,11 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 	}
 	result.Answer = ledgerAnswer(e)
 	result.Problem, result.Reason = problemOf(sentence(e))
+	if as.own.User != 0 && e.rejectsAccount() { // nothing was filed, so the application's account can
+		result.State, result.Problem, result.Reason = crash.FilingQueued, "", ""
+		result.Fallback = "The tracker rejected ~" + as.own.Account + " (" + e.Text + ")."
+		return result
+	}
 	switch e.Outcome {
 	case OutcomeRefused:
 		result.State = crash.FilingRefused
@@ -146,7 +175,7 @@ func (f *Filer) created(claim crash.FilingClaim, number int64, err error) crash.
 }
 
 // searched returns the result of a search.
-func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash.FilingResult {
+func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
 	result := crash.FilingResult{Claim: claim}
 	switch {
 	case err != nil:
@@ -162,6 +191,14 @@ func (f *Filer) searched(claim crash.FilingClaim, number int64, err error) crash
 	case number != 0:
 		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
 		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
+	case claim.InformationType.Private() && claim.SentAs != "" && as.own.User == 0:
+		// Only the account that sent the bug would see it. Its owner can connect it again, and a retry
+		// searches first.
+		result.State, result.Problem, result.Unsettled = crash.FilingRefused, "private_unknown", true
+		result.Reason = "It is not known whether the private bug was filed: it was sent as ~" + claim.SentAs +
+			", whose connection no longer works, and the tracker may not show it to mishap's account. Connect ~" +
+			claim.SentAs + " again, or look for the bug in the tracker and link it."
+		result.Answer = crash.TrackerAnswer{Outcome: "not shown", Status: 200}
 	case claim.InformationType.Private():
 		// The bug may exist but be hidden from our account. A person can find out. Sending it again could
 		// file it twice.

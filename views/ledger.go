@@ -140,7 +140,8 @@ func (p FilingPart) mayGiveUp() bool {
 // actionTexts maps what people and mishap do with a filing to its label.
 var actionTexts = map[string]string{
 	"bug.create": text.FilingDidRequest, "bug.filed": text.FilingDidFile, "bug.retry": text.FilingDidRetry,
-	"bug.give-up": text.FilingDidGiveUp, "bug.link": text.FilingDidLink, "bug.unlink": text.FilingDidUnlink,
+	"bug.give-up": text.FilingDidGiveUp, "bug.fall-back": text.FilingDidFallBack, "bug.link": text.FilingDidLink,
+	"bug.unlink": text.FilingDidUnlink,
 	"bug.relink": text.FilingDidRelink, "bug.reconciled": text.FilingDidReconcile,
 	"bug.comment-sent": text.FilingDidComment, "bug.comment-refused": text.FilingDidCommentRefused,
 	"bug.comment-unknown": text.FilingDidCommentUnknown, "bug.section-written": text.FilingDidSection,

@@ -31,6 +31,7 @@ type ReviewPage struct {
 	Sources      []string // other possible source packages
 	Distribution string   // "ubuntu"
 	Tracker      string   // name of the tracker
+	FileAs       FilingChoice
 
 	Draft    crash.Draft
 	Section  string // what mishap adds to a public bug and updates; empty: nothing

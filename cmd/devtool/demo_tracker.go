@@ -43,7 +43,9 @@ type practice struct {
 
 // startPractice starts a practice tracker on the address, or on another port if it is in use.
 func startPractice(ctx context.Context, address, state string) (*practice, error) {
-	s, err := trackertest.NewServer(trackertest.Options{StateFile: state, Control: true})
+	s, err := trackertest.NewServer(trackertest.Options{
+		StateFile: state, Control: true, People: []string{"ada", "tess"},
+	})
 	if err != nil {
 		return nil, err
 	}

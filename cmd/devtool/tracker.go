@@ -40,7 +40,8 @@ With --control it fails on request:
 	cmd.Flags().StringVar(&o.StateFile, "state", "", "`file` that stores bugs and tokens; empty: only in memory")
 	cmd.Flags().BoolVar(&o.Control, "control", false,
 		"allow anyone who can reach it to cause faults, at /+practice/faults")
-	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of its only person (default practice-person)")
+	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of the person who is signed in (default practice-person)")
+	cmd.Flags().StringSliceVar(&o.People, "people", nil, "`names` of other people who can authorise programs")
 	return cmd
 }
 

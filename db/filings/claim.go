@@ -17,7 +17,8 @@ const (
 		from filings where id = @id for update`
 	sqlClaimCreate = `
 		update filings set state = 'filing', unit = @instance, claimed = now(), attempts = attempts + 1,
-			sent_from = coalesce(sent_from, now()), problem = '', reason = '', updated = now()
+			sent_from = coalesce(sent_from, now()), sent_user = @user, sent_as = @account, problem = '', reason = '',
+			updated = now()
 		where id = @id
 		returning ` + filingColumns + `, sent_from`
 	sqlClaimSearch = `
@@ -25,14 +26,17 @@ const (
 		where id = @id
 		returning ` + filingColumns + `, sent_from`
 	sqlInsertAttempt = `
-		insert into filing_attempts (filing_id, action, unit, started) values (@id, @action, @instance, now())
-		returning id`
+		insert into filing_attempts (filing_id, action, unit, started, account)
+		values (@id, @action, @instance, now(), @account)
+		returning id, array(select distinct account from filing_attempts
+			where filing_id = @id and action = 'create' and account <> '' order by account)`
 )
 
-// ClaimFiling claims the next step of a filing for this instance. The step is StepNone if the
-// filing is not due, another instance works on it, or other filings come first. ClaimFiling returns
-// NotFound for an unknown filing.
-func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, error) {
+// ClaimFiling claims the next step of a filing for this instance, which does it with a person's own
+// account or, if own is zero, with that of the application. The step is StepNone if the filing is
+// not due, is to be sent with another account, another instance works on it, or other filings come
+// first. ClaimFiling returns NotFound for an unknown filing.
+func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error) {
 	instance, err := s.InstanceNumber(ctx)
 	if err != nil {
 		return crash.FilingClaim{}, err
@@ -44,7 +48,8 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 		if err := scanFiling(row, &claim.Filing, &taken, &due, db.OrZero(&claim.SentFrom)); err != nil {
 			return err
 		}
-		if claim.Step = nextStep(claim.State); taken || !due {
+		claim.Step = nextStep(claim.State)
+		if taken || !due || claim.Step == crash.StepCreate && claim.Own != own.User {
 			claim.Step = crash.StepNone
 		}
 		if claim.Step == crash.StepCreate {
@@ -70,11 +75,13 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64) (crash.FilingClaim, e
 			sql = sqlClaimSearch
 		case crash.StepCreate:
 		}
-		args := pgx.NamedArgs{"id": id, "instance": instance, "action": string(claim.Step)}
+		args := pgx.NamedArgs{
+			"id": id, "instance": instance, "action": string(claim.Step), "user": own.User, "account": own.Account,
+		}
 		if err := scanFiling(tx.QueryRow(ctx, sql, args), &claim.Filing, db.OrZero(&claim.SentFrom)); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry)
+		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry, &claim.Senders)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return claim, errUnknownFiling

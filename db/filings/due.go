@@ -127,12 +127,18 @@ func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTe
 const sqlPostponeFilings = `
 	update filings set problem = @problem, reason = @reason, updated = now(), not_before = now() + @delay::interval
 	where id in (
-		select id from filings where state in ('queued', 'uncertain') and unit is null and not_before <= now()
+		select id from filings as f where state in ('queued', 'uncertain') and unit is null and not_before <= now()
+			and (id = @id or not exists (
+				select from own_tracker_accounts as o
+				where o.user_id = case f.state when 'queued' then f.own_user else f.sent_user end and not o.broken))
 		for update skip locked)`
 
-// PostponeFilings postpones all due filings for a reason that affects all of them alike.
-func (s *Store) PostponeFilings(ctx context.Context, problem, reason string, delay time.Duration) error {
-	_, err := s.Pool.Exec(ctx, sqlPostponeFilings, pgx.NamedArgs{"problem": problem, "reason": reason, "delay": delay})
+// PostponeFilings postpones a due filing, and all others that need the application's account, for a
+// reason that affects all of them alike.
+func (s *Store) PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error {
+	_, err := s.Pool.Exec(ctx, sqlPostponeFilings, pgx.NamedArgs{
+		"id": id, "problem": problem, "reason": reason, "delay": delay,
+	})
 	if err != nil {
 		return fmt.Errorf("postpone filings: %w", db.Classify(err))
 	}

@@ -22,13 +22,15 @@ func New(s *db.Store) *Store { return &Store{s} }
 
 // filingColumns are the columns that scanFiling reads.
 const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker,
-	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before`
+	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before,
+	own_user, sent_user, sent_as, fallback`
 
 func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 	return row.Scan(append([]any{
 		&f.ID, db.ScanTo(f.Bucket[:]), &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker,
 		&f.Edited, &f.InformationType, &f.Subscribe, &f.Bug,
 		&f.Problem, &f.Reason, &f.Attempts, &f.Created, &f.Updated, &f.NotBefore,
+		&f.Own, &f.SentBy, &f.SentAs, &f.Fallback,
 	}, more...)...)
 }
 
@@ -56,9 +58,9 @@ const jobHead = 5 * time.Second
 const (
 	sqlInsertFiling = `
 		insert into filings (bucket_id, state, person, target, title, description, tags, marker, edited, information_type,
-			subscribe, created, updated, not_before)
+			subscribe, own_user, created, updated, not_before)
 		values (@bucket, 'queued', @person, @target, @title, @description, @tags, @marker, @edited, @information,
-			@subscribe, now(), now(), now())
+			@subscribe, @own, now(), now(), now())
 		on conflict (bucket_id) do nothing
 		returning ` + filingColumns
 	sqlSeenFiling     = `select ` + filingColumns + ` from filings where id = @seen for update`
@@ -67,6 +69,7 @@ const (
 		update filings set
 			state = 'queued', person = @person, target = @target, title = @title, description = @description, tags = @tags,
 			marker = @marker, edited = @edited, information_type = @information, subscribe = @subscribe,
+			own_user = @own, fallback = '',
 			problem = '', reason = '', created = now(), updated = now(), not_before = now()
 		where id = @id
 		returning ` + filingColumns
@@ -84,7 +87,7 @@ func (s *Store) RequestFiling(
 	args := pgx.NamedArgs{
 		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
 		"tags": tagList(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
-		"subscribe": in.Subscribe, "seen": seen.ID,
+		"subscribe": in.Subscribe, "own": in.Own, "seen": seen.ID,
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		stored = true
@@ -111,7 +114,7 @@ func (s *Store) RequestFiling(
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
-			Detail: map[string]any{"filing": f.ID, "target": in.Target},
+			Detail: map[string]any{"filing": f.ID, "target": in.Target, "own_account": in.Own != 0},
 		})
 	})
 	if err != nil {
@@ -131,6 +134,8 @@ const sqlFilingTotals = `
 	select state, count(*), min(created) filter (where state in ('queued', 'filing', 'uncertain')),
 		count(*) filter (where state in ('queued', 'uncertain') and problem = 'tracker_credentials')
 	from filings group by state`
+
+const sqlOwnTotals = `select count(*), count(*) filter (where broken) from own_tracker_accounts`
 
 // FilingTotals returns the number of filings in each state, how many wait for a token, and when the
 // oldest open one was requested.
@@ -153,6 +158,9 @@ func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 	})
 	if err != nil {
 		return totals, fmt.Errorf("count filings: %w", db.Classify(err))
+	}
+	if err := s.Pool.QueryRow(ctx, sqlOwnTotals).Scan(&totals.OwnAccounts, &totals.OwnBroken); err != nil {
+		return totals, fmt.Errorf("count own accounts: %w", db.Classify(err))
 	}
 	return totals, nil
 }

@@ -15,17 +15,22 @@ import (
 const (
 	sqlFinishAttempt = `
 		update filing_attempts
-		set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words
+		set ended = now(), outcome = @outcome, status = @status, request_id = @request, words = @words,
+			account = case when @account = '' then account else @account end
 		where id = @entry`
 	sqlFiledFiling = `
 		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now(),
 			unsettled = false, subscription = case
-				when subscribe and exists (select from users where name = filings.person and tracker_name <> '') then 'due'
+				when subscribe and sent_as = '' and exists (
+					select from users where name = filings.person and tracker_name <> '') then 'due'
 				else '' end
 		where id = @id
 		returning ` + filingColumns
 	sqlMoveFiling = `
 		update filings set state = @state, unit = null, problem = @problem, reason = @reason, updated = now(),
+			unsettled = @refusedunsettled and exists (select from users where id = sent_user),
+			own_user = case when @fallback = '' then own_user else 0 end,
+			fallback = case when @fallback = '' then fallback else @fallback end,
 			settles = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval else settles end,
 			not_before = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval
 				else now() + @delay::interval end
@@ -48,11 +53,14 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		}
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": r.Claim.Entry, "outcome": r.Answer.Outcome, "status": r.Answer.Status,
-			"request": r.Answer.RequestID, "words": r.Answer.Message,
+			"request": r.Answer.RequestID, "words": r.Answer.Message, "account": r.Own.Account,
 		})
 		sent := r.Claim.Step == crash.StepCreate
 		if err == nil && sent {
 			err = s.endSending(ctx, tx, r.Pause)
+		}
+		if err == nil && r.Fallback != "" {
+			err = s.breakOwnAccount(ctx, tx, r)
 		}
 		switch {
 		case err != nil:
@@ -113,8 +121,12 @@ func (s *Store) move(
 	err := scanFiling(tx.QueryRow(ctx, sqlMoveFiling, pgx.NamedArgs{
 		"id": f.ID, "state": string(r.State), "problem": r.Problem, "reason": r.Reason,
 		"unsettled": r.State == crash.FilingUncertain && r.Claim.Step == crash.StepCreate,
-		"sending":   terms.Sending, "settle": terms.Settle, "delay": r.Delay,
+		"sending":   terms.Sending, "settle": terms.Settle, "delay": r.Delay, "fallback": r.Fallback,
+		"refusedunsettled": r.State == crash.FilingRefused && r.Unsettled,
 	}), f, &wait)
+	if err == nil && r.Fallback != "" {
+		err = s.auditFallback(ctx, tx, *f)
+	}
 	if err != nil || r.State == crash.FilingRefused {
 		return err
 	}

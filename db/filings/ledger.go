@@ -23,7 +23,7 @@ const (
 			and (@after = 0 or (created, id) < (@created, @after))
 		order by created desc, id desc limit @limit`
 	sqlLedgerCalls = `
-		select filing_id, started, ended, action, outcome, status, request_id, words from (
+		select filing_id, started, ended, action, outcome, status, request_id, words, account from (
 			select *, row_number() over (partition by filing_id order by id desc) as back from filing_attempts
 			where filing_id = any(@ids)) as a
 		where back <= @most order by filing_id, id`
@@ -101,7 +101,8 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 		return err
 	}
 	line = crash.LedgerLine{}
-	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Text}
+	calls := []any{&line.At, db.OrZero(&line.Ended), &line.Call, &line.Outcome, &line.Status, &line.RequestID, &line.Text,
+		&line.Account}
 	err = each(sqlLedgerCalls, calls, func(e *crash.LedgerEntry) {
 		if line.Took = 0; !line.Ended.IsZero() {
 			line.Took = line.Ended.Sub(line.At)

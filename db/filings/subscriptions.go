@@ -21,7 +21,7 @@ const (
 		)
 		update filings as f set subscription = 'failed' from due, users as u
 		where f.id = due.id and u.name = f.person
-		returning f.id, f.bug_number, u.tracker_name`
+		returning f.id, f.bug_number, u.tracker_name, u.id, f.information_type = 'Private Security'`
 	sqlInsertSubscribing = `
 		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @instance, now())
 		returning id`
@@ -33,7 +33,8 @@ const (
 func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
 	var sub crash.Subscription
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(&sub.Filing, &sub.Bug, &sub.Account); err != nil {
+		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(
+			&sub.Filing, &sub.Bug, &sub.Account, &sub.User, &sub.Private); err != nil {
 			return err
 		}
 		instance, err := s.InstanceNumber(ctx)
@@ -57,6 +58,7 @@ func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, 
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
 			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Message,
+			"account": sub.As,
 		})
 		if err == nil && done {
 			_, err = tx.Exec(ctx, sqlSubscribed, pgx.NamedArgs{"id": sub.Filing})

@@ -43,6 +43,12 @@ func (s *Pages) sendAccount(
 	}
 	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Config.RoleOfEveryone)
 	page.Shell = s.Shell(r, text.AccountHeading)
+	if page.Own, err = s.ownAccount(r); err != nil {
+		return err
+	}
+	if page.Own != nil {
+		page.Own.Problem = page.OwnProblem
+	}
 	page.Tokens.Tokens, page.Tokens.Form = list, form
 	page.Tokens.MayFile = u.Role.Allows(crash.RoleTriager)
 	return s.Page(w, r, status, views.Account(page))

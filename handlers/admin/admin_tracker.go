@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"path"
-	"time"
 
 	"mishap/crash"
 	"mishap/handlers/web"
@@ -14,16 +13,8 @@ import (
 	"mishap/views/text"
 )
 
-// Session keys for the steps of connecting.
-const (
-	sessionRequestKey    = "tracker_request_key"
-	sessionRequestSecret = "tracker_request_secret" // sealed
-	sessionRequestMade   = "tracker_request_made"
-	sessionUnwritten     = "tracker_unwritten" // key of the access token that is not in the file
-)
-
-// requestTokenLifetime is how long the tracker accepts a request token: two hours at Launchpad.
-const requestTokenLifetime = 2 * time.Hour
+// sessionUnwritten is the session's key for the key of the access token that is not in the file.
+const sessionUnwritten = "tracker_unwritten"
 
 // ShowTracker shows the page with the connection to the tracker.
 func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
@@ -43,8 +34,8 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	p := s.trackerPage(connection)
 	p.Updates, p.Lines = updates, lines
 	p.Unwritten = s.Sessions.GetString(r.Context(), sessionUnwritten) != ""
-	if rt, ok := s.requestToken(r); ok {
-		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), rt.Made.Add(requestTokenLifetime)
+	if rt, expires, ok := s.RequestToken(r, web.ApplicationRequest); ok {
+		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -65,42 +56,15 @@ func (s *Pages) trackerPage(c crash.Connection) views.TrackerPage {
 	}
 }
 
-// requestToken returns the request token that the session stores, unless it has expired.
-func (s *Pages) requestToken(r *http.Request) (tracker.RequestToken, bool) {
-	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), sessionRequestMade))
-	if err != nil || s.Now().Sub(made) > requestTokenLifetime {
-		return tracker.RequestToken{}, false
-	}
-	key := s.Sessions.GetString(r.Context(), sessionRequestKey)
-	secret, err := s.Store.OpenSecret(s.Sessions.GetString(r.Context(), sessionRequestSecret), requestContext(key))
-	if err != nil {
-		return tracker.RequestToken{}, false // sealed with an earlier database password
-	}
-	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, true
-}
-
-// requestContext returns the context that binds a sealed secret to its request token.
-func requestContext(key string) string { return "request token of the tracker\x00" + key }
-
-func (s *Pages) removeRequest(r *http.Request) {
-	for _, key := range []string{sessionRequestKey, sessionRequestSecret, sessionRequestMade} {
-		s.Sessions.Remove(r.Context(), key)
-	}
-}
-
 // BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	rt, err := s.Tracker.RequestToken(r.Context())
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	sealed, err := s.Store.SealSecret(rt.Secret, requestContext(rt.Key))
-	if err != nil {
+	if err := s.SaveRequestToken(r, web.ApplicationRequest, rt); err != nil {
 		return err
 	}
-	s.Sessions.Put(r.Context(), sessionRequestKey, rt.Key)
-	s.Sessions.Put(r.Context(), sessionRequestSecret, sealed)
-	s.Sessions.Put(r.Context(), sessionRequestMade, rt.Made.UTC().Format(time.RFC3339Nano))
 	return web.Redirect(w, r, web.PathTracker)
 }
 
@@ -110,19 +74,19 @@ var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoReque
 // once, so the rest runs to its end even if the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
-	rt, ok := s.requestToken(r)
+	rt, _, ok := s.RequestToken(r, web.ApplicationRequest)
 	if !ok {
-		s.removeRequest(r)
+		s.RemoveRequestToken(r, web.ApplicationRequest)
 		return s.sendTrackerPage(w, r, errNoRequest)
 	}
 	token, err := s.Tracker.AccessToken(ctx, rt)
 	if err != nil {
 		if tracker.StartOver(err) {
-			s.removeRequest(r)
+			s.RemoveRequestToken(r, web.ApplicationRequest)
 		}
 		return s.sendTrackerPage(w, r, err)
 	}
-	s.removeRequest(r)
+	s.RemoveRequestToken(r, web.ApplicationRequest)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
 	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/tracker"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -74,12 +73,17 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 	if !s.Config.AllowBugFiling {
 		return "", errFilingOff
 	}
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return "", err
+	}
+	opts.Wait = 0
 	requested := int64(0)
 	for _, b := range buckets {
 		if b.Bug.Number != 0 {
 			continue
 		}
-		_, err := s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{Person: web.CurrentUser(r).Name})
+		_, err := s.Filer.CreateBug(r.Context(), b.Signature, opts)
 		switch crash.KindOf(err) {
 		case crash.Unprocessable, crash.NotFound:
 			continue
@@ -123,6 +127,9 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := views.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: "/"}
+	if page.FileAs, err = s.FilingChoice(r); err != nil {
+		return err
+	}
 	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != views.PathCreateChosen {
 		page.Back = web.LocalPath(from.RequestURI())
 	}

@@ -17,6 +17,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 var (
@@ -77,9 +78,11 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 		return creation{}, err
 	}
 	c := creation{bucket: b}
-	c.result, c.err = s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
-		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait,
-	})
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return c, err
+	}
+	c.result, c.err = s.Filer.CreateBug(r.Context(), b.Signature, opts)
 	return c, nil
 }
 
@@ -142,18 +145,18 @@ func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) e
 
 // answerForm redirects a browser without scripts to the bucket, with a message.
 func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
-	kind, text := views.FlashDone, "The bug is being created."
+	kind, message := views.FlashDone, "The bug is being created."
 	switch {
 	case c.err != nil:
 		a := web.AnswerTo(r, c.err)
 		s.LogError(r, c.err, a)
-		kind, text = views.FlashError, "The bug was not created. "+a.Message
+		kind, message = views.FlashError, "The bug was not created. "+a.Message
 	case c.result.State == crash.FilingFiled && c.result.New:
-		text = fmt.Sprintf("Bug %d was created.", c.result.Bug)
+		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + text.FiledAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
-		text = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
+		message = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
 	}
-	if err := s.Flash(r, kind, text); err != nil {
+	if err := s.Flash(r, kind, message); err != nil {
 		return err
 	}
 	http.Redirect(w, r, c.bucket.ID.Path(), http.StatusSeeOther)

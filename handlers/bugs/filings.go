@@ -118,8 +118,12 @@ func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
 
 // RetryFiling tries a filing again at once.
 func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return err
+	}
 	return s.changeFiling(w, r, func(id int64) (string, error) {
-		f, err := s.Filer.Retry(r.Context(), id, web.CurrentUser(r).Name, s.Config.CreateWait)
+		f, err := s.Filer.Retry(r.Context(), id, opts)
 		if f.State == crash.FilingFiled {
 			return text.FilingDone(f.Bug), err
 		}

@@ -12,6 +12,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowReview shows the draft of the bug of a bucket, as a page or as a part of another page.
@@ -109,6 +110,10 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
 	}
 	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
+	var err error
+	if page.FileAs, err = s.FilingChoice(r); err != nil {
+		return page, tracker.Proposal{}, err
+	}
 	proposal, err := s.Filer.Propose(r.Context(), b)
 	if err != nil {
 		return page, proposal, err
@@ -256,9 +261,12 @@ func (s *Pages) preview(p tracker.Proposal, page views.ReviewPage) *views.Review
 
 // fileReviewed files the draft of page as the bug of b.
 func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
-	result, err := s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
-		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait, Draft: &page.Draft,
-	})
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return err
+	}
+	opts.Draft = &page.Draft
+	result, err := s.Filer.CreateBug(r.Context(), b.Signature, opts)
 	pending := crash.KindOf(err) == crash.Unavailable && result.New // stored; the Filer tries it again later
 	switch {
 	case err != nil && !pending:
@@ -282,7 +290,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
-		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug)
+		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + text.FiledAs(result.Filing)
 	}
 	if page.InPart {
 		b, err := s.Bucket(r.Context(), b.ID)

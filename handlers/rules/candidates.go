@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/notify/rules"
-	"mishap/tracker"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -90,9 +89,11 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	person := web.CurrentUser(r).Name
-	result, failed := s.Filer.CreateBug(r.Context(), b.Signature,
-		tracker.Options{Person: person, Wait: s.Config.CreateWait})
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return err
+	}
+	result, failed := s.Filer.CreateBug(r.Context(), b.Signature, opts)
 	// A tracker that cannot be reached gets the bug later.
 	if failed != nil && crash.KindOf(failed) != crash.Unavailable {
 		a := web.AnswerTo(r, failed)
@@ -102,7 +103,7 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashError, Text: a.Message}, a.Status)
 	}
-	if err := s.Rules.ApproveCandidate(r.Context(), id, person); err != nil {
+	if err := s.Rules.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
 		return err
 	}
 	message := text.CandidateFiling

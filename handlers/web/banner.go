@@ -8,10 +8,19 @@ import (
 	"mishap/views/text"
 )
 
-// banner returns the warning that admins see on every page while the tracker does not accept
-// mishap. It is empty for everyone else.
+// banner returns the warning that admins see on every page while the tracker does not accept mishap,
+// and triagers while it does not accept their own account. It is empty for everyone else.
 func (s *Kit) banner(r *http.Request) views.Banner {
-	if !s.Config.AllowBugFiling || !CurrentUser(r).Role.Allows(crash.RoleAdmin) {
+	u := CurrentUser(r)
+	if !s.Config.AllowBugFiling || !u.Role.Allows(crash.RoleTriager) {
+		return views.Banner{}
+	}
+	if own, err := s.Filer.OwnAccount(r.Context(), u.ID); err == nil && own.Dead {
+		return views.Banner{
+			Text: text.BannerOwnRejected(s.Config.TrackerName), Href: PathAccount, Link: text.BannerReconnect,
+		}
+	}
+	if !u.Role.Allows(crash.RoleAdmin) {
 		return views.Banner{}
 	}
 	c, err := s.Creds.Status(r.Context())

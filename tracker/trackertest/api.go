@@ -73,7 +73,7 @@ func (s *Server) visible(number string, token *accessToken) *Bug {
 		return nil
 	}
 	bug := s.state.bug(n)
-	if bug == nil || bug.private() && (token == nil || !token.seesPrivate()) {
+	if bug == nil || !token.sees(bug) {
 		return nil
 	}
 	return bug

@@ -31,6 +31,8 @@ func (s *Server) authenticate(c *call) (*accessToken, *response) {
 		return refuse("Unknown access token (" + key + ").")
 	case token.Expired:
 		return refuse("Expired token (" + key + ").")
+	case token.Suspended:
+		return refuse("Inactive account.")
 	case params.Get("oauth_signature_method") != "PLAINTEXT",
 		strings.TrimPrefix(params.Get("oauth_signature"), "&") != token.Secret,
 		!strings.HasPrefix(params.Get("oauth_signature"), "&"):

@@ -1,6 +1,7 @@
 package trackertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"html/template"
 	"net/http"
@@ -96,7 +97,7 @@ func (s *Server) accessToken(c *call) response {
 		return guessed(403, "This request token has expired and can no longer be exchanged for an access token.")
 	}
 	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: t.Level, Context: t.Context,
-		Person: s.opts.Person}
+		Person: cmp.Or(t.Person, s.opts.Person)}
 	if c.r.Method == http.MethodPost {
 		s.state.AccessTokens = append(s.state.AccessTokens, a)
 		s.state.RequestTokens = slices.DeleteFunc(s.state.RequestTokens, func(o *requestToken) bool { return o == t })
@@ -165,6 +166,7 @@ func (s *Server) authorizeToken(c *call) response {
 		return htmlPage(200, authorizeTemplate, page)
 	}
 	page.Consumer, page.Levels = t.Consumer, offered(params["allow_permission"])
+	page.People = append([]string{s.opts.Person}, s.opts.People...)
 	if strings.HasPrefix(t.Consumer, "System-wide: ") {
 		if params.Get("oauth_callback") != "" || !slices.Contains(params["allow_permission"], desktop.Value) {
 			return text(403, "Desktop integrations may only ask for DESKTOP_INTEGRATION, and have no callback.")
@@ -190,7 +192,11 @@ func (s *Server) authorizeToken(c *call) response {
 // decide records the person's choice. If there is a callback, it redirects the browser there,
 // unchanged.
 func (s *Server) decide(t *requestToken, l level, c *call) response {
-	t.Level, t.Context = l.Value, c.form.Get("lp.context")
+	person := cmp.Or(c.form.Get("person"), s.opts.Person)
+	if !validName.MatchString(person) {
+		return text(400, "person: not a valid name")
+	}
+	t.Level, t.Context, t.Person = l.Value, c.form.Get("lp.context"), person
 	s.save()
 	if callback := c.form.Get("oauth_callback"); callback != "" {
 		return text(303, "").with("Location", callback)
@@ -199,7 +205,7 @@ func (s *Server) decide(t *requestToken, l level, c *call) response {
 	if l.Value == "UNAUTHORIZED" {
 		message = "Access was denied to " + t.Consumer + "."
 	}
-	return htmlPage(200, authorizeTemplate, authorizePage{Person: s.opts.Person, Message: message})
+	return htmlPage(200, authorizeTemplate, authorizePage{Person: person, Message: message})
 }
 
 // offered returns the levels that the page offers: the requested ones and No Access, or all if none
@@ -219,6 +225,7 @@ func offered(asked []string) []level {
 
 type authorizePage struct {
 	Person, Consumer, Message string
+	People                    []string // whom the person at the page can be
 	Levels                    []level
 	Hidden                    map[string]string
 	Allowed                   []string
@@ -227,9 +234,11 @@ type authorizePage struct {
 var authorizeTemplate = template.Must(template.New("authorize").Parse(pageTop + `
 <h1>Authorize application to access Launchpad on your behalf</h1>
 {{if .Message}}<p>{{.Message}}</p>{{else}}
-<p>You are <b>{{.Person}}</b>. The application identified as <b>{{.Consumer}}</b> wants to act for you.
+<p>The application identified as <b>{{.Consumer}}</b> wants to act for you.
 To file bugs it needs "Change Non-Private Data".</p>
 <form method="post" action="/+authorize-token">
+<p><label>You are <input name="person" list="people" value="{{.Person}}" maxlength="100" autocomplete="off"></label></p>
+<datalist id="people">{{range .People}}<option value="{{.}}"></option>{{end}}</datalist>
 {{range $name, $value := .Hidden}}<input type="hidden" name="{{$name}}" value="{{$value}}">
 {{end}}{{range .Allowed}}<input type="hidden" name="allow_permission" value="{{.}}">
 {{end}}{{range .Levels}}<p><button type="submit" name="field.actions.{{.Value}}" value="{{.Title}}">{{.Title}}</button></p>

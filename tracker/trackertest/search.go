@@ -80,7 +80,7 @@ func (q query) matches(b *Bug) bool {
 	switch {
 	case q.target != nil && (b.Distribution != q.target[0] || len(q.target) == 3 && b.Package != q.target[2]):
 		return false
-	case b.private() && (q.token == nil || !q.token.seesPrivate()):
+	case !q.token.sees(b):
 		return false
 	case !slices.Contains(q.statuses, b.Status):
 		return false

@@ -21,7 +21,8 @@ import (
 type Options struct {
 	StateFile    string           // JSON file for its state; empty: in memory only
 	Control      bool             // serve /+practice/faults, which sets faults
-	Person       string           // name of its only person; empty: "practice-person"
+	Person       string           // name of the person who is signed in; empty: "practice-person"
+	People       []string         // names of other people, whom the page for authorising offers
 	Distribution string           // empty: "ubuntu"
 	Packages     []string         // source packages of the distribution; nil: every well-formed name
 	Unpublished  []string         // source packages that exist but are not published

@@ -57,15 +57,25 @@ type requestToken struct {
 	Created               time.Time
 	Level                 string // empty: not decided yet
 	Context               string
+	Person                string // who authorised it; empty: Options.Person
 }
 
 type accessToken struct {
 	Key, Secret, Consumer, Level, Context, Person string
 	Expired                                       bool
+	Suspended                                     bool // the person's account is suspended
 }
 
 func (t *accessToken) writes() bool {
 	return slices.Contains([]string{"WRITE_PUBLIC", "WRITE_PRIVATE", "DESKTOP_INTEGRATION"}, t.Level)
+}
+
+// sees reports whether the token shows a bug. Private bugs show only to their reporter and subscribers.
+func (t *accessToken) sees(b *Bug) bool {
+	if !b.private() {
+		return true
+	}
+	return t != nil && t.seesPrivate() && (b.Reporter == t.Person || slices.Contains(b.Subscribers, t.Person))
 }
 
 func (t *accessToken) seesPrivate() bool {

@@ -122,16 +122,19 @@ func (s *Server) Add(b Bug) int64 {
 	return b.Number
 }
 
-// Authorize grants a level to a request token, as a person would on the page. It returns false if
-// the token is unknown.
-func (s *Server) Authorize(key, level string) bool {
+// Authorize grants a level to a request token, as the person who is signed in would on the page. It
+// returns false if the token is unknown.
+func (s *Server) Authorize(key, level string) bool { return s.AuthorizeAs(key, level, s.opts.Person) }
+
+// AuthorizeAs is like Authorize, for any person.
+func (s *Server) AuthorizeAs(key, level, person string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.state.request(key)
 	if t == nil {
 		return false
 	}
-	t.Level = level
+	t.Level, t.Person = level, person
 	s.save()
 	return true
 }
@@ -141,15 +144,30 @@ func (s *Server) Token(consumer string) crash.AccessToken { return s.TokenOf(con
 
 // TokenOf returns a new access token with a level.
 func (s *Server) TokenOf(consumer, level string) crash.AccessToken {
+	return s.TokenFor(consumer, level, s.opts.Person)
+}
+
+// TokenFor returns a new access token of a person with a level.
+func (s *Server) TokenFor(consumer, level, person string) crash.AccessToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.state.knows(consumer) {
 		s.state.Consumers = append(s.state.Consumers, consumer)
 	}
-	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: level, Person: s.opts.Person}
+	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: level, Person: person}
 	s.state.AccessTokens = append(s.state.AccessTokens, a)
 	s.save()
 	return crash.AccessToken{Token: a.Key, Secret: crash.Secret(a.Secret), Context: "None"}
+}
+
+// Suspend suspends the account of a person.
+func (s *Server) Suspend(person string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.state.AccessTokens {
+		a.Suspended = a.Suspended || a.Person == person
+	}
+	s.save()
 }
 
 // Revoke revokes an access token, as a person can on a page.

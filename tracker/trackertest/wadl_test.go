@@ -177,6 +177,7 @@ func TestPatch(t *testing.T) {
 	t.Parallel()
 	lp := trackertest.New(t)
 	fill(lp)
+	lp.Change(2100001, func(b *trackertest.Bug) { b.Subscribers = append(b.Subscribers, "practice-person") })
 	c := newCaller(t, lp)
 	const bug, task, asJSON = "/bugs/2100001", "/ubuntu/+source/gedit/+bug/2100001", "Content-Type: application/json"
 	tag := func(path string) string { return c.entry(path)["http_etag"].(string) }

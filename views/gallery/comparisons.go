@@ -25,6 +25,7 @@ func compared() []specimen {
 			Frames: grouping.CompareFrames(frames(88), frames(88))})},
 		{"Create several bugs", views.ConfirmCreate(views.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
+			FileAs:  views.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
 			File:    []crash.Bucket{bucket(0), bucket(1)},
 			Skipped: []views.SkippedRow{{Bucket: bucket(2), Reason: "has bug 2101233"}},
 		})},

@@ -145,6 +145,7 @@ func review(search *views.ReviewSearch) views.ReviewPage {
 	return views.ReviewPage{
 		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu",
 		Tracker: "launchpad.net", Fileable: true,
+		FileAs: views.FilingChoice{Tracker: "launchpad.net", Account: "ada", Broken: true},
 		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
 			Package: "tidewatch"},
 		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,

@@ -79,6 +79,12 @@ func decided() []specimen {
 		})},
 		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
+		{"Account, own account at the tracker", views.Account(views.AccountPage{
+			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccount(crash.TokenHealth{
+				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
+		{"Account, own account rejected, connecting again", views.Account(views.AccountPage{
+			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
+			Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
@@ -90,6 +96,24 @@ func decided() []specimen {
 			},
 		})},
 	}
+}
+
+// ownAccount returns a connection to a person's own account at the tracker.
+func ownAccount(health crash.TokenHealth) *views.OwnAccountView {
+	return &views.OwnAccountView{
+		Shell: shell("", admin), Tracker: "Launchpad", TokensURL: "https://launchpad.net/~ada/+oauth-tokens",
+		Own: crash.OwnAccount{User: 1, Token: "cMQ49S2ccX0s", Context: "None", Connected: now.AddDate(0, 0, -3),
+			Preferred: true, Enabled: true, TokenHealth: health},
+	}
+}
+
+// ownAccountAgain returns a rejected connection, while the person connects again.
+func ownAccountAgain() *views.OwnAccountView {
+	v := ownAccount(crash.TokenHealth{Account: "ada", Dead: true, LastErrorAt: now.Add(-time.Minute),
+		LastError: "Expired token (cMQ49S2ccX0s)."})
+	v.AuthorizeURL, v.Expires = "https://launchpad.net/+authorize-token", now.Add(time.Hour)
+	v.Problem = "mishap has not been authorised on the tracker's page yet. Do that first, then press again."
+	return v
 }
 
 // my returns what a person follows, with a problem in each group that the visit allows.
@@ -182,7 +206,10 @@ func ledger() views.LedgerPage {
 		part := views.FilingPart{LedgerEntry: entry, MayManage: true, Now: now}
 		part.Bucket = b.ID
 		if state == crash.FilingFiled {
-			part.Bug, part.BugURL = 2101233, "https://bugs.launchpad.net/bugs/2101233"
+			part.Bug, part.BugURL, part.SentAs = 2101233, "https://bugs.launchpad.net/bugs/2101233", "ada"
+		}
+		if state == crash.FilingSending {
+			part.Fallback = "The tracker rejected ~ada (Expired token)."
 		}
 		if state == crash.FilingRefused {
 			part.Reason, part.Trouble = "The tracker said: title is too long.", "The tracker did not answer."

@@ -79,3 +79,63 @@ func SessionPlace(s crash.Session) string {
 
 // EndSession labels the button that ends a session.
 func EndSession(s crash.Session) string { return "Sign out at " + SessionPlace(s) }
+
+// Texts about a person's own account at the tracker.
+const (
+	OwnLevel = "Choose “Change Anything” if mishap may file private bugs under your name, else “Change Non-Private " +
+		"Data”. With a read-only level, mishap’s account files your bugs."
+	OwnUnread       = "Not checked"
+	OwnUnreadMeans  = "The tracker did not say whose account this is. Test the connection to use it."
+	OwnPrefer       = "File my bugs under my own name, unless I choose otherwise"
+	OwnDisconnected = "Disconnected. Your access token has been deleted."
+
+	FileAs            = "Filed by"
+	FileAsApplication = "mishap’s account"
+	FileAsOnly        = "mishap’s account files the bug."
+	FileAsConnect     = "File under your own name"
+)
+
+// OwnHeading is the heading of the part about a person's own account.
+func OwnHeading(tracker string) string { return "Your account at " + tracker }
+
+// OwnMeans explains what connecting an own account does.
+func OwnMeans(tracker string) string {
+	return "Connect it, and the bugs that you create are reported by you, and " + tracker + " subscribes you to them. " +
+		"Bugs that mishap files by itself, and updates of bugs, come from mishap’s account."
+}
+
+// OwnConnectedAs confirms that the connection works.
+func OwnConnectedAs(tracker, account string) string {
+	return "Your bugs can be filed as ~" + account + " at " + tracker + "."
+}
+
+// OwnRejectedMeans explains that the tracker rejects a person's own account.
+func OwnRejectedMeans(tracker string) string {
+	return tracker + " no longer accepts it, so mishap’s account files your bugs. Reconnect, or test the connection."
+}
+
+// OwnRevoke precedes the address at which a person revokes access tokens.
+func OwnRevoke(tracker string) string {
+	return "Disconnecting deletes the access token here. To revoke it at " + tracker + " too, use"
+}
+
+// OwnDisconnectedRevoke confirms disconnecting and says where to revoke the token.
+func OwnDisconnectedRevoke(address string) string {
+	return "Disconnected. Your access token has been deleted here. You can revoke it at " + address + "."
+}
+
+// FileAsOwn is the choice of a person's own account.
+func FileAsOwn(account string) string { return "me (~" + account + ")" }
+
+// FileAsBroken says why a person's own account cannot be chosen.
+func FileAsBroken(tracker string) string {
+	return "mishap’s account files the bug, because " + tracker + " no longer accepts your own account."
+}
+
+// BannerOwnRejected tells a person on every page that their own account is rejected.
+func BannerOwnRejected(tracker string) string {
+	return tracker + " no longer accepts your own account: mishap’s account files your bugs."
+}
+
+// BannerReconnect is the link beside it.
+const BannerReconnect = "Reconnect"

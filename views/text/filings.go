@@ -1,6 +1,10 @@
 package text
 
-import "strconv"
+import (
+	"strconv"
+
+	"mishap/crash"
+)
 
 // Texts of the filing log.
 const (
@@ -95,3 +99,29 @@ func FilingLeftOut(n int64) string {
 func FilingDone(bug int64) string {
 	return "Bug " + strconv.FormatInt(bug, 10) + " filed."
 }
+
+// FilingDidFallBack is the line of the history about a person's own account that cannot file a bug.
+const FilingDidFallBack = "changed to mishap’s account"
+
+// SentAs names the account with which a bug was sent last.
+func SentAs(f crash.Filing) string {
+	if f.SentAs != "" {
+		return "sent as ~" + f.SentAs
+	}
+	return "sent by mishap’s account"
+}
+
+// FiledAs continues the message that a bug was filed, with the account that filed it if the person
+// chose their own.
+func FiledAs(f crash.Filing) string {
+	switch {
+	case f.SentAs != "":
+		return " You are its reporter, as ~" + f.SentAs + "."
+	case f.Fallback != "":
+		return " " + FilingFellBack(f.Fallback)
+	}
+	return ""
+}
+
+// FilingFellBack says why mishap's account files a bug instead of the person's own.
+func FilingFellBack(reason string) string { return "mishap’s account files it: " + reason }

@@ -1,0 +1,133 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// ownAccount returns the part of the page about the person's own account at the tracker, or nil if
+// the person may not file bugs.
+func (s *Pages) ownAccount(r *http.Request) (*views.OwnAccountView, error) {
+	u := web.CurrentUser(r)
+	if !u.Role.Allows(crash.RoleTriager) || !s.Config.AllowBugFiling {
+		return nil, nil
+	}
+	own, err := s.Filer.OwnAccount(r.Context(), u.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := &views.OwnAccountView{Own: own, Tracker: s.Config.TrackerName, Shell: s.BareShell(r, "")}
+	if own.Account != "" {
+		v.TokensURL = s.Filer.TokensURL(own.Account)
+	}
+	if rt, expires, ok := s.RequestToken(r, web.OwnRequest); ok {
+		v.AuthorizeURL, v.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
+	}
+	return v, nil
+}
+
+// sendOwnProblem sends the page with the error of an action about the person's own account.
+func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed error) error {
+	a := web.AnswerTo(r, failed)
+	s.LogError(r, failed, a)
+	a.Headers(w)
+	page := views.AccountPage{
+		Tracker: s.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
+	}
+	return s.sendAccount(w, r, a.Status, page, newTokenForm())
+}
+
+// toOwnAccount redirects to the part of the page, with a message.
+func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message string) error {
+	if message != "" {
+		if err := s.Flash(r, views.FlashDone, message); err != nil {
+			return err
+		}
+	}
+	return web.Redirect(w, r, web.PathAccount)
+}
+
+// BeginConnecting asks the tracker for a request token.
+func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
+	if !s.Config.AllowBugFiling {
+		return errFilingOff
+	}
+	rt, err := s.Tracker.RequestToken(r.Context())
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	if err := s.SaveRequestToken(r, web.OwnRequest, rt); err != nil {
+		return err
+	}
+	return s.toOwnAccount(w, r, "")
+}
+
+var (
+	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
+	errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
+)
+
+// FinishConnecting exchanges the request token for the access token. The tracker sends it only
+// once, so the rest runs to its end even if the person leaves the page.
+func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
+	r = r.WithContext(context.WithoutCancel(r.Context()))
+	rt, _, ok := s.RequestToken(r, web.OwnRequest)
+	if !ok {
+		s.RemoveRequestToken(r, web.OwnRequest)
+		return s.sendOwnProblem(w, r, errNoRequest)
+	}
+	token, err := s.Tracker.AccessToken(r.Context(), rt)
+	if err != nil {
+		if tracker.StartOver(err) {
+			s.RemoveRequestToken(r, web.OwnRequest)
+		}
+		return s.sendOwnProblem(w, r, err)
+	}
+	s.RemoveRequestToken(r, web.OwnRequest)
+	account, err := s.Filer.ConnectOwnAccount(r.Context(), web.CurrentUser(r), token)
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	return s.toOwnAccount(w, r, text.OwnConnectedAs(s.Config.TrackerName, account))
+}
+
+// CheckConnection tests the person's own account, and has bugs filed with it again if it works.
+func (s *Pages) CheckConnection(w http.ResponseWriter, r *http.Request) error {
+	account, err := s.Filer.CheckOwnAccount(context.WithoutCancel(r.Context()), web.CurrentUser(r))
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	return s.toOwnAccount(w, r, text.OwnConnectedAs(s.Config.TrackerName, account))
+}
+
+// Disconnect deletes the access token of the person's own account.
+func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
+	own, err := s.Filer.OwnAccount(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return err
+	}
+	if err := s.Filer.DisconnectOwnAccount(r.Context(), web.CurrentUser(r)); err != nil {
+		return err
+	}
+	s.RemoveRequestToken(r, web.OwnRequest)
+	message := text.OwnDisconnected
+	if own.Account != "" {
+		message = text.OwnDisconnectedRevoke(s.Filer.TokensURL(own.Account))
+	}
+	return s.toOwnAccount(w, r, message)
+}
+
+// PreferOwn sets whether the person's bugs are filed with their own account by default.
+func (s *Pages) PreferOwn(w http.ResponseWriter, r *http.Request) error {
+	preferred := r.PostFormValue("preferred") != ""
+	if err := s.Filer.PreferOwnAccount(r.Context(), web.CurrentUser(r), preferred); err != nil {
+		return err
+	}
+	return s.toOwnAccount(w, r, text.AccountSaved)
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"mishap/tracker"
+)
+
+// requestTokenLifetime is how long the tracker accepts a request token: two hours at Launchpad.
+const requestTokenLifetime = 2 * time.Hour
+
+// TrackerRequest is where a session stores the request token while a person connects an account of
+// the tracker. The value is the beginning of the keys.
+type TrackerRequest string
+
+// The accounts that can be connected.
+const (
+	ApplicationRequest TrackerRequest = "tracker_request" // the application's account
+	OwnRequest         TrackerRequest = "own_request"     // the person's own account
+)
+
+// sealContext returns the context that binds a sealed secret to its request token.
+func (t TrackerRequest) sealContext(key string) string {
+	if t == ApplicationRequest {
+		return "request token of the tracker\x00" + key
+	}
+	return string(t) + "\x00" + key
+}
+
+// RequestToken returns the request token that the session stores, and when it expires. It returns
+// false if there is none or it has expired.
+func (s *Kit) RequestToken(r *http.Request, t TrackerRequest) (tracker.RequestToken, time.Time, bool) {
+	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), string(t)+"_made"))
+	if err != nil || s.Now().Sub(made) > requestTokenLifetime {
+		return tracker.RequestToken{}, time.Time{}, false
+	}
+	key := s.Sessions.GetString(r.Context(), string(t)+"_key")
+	secret, err := s.Store.OpenSecret(s.Sessions.GetString(r.Context(), string(t)+"_secret"), t.sealContext(key))
+	if err != nil {
+		return tracker.RequestToken{}, time.Time{}, false // sealed with an earlier database password
+	}
+	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
+}
+
+// SaveRequestToken stores a request token in the session, with its secret sealed.
+func (s *Kit) SaveRequestToken(r *http.Request, t TrackerRequest, rt tracker.RequestToken) error {
+	sealed, err := s.Store.SealSecret(rt.Secret, t.sealContext(rt.Key))
+	if err != nil {
+		return err
+	}
+	s.Sessions.Put(r.Context(), string(t)+"_key", rt.Key)
+	s.Sessions.Put(r.Context(), string(t)+"_secret", sealed)
+	s.Sessions.Put(r.Context(), string(t)+"_made", rt.Made.UTC().Format(time.RFC3339Nano))
+	return nil
+}
+
+// RemoveRequestToken removes the request token from the session.
+func (s *Kit) RemoveRequestToken(r *http.Request, t TrackerRequest) {
+	for _, key := range []string{"_key", "_secret", "_made"} {
+		s.Sessions.Remove(r.Context(), string(t)+key)
+	}
+}

@@ -1,0 +1,390 @@
+package tracker_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/db/accounts"
+	"mishap/db/filings"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// person adds an account to mishap.
+func (h *fixture) person(name string) crash.User {
+	h.t.Helper()
+	u, err := accounts.New(h.db).Add(h.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return u
+}
+
+// connect connects a person's own account, NAME-lp, with a level and returns the token.
+func (h *fixture) connect(i *instance, u crash.User, level string) crash.AccessToken {
+	h.t.Helper()
+	token := h.lp.TokenFor(consumer, level, u.Name+"-lp")
+	if _, err := i.filer.ConnectOwnAccount(h.t.Context(), u, token); err != nil {
+		h.t.Fatalf("connect own account: %v", err)
+	}
+	return token
+}
+
+// own returns a person's connection.
+func (h *fixture) own(i *instance, u crash.User) crash.OwnAccount {
+	h.t.Helper()
+	own, err := i.filer.OwnAccount(h.t.Context(), u.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return own
+}
+
+// reporter returns who filed the only bug of a bucket.
+func (h *fixture) reporter(signature string) string {
+	h.t.Helper()
+	h.wantOneBug(signature)
+	for _, bug := range h.lp.Bugs() {
+		if bug.Number == h.bucket(signature).Bug.Number {
+			return bug.Reporter
+		}
+	}
+	return ""
+}
+
+// filing returns the filing of a bucket.
+func (h *fixture) filing(signature string) crash.Filing {
+	h.t.Helper()
+	f, err := filings.New(h.db).Filing(h.t.Context(), h.bucket(signature).Filing.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return f
+}
+
+// filed waits until the bug of a bucket is filed.
+func (h *fixture) filed(i *instance, signature string) {
+	h.t.Helper()
+	h.until("the bug is filed", []*instance{i}, func() bool {
+		return h.bucket(signature).Filing.State == crash.FilingFiled && h.lp.Working() == 0
+	})
+}
+
+const (
+	robot = "practice-person" // the application's account
+	ines  = "ines-lp"
+)
+
+// TestFileWithOwnAccount checks who files a bug, and that the reporter is not subscribed again.
+func TestFileWithOwnAccount(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	i, u := h.instance(), h.person("ines")
+	h.connect(i, u, "WRITE_PUBLIC")
+	for n, tt := range []struct {
+		user int64
+		want string
+	}{{u.ID, ines}, {0, robot}} {
+		signature := h.problem(n)
+		opts := tracker.Options{Person: "ines", Own: tt.user, Wait: patience}
+		if _, err := i.filer.CreateBug(t.Context(), signature, opts); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.reporter(signature); got != tt.want {
+			t.Errorf("got a bug by %s, want by %s", got, tt.want)
+		}
+		if got := h.filing(signature); (got.SentAs == ines) != (tt.user != 0) || got.Fallback != "" {
+			t.Errorf("got filing %+v", got)
+		}
+		if got := h.lineOf(signature, "create").Account; (got == ines) != (tt.user != 0) {
+			t.Errorf("ledger: got a call by %q", got)
+		}
+	}
+	second := h.bucket(problemSignature(1)).Bug.Number
+	h.until("the person is subscribed", []*instance{i}, func() bool {
+		return slices.ContainsFunc(h.lp.Bugs(), func(b trackertest.Bug) bool {
+			return b.Number == second && slices.Contains(b.Subscribers, ines)
+		})
+	})
+	if got := len(h.lp.Requests(trackertest.OpSubscribe)); got != 1 {
+		t.Errorf("got %d subscriptions, want 1", got)
+	}
+	if own := h.own(i, u); own.Account != ines || own.LastSuccess.IsZero() || own.Dead {
+		t.Errorf("got %+v", own)
+	}
+}
+
+// TestFallBack checks that the application's account files a bug, once, if the person's own account
+// cannot, and that the reason is recorded.
+func TestFallBack(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		level string
+		spoil func(*fixture, *instance, crash.User, crash.AccessToken) error
+		calls int // by the person's own account
+		dead  bool
+	}{
+		"revoked": {"WRITE_PUBLIC", func(h *fixture, _ *instance, _ crash.User, token crash.AccessToken) error {
+			h.lp.Revoke(token.Token)
+			return nil
+		}, 1, true},
+		"suspended": {"WRITE_PUBLIC", func(h *fixture, _ *instance, _ crash.User, _ crash.AccessToken) error {
+			h.lp.Suspend(ines)
+			return nil
+		}, 1, true},
+		"may only read": {"READ_PUBLIC", func(*fixture, *instance, crash.User, crash.AccessToken) error { return nil }, 1,
+			true},
+		"forbidden": {"WRITE_PUBLIC", func(h *fixture, _ *instance, _ crash.User, _ crash.AccessToken) error {
+			h.lp.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
+			return nil
+		}, 1, true},
+		"disconnected": {"WRITE_PUBLIC", func(h *fixture, i *instance, u crash.User, _ crash.AccessToken) error {
+			return i.filer.DisconnectOwnAccount(h.t.Context(), u)
+		}, 0, false},
+		"removed": {"WRITE_PUBLIC", func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
+			return accounts.New(h.db).Remove(h.t.Context(), "", u.Name)
+		}, 0, false},
+		"disabled": {"WRITE_PUBLIC", func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
+			return accounts.New(h.db).Disable(h.t.Context(), "", u.Name)
+		}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			i, u := h.instance(), h.person("ines")
+			token := h.connect(i, u, tt.level)
+			if err := tt.spoil(h, i, u, token); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 2 { // the second one needs no call by the rejected account
+				signature := h.problem(n)
+				opts := tracker.Options{Person: "ines", Own: u.ID, Wait: patience}
+				r, err := i.filer.CreateBug(t.Context(), signature, opts)
+				if err != nil || r.State != crash.FilingFiled || r.Fallback == "" {
+					t.Fatalf("got %+v, %v, want it filed with a reason for the other account", r.Filing, err)
+				}
+				if got := h.reporter(signature); got != robot {
+					t.Errorf("got a bug by %s, want by %s", got, robot)
+				}
+				if line := h.actionOf(signature, "bug.fall-back"); line.Text != r.Fallback {
+					t.Errorf("ledger: got %+v, want the reason %q", line, r.Fallback)
+				}
+			}
+			if got := len(h.lp.Requests(trackertest.OpCreate)); got != tt.calls+2 {
+				t.Errorf("got %d calls to create, want %d", got, tt.calls+2)
+			}
+			if own := h.own(i, u); own.Dead != tt.dead {
+				t.Errorf("got %+v, want it rejected: %t", own, tt.dead)
+			}
+		})
+	}
+}
+
+// actionOf returns the last line of a bucket's ledger about an action.
+func (h *fixture) actionOf(signature, action string) (last crash.LedgerLine) {
+	h.t.Helper()
+	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
+		Limit: 1})
+	if err != nil || len(entries) != 1 {
+		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
+	}
+	for _, line := range entries[0].Lines {
+		if line.Action == action {
+			last = line
+		}
+	}
+	return last
+}
+
+// TestOwnUnknownOutcome lets the answer about a bug get lost that a person's own account has filed,
+// and takes the account away before the search. There is never a second bug.
+func TestOwnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	revoke := func(h *fixture, _ *instance, _ crash.User, token crash.AccessToken) error {
+		h.lp.Revoke(token.Token)
+		return nil
+	}
+	disconnect := func(h *fixture, i *instance, u crash.User, _ crash.AccessToken) error {
+		return i.filer.DisconnectOwnAccount(h.t.Context(), u)
+	}
+	remove := func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
+		return accounts.New(h.db).Remove(h.t.Context(), "", u.Name)
+	}
+	other := func(h *fixture, i *instance, u crash.User, _ crash.AccessToken) error {
+		_, err := i.filer.ConnectOwnAccount(h.t.Context(), u, h.lp.TokenFor(consumer, "WRITE_PRIVATE", "someone"))
+		return err
+	}
+	nothing := func(*fixture, *instance, crash.User, crash.AccessToken) error { return nil }
+	for name, tt := range map[string]struct {
+		between func(*fixture, *instance, crash.User, crash.AccessToken) error
+		private bool
+		parks   bool
+	}{
+		"still connected":          {nothing, false, false},
+		"revoked":                  {revoke, false, false},
+		"disconnected":             {disconnect, false, false},
+		"removed":                  {remove, false, false},
+		"another account":          {other, false, false},
+		"private, still connected": {nothing, true, false},
+		"private, revoked":         {revoke, true, true},
+		"private, disconnected":    {disconnect, true, true},
+		"private, another account": {other, true, true},
+		"private, removed":         {remove, true, true},
+	} {
+		for _, fault := range []trackertest.Fault{trackertest.DropAfter, trackertest.Lost502} {
+			t.Run(name+" "+string(fault), func(t *testing.T) {
+				t.Parallel()
+				h := newFixture(t)
+				h.cfg.Settle = 200 * time.Millisecond
+				i, u := h.instance(), h.person("ines")
+				token := h.connect(i, u, "WRITE_PRIVATE")
+				signature := h.problem(1)
+				h.lp.Fail(trackertest.OpCreate, fault)
+				draft := crash.Draft{Title: "a title", Description: "a text", OnDistribution: true,
+					Information: crash.InformationPublic}
+				if tt.private {
+					draft.Information = crash.InformationPrivate
+				}
+				opts := tracker.Options{Person: "ines", Own: u.ID, Draft: &draft}
+				if _, err := i.filer.CreateBug(t.Context(), signature, opts); err != nil {
+					t.Fatal(err)
+				}
+				h.until("the outcome is unknown", nil, func() bool { return h.filing(signature).State == crash.FilingUncertain })
+				if err := tt.between(h, i, u, token); err != nil {
+					t.Fatal(err)
+				}
+				if !tt.parks {
+					h.filed(i, signature)
+					if got := h.reporter(signature); got != ines {
+						t.Errorf("got a bug by %s, want by %s", got, ines)
+					}
+					return
+				}
+				parked := func() bool { return h.filing(signature).State == crash.FilingRefused }
+				h.until("the filing is parked", []*instance{i}, parked)
+				f := h.filing(signature)
+				if f.Problem != "private_unknown" || !contains(f.Reason, "~"+ines) || len(h.lp.Bugs()) != 1 {
+					t.Fatalf("got %+v and %d bugs, want it parked and one bug", f, len(h.lp.Bugs()))
+				}
+				if name == "private, removed" {
+					return // nobody can connect the account again, so a person has to decide
+				}
+				// A click searches again, and does not send it.
+				h.exec(`update filings set settles = now()`)
+				_, _ = i.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "theo", Wait: patience})
+				h.until("the filing is parked again", []*instance{i}, parked)
+				if got := len(h.lp.Bugs()); got != 1 {
+					t.Fatalf("got %d bugs, want 1", got)
+				}
+				h.connect(i, u, "WRITE_PRIVATE") // which has it searched for
+				h.filed(i, signature)
+				if got := h.reporter(signature); got != ines {
+					t.Errorf("got a bug by %s, want by %s", got, ines)
+				}
+			})
+		}
+	}
+}
+
+// TestOwnFaults lets creating a bug with a person's own account fail in every way, then rejects the
+// account. Only a rejection leads to a bug by the application's account.
+func TestOwnFaults(t *testing.T) {
+	t.Parallel()
+	for _, fault := range trackertest.Faults() {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			if fault == trackertest.LateWork {
+				h.cfg.Settle = time.Second
+			}
+			i, u := h.instance(), h.person("ines")
+			token := h.connect(i, u, "WRITE_PUBLIC")
+			h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault, Delay: 10 * time.Millisecond})
+			signature := h.problem(1)
+			press := func() {
+				opts := tracker.Options{Person: "ines", Own: u.ID, Wait: 50 * time.Millisecond}
+				_, _ = i.filer.CreateBug(t.Context(), signature, opts)
+			}
+			press()
+			h.lp.Revoke(token.Token)
+			h.until("the bug is filed", []*instance{i}, func() bool {
+				f := h.bucket(signature).Filing
+				if f.State == crash.FilingRefused {
+					press()
+				}
+				return f.State == crash.FilingFiled && h.lp.Working() == 0
+			})
+			if got := len(h.lp.Bugs()); got != 1 {
+				t.Fatalf("got %d bugs, want 1", got)
+			}
+			f := h.filing(signature)
+			if got := h.reporter(signature); (got == robot) != (f.Fallback != "") {
+				t.Errorf("got a bug by %s, with the reason %q", got, f.Fallback)
+			}
+		})
+	}
+}
+
+// TestAccountsParkApart checks that a rejected account delays only the bugs that are filed with it.
+func TestAccountsParkApart(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	i, u := h.instance(), h.person("ines")
+	h.connect(i, u, "WRITE_PUBLIC")
+	h.lp.Revoke(h.cfg.Token.Token)
+	waits := h.problem(1)
+	if _, err := i.filer.CreateBug(t.Context(), waits, tracker.Options{Person: "theo", Wait: patience}); codeOf(
+		err) != "tracker_credentials" {
+		t.Fatalf("got %v, want tracker_credentials", err)
+	}
+	goes := h.problem(2)
+	r, err := i.filer.CreateBug(t.Context(), goes, tracker.Options{Person: "ines", Own: u.ID, Wait: patience})
+	if err != nil || r.State != crash.FilingFiled || h.reporter(goes) != ines {
+		t.Fatalf("got %+v, %v, want it filed by %s", r.Filing, err, ines)
+	}
+	lost := h.problem(3)
+	h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
+	_, err = i.filer.CreateBug(t.Context(), lost, tracker.Options{Person: "ines", Own: u.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.filed(i, lost) // the search needs the application's account neither
+	if got := h.filing(waits); got.State != crash.FilingQueued || got.Problem != "tracker_credentials" {
+		t.Errorf("got %+v, want it parked", got)
+	}
+}
+
+// TestOwnTokenStaysSecret checks that the database holds no access token in clear, and that removing
+// the person's account removes the token.
+func TestOwnTokenStaysSecret(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	i, u := h.instance(), h.person("ines")
+	token := h.connect(i, u, "WRITE_PUBLIC")
+	count := func(sql string, args ...any) (n int) {
+		t.Helper()
+		if err := h.db.Pool.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count(`select count(*) from own_tracker_accounts
+		where position(convert_to($1, 'UTF8') in secret_sealed) > 0`, string(token.Secret)); n != 0 {
+		t.Error("the secret is stored in clear")
+	}
+	if n := count(`select count(*) from audit_events where position($1 in detail::text) > 0`,
+		string(token.Secret)); n != 0 {
+		t.Error("the secret is in an audit event")
+	}
+	if n := count(`select count(*) from audit_events where action = 'tracker.connect-own'`); n != 1 {
+		t.Errorf("got %d audit events, want 1", n)
+	}
+	if err := accounts.New(h.db).Remove(t.Context(), "", "ines"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(`select count(*) from own_tracker_accounts`); n != 0 {
+		t.Error("the token outlives the account")
+	}
+}
