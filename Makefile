@@ -12,7 +12,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema clean
+.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,12 @@ schema: ## writes docs/schema.sql from the migrations, and adds the checksums of
 released-schema: ## dumps a database of the version in VERSION, for tests of upgrades from it
 	@.ci/need postgresql
 	$(static) $(GO) test -run '^TestReleasedSchema$$' -count=1 ./db -release "$$(cat VERSION)"
+
+deb: ## builds a Debian package in bin, the same bytes from the same commit
+	@packaging/deb
+
+test-deb: ## builds the package twice, runs lintian, and installs, upgrades, removes and purges it in a chroot; needs root
+	@packaging/test-deb
 
 clean: ## removes bin; data stay
 	rm -rf bin

@@ -36,7 +36,7 @@ It changes nothing and sends no mail. It may run while mishap serves, or before 
 as the user that runs mishap. Each check takes at most about ten seconds. The exit status is 0 if all is
 well, 1 with warnings, and 2 with failures.`,
 		Example: `  mishap doctor
-  sudo -u mishap mishap doctor --config /etc/mishap/config.toml --json`,
+  runuser -u mishap -- mishap doctor --config /etc/mishap/config.toml --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.examine(cmd, asJSON) },
 	}

@@ -113,6 +113,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		p.regroupCommand(),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
+	root.AddCommand(manCommand(root))
 	checkUsage(root)
 	return root
 }

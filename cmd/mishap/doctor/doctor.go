@@ -142,5 +142,5 @@ func explain(err error) string {
 			text += " (" + known.Err.Error() + ")"
 		}
 	}
-	return crash.Truncate(strings.Join(strings.Fields(text), " "), 400)
+	return crash.Truncate(strings.TrimRight(strings.Join(strings.Fields(text), " "), "."), 400)
 }

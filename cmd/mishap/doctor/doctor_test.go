@@ -237,7 +237,8 @@ func TestBroken(t *testing.T) {
 		{"broken debuginfod", func(_ *testing.T, s *site) {
 			s.debug.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) })
 		}, "symbols", Failure, "502"},
-		{"not ready", func(t *testing.T, s *site) { s.ops(t, 503, "Counting fails.") }, "service", Failure, "Counting fails."},
+		{"not ready", func(t *testing.T, s *site) { s.ops(t, 503, "Counting fails.") }, "service", Failure,
+			"Counting fails."},
 		{"ready", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", OK, "ready"},
 		{"other program", func(t *testing.T, s *site) { s.ops(t, 404, "") }, "service", Failure, "another program"},
 		{"no pages", func(_ *testing.T, s *site) { s.pages.Close() }, "base_url", Warning, "does not answer"},
@@ -375,7 +376,8 @@ func TestConfigurationFile(t *testing.T) {
 	s := newSite(t)
 	file := filepath.Join(t.TempDir(), "config.toml")
 	for mode, status := range map[os.FileMode]Status{0o600: OK, 0o644: Failure, 0o604: Failure} {
-		write(t, file, `oidc_client_secret = "s3cret"`+"\noidc_issuer = \"https://id.example.org\"\noidc_client_id = \"m\"\n", mode)
+		write(t, file, `oidc_client_secret = "s3cret"`+"\noidc_issuer = \"https://id.example.org\"\noidc_client_id = \"m\"\n",
+			mode)
 		want(t, s.runFile(t, file), "permissions", status, "secrets")
 	}
 	if os.Geteuid() != 0 {

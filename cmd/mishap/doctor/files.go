@@ -148,7 +148,8 @@ func owners(dir string, info fs.FileInfo) []Finding {
 		return nil
 	}
 	return []Finding{failed("permissions", "data_dir: root has created "+strings.Join(roots, ", ")+" in "+dir+
-		", whose owner cannot use it", fmt.Sprintf("chown -R %d:%d %s, and run commands as that user", owner.Uid, owner.Gid, dir))}
+		", whose owner cannot use it", fmt.Sprintf("chown -R %d:%d %s, and run commands as that user", owner.Uid, owner.Gid,
+		dir))}
 }
 
 // coreKey checks the file with the key of core dumps, if there is one.

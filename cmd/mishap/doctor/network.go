@@ -77,7 +77,8 @@ func (d *doctor) mail(ctx context.Context) []Finding {
 		return []Finding{failed("mail", "the relay "+relay.Address()+": "+explain(err),
 			"start the relay, or correct smtp_url, its password, or smtp_tls")}
 	case !encrypted && d.Config.SMTPTLS != "off":
-		return []Finding{warned("mail", "the relay "+relay.Address()+" does not offer STARTTLS, so mail is sent in clear text",
+		return []Finding{warned("mail", "the relay "+relay.Address()+" does not offer STARTTLS, so mail is sent in "+
+			"clear text",
 			"give the relay a certificate, then set smtp_tls to require")}
 	case !encrypted:
 		return []Finding{good("mail", "the relay "+relay.Address()+" answers, without encryption")}
