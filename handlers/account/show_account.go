@@ -44,7 +44,7 @@ func (s *Pages) sendAccount(
 	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Config.RoleOfEveryone)
 	page.Shell = s.Shell(r, text.AccountHeading)
 	page.Tokens.Tokens, page.Tokens.Form = list, form
-	page.Tokens.MayFile = u.Role.Allows(crash.RoleTriager)
+	page.Tokens.MayFile, page.Tokens.MayUpload = u.MayUse(crash.ScopeFile), u.MayUse(crash.ScopeUpload)
 	return s.Page(w, r, status, views.Account(page))
 }
 

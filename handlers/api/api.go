@@ -80,6 +80,13 @@ type Caller struct {
 	Role  crash.Role // RoleNone if not signed in
 	Read  bool       // may read reports: in a session, or with a token that has the scope read
 	Names []string   // by which problems are assigned to the caller
+
+	Triage, Private crash.Packages // as in crash.User
+}
+
+// user returns the caller as a person, to check the rights for a package.
+func (c Caller) user() crash.User {
+	return crash.User{Role: c.Role, Triage: c.Triage, Private: c.Private}
 }
 
 // Errors for unknown addresses and insufficient rights.

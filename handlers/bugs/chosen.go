@@ -47,6 +47,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
 	message, since := "", ""
 	switch r.PostFormValue("do") {
 	case "file":
@@ -60,7 +64,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, views.FlashDone, web.WithRefused(message, refused)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ChosenURL(ids)+since)
@@ -125,6 +129,10 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 		page.Back = web.LocalPath(from.RequestURI())
 	}
 	for _, b := range buckets {
+		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: err.Error()})
+			continue
+		}
 		switch s.BugPart(r, b).State {
 		case views.BugCreate, views.BugRefused, views.BugWaiting:
 			page.File = append(page.File, b)

@@ -76,6 +76,9 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 	if err != nil {
 		return creation{}, err
 	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+		return creation{}, err
+	}
 	c := creation{bucket: b}
 	c.result, c.err = s.Filer.CreateBug(r.Context(), b.Signature, tracker.Options{
 		Person: web.CurrentUser(r).Name, Wait: s.Config.CreateWait,
