@@ -43,7 +43,8 @@ func TestAccessPage(t *testing.T) {
 	scoped.Set("group", "nobody")
 	c.Post("/admin/access", scoped).Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "no account named")
 	scoped.Set("role", "admin")
-	c.Post("/admin/access", scoped).Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "applies to all packages")
+	c.Post("/admin/access", scoped).Want(http.StatusUnprocessableEntity).WantText("[role=alert]",
+		"applies to all packages")
 
 	bad := grant("oidc", "a\nb", "viewer").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "on one line")
 	if got := bad.HTML().Find("#grant-role option[selected]").AttrOr("value", ""); got != "viewer" {

@@ -302,7 +302,8 @@ func newRightsPackage(t *testing.T, p *pages, url, source, candidate string) rig
 	dbtest.Exec(t, url, sqlCandidate, pgx.NamedArgs{"id": candidate, "bucket": b.ID[:]})
 	return rightsPackage{source, strings.NewReplacer("{problem}", b.ID.String(), "{report}", oops.String(),
 		"{machine}", "horse-"+source, "{source}", source, "{signature}", b.Signature, "{candidate}", candidate,
-		"{entry}", strconv.FormatInt(entry.ID, 10), "{note}", strconv.FormatInt(notes[0].ID, 10), "{format}", "csv", "{token}", "x", "{delivery}", "x",
+		"{entry}", strconv.FormatInt(entry.ID, 10), "{note}", strconv.FormatInt(notes[0].ID, 10), "{format}", "csv",
+		"{token}", "x", "{delivery}", "x",
 		"{id}", "1")}
 }
 

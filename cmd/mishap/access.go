@@ -43,7 +43,8 @@ func (p *program) accessListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "Lists the rights of groups and accounts, and why people have them",
-		Long: "Lists the rights of groups and accounts, then all people with their role and the reasons for it and for other " +
+		Long: "Lists the rights of groups and accounts, then all people with their role and the reasons for it and " +
+			"for other " +
 			"rights. Times are UTC.",
 		Example: "  mishap access list",
 		Args:    cobra.NoArgs,

@@ -89,7 +89,8 @@ func TestRolesFromGroups(t *testing.T) {
 	if err != nil || u.Role != crash.RoleViewer || u.Manual != crash.RoleViewer {
 		t.Errorf("after revoking: got role %q, by hand %q, %v, want viewer twice", u.Role, u.Manual, err)
 	}
-	if err := a.Revoke(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")); !errors.Is(err, crash.NotFound) {
+	if err := a.Revoke(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")); !errors.Is(err,
+		crash.NotFound) {
 		t.Errorf("revoking twice: got %v, want NotFound", err)
 	}
 

@@ -115,7 +115,8 @@ func (a *Store) grantArgs(by string, g crash.Grant) pgx.NamedArgs {
 }
 
 // groupName returns the name of a group or account as it is stored.
-func groupName(name string) string { return strings.TrimPrefix(strings.TrimSpace(name), "~") } // as Launchpad writes teams
+// as Launchpad writes teams
+func groupName(name string) string { return strings.TrimPrefix(strings.TrimSpace(name), "~") }
 
 // Grant gives a role to the members of a group or to an account, instead of the role that it had for
 // the same packages. It takes effect at once for people who were in the group when they last signed

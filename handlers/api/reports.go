@@ -167,15 +167,16 @@ func parseDay(key string) (time.Time, error) {
 }
 
 type oopsObject struct {
-	Data map[string]string `json:"data" doc:"The readable fields, MishapHidden: names of private ones, and SAS: the signature of its problem."`
+	Data map[string]string `json:"data" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
 	ID   string            `json:"oopsid"`
 }
 
 type instanceObject struct {
-	Instance map[string]string `json:"instance" doc:"The readable fields, MishapHidden: names of private ones, and SAS: the signature of its problem."`
+	Instance map[string]string `json:"instance" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
 }
 
-// fields returns the fields of a report that the caller may read, the names of the others, and the signature of its problem.
+// fields returns the fields of a report that the caller may read, the names of the others, and the
+// signature of its problem.
 func (a *answers) fields(ctx context.Context, in input, id string) (map[string]string, error) {
 	oops, err := crash.ParseOopsID(id)
 	if err != nil {

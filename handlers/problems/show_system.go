@@ -63,7 +63,8 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 
 // withoutHidden returns the rows whose machines the person may know.
 func withoutHidden(rows []crash.ReportRow) []crash.ReportRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row crash.ReportRow) bool { return row.System == crash.HiddenSystem })
+	return slices.DeleteFunc(slices.Clone(rows),
+		func(row crash.ReportRow) bool { return row.System == crash.HiddenSystem })
 }
 
 // maxStoryReports is the maximum number of reports that a machine's summary covers.

@@ -14,7 +14,8 @@ const (
 
 	AccessHeading = "Roles"
 	AccessMeans   = "People have the highest of the roles that an administrator and their groups give them. Groups are " +
-		"those of the last sign-in. triager and private can be limited to some packages; such people are viewers of all others. " +
+		"those of the last sign-in. triager and private can be limited to some packages; such people are viewers of " +
+		"all others. " +
 		"private is the right to read environment, command lines, logs, machines and, for triagers, core dumps."
 	AccessGrants   = "Groups and accounts with rights"
 	AccessNoGrants = "No group has a right yet, and no account has one by itself."
@@ -177,14 +178,16 @@ func RowsRefused(n int64) string {
 }
 
 // OldGroups says why a person must sign in again before a change.
-const OldGroups = "Your role comes from your groups, which were last checked more than 12 hours ago. Nothing was changed. " +
+const OldGroups = "Your role comes from your groups, which were last checked more than 12 hours ago. Nothing " +
+	"was changed. " +
 	"Sign in again to continue."
 
 // Private stands in place of a machine that a person may not know.
 const Private = "private"
 
 // MachinesPrivate says why a list of reports does not show machines.
-const MachinesPrivate = "Machines are private. Somebody who is an administrator here can give you the right to private data " +
+const MachinesPrivate = "Machines are private. Somebody who is an administrator here can give you the right to " +
+	"private data " +
 	"of this package."
 
 // PrivateOf says that private data of a package is hidden, and whom to ask.

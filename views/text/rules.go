@@ -216,5 +216,6 @@ func CandidatesMore(shown int) string {
 
 // CandidateOther says that a person may not decide about a candidate.
 func CandidateOther(source string) string {
-	return "Only triagers of " + source + " can decide about it. Somebody who is an administrator here can give you that role."
+	return "Only triagers of " + source + " can decide about it. Somebody who is an administrator here can give you " +
+		"that role."
 }
