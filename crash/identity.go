@@ -160,13 +160,6 @@ func (g Grant) Check() error {
 	return nil
 }
 
-// Replaces reports whether g takes the place of another grant. A group has one role and the right to
-// private data for each scope.
-func (g Grant) Replaces(other Grant) bool {
-	return g.Source == other.Source && g.Group == other.Group && g.Scope == other.Scope &&
-		(g.Role == RolePrivate) == (other.Role == RolePrivate)
-}
-
 // StoredIdentity is an identity as of its last sign-in.
 type StoredIdentity struct {
 	ID     int64
