@@ -1,7 +1,10 @@
 package crash
 
 import (
+	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,6 +17,9 @@ const (
 	SourceOIDC      Source = "oidc"      // OpenID Connect
 	SourceProxy     Source = "proxy"     // a header that a reverse proxy sets
 )
+
+// SourceAccount stands for one account in place of a group of a source. It is no way of signing in.
+const SourceAccount Source = "account"
 
 // Sources lists all sources.
 var Sources = []Source{SourceLaunchpad, SourceOIDC, SourceProxy}
@@ -63,14 +69,95 @@ const (
 	MaxGroup   = 200 // bytes of the name of a group
 )
 
-// Grant gives a role to the members of a group.
+// GrantScopeKind is the kind of packages for which a grant gives a right.
+type GrantScopeKind string
+
+// The kinds of scopes, as in rules.
+const (
+	GrantAll     GrantScopeKind = "everything"
+	GrantPackage GrantScopeKind = "package" // a source package, or a pattern such as linux-*
+	GrantSet     GrantScopeKind = "set"     // the source packages of a package set of the tracker
+	GrantTeam    GrantScopeKind = "team"    // to whose bugs a person or team is subscribed at the tracker
+)
+
+// GrantScopeKinds lists all kinds of scopes.
+var GrantScopeKinds = []GrantScopeKind{GrantAll, GrantPackage, GrantSet, GrantTeam}
+
+// GrantScope says for which source packages a grant gives a right.
+type GrantScope struct {
+	Kind GrantScopeKind
+	Name string // empty for all packages
+}
+
+// archiveName is the form of names of packages, sets and teams.
+var archiveName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`)
+
+// maxScopeName is the maximum number of bytes in the name of a scope.
+const maxScopeName = 100
+
+// Check returns an error of kind Invalid if there cannot be such a scope.
+func (s GrantScope) Check() error {
+	if s.Kind == GrantAll && s.Name == "" {
+		return nil
+	}
+	bad := s.Name == "" || len(s.Name) > maxScopeName
+	switch s.Kind {
+	case GrantPackage:
+		_, err := path.Match(s.Name, "x")
+		plain := strings.Map(func(r rune) rune {
+			if strings.ContainsRune(patternRunes+"]^", r) {
+				return 'x'
+			}
+			return r
+		}, s.Name)
+		bad = bad || err != nil || !archiveName.MatchString(plain)
+	case GrantSet, GrantTeam:
+		bad = bad || !archiveName.MatchString(s.Name)
+	case GrantAll:
+		bad = true
+	default:
+		return Errorf(Invalid, "unknown_scope", "%q is no kind of packages; they are everything, package, set and team.",
+			string(s.Kind))
+	}
+	if bad {
+		return Errorf(Invalid, "bad_scope", "%q is not the name of a package, a pattern such as linux-*, "+
+			"a package set or a team.", s.Name)
+	}
+	return nil
+}
+
+// Grant gives a role to the members of a group or to one account.
 type Grant struct {
 	ID      int64
-	Source  Source
-	Group   string
-	Role    Role
+	Source  Source // SourceAccount: the grant is to one account
+	Group   string // with SourceAccount: name of the account
+	Role    Role   // a role, or RolePrivate
+	Scope   GrantScope
 	By      string // account that added it; empty: the command line
 	Created time.Time
+}
+
+// Check returns an error of kind Invalid if there cannot be such a grant.
+func (g Grant) Check() error {
+	if g.Source != SourceAccount {
+		if _, err := ParseSource(string(g.Source)); err != nil {
+			return err
+		}
+	}
+	if g.Role != RolePrivate {
+		if _, err := ParseRole(string(g.Role)); err != nil {
+			return Errorf(Invalid, "unknown_role", "%q is not a role; groups and accounts can get viewer, triager, admin and "+
+				"private.", string(g.Role))
+		}
+	}
+	if err := g.Scope.Check(); err != nil {
+		return err
+	}
+	if g.Scope.Kind != GrantAll && g.Role != RoleTriager && g.Role != RolePrivate {
+		return Errorf(Invalid, "role_for_all", "The role %s applies to all packages. For some packages there are triager "+
+			"and private.", g.Role)
+	}
+	return nil
 }
 
 // StoredIdentity is an identity as of its last sign-in.
@@ -81,12 +168,13 @@ type StoredIdentity struct {
 	LastSignIn time.Time
 }
 
-// RoleReason is a reason why a person has a role.
+// RoleReason is a reason why a person has a role, or the right to private data.
 type RoleReason struct {
 	Role   Role
 	Source Source // empty: given by hand, or to everyone
 	Group  string // empty: as Source
 	ByHand bool
+	Scope  GrantScope
 }
 
 // RoleReasons returns why a person has the role, the highest first. everyone is the role of people who
@@ -94,19 +182,24 @@ type RoleReason struct {
 func RoleReasons(u User, identities []StoredIdentity, grants []Grant, everyone Role) []RoleReason {
 	var reasons []RoleReason
 	if u.Manual != RoleNone {
-		reasons = append(reasons, RoleReason{Role: u.Manual, ByHand: true})
+		reasons = append(reasons, RoleReason{Role: u.Manual, ByHand: true, Scope: GrantScope{Kind: GrantAll}})
+	}
+	for _, g := range grants {
+		if g.Source == SourceAccount && g.Group == u.Name {
+			reasons = append(reasons, RoleReason{Role: g.Role, ByHand: true, Scope: g.Scope})
+		}
 	}
 	for _, identity := range identities {
 		for _, group := range identity.Groups {
 			for _, g := range grants {
 				if g.Source == identity.Source && g.Group == group {
-					reasons = append(reasons, RoleReason{Role: g.Role, Source: g.Source, Group: g.Group})
+					reasons = append(reasons, RoleReason{Role: g.Role, Source: g.Source, Group: g.Group, Scope: g.Scope})
 				}
 			}
 		}
 	}
 	if everyone != RoleNone {
-		reasons = append(reasons, RoleReason{Role: everyone})
+		reasons = append(reasons, RoleReason{Role: everyone, Scope: GrantScope{Kind: GrantAll}})
 	}
 	slices.SortStableFunc(reasons, func(a, b RoleReason) int { return roleRank[b.Role] - roleRank[a.Role] })
 	return reasons

@@ -1,7 +1,9 @@
 package crash
 
 import (
+	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,6 +17,10 @@ const (
 	RoleViewer  Role = "viewer"  // sees reports and traces
 	RoleTriager Role = "triager" // files and links bugs
 	RoleAdmin   Role = "admin"   // connects the tracker, sees /admin
+
+	// RolePrivate is the right to read private data. Grants give it beside a role, so it has no rank and
+	// is never the role of a person.
+	RolePrivate Role = "private"
 )
 
 var roleRank = map[Role]int{RoleNone: 0, RoleViewer: 1, RoleTriager: 2, RoleAdmin: 3}
@@ -45,23 +51,53 @@ func ParseRole(s string) (Role, error) {
 // Packages are the source packages for which a person has a right.
 type Packages struct {
 	All   bool
-	Names []string // sorted; without effect if All
+	Names []string // names and patterns such as linux-*, sorted; without effect if All
 }
 
-// Include reports whether a source package is among p.
+// patternRunes are the characters that only patterns contain.
+const patternRunes = `*?[\`
+
+// Include reports whether a source package is among p. An unknown source package is only among all.
 func (p Packages) Include(source string) bool {
-	if p.All {
+	if p.All || source == "" {
+		return p.All
+	}
+	if _, found := slices.BinarySearch(p.Names, source); found {
 		return true
 	}
-	_, found := slices.BinarySearch(p.Names, source)
-	return found
+	return slices.ContainsFunc(p.Names, func(name string) bool {
+		if !strings.ContainsAny(name, patternRunes) {
+			return false
+		}
+		ok, err := path.Match(name, source)
+		return ok && err == nil
+	})
+}
+
+// Some reports whether p can include any package.
+func (p Packages) Some() bool { return p.All || len(p.Names) > 0 }
+
+// Add returns p with the packages of a grant.
+func (p Packages) Add(scope GrantScope, members []string) Packages {
+	switch scope.Kind {
+	case GrantAll:
+		p.All = true
+	case GrantPackage:
+		members = []string{scope.Name}
+		fallthrough
+	case GrantSet, GrantTeam:
+		p.Names = append(slices.Clone(p.Names), members...)
+		slices.Sort(p.Names)
+		p.Names = slices.Compact(p.Names)
+	}
+	return p
 }
 
 // User is the account of a person.
 type User struct {
 	ID        int64
 	Name      string
-	Role      Role // the highest of Manual, the roles of groups, and the role of everyone who signs in
+	Role      Role // the highest role for all packages; viewer if the person has rights for some packages only
 	Manual    Role // given by hand
 	Disabled  bool
 	Created   time.Time
@@ -69,7 +105,96 @@ type User struct {
 
 	TrackerName string // name of the person's account at the tracker; empty: unknown
 
+	Triage  Packages // for whose problems the person may decide and file bugs; all if Role allows that
 	Private Packages // whose private data and embargoed problems the person may see
+}
+
+// MayTriage reports whether the person may decide about problems of a source package and file bugs
+// for them.
+func (u User) MayTriage(source string) bool {
+	return u.Role.Allows(RoleTriager) || u.Triage.Include(source)
+}
+
+// MayTriageSome reports whether the person may decide about problems of at least one package.
+func (u User) MayTriageSome() bool { return u.Role.Allows(RoleTriager) || u.Triage.Some() }
+
+// MayReadCore reports whether the person may read core dumps of a source package. They hold the
+// memory of programs, so that needs both rights.
+func (u User) MayReadCore(source string) bool {
+	return u.Private.Include(source) && u.MayTriage(source)
+}
+
+// CheckTriage returns Forbidden, with whom to ask, if the person may not decide about problems of a
+// source package.
+func (u User) CheckTriage(source string) error {
+	if u.MayTriage(source) {
+		return nil
+	}
+	return Errorf(Forbidden, "role_of_package", "You may not decide about problems of %s: that needs the role triager "+
+		"for this package. Somebody who is an administrator here can give it to you.", packageOrAll(source))
+}
+
+// HiddenField is the field of a report in files and answers that lists the names of hidden fields.
+const HiddenField = "MishapHidden"
+
+// HiddenSystem stands for a machine that a person may not know.
+const HiddenSystem SystemID = "(private)"
+
+// publicFields are the fields that people without the right to private data see: what crashed, in which
+// version and where in the code. All others are private: environment, command lines, logs, registers,
+// configuration, and whatever hooks add.
+var publicFields = map[string]bool{
+	"ProblemType": true, "Title": true, "ExecutablePath": true, "InterpreterPath": true, "Package": true,
+	"SourcePackage": true, "PackageArchitecture": true, "Signal": true, "SignalName": true, "AssertionMessage": true,
+	"Failure": true, "DuplicateSignature": true, "StacktraceAddressSignature": true, "ExecutableTimestamp": true,
+	"SourcePackageVersion": true, "UnreportableReason": true, "DistroRelease": true, "Architecture": true,
+	"Date": true, "Tags": true, "Traceback": true, "StacktraceTop": true, "Stacktrace": true, "ThreadStacktrace": true,
+	"StackTrace": true, "JavaStackTrace": true, "StacktraceSource": true, "OopsText": true, "SymbolisedBy": true,
+	"RetraceOutdatedPackages": true, "Dependencies": true, "RelatedPackageVersions": true, "ApportVersion": true,
+	"Snap": true, "SnapChangeKind": true, "SnapdVersion": true,
+}
+
+// Visible returns those of the fields of a report that the person may read, and the sorted names of the
+// others.
+func (u User) Visible(fields Fields, source string) (visible Fields, hidden []string) {
+	if u.Private.Include(source) {
+		return fields, nil
+	}
+	visible = Fields{}
+	for name, value := range fields {
+		if publicFields[name] {
+			visible[name] = value
+		} else {
+			hidden = append(hidden, name)
+		}
+	}
+	slices.Sort(hidden)
+	return visible, hidden
+}
+
+// VisibleSystem returns the machine of a report if the person may know it.
+func (u User) VisibleSystem(system SystemID, source string) SystemID {
+	if system == "" || u.Private.Include(source) {
+		return system
+	}
+	return HiddenSystem
+}
+
+// CheckPrivate returns Forbidden, with whom to ask, if the person may not read private data of a
+// source package.
+func (u User) CheckPrivate(source string) error {
+	if u.Private.Include(source) {
+		return nil
+	}
+	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Somebody who is an administrator "+
+		"here can give it to you.", packageOrAll(source))
+}
+
+func packageOrAll(source string) string {
+	if source == "" {
+		return "all packages"
+	}
+	return source
 }
 
 // Names returns the names by which problems are assigned to the person: that of the account and, if

@@ -18,8 +18,19 @@ const (
 // scopes lists every scope.
 var scopes = []Scope{ScopeRead, ScopeFile, ScopeUpload}
 
-// NeedsTriager reports whether only triagers and admins may have tokens with the scope.
-func (s Scope) NeedsTriager() bool { return s != ScopeRead }
+// MayUse reports whether the rights of a person include a scope of tokens. Uploading symbols needs the
+// role triager for all packages, since symbols belong to no package.
+func (u User) MayUse(s Scope) bool {
+	switch s {
+	case ScopeRead:
+		return true
+	case ScopeFile:
+		return u.MayTriageSome()
+	case ScopeUpload:
+		return u.Role.Allows(RoleTriager)
+	}
+	return false
+}
 
 // ParseScope parses read, file or upload. It returns an error of kind Invalid for any other text.
 func ParseScope(s string) (Scope, error) {

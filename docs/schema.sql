@@ -979,17 +979,25 @@ CREATE TABLE group_grants (
     role text NOT NULL,
     person text NOT NULL,
     created timestamp with time zone NOT NULL,
+    scope text DEFAULT 'everything'::text NOT NULL,
+    scope_name text DEFAULT ''::text NOT NULL,
     CONSTRAINT group_grants_group_name_check CHECK (((length(group_name) >= 1) AND (length(group_name) <= 200))),
-    CONSTRAINT group_grants_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text]))),
+    CONSTRAINT group_grants_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text, 'private'::text]))),
+    CONSTRAINT group_grants_role_for_all CHECK (((scope = 'everything'::text) OR (role = ANY (ARRAY['triager'::text, 'private'::text])))),
+    CONSTRAINT group_grants_scope_check CHECK ((scope = ANY (ARRAY['everything'::text, 'package'::text, 'set'::text, 'team'::text]))),
+    CONSTRAINT group_grants_scope_name_check CHECK ((length(scope_name) <= 100)),
+    CONSTRAINT group_grants_scope_name_given CHECK (((scope = 'everything'::text) = (scope_name = ''::text))),
     CONSTRAINT group_grants_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text])))
 );
-COMMENT ON TABLE group_grants IS 'Roles that members of a group have.';
+COMMENT ON TABLE group_grants IS 'Roles that members of a group have, and their right to private data.';
 COMMENT ON COLUMN group_grants.id IS 'Number of the grant.';
 COMMENT ON COLUMN group_grants.source IS 'Way of signing in that knows the group: launchpad, oidc or proxy.';
 COMMENT ON COLUMN group_grants.group_name IS 'The group or team.';
-COMMENT ON COLUMN group_grants.role IS 'Role of its members.';
+COMMENT ON COLUMN group_grants.role IS 'Role of its members; private: the right to private data.';
 COMMENT ON COLUMN group_grants.person IS 'Account that added the grant; empty: the command line.';
 COMMENT ON COLUMN group_grants.created IS 'When it was added.';
+COMMENT ON COLUMN group_grants.scope IS 'everything, package (or a pattern), set (of packages), or team (whose packages).';
+COMMENT ON COLUMN group_grants.scope_name IS 'Package, pattern, set or team; empty: all packages.';
 
 ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME group_grants_id_seq
@@ -1911,6 +1919,12 @@ COMMENT ON COLUMN wanted_cores.problem IS 'Id of the bucket that stood for the p
 COMMENT ON COLUMN wanted_cores.person IS 'Account name of the person who asked.';
 COMMENT ON COLUMN wanted_cores.asked IS 'When the person asked. Requests before that do not count towards the limit of unanswered ones.';
 
+ALTER TABLE ONLY account_grants
+    ADD CONSTRAINT account_grants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY account_grants
+    ADD CONSTRAINT account_grants_user_id_scope_scope_name_role_key UNIQUE (user_id, scope, scope_name, role);
+
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
 
@@ -2036,9 +2050,6 @@ ALTER TABLE ONLY followed
 
 ALTER TABLE ONLY group_grants
     ADD CONSTRAINT group_grants_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY group_grants
-    ADD CONSTRAINT group_grants_source_group_name_key UNIQUE (source, group_name);
 
 ALTER TABLE ONLY identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (id);
@@ -2265,6 +2276,8 @@ CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'
 
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
+CREATE UNIQUE INDEX group_grants_once ON group_grants USING btree (source, group_name, scope, scope_name, ((role = 'private'::text)));
+
 CREATE INDEX identities_user ON identities USING btree (user_id);
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
@@ -2396,6 +2409,9 @@ CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DI
 CREATE TRIGGER note_update AFTER UPDATE ON problem_tags FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON triage FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+ALTER TABLE ONLY account_grants
+    ADD CONSTRAINT account_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY api_tokens
     ADD CONSTRAINT api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

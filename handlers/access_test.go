@@ -13,7 +13,7 @@ func TestAccessPage(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get("/admin/access").Want(http.StatusOK).WantText("#main", "No group gives a role yet.").
+	c.Get("/admin/access").Want(http.StatusOK).WantText("#main", "No group has a right yet").
 		WantText("#main", "admin: given by hand")
 	grant := func(source, group, role string) *handlertest.Answer {
 		t.Helper()
@@ -34,6 +34,18 @@ func TestAccessPage(t *testing.T) {
 		t.Errorf("search for nobody: got %q, want fewer people", got)
 	}
 
+	scoped := url.Values{"source": {"account"}, "group": {"kim"}, "role": {"private"}, "scope": {"package"},
+		"packages": {"linux-*"}}
+	c.Post("/admin/access", scoped).WantRedirect(http.StatusSeeOther, "/admin/access")
+	c.Get("/admin/access").WantText("#flash", "The account kim has the right to private data of linux-* now.").
+		WantText("#main", "private for linux-*: given by hand")
+	c.Post("/admin/access/revoke", scoped).WantRedirect(http.StatusSeeOther, "/admin/access")
+	scoped.Set("group", "nobody")
+	c.Post("/admin/access", scoped).Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "no account named")
+	scoped.Set("role", "admin")
+	c.Post("/admin/access", scoped).Want(http.StatusUnprocessableEntity).WantText("[role=alert]",
+		"applies to all packages")
+
 	bad := grant("oidc", "a\nb", "viewer").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "on one line")
 	if got := bad.HTML().Find("#grant-role option[selected]").AttrOr("value", ""); got != "viewer" {
 		t.Errorf("role in the refused form: got %q, want viewer", got)
@@ -41,7 +53,7 @@ func TestAccessPage(t *testing.T) {
 	grant("ldap", "x", "viewer").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "not a way of signing in")
 	grant("oidc", "x", "king").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "is not a role")
 
-	revoke := url.Values{"source": {"oidc"}, "group": {"staff<b>"}}
+	revoke := url.Values{"source": {"oidc"}, "group": {"staff<b>"}, "role": {"triager"}}
 	c.Post("/admin/access/revoke", revoke).WantRedirect(http.StatusSeeOther, "/admin/access")
 	c.Post("/admin/access/revoke", revoke).Want(http.StatusNotFound)
 	u, err := site.Accounts.ByID(t.Context(), signed.UserID)

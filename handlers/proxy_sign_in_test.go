@@ -23,7 +23,8 @@ func behindProxy(t *testing.T, peers string, o handlertest.Options) *handlertest
 	}
 	o.Proxy = web.ProxyConfig{Header: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups", Peers: networks}
 	site := handlertest.New(t, o)
-	if err := site.Access.Grant(t.Context(), "", crash.SourceProxy, "staff", crash.RoleTriager); err != nil {
+	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
+		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatal(err)
 	}
 	return site

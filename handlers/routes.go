@@ -141,7 +141,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Get("/user/{system}", s.Do(s.problems.ShowSystem))
 	})
 	site.Group(func(triager chi.Router) {
-		triager.Use(s.Need(crash.RoleTriager))
+		triager.Use(s.NeedTriager)
 		triager.Post("/oops/{id}/symbolise", s.Do(s.problems.Symbolise))
 		triager.Post("/problem/{id}/core", s.Do(s.problems.AskForCore))
 		triager.Post("/problem/{id}/core/withdraw", s.Do(s.problems.WithdrawCore))
@@ -198,7 +198,7 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Get("/problem/{id}/review/bugs", s.Do(s.bugs.ShowReviewBugs))
 	})
 	site.Group(func(admin chi.Router) {
-		admin.Use(s.Need(crash.RoleAdmin))
+		admin.Use(s.NeedAdmin)
 		admin.Get("/admin", s.Do(s.admin.ShowAdmin))
 		admin.Get(web.PathTracker, s.Do(s.admin.ShowTracker))
 		admin.Post(web.PathTracker+"/request-token", s.Do(s.admin.BeginConnecting))

@@ -20,7 +20,8 @@ import (
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	v := web.VisitOf(r)
 	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
-		Names: v.User.Names(), AuditRead: func() error { return s.AuditView(r, "read.api", r.URL.Path) }}
+		Names: v.User.Names(), Triage: v.User.Triage, Private: v.User.Private,
+		AuditRead: func() error { return s.AuditView(r, "read.api", r.URL.Path) }}
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)
@@ -131,7 +132,8 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 func (s *Server) setStatusByAPI() http.Handler {
 	return s.triageByAPI(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)
-		caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead)}
+		caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
+			Triage: v.User.Triage, Private: v.User.Private}
 		return s.api.SetStatus(w, r, caller, v.User.Name)
 	}, bugs.ErrMediaType)
 }
@@ -145,7 +147,7 @@ func (s *Server) createByAPI() http.Handler {
 // or with an API token that has the scope file. No page of another site can send an API token, so it
 // needs no CSRF token. media is the error for bodies that are not JSON.
 func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {
-	do := s.Need(crash.RoleTriager)(s.Do(change))
+	do := s.NeedTriager(s.Do(change))
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			switch {

@@ -36,7 +36,7 @@ type ListPage struct {
 
 // maySelect reports whether the person may select rows, for an action on all of them.
 func (p ListPage) maySelect() bool {
-	return p.Shell.FilingOn && p.Shell.User.Role.Allows(crash.RoleTriager)
+	return p.Shell.FilingOn && p.Shell.User.MayTriageSome()
 }
 
 // sorted returns the aria-sort attribute of a column that shows the given values, if the list is

@@ -197,7 +197,7 @@ func components(text string, n int) map[string]templ.Component {
 			Methods:   []views.SignInMethod{{Path: "/login/openid", Name: text}, {Path: "/login/oidc", Name: text}}}),
 		"leave": views.LeavePage(visitor, text, "https://login.example/?q="+url.QueryEscape(text)),
 		"roles": views.Access(views.AccessPage{Shell: shell, Search: text, More: true, Everyone: crash.RoleViewer,
-			Form:   views.GrantForm{Group: text, Problem: text},
+			Form:   views.GrantForm{Grant: crash.Grant{Group: text}, Problem: text},
 			Grants: []crash.Grant{{Source: crash.SourceOIDC, Group: text, Role: crash.RoleAdmin, By: text, Created: now}},
 			People: []crash.PersonAccess{{User: crash.User{Name: text, Disabled: true},
 				Identities: []crash.StoredIdentity{{Identity: crash.Identity{Source: crash.SourceOIDC, Subject: text}}},

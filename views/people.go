@@ -27,6 +27,7 @@ const peopleID = "people"
 // PeopleView holds who takes care of a problem, its tags, and whether the person follows it.
 type PeopleView struct {
 	Bucket    crash.BucketID // zero for visitors
+	Source    string         // source package of the problem
 	Assigned  crash.Assigned
 	BugURL    string // of the bug whose assignee counts
 	History   []crash.Assignment
@@ -41,7 +42,7 @@ type PeopleView struct {
 	TypedTag, TagProblem string // refused tag, and why
 }
 
-func (v PeopleView) mayChange() bool { return v.Person.Role.Allows(crash.RoleTriager) }
+func (v PeopleView) mayChange() bool { return v.Person.MayTriage(v.Source) }
 
 // mine reports whether the problem is assigned to the person.
 func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }

@@ -11,8 +11,9 @@ import (
 // ReportPage holds the page of one report, for signed-in people.
 type ReportPage struct {
 	Shell    Shell
-	Report   crash.StoredReport
-	Pager    Pager // links to the next and the previous report
+	Report   crash.StoredReport // with the fields that the person may read
+	Hidden   []string           // names of the others
+	Pager    Pager              // links to the next and the previous report
 	Grouping GroupingView
 	Stack    *Stack       // its trace
 	Symbols  *SymbolsView // nil: nobody asked for a core

@@ -50,6 +50,11 @@ func (c reportColumn) differs(rows []crash.ReportRow) bool {
 		slices.ContainsFunc(rows, func(r crash.ReportRow) bool { return c.value(r) != c.value(rows[0]) })
 }
 
+// hidesMachines reports whether the person may not know a machine in the list.
+func (l ReportList) hidesMachines() bool {
+	return slices.ContainsFunc(l.Rows, func(r crash.ReportRow) bool { return r.System == crash.HiddenSystem })
+}
+
 // same lists what the reports have in common, in columns that are not shown: "reefd, amd64".
 func (l ReportList) same() string {
 	text := ""

@@ -279,7 +279,7 @@ func ReportListPart(l ReportList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if len(l.Rows) > 0 && (l.Next != "" || l.First != "") {
+		if l.Next != "" || len(l.Rows) > 0 && l.First != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p class=\"paging\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -191,6 +191,7 @@ type CandidateRow struct {
 	Cannot    string // why no bug can be filed; empty: one can
 	Trouble   string // why approving failed
 	FilingOn  bool
+	MayDecide bool // the person is a triager of the package
 	CSRFToken string
 	Now       time.Time
 }

@@ -311,7 +311,7 @@ func Page(s Shell) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if s.User.Role.Allows(crash.RoleTriager) && s.FilingOn {
+		if s.User.MayTriageSome() && s.FilingOn {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -575,7 +575,7 @@ func Page(s Shell) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if s.FilingOn && s.User.Role.Allows(crash.RoleTriager) {
+		if s.FilingOn && s.User.MayTriageSome() {
 			templ_7745c5c3_Err = CreateForm(s.CSRFToken).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

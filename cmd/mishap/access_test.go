@@ -65,5 +65,27 @@ func TestAccessCommands(t *testing.T) {
 	run(exitFailed, "access", "revoke", "launchpad", "bugcontrol")
 	run(exitUsage, "access", "grant", "ldap", "x", "viewer")
 	run(exitUsage, "access", "grant", "oidc", "x", "king")
+	run(exitUsage, "access", "grant", "oidc", "x", "admin", "--packages", "linux")
+	run(exitUsage, "access", "grant", "oidc", "x", "triager", "--packages", "linux", "--set", "core")
+	run(exitUsage, "access", "revoke", "oidc", "x", "triager")
+
+	out, _ = run(exitOK, "access", "grant", "launchpad", "bugcontrol", "triager", "--packages", "linux-*")
+	if want := "Members of bugcontrol have the role triager for linux-* now.\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+	out, _ = run(exitOK, "access", "grant", "account", "kim", "private", "--team", "desktop-packages")
+	if want := "The account kim has the right to private data of the packages of desktop-packages now.\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+	run(exitOK, "access", "grant", "account", "kim", "triager", "--set", "core")
+	list("account kim private the packages of desktop-packages", "account kim triager the package set core",
+		"launchpad bugcontrol triager linux-*",
+		"kim viewer triager for the package set core: given by hand; triager for linux-*: member of bugcontrol (Launchpad); "+
+			"private for the packages of desktop-packages: given by hand")
+	run(exitFailed, "access", "revoke", "account", "kim", "private")
+	run(exitOK, "access", "revoke", "account", "kim", "private", "--team", "desktop-packages")
+	run(exitOK, "access", "revoke", "account", "kim", "--set", "core")
+	run(exitOK, "access", "revoke", "launchpad", "bugcontrol", "--packages", "linux-*")
+	list("kim none")
 	run(exitUsage, "access")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"mishap/crash"
 	"mishap/db/access"
 	"mishap/db/accounts"
@@ -17,6 +19,11 @@ import (
 func launchpad(subject, name string, groups ...string) crash.Identity {
 	return crash.Identity{Source: crash.SourceLaunchpad, Issuer: "https://login.example", Subject: subject, Name: name,
 		Groups: groups}
+}
+
+// grantOf returns a grant for all packages.
+func grantOf(source crash.Source, group string, role crash.Role) crash.Grant {
+	return crash.Grant{Source: source, Group: group, Role: role, Scope: crash.GrantScope{Kind: crash.GrantAll}}
 }
 
 func TestRolesFromGroups(t *testing.T) {
@@ -37,7 +44,7 @@ func TestRolesFromGroups(t *testing.T) {
 	}
 	grant := func(source crash.Source, group string, r crash.Role) {
 		t.Helper()
-		if err := a.Grant(t.Context(), "ada", source, group, r); err != nil {
+		if err := a.Grant(t.Context(), "ada", grantOf(source, group, r)); err != nil {
 			t.Fatalf("grant: %v", err)
 		}
 	}
@@ -75,14 +82,15 @@ func TestRolesFromGroups(t *testing.T) {
 
 	// Removing a grant takes effect without a new sign-in.
 	role(launchpad("https://login.example/+id/a", "kim", "bug-control"))
-	if err := a.Revoke(t.Context(), "ada", crash.SourceLaunchpad, "bug-control"); err != nil {
+	if err := a.Revoke(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")); err != nil {
 		t.Fatal(err)
 	}
 	u, err := people.ByName(t.Context(), "kim")
 	if err != nil || u.Role != crash.RoleViewer || u.Manual != crash.RoleViewer {
 		t.Errorf("after revoking: got role %q, by hand %q, %v, want viewer twice", u.Role, u.Manual, err)
 	}
-	if err := a.Revoke(t.Context(), "ada", crash.SourceLaunchpad, "bug-control"); !errors.Is(err, crash.NotFound) {
+	if err := a.Revoke(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")); !errors.Is(err,
+		crash.NotFound) {
 		t.Errorf("revoking twice: got %v, want NotFound", err)
 	}
 
@@ -193,7 +201,7 @@ func TestGrantRefuses(t *testing.T) {
 		{crash.SourceOIDC, "x", crash.RoleNone}, {crash.SourceLaunchpad, "a,b", crash.RoleViewer},
 		{crash.SourceOIDC, "a\nb", crash.RoleViewer}, {crash.SourceOIDC, strings.Repeat("x", 201), crash.RoleViewer},
 	} {
-		if err := a.Grant(t.Context(), "", tt.source, tt.group, tt.role); !errors.Is(err, crash.Invalid) {
+		if err := a.Grant(t.Context(), "", grantOf(tt.source, tt.group, tt.role)); !errors.Is(err, crash.Invalid) {
 			t.Errorf("grant %v: got %v, want Invalid", tt, err)
 		}
 	}
@@ -278,5 +286,115 @@ func TestEndSessions(t *testing.T) {
 				t.Errorf("end %v: session %s found %v, %v", tt.who, token, found, err)
 			}
 		}
+	}
+}
+
+func TestRightsForSomePackages(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.Open(t, url)
+	a, people := access.New(store), accounts.New(store)
+	in := launchpad("https://login.example/+id/a", "kim", "kernel", "desktop")
+	if _, err := a.SignIn(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	kim := func() crash.User {
+		t.Helper()
+		u, err := people.ByName(t.Context(), "kim")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	series := crash.BuiltInReleases().Latest("Ubuntu", store.Now()).Codename()
+	grants := []crash.Grant{
+		{Source: crash.SourceLaunchpad, Group: "kernel", Role: crash.RoleTriager,
+			Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "linux-*"}},
+		{Source: crash.SourceLaunchpad, Group: "desktop", Role: crash.RolePrivate,
+			Scope: crash.GrantScope{Kind: crash.GrantTeam, Name: "desktop-packages"}},
+		{Source: crash.SourceAccount, Group: "KIM", Role: crash.RoleTriager,
+			Scope: crash.GrantScope{Kind: crash.GrantSet, Name: "sea"}},
+	}
+	for _, g := range grants {
+		if err := a.Grant(t.Context(), "ada", g); err != nil {
+			t.Fatalf("grant %v: %v", g, err)
+		}
+	}
+	u := kim()
+	if u.Role != crash.RoleViewer || !u.MayTriage("linux-hwe") || u.MayTriage("linux") || u.MayTriage("") ||
+		u.MayTriage("reef") || u.Private.Some() {
+		t.Errorf("before the tracker answered: got %+v", u)
+	}
+	const sqlAnswer = `update archive_facts set value = @value, read = now() where kind = @kind and key = @key`
+	for key, value := range map[[2]string]string{
+		{"set", series + "/sea"}:       `{"names": ["reef", "tide"]}`,
+		{"person", "desktop-packages"}: `{"names": ["nautilus"]}`,
+	} {
+		dbtest.Exec(t, url, sqlAnswer, pgx.NamedArgs{"kind": key[0], "key": key[1], "value": value})
+	}
+	if u = kim(); !u.MayTriage("tide") || !u.MayTriage("linux-hwe") || u.MayTriage("nautilus") ||
+		!u.Private.Include("nautilus") || u.Private.Include("tide") || u.Private.All {
+		t.Errorf("after the tracker answered: got %+v", u)
+	}
+	all, err := a.Grants(t.Context())
+	if err != nil || len(all) != len(grants) || all[0].Group != "kim" {
+		t.Errorf("got grants %+v, %v, want 3, the first of kim", all, err)
+	}
+
+	// Leaving the group takes the right away at the next sign-in, and revoking does so at once.
+	in.Groups = []string{"desktop"}
+	if _, err := a.SignIn(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if u = kim(); u.MayTriage("linux-hwe") || !u.MayTriage("tide") {
+		t.Errorf("after leaving the group: got %+v", u)
+	}
+	for _, g := range grants[1:] {
+		if err := a.Revoke(t.Context(), "ada", g); err != nil {
+			t.Errorf("revoke %v: %v", g, err)
+		}
+		if err := a.Revoke(t.Context(), "ada", g); !errors.Is(err, crash.NotFound) {
+			t.Errorf("revoke %v twice: got %v, want NotFound", g, err)
+		}
+	}
+	if u = kim(); u.Role != crash.RoleNone || u.Triage.Some() || u.Private.Some() {
+		t.Errorf("without grants: got %+v, want no right", u)
+	}
+
+	// For all packages, the role of an account is that given by hand.
+	byHand := crash.Grant{Source: crash.SourceAccount, Group: "kim", Role: crash.RoleTriager,
+		Scope: crash.GrantScope{Kind: crash.GrantAll}}
+	if err := a.Grant(t.Context(), "", byHand); err != nil {
+		t.Fatal(err)
+	}
+	if u = kim(); u.Manual != crash.RoleTriager || !u.Triage.All || u.Private.Some() {
+		t.Errorf("role by hand: got %+v", u)
+	}
+	if err := a.Revoke(t.Context(), "", byHand); err != nil {
+		t.Fatal(err)
+	}
+	if u = kim(); u.Role != crash.RoleNone {
+		t.Errorf("role by hand taken away: got %+v", u)
+	}
+
+	for _, g := range []crash.Grant{
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleAdmin,
+			Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "a"}},
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleViewer,
+			Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "a"}},
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleTriager,
+			Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "[a"}},
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleTriager,
+			Scope: crash.GrantScope{Kind: crash.GrantSet, Name: "a*"}},
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: "some", Name: "a"}},
+		{Source: crash.SourceOIDC, Group: "x", Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantTeam}},
+	} {
+		if err := a.Grant(t.Context(), "", g); !errors.Is(err, crash.Invalid) {
+			t.Errorf("grant %v: got %v, want Invalid", g, err)
+		}
+	}
+	byHand.Group = "nobody"
+	if err := a.Grant(t.Context(), "", byHand); !errors.Is(err, crash.NotFound) {
+		t.Errorf("grant to nobody: got %v, want NotFound", err)
 	}
 }

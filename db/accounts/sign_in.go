@@ -74,7 +74,8 @@ func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.
 		if err := uncountAttempts(ctx, tx, tries); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": id, "now": a.store.Now()})
+		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": id, "now": a.store.Now(),
+			"series": a.series()})
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}

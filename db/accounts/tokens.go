@@ -65,9 +65,9 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	case u.Disabled:
 		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
 			"would not work.", u.Name)
-	case slices.ContainsFunc(scopes, crash.Scope.NeedsTriager) && !u.Role.Allows(crash.RoleTriager):
-		return "", t, crash.Errorf(crash.Forbidden, "role", "The role %s allows neither creating bugs nor uploading "+
-			"symbols, so no token of %s does.", u.Role, u.Name)
+	case slices.ContainsFunc(scopes, func(s crash.Scope) bool { return !u.MayUse(s) }):
+		return "", t, crash.Errorf(crash.Forbidden, "role", "The rights of %s (%s) do not include what this token may do: "+
+			"creating bugs needs the role triager, uploading symbols that role for all packages.", u.Name, u.Role)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token must expire within %d years.", maxTokenYears)
 	}
@@ -194,9 +194,11 @@ func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.AP
 		return u, t, errBadToken
 	}
 	hash := sha256.Sum256([]byte(token))
-	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now()})
-	err := row.Scan(append(a.userFields(&u), tokenFields(&t)...)...)
-	a.setRole(&u)
+	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now(),
+		"series": a.series()})
+	var rights []right
+	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)
+	a.setRights(&u, rights)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return u, t, errBadToken
 	}

@@ -37,13 +37,34 @@ func (a *Store) WithRoleOfEveryone(role crash.Role) *Store {
 	return &withRole
 }
 
-// userColumns are the columns of users as u that scanUser reads. The role is the highest of the one
-// given by hand and those of the person's groups.
+// userColumns are the columns of users as u that scanUser reads, with what groups and grants by hand
+// give the person. Rights for sets and teams come with their source packages as the tracker has them;
+// @series is the release whose sets count.
 const userColumns = `u.id, u.name, u.role, coalesce((
-		select g.role from identities as i join user_groups as m on m.identity_id = i.id
-			join group_grants as g on g.source = i.source and g.group_name = m.group_name
-		where i.user_id = u.id order by array_position(array['admin', 'triager', 'viewer'], g.role) limit 1), ''),
+		select jsonb_agg(jsonb_build_object('role', g.role, 'kind', g.scope, 'name', g.scope_name, 'members', (
+			select f.value -> 'names' from archive_facts as f where
+				g.scope = 'set' and f.kind = 'set' and f.key = @series::text || '/' || g.scope_name
+				or g.scope = 'team' and f.kind = 'person' and f.key = g.scope_name)))
+		from (
+			select g.role, g.scope, g.scope_name from identities as i join user_groups as m on m.identity_id = i.id
+				join group_grants as g on g.source = i.source and g.group_name = m.group_name
+			where i.user_id = u.id
+			union select a.role, a.scope, a.scope_name from account_grants as a where a.user_id = u.id
+		) as g), '[]'),
 	u.disabled, u.created, u.last_login, u.tracker_name`
+
+// right is a right of a person, from a group or given by hand.
+type right struct {
+	Role    crash.Role           `json:"role"`
+	Kind    crash.GrantScopeKind `json:"kind"`
+	Name    string               `json:"name"`
+	Members []string             `json:"members"` // packages of the set or team; null: none, or not read yet
+}
+
+// series returns the code name of the release whose package sets count, as in rules.
+func (a *Store) series() string {
+	return crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename()
+}
 
 var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
 
@@ -73,8 +94,8 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 	if err != nil {
 		return crash.User{}, err
 	}
-	u := crash.User{Name: name, Role: role, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
-	u.Private.All = role.Allows(crash.RoleAdmin)
+	u := crash.User{Name: name, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	a.setRights(&u, nil)
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
 		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
@@ -96,7 +117,7 @@ const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.na
 
 // List returns all accounts, including disabled ones, sorted by name.
 func (a *Store) List(ctx context.Context) ([]crash.User, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlUsers)
+	rows, err := a.store.Pool.Query(ctx, sqlUsers, pgx.NamedArgs{"series": a.series()})
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", db.Classify(err))
 	}
@@ -131,6 +152,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 }
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
+	args["series"] = a.series()
 	rows, err := a.store.Pool.Query(ctx, sql, args)
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
@@ -145,20 +167,35 @@ func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.
 // scanUser reads userColumns.
 func (a *Store) scanUser(row pgx.CollectableRow) (crash.User, error) {
 	var u crash.User
-	err := row.Scan(a.userFields(&u)...)
-	a.setRole(&u)
+	var rights []right
+	err := row.Scan(userFields(&u, &rights)...)
+	a.setRights(&u, rights)
 	return u, err
 }
 
-// userFields returns where to store userColumns. setRole must follow.
-func (*Store) userFields(u *crash.User) []any {
-	return []any{&u.ID, &u.Name, &u.Manual, &u.Role, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName}
+// userFields returns where to store userColumns. setRights must follow.
+func userFields(u *crash.User, rights *[]right) []any {
+	return []any{&u.ID, &u.Name, &u.Manual, rights, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName}
 }
 
-// setRole replaces the role from groups with the highest role that u has.
-func (a *Store) setRole(u *crash.User) {
-	u.Role = u.Role.Higher(u.Manual).Higher(a.everyone)
-	u.Private.All = u.Role.Allows(crash.RoleAdmin)
+// setRights sets what u may do. Somebody with a right for some packages is a viewer of the others.
+func (a *Store) setRights(u *crash.User, rights []right) {
+	u.Role = u.Manual.Higher(a.everyone)
+	for _, r := range rights {
+		scope := crash.GrantScope{Kind: r.Kind, Name: r.Name}
+		switch {
+		case r.Role == crash.RolePrivate:
+			u.Private = u.Private.Add(scope, r.Members)
+		case r.Kind == crash.GrantAll:
+			u.Role = u.Role.Higher(r.Role)
+			continue
+		default:
+			u.Triage = u.Triage.Add(scope, r.Members)
+		}
+		u.Role = u.Role.Higher(crash.RoleViewer)
+	}
+	u.Triage.All = u.Triage.All || u.Role.Allows(crash.RoleTriager)
+	u.Private.All = u.Private.All || u.Role.Allows(crash.RoleAdmin)
 }
 
 const sqlSetTrackerName = `

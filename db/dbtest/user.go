@@ -15,13 +15,28 @@ import (
 var cheapHash = argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const sqlAddUser = `
-	insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
-	on conflict do nothing`
+	with added as (
+		insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
+		on conflict do nothing returning id
+	)
+	insert into account_grants (user_id, role, scope, scope_name, person, created)
+	select id, 'private', 'everything', '', '', now() from added where @private::boolean`
 
 // AddUser adds an account like [accounts.Store.Add], unless it exists, but with a hash that is fast
 // to check. A hash contains its parameters, so signing in works as usual. This package must have
-// opened the store.
+// opened the store. The account may read private data of all packages.
 func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
+	t.Helper()
+	addUser(t, s, name, role, password, role != crash.RoleAdmin) // administrators may do so anyway
+}
+
+// AddUserWithoutPrivate adds an account like [AddUser], without the right to read private data.
+func AddUserWithoutPrivate(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
+	t.Helper()
+	addUser(t, s, name, role, password, false)
+}
+
+func addUser(t testing.TB, s *db.Store, name string, role crash.Role, password string, private bool) {
 	t.Helper()
 	address, ok := addresses.Load(s)
 	if !ok {
@@ -31,5 +46,6 @@ func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password s
 	if err != nil {
 		t.Fatalf("hash password: %v", err)
 	}
-	Exec(t, address.(string), sqlAddUser, pgx.NamedArgs{"name": name, "role": role, "hash": hash})
+	Exec(t, address.(string), sqlAddUser, pgx.NamedArgs{"name": name, "role": role, "hash": hash,
+		"private": private})
 }

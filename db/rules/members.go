@@ -15,14 +15,18 @@ import (
 type members map[int64]map[string]bool
 
 const (
-	// sqlWantMembers makes the tracker's archive facts about followed and watched sets and teams
-	// available, and lets them be updated. New facts are read within seconds.
+	// sqlWantMembers makes the tracker's archive facts about followed, watched and granted sets and
+	// teams available, and lets them be updated. New facts are read within seconds.
 	sqlWantMembers = `
 		insert into archive_facts (kind, key, asked, next_read)
 		select distinct kind, key, @now::timestamptz, @now::timestamptz from (
 			select case kind when 'set' then 'set' else 'person' end,
 				case kind when 'set' then @series || '/' || name else name end
 			from followed where kind in ('set', 'person')
+			union select case scope when 'set' then 'set' else 'person' end,
+				case scope when 'set' then @series || '/' || scope_name else scope_name end
+			from (select scope, scope_name from group_grants union select scope, scope_name from account_grants) as g
+			where scope in ('set', 'team')
 			union select unnest(@kinds::text[]), unnest(@keys::text[])
 		) as w (kind, key) where key ~ '^[a-z0-9][a-z0-9+./-]*$' and length(key) <= 100
 		order by kind, key

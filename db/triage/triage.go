@@ -214,6 +214,20 @@ var (
 	errUndone  = crash.Errorf(crash.Conflict, "undone_already", "This has already been undone.")
 )
 
+const sqlBucketOf = `select bucket_id from triage where id = @id`
+
+// BucketOf returns the bucket of an entry. It returns NotFound if there is no such entry.
+func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, err error) {
+	err = s.Pool.QueryRow(ctx, sqlBucketOf, pgx.NamedArgs{"id": id}).Scan(db.ScanTo(bucket[:]))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return bucket, errUnknown
+	}
+	if err != nil {
+		return bucket, fmt.Errorf("problem of a triage entry: %w", db.Classify(err))
+	}
+	return bucket, nil
+}
+
 // Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that
 // it has replaced stands again. Undo returns NotFound if there is no such entry, and Conflict if it
 // was undone already.

@@ -50,7 +50,7 @@ func (s *Pages) sendAccount(
 		page.Own.Problem = page.OwnProblem
 	}
 	page.Tokens.Tokens, page.Tokens.Form = list, form
-	page.Tokens.MayFile = u.Role.Allows(crash.RoleTriager)
+	page.Tokens.MayFile, page.Tokens.MayUpload = u.MayUse(crash.ScopeFile), u.MayUse(crash.ScopeUpload)
 	return s.Page(w, r, status, views.Account(page))
 }
 

@@ -28,9 +28,9 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if scope.NeedsTriager() && !u.Role.Allows(crash.RoleTriager) {
+		if !u.MayUse(scope) {
 			return crash.Errorf(crash.Forbidden, "role",
-				"Your role allows neither creating bugs nor uploading symbols, so no token of yours does.")
+				"Your rights do not include the scope %s, so no token of yours has it.", scope)
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // maxPeople is the number of people that the page of roles lists at most.
 const maxPeople = 500
 
-// ShowAccess shows which groups give roles, and who has which role and why.
+// ShowAccess shows which groups and accounts have rights, and who has which role and why.
 func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
 	return s.sendAccess(w, r, http.StatusOK, views.GrantForm{})
 }
@@ -47,29 +48,36 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 	return s.Page(w, r, status, views.Access(page))
 }
 
-// Grant gives a role to a group.
+// formGrant reads a grant from a form.
+func formGrant(r *http.Request) crash.Grant {
+	g := crash.Grant{Source: crash.Source(r.PostFormValue("source")),
+		Group: crash.Truncate(r.PostFormValue("group"), 300), Role: crash.Role(r.PostFormValue("role"))}
+	g.Scope.Kind = crash.GrantScopeKind(cmp.Or(r.PostFormValue("scope"), string(crash.GrantAll)))
+	g.Scope.Name = strings.TrimSpace(crash.Truncate(r.PostFormValue("packages"), 300))
+	return g
+}
+
+// Grant gives a right to a group or an account.
 func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
-	form := views.GrantForm{Source: crash.Source(r.PostFormValue("source")),
-		Group: crash.Truncate(r.PostFormValue("group"), 300),
-		Role:  crash.Role(r.PostFormValue("role"))}
-	err := s.Access.Grant(r.Context(), web.CurrentUser(r).Name, form.Source, form.Group, form.Role)
-	if crash.KindOf(err) == crash.Invalid {
+	form := views.GrantForm{Grant: formGrant(r)}
+	err := s.Access.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		form.Problem = web.AnswerTo(r, err).Message
 		return s.sendAccess(w, r, http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, text.Granted(form.Group, form.Role))
+	return s.afterAccess(w, r, text.Granted(form.Grant))
 }
 
-// Revoke takes the role of a group away.
+// Revoke takes a right of a group or an account away.
 func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
-	source, group := crash.Source(r.PostFormValue("source")), r.PostFormValue("group")
-	if err := s.Access.Revoke(r.Context(), web.CurrentUser(r).Name, source, group); err != nil {
+	g := formGrant(r)
+	if err := s.Access.Revoke(r.Context(), web.CurrentUser(r).Name, g); err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, text.Revoked(group))
+	return s.afterAccess(w, r, text.Revoked(g))
 }
 
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.

@@ -81,9 +81,16 @@ type Caller struct {
 	Read  bool       // may read reports: in a session, or with a token that has the scope read
 	Names []string   // by which problems are assigned to the caller
 
+	Triage, Private crash.Packages // as in crash.User
+
 	// AuditRead records that the caller reads private data; nil: does nothing. If it fails, the data is
 	// not sent.
 	AuditRead func() error
+}
+
+// user returns the caller as a person, to check the rights for a package.
+func (c Caller) user() crash.User {
+	return crash.User{Role: c.Role, Triage: c.Triage, Private: c.Private}
 }
 
 // Errors for unknown addresses and insufficient rights.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -92,6 +93,9 @@ func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error
 	if limit == 0 {
 		limit = maxPage
 	}
+	if err := in.caller.user().CheckPrivate(""); err != nil { // a machine has many packages
+		return window{}, err
+	}
 	system := crash.NewSystemID(in.text("system"))
 	return newWindow(in.report("start"), limit, reportID, newSystemReport,
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
@@ -163,16 +167,17 @@ func parseDay(key string) (time.Time, error) {
 }
 
 type oopsObject struct {
-	Data map[string]string `json:"data" doc:"The fields of the report, and SAS: the signature of its problem."`
+	Data map[string]string `json:"data" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
 	ID   string            `json:"oopsid"`
 }
 
 type instanceObject struct {
-	Instance map[string]string `json:"instance" doc:"The fields of the report, and SAS: the signature of its problem."`
+	Instance map[string]string `json:"instance" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
 }
 
-// fields returns the fields of a report, and the signature of its problem.
-func (a *answers) fields(ctx context.Context, id string) (map[string]string, error) {
+// fields returns the fields of a report that the caller may read, the names of the others, and the
+// signature of its problem.
+func (a *answers) fields(ctx context.Context, in input, id string) (map[string]string, error) {
 	oops, err := crash.ParseOopsID(id)
 	if err != nil {
 		return nil, crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
@@ -182,10 +187,15 @@ func (a *answers) fields(ctx context.Context, id string) (map[string]string, err
 		return nil, err
 	}
 	fields := map[string]string{}
-	for name, value := range report.Fields {
+	u := in.caller.user()
+	visible, hidden := u.Visible(report.Fields, report.SourcePackage)
+	for name, value := range visible {
 		fields[name] = value
 	}
-	fields["SystemIdentifier"] = string(report.System)
+	if len(hidden) > 0 {
+		fields[crash.HiddenField] = strings.Join(hidden, " ")
+	}
+	fields["SystemIdentifier"] = string(u.VisibleSystem(report.System, report.SourcePackage))
 	if report.Bucket != nil {
 		b, err := a.store.Bucket(ctx, *report.Bucket)
 		if err != nil {
@@ -196,8 +206,8 @@ func (a *answers) fields(ctx context.Context, id string) (map[string]string, err
 	return fields, nil
 }
 
-func (a *answers) oops(ctx context.Context, _ input, key string) (any, error) {
-	fields, err := a.fields(ctx, key)
+func (a *answers) oops(ctx context.Context, in input, key string) (any, error) {
+	fields, err := a.fields(ctx, in, key)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +215,7 @@ func (a *answers) oops(ctx context.Context, _ input, key string) (any, error) {
 }
 
 func (a *answers) instance(ctx context.Context, in input) ([]any, error) {
-	fields, err := a.fields(ctx, in.text("id"))
+	fields, err := a.fields(ctx, in, in.text("id"))
 	if crash.KindOf(err) == crash.NotFound {
 		return []any{instanceObject{Instance: map[string]string{}}}, nil
 	}

@@ -212,6 +212,13 @@ func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, p
 	if err != nil {
 		return err
 	}
+	b, err := a.from.store.Bucket(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := caller.user().CheckTriage(b.SourcePackage); err != nil {
+		return err
+	}
 	if err := a.from.setStatus(ctx, q, id, person); err != nil {
 		return err
 	}

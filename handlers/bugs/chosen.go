@@ -48,6 +48,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
 	message, since := "", ""
 	switch r.PostFormValue("do") {
 	case "file":
@@ -61,7 +65,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, views.FlashDone, web.WithRefused(message, refused)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ChosenURL(ids)+since)
@@ -134,6 +138,10 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 		page.Back = web.LocalPath(from.RequestURI())
 	}
 	for _, b := range buckets {
+		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: err.Error()})
+			continue
+		}
 		switch s.BugPart(r, b).State {
 		case views.BugCreate, views.BugRefused, views.BugWaiting:
 			page.File = append(page.File, b)

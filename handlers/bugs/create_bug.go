@@ -77,6 +77,9 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 	if err != nil {
 		return creation{}, err
 	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+		return creation{}, err
+	}
 	c := creation{bucket: b}
 	opts, err := s.FilingOptions(r)
 	if err != nil {

@@ -63,19 +63,24 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Buckets(r, ids); err != nil { // changes nothing if one does not exist
+	buckets, err := s.Buckets(r, ids) // changes nothing if one does not exist
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
 		return err
 	}
 	found, warning := s.readTrackerBug(r, number)
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
 	var linked []crash.BucketID
-	for _, id := range ids {
-		isNew, err := s.Bugs.LinkBug(r.Context(), id, bug)
+	for _, b := range buckets {
+		isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, bug)
 		if err != nil {
 			return err
 		}
 		if isNew {
-			linked = append(linked, id)
+			linked = append(linked, b.ID)
 		}
 	}
 	if warning == "" {
@@ -84,9 +89,10 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: text.BugLinkedTo(number, int64(len(linked)))}
-	if had := len(ids) - len(linked); had > 0 {
+	if had := len(buckets) - len(linked); had > 0 {
 		message.Text += " " + text.HadBugAlready(int64(had))
 	}
+	message.Text = web.WithRefused(message.Text, refused)
 	if len(linked) > 0 {
 		message.Undo = &views.Undo{
 			Action: views.PathUnlinkChosen + "?problems=" + views.JoinIDs(linked),
@@ -110,16 +116,24 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
 	unlinked := int64(0)
-	for _, id := range ids {
-		switch err := s.Bugs.UnlinkBug(r.Context(), id, number, web.CurrentUser(r).Name); {
+	for _, b := range buckets {
+		switch err := s.Bugs.UnlinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); {
 		case err == nil:
 			unlinked++
 		case crash.KindOf(err) != crash.NotFound:
 			return err
 		}
 	}
-	message := text.BugUnlinkedFrom(number, unlinked)
+	message := web.WithRefused(text.BugUnlinkedFrom(number, unlinked), refused)
 	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}

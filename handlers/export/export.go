@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -51,8 +52,10 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		return err
 	}
 	changed := s.revisions.since(revision+s.Now().UTC().Format(time.DateOnly), s.Now())
+	u := web.CurrentUser(r)
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(web.CurrentUser(r).Role), private,
+		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(u.Role),
+		fmt.Sprint(u.Private), private,
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)
@@ -62,7 +65,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		h.Set("Last-Modified", modified.Format(http.TimeFormat))
 	}
 	h.Set("Cache-Control", "no-cache")
-	if web.CurrentUser(r).ID != 0 {
+	if u.ID != 0 {
 		h.Set("Cache-Control", "private, no-cache")
 	}
 	h.Add("Vary", "Accept")

@@ -50,7 +50,12 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Buckets(r, ids); err != nil { // changes nothing if one does not exist
+	buckets, err := s.Buckets(r, ids) // changes nothing if one does not exist
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
 		return err
 	}
 	name, skipped, same := formAssignee(r), int64(0), int64(0)
@@ -59,8 +64,8 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 			http.StatusUnprocessableEntity)
 	}
 	var done []string
-	for _, id := range ids {
-		stored, err := s.People.Assign(r.Context(), crash.Assignment{Bucket: id, Assignee: name,
+	for _, b := range buckets {
+		stored, err := s.People.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
 			By: web.CurrentUser(r).Name})
 		switch {
 		case crash.KindOf(err) == crash.Invalid:
@@ -84,6 +89,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	if skipped > 0 {
 		message.Text += " " + text.AssignSkipped(skipped)
 	}
+	message.Text = web.WithRefused(message.Text, refused)
 	if len(done) > 0 {
 		message.Undo = &views.Undo{Action: views.PathUnassignChosen + "?problems=" + views.JoinIDs(ids),
 			Field: "assignments", Value: strings.Join(done, ".")}
@@ -106,9 +112,17 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			assignments[id] = true
 		}
 	}
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
 	undone := int64(0)
-	for _, id := range ids {
-		newest, err := s.People.Assignments(r.Context(), id, maxAssignments)
+	for _, b := range buckets {
+		newest, err := s.People.Assignments(r.Context(), b.ID, maxAssignments)
 		if err != nil {
 			return err
 		}
@@ -117,7 +131,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 				continue
 			}
 			if assignments[a.ID] {
-				err = s.People.UndoAssignment(r.Context(), id, a.ID, web.CurrentUser(r).Name)
+				err = s.People.UndoAssignment(r.Context(), b.ID, a.ID, web.CurrentUser(r).Name)
 				if err == nil {
 					undone++
 				} else if crash.KindOf(err) != crash.Conflict {
@@ -127,7 +141,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			break // only the newest counts
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, text.AssignmentsUndone(undone)); err != nil {
+	if err := s.Flash(r, views.FlashDone, web.WithRefused(text.AssignmentsUndone(undone), refused)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.AssignChosenURL(ids))

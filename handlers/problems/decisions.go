@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,11 +21,13 @@ const (
 	splitTimeout = 2 * time.Second // maximum time that a request moves reports; a job moves the rest
 )
 
+var errNoDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
+
 // decisionsView returns the history of a problem and the decisions that the user may take.
 func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Triage) (views.DecisionsView, error) {
 	u := web.CurrentUser(r)
 	v := views.DecisionsView{
-		Bucket: b, MayDecide: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
+		Bucket: b, MayDecide: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
 	if !u.Role.Allows(crash.RoleViewer) { // entries contain account names and report titles
 		return v, nil
@@ -43,7 +46,10 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	}
 	id, err := strconv.ParseInt(r.PostFormValue("decision"), 10, 64)
 	if err != nil || id < 1 {
-		return crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
+		return errNoDecision
+	}
+	if err := s.checkDecision(r, b.ID, id); err != nil {
+		return err
 	}
 	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
@@ -75,6 +81,19 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
+}
+
+// checkDecision returns NotFound if a person with rights for some packages only undoes a decision that
+// the problem's history does not show.
+func (s *Decisions) checkDecision(r *http.Request, problem crash.BucketID, id int64) error {
+	if web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		return nil
+	}
+	all, err := s.Decisions.Decisions(r.Context(), problem, maxDecisions)
+	if err == nil && !slices.ContainsFunc(all, func(d crash.Decision) bool { return d.ID == id }) {
+		err = errNoDecision
+	}
+	return err
 }
 
 // moveReports moves the reports of a split for at most splitTimeout. A job moves the rest.

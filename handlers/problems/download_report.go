@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -19,7 +20,8 @@ import (
 var (
 	errNoCore        = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
 	errCoreForbidden = crash.Errorf(crash.Forbidden, "core_forbidden",
-		"Core dumps hold the memory of programs: they are for people who may file bugs. Ask an admin for the role triager.")
+		"Core dumps hold the memory of programs: they need the role triager and the right to private data of the package. "+
+			"Somebody who is an administrator here can give them to you.")
 )
 
 // rawReport is a report as JSON: its metadata, and the fields as they arrived.
@@ -34,6 +36,7 @@ type rawReport struct {
 	Rule       crash.Rule   `json:"rule"`
 	Evidence   []passage    `json:"evidence"` // lines that the grouping rule read
 	Fields     crash.Fields `json:"fields"`
+	Hidden     []string     `json:"hidden_fields,omitempty"` // that the person may not read
 }
 
 // passage is a field that the grouping rule read, with the lines that it used.
@@ -52,12 +55,15 @@ func evidenceOf(f crash.Fields) []passage {
 }
 
 // sendReport sends a report as JSON.
-func (s *Pages) sendReport(w http.ResponseWriter, report crash.StoredReport) error {
+func (s *Pages) sendReport(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
+	u := web.CurrentUser(r)
 	raw := rawReport{
 		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(),
-		Arrived: report.ID.Received(), Machine: string(report.System), Unbucketed: report.Unbucketed,
-		Rule: report.Rule, Evidence: evidenceOf(report.Fields), Fields: report.Fields,
+		Arrived: report.ID.Received(), Machine: string(u.VisibleSystem(report.System, report.SourcePackage)),
+		Unbucketed: report.Unbucketed,
+		Rule:       report.Rule, Evidence: evidenceOf(report.Fields),
 	}
+	raw.Fields, raw.Hidden = u.Visible(report.Fields, report.SourcePackage)
 	if !report.Occurred.IsZero() {
 		raw.Occurred = &report.Occurred
 	}
@@ -83,12 +89,12 @@ func setFileHeaders(w http.ResponseWriter, media, name string) {
 }
 
 // sendCrash sends a report as a file that apport and its tools read. With core=yes it adds the
-// core dump, compressed as the machine sent it, for users who may file bugs. The audit log records
+// core dump, compressed as the machine sent it, for users who may read it. The audit log records
 // each such download.
 func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	var core io.ReadCloser
 	if r.URL.Query().Get("core") != "" {
-		if !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		if !web.CurrentUser(r).MayReadCore(report.SourcePackage) {
 			return errCoreForbidden
 		}
 		var err error
@@ -104,7 +110,11 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 		// Not every writer supports a deadline.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime))
 	}
-	fields, _ := apport.Writable(report.Fields) // a field of the file lists those left out
+	visible, hidden := web.CurrentUser(r).Visible(report.Fields, report.SourcePackage)
+	if len(hidden) > 0 {
+		visible[crash.HiddenField] = strings.Join(hidden, " ")
+	}
+	fields, _ := apport.Writable(visible) // a field of the file lists those left out
 	setFileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")
 	if err := apport.Write(w, fields); err != nil {
 		return nil // the client disconnected: Writable has checked the names
@@ -125,11 +135,11 @@ func (s *Pages) openCore(ctx context.Context, id crash.OopsID) (io.ReadCloser, e
 
 // coreSize returns the stored size in bytes of the core dump, or 0 if there is none or the user may
 // not download it.
-func (s *Pages) coreSize(r *http.Request, id crash.OopsID) int64 {
-	if s.Config.Cores == nil || !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+func (s *Pages) coreSize(r *http.Request, report crash.StoredReport) int64 {
+	if s.Config.Cores == nil || !web.CurrentUser(r).MayReadCore(report.SourcePackage) {
 		return 0
 	}
-	size, err := s.Config.Cores.Size(r.Context(), id)
+	size, err := s.Config.Cores.Size(r.Context(), report.ID)
 	if err != nil {
 		return 0
 	}

@@ -19,6 +19,9 @@ var reportColumns = []string{
 	"architecture", "machine", "problem", "url",
 }
 
+// machineColumn is the place of the machine in reportColumns.
+const machineColumn = 10
+
 // ExportProblemReports sends a problem's reports as a file or feed.
 func (s *Pages) ExportProblemReports(w http.ResponseWriter, r *http.Request) error {
 	format := chi.URLParam(r, "format")
@@ -47,11 +50,12 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
-		return s.reportTable("Reports of "+views.DocumentTitle(b, true), b.ID.Path(), read), nil
+		return s.reportTable(r, "Reports of "+views.DocumentTitle(b, true), b.ID.Path(), read), nil
 	})
 }
 
 // exportSystemReports sends a machine's reports as a file or feed.
+// It leaves out reports of packages whose private data the person may not read.
 func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID,
 	format string,
 ) error {
@@ -62,11 +66,20 @@ func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, syst
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.SystemReports(ctx, system, after, export.ExportPage)
 		}
-		return s.reportTable("Reports of a machine", views.SystemPath(system), read), nil
+		table := s.reportTable(r, "Reports of a machine", views.SystemPath(system), read)
+		all := table.Rows
+		table.Rows = func(yield func(export.Row, error) bool) {
+			for row, err := range all {
+				if (err != nil || row.Cells[machineColumn] != string(crash.HiddenSystem)) && !yield(row, err) {
+					return
+				}
+			}
+		}
+		return table, nil
 	})
 }
 
-func (s *Pages) reportTable(title, path string,
+func (s *Pages) reportTable(r *http.Request, title, path string,
 	read func(after crash.OopsID) ([]crash.ReportRow, error),
 ) export.Table {
 	return export.Table{
@@ -76,12 +89,12 @@ func (s *Pages) reportTable(title, path string,
 				return read(crash.OopsID{})
 			}
 			return read(after.ID)
-		}, s.reportRow),
+		}, func(row crash.ReportRow) export.Row { return s.reportRow(r, row) }),
 	}
 }
 
 // reportRow returns the row of one report.
-func (s *Pages) reportRow(r crash.ReportRow) export.Row {
+func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 	problem := ""
 	if r.Bucket != nil {
 		problem = s.Base.String() + r.Bucket.Path()
@@ -94,7 +107,8 @@ func (s *Pages) reportRow(r crash.ReportRow) export.Row {
 	return export.Row{
 		Cells: []any{
 			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage,
-			string(r.Release), r.Architecture, string(r.System), problem, s.Base.String() + path,
+			string(r.Release), r.Architecture,
+			string(web.CurrentUser(request).VisibleSystem(r.System, r.SourcePackage)), problem, s.Base.String() + path,
 		},
 		Path: path, Title: title, First: r.ID.Received(), Last: r.ID.Received(),
 		Summary: fmt.Sprintf("%s %s on %s, %s.", r.Package, r.Version, r.Release, r.Architecture),

@@ -141,6 +141,9 @@ func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket
 	}
 	var heads []crash.Bucket
 	for _, b := range all {
+		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+			return nil, err
+		}
 		if !slices.ContainsFunc(heads, func(known crash.Bucket) bool { return known.ID == b.ID }) {
 			heads = append(heads, b)
 		}
@@ -181,6 +184,9 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	reason, ok := crash.CleanLine(r.PostFormValue("reason"), crash.MaxReason)
 	if !ok {
 		return errBadReason
+	}
+	if _, err := s.heads(r, ids); err != nil {
+		return err
 	}
 	from := slices.DeleteFunc(slices.Clone(ids), func(id crash.BucketID) bool { return id == head })
 	head, err = s.Decisions.Merge(r.Context(), head, from, web.CurrentUser(r).Name, reason)

@@ -49,7 +49,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 		if l.reports, err = readReportFilter(u.Query()); err != nil {
 			return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 		}
-	case strings.HasPrefix(u.Path, "/user/"):
+	case strings.HasPrefix(u.Path, "/user/") && web.CurrentUser(r).Private.Some():
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
 	case u.Path == "/", u.Path == views.PathSearch:

@@ -16,7 +16,7 @@ import (
 func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
 	u := web.CurrentUser(r)
 	v := views.NotesView{
-		Bucket: b.ID, Person: u.Name, Everything: u.Role.Allows(crash.RoleTriager), CSRFToken: nosurf.Token(r), Now: s.Now(),
+		Bucket: b.ID, Person: u.Name, Everything: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
 	var err error
 	if v.Notes, err = s.Accounts.Notes(r.Context(), b.ID); err != nil {
@@ -44,7 +44,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	return s.redirectToNotes(w, r, b, err, text.NoteSaved)
 }
 
-// ChangeNote changes or removes a note. Viewers may change their own notes, triagers all. The
+// ChangeNote changes or removes a note. Viewers may change their own notes, triagers of the package all. The
 // history retains the previous text.
 func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.BucketInPath(r)
@@ -64,7 +64,7 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		if n.ID != id {
 			continue
 		}
-		if n.Person != u.Name && !u.Role.Allows(crash.RoleTriager) {
+		if n.Person != u.Name && !u.MayTriage(b.SourcePackage) {
 			return errNotYourNote
 		}
 		body := r.PostFormValue("text")

@@ -22,7 +22,7 @@ const maxAssignments = 20
 
 // peopleView returns who takes care of a problem, and its tags, for a person who is signed in.
 func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v views.PeopleView, err error) {
-	v = views.PeopleView{Bucket: b.ID, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
+	v = views.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
 		CSRFToken: nosurf.Token(r), Now: s.Now()}
 	if v.History, err = s.People.Assignments(r.Context(), b.ID, maxAssignments); err != nil {
 		return v, err

@@ -51,6 +51,9 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+		return err
+	}
 	if change.Assignee != nil {
 		if *change.Assignee == "me" {
 			change.Assignee = &person

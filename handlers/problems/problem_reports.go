@@ -118,7 +118,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.Repo
 			rows = append(rows, report.ReportRow)
 		}
 	}
-	list := views.ReportList{ID: "reports", Rows: rows, Now: s.Now(), Choice: &choice,
+	list := views.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
 		ComparePath: views.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
@@ -141,7 +141,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.R
 	if err != nil {
 		return nil, err
 	}
-	list := s.ReportList(id.Path(), after, rows)
+	list := s.ReportList(r, id.Path(), after, rows)
 	list.Choice, list.ComparePath, list.Via = &choice, views.ComparePath(id), choice.Via
 	list.Empty = "No report of this problem is stored any more."
 	if chosen := views.FilterQuery(choice.Filter); len(chosen) > 0 {

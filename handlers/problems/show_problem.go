@@ -80,7 +80,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
 		Filter: facts.filter, Alike: facts.alike,
 	}
-	page.Status.Manual = s.ManualView(r, bucket.ID, facts.manual)
+	page.Status.Manual = s.ManualView(r, facts.bucket, facts.manual)
 	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")

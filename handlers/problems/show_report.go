@@ -34,14 +34,14 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case format == "json":
-		return s.sendReport(w, report)
+		return s.sendReport(w, r, report)
 	case format == "crash":
 		return s.sendCrash(w, r, report)
 	}
-	page := views.ReportPage{Report: report, Core: s.coreSize(r, id), Stack: views.NewStack(report)}
+	page := views.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: views.NewStack(report)}
 	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
 	if report.ProblemType == "Crash" {
-		if page.Symbols, err = s.symbolsOf(r, id); err != nil {
+		if page.Symbols, err = s.symbolsOf(r, report); err != nil {
 			return err
 		}
 	}
@@ -51,6 +51,9 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	if page.Grouping, err = s.ExplainReport(r, report); err != nil {
 		return err
 	}
+	u := web.CurrentUser(r)
+	page.Report.Fields, page.Hidden = u.Visible(report.Fields, report.SourcePackage)
+	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
 	page.Shell = s.Shell(r, "Report "+id.String())
 	return s.Page(w, r, http.StatusOK, views.Report(page))
 }

@@ -2,6 +2,7 @@ package problems
 
 import (
 	"net/http"
+	"slices"
 
 	"mishap/crash"
 	"mishap/handlers/web"
@@ -10,7 +11,7 @@ import (
 )
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
-// lists no reports.
+// lists no reports. It leaves out reports of packages whose private data the person may not read.
 func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	address, err := web.PathText(r, "system")
 	if err != nil {
@@ -20,6 +21,10 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	system := crash.NewSystemID(name)
 	if format == "" {
 		format = web.AcceptedExport(r)
+	}
+	u := web.CurrentUser(r)
+	if !u.Private.Some() {
+		return u.CheckPrivate("")
 	}
 	if format != "" {
 		return s.exportSystemReports(w, r, system, format)
@@ -35,7 +40,10 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := s.ReportList(views.SystemPath(system), after, rows)
+	list := s.ReportList(r, views.SystemPath(system), after, rows)
+	shown := len(list.Rows)
+	list.Rows = withoutHidden(list.Rows)
+	hidden := int64(shown - len(list.Rows))
 	list.Via = views.SystemPath(system)
 	list.Empty = text.MachineNoReports
 	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
@@ -44,7 +52,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
 		return s.Part(w, r, views.ReportListPart(list))
 	}
-	page := views.SystemPage{System: system, Reports: list}
+	page := views.SystemPage{System: system, Reports: list, Hidden: hidden}
 	if system != "" && after.IsZero() && len(rows) > 0 {
 		if page.Story, err = s.machineStory(r, system, rows); err != nil {
 			return err
@@ -54,6 +62,12 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	shell.Also = views.Alternates(text.MachineReportsOf, views.SystemPath(system), "")
 	page.Shell = shell
 	return s.Page(w, r, http.StatusOK, views.System(page))
+}
+
+// withoutHidden returns the rows whose machines the person may know.
+func withoutHidden(rows []crash.ReportRow) []crash.ReportRow {
+	return slices.DeleteFunc(slices.Clone(rows),
+		func(row crash.ReportRow) bool { return row.System == crash.HiddenSystem })
 }
 
 // maxStoryReports is the maximum number of reports that a machine's summary covers.
@@ -69,6 +83,10 @@ func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
 		if rows, err = s.Reports.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
 			return nil, err
 		}
+	}
+	rows = withoutHidden(web.HideMachines(r, rows))
+	if len(rows) == 0 {
+		return nil, nil //nolint:nilnil // nothing to summarise
 	}
 	story := views.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
 	return &story, nil

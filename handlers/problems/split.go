@@ -53,7 +53,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	if err != nil {
 		return err
 	}
-	p.Reports = s.ReportList(b.ID.Path()+"/split", after, rows)
+	p.Reports = s.ReportList(r, b.ID.Path()+"/split", after, rows)
 	p.Reports.Empty = text.NoReportsStored
 	p.Shell = s.Shell(r, text.SplitTitle)
 	return s.Page(w, r, status, views.Split(p))

@@ -14,12 +14,12 @@ import (
 
 // symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
 // asked for its core.
-func (s *Pages) symbolsOf(r *http.Request, id crash.OopsID) (*views.SymbolsView, error) {
-	j, ok, err := s.Symbols.ReportJob(r.Context(), id)
+func (s *Pages) symbolsOf(r *http.Request, report crash.StoredReport) (*views.SymbolsView, error) {
+	j, ok, err := s.Symbols.ReportJob(r.Context(), report.ID)
 	if err != nil || !ok {
 		return nil, err
 	}
-	return &views.SymbolsView{Job: j, MayPress: web.CurrentUser(r).Role.Allows(crash.RoleTriager),
+	return &views.SymbolsView{Job: j, MayPress: web.CurrentUser(r).MayTriage(report.SourcePackage),
 		CSRFToken: nosurf.Token(r)}, nil
 }
 
@@ -56,6 +56,13 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	id, err := crash.ParseOopsID(chi.URLParam(r, "id"))
 	if err != nil {
+		return err
+	}
+	report, err := s.Store.Report(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckTriage(r, report.SourcePackage); err != nil {
 		return err
 	}
 	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {

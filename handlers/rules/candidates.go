@@ -53,6 +53,7 @@ func (s *Pages) candidate(ctx context.Context, shell views.Shell, c rules.Candid
 	if row.Bucket, err = s.Store.Bucket(ctx, c.Problem); err != nil {
 		return row, err
 	}
+	row.MayDecide = shell.User.MayTriage(row.Bucket.SourcePackage)
 	row.Title = views.DocumentTitle(row.Bucket, true)
 	if c.State != rules.CandidateWaiting && c.State != rules.CandidateAutomatic {
 		return row, nil
@@ -87,6 +88,9 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	}
 	b, err := s.Store.Bucket(r.Context(), c.Problem)
 	if err != nil {
+		return err
+	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
 		return err
 	}
 	opts, err := s.FilingOptions(r)
@@ -128,6 +132,17 @@ func (s *Pages) RestoreCandidate(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, int64, string) error) error {
 	id, err := idInPath(r)
 	if err != nil {
+		return err
+	}
+	c, err := s.Rules.Candidate(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Bucket(r.Context(), c.Problem)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
 		return err
 	}
 	if err := do(r.Context(), id, web.CurrentUser(r).Name); err != nil {

@@ -76,7 +76,8 @@ func ask(t *testing.T, address string) {
 
 func grant(t *testing.T, site *handlertest.Site, source crash.Source, group string, role crash.Role) {
 	t.Helper()
-	if err := site.Access.Grant(t.Context(), "", source, group, role); err != nil {
+	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: source, Group: group, Role: role,
+		Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatalf("grant: %v", err)
 	}
 }
@@ -307,4 +308,51 @@ func TestOpenIDStolenAnswers(t *testing.T) {
 	c = site.Visitor(t)
 	back = answer(t, visit(t, c, startOpenID, "/"), "abc123")
 	c.Get(strings.Replace(back.RequestURI(), "/openid/", "/oidc/", 1)).Want(http.StatusNotFound)
+}
+
+// TestOldGroups changes something as an administrator 13 hours after signing in at a provider.
+func TestOldGroups(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	site, p := newOpenIDSite(t, handlertest.Options{Store: dbtest.Open(t, address)})
+	wait := func() {
+		t.Helper()
+		const sqlLater = `update identities set last_sign_in = last_sign_in - interval '13 hours'`
+		dbtest.Exec(t, address, sqlLater)
+	}
+	p.SetTeams("abc123", "secret")
+	c := site.Visitor(t)
+	signIn := func(next string) {
+		t.Helper()
+		back := answer(t, visit(t, c, startOpenID, next), "abc123")
+		c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, next)
+	}
+	change := func() *handlertest.Answer {
+		t.Helper()
+		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}},
+			handlertest.Header{Name: "Referer", Value: site.URL + "/admin/access?person=kim"})
+	}
+	signIn("/")
+	change().WantRedirect(http.StatusSeeOther, "/admin/access")
+	wait()
+	refused := change().Want(http.StatusUnauthorized).WantText("[role=alert]", "Sign in again to continue.")
+	if got := refused.Attr(".sign-in-methods input[name=next]", "value"); got != "/admin/access?person=kim" {
+		t.Errorf("continue at: got %q, want the page of the form", got)
+	}
+	c.Get("/admin/access").Want(http.StatusOK) // reading goes on
+	signIn("/admin/access?person=kim")
+	change().WantRedirect(http.StatusSeeOther, "/admin/access")
+
+	// Whoever has left the team cannot go on, and a role given by hand needs no group.
+	wait()
+	p.SetTeams("abc123")
+	change().Want(http.StatusUnauthorized)
+	back := answer(t, visit(t, c, startOpenID, "/admin/access"), "abc123")
+	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	change().Want(http.StatusForbidden)
+	if err := site.Accounts.SetRole(t.Context(), "", "kim", crash.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	change().WantRedirect(http.StatusSeeOther, "/admin/access")
 }

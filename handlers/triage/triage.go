@@ -208,11 +208,15 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 		if err != nil {
 			return err
 		}
+		allowed, refused, err := web.Triageable(r, p.Buckets)
+		if err != nil {
+			return err
+		}
 		t, err := s.read(r, kind)
 		var done []crash.Triage
 		var ids []crash.BucketID
 		started, skipped := s.Now(), int64(0)
-		for _, b := range p.Buckets {
+		for _, b := range allowed {
 			if err != nil {
 				break
 			}
@@ -225,7 +229,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 				if !one.At.Before(started) { // else it stood already: Undo must leave it
 					done = append(done, one)
 				}
-			case isRefusal(err) && len(p.Buckets) > 1 && refusedForProblem(err):
+			case isRefusal(err) && len(allowed) > 1 && refusedForProblem(err):
 				skipped, err = skipped+1, nil
 			}
 		}
@@ -237,7 +241,8 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 		if err != nil {
 			return err
 		}
-		message := views.Flash{Kind: views.FlashDone, Text: text.TriageDoneFor(int64(len(ids)), skipped, t),
+		message := views.Flash{Kind: views.FlashDone,
+			Text: web.WithRefused(text.TriageDoneFor(int64(len(ids)), skipped, t), refused),
 			Undo: views.UndoTriage(done)}
 		return s.answer(w, r, ids, p.Back, message)
 	}
@@ -260,6 +265,9 @@ func (s *Pages) Undo(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return crash.Errorf(crash.NotFound, "unknown_triage_entry", "There is no such entry in the history.")
 		}
+		if err := s.checkEntry(r, id); err != nil {
+			return err
+		}
 		t, err := s.Triage.Undo(r.Context(), id, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			message = views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message}
@@ -271,6 +279,22 @@ func (s *Pages) Undo(w http.ResponseWriter, r *http.Request) error {
 		ids = append(ids, t.Bucket)
 	}
 	return s.answer(w, r, ids, web.ReturnPath(r), message)
+}
+
+// checkEntry returns Forbidden if the person may not decide about the problem of an entry.
+func (s *Pages) checkEntry(r *http.Request, entry int64) error {
+	if web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		return nil
+	}
+	id, err := s.Triage.BucketOf(r.Context(), entry)
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Bucket(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return web.CheckTriage(r, b.SourcePackage)
 }
 
 // answer shows the new manual status in place, or redirects to a page, with a message.

@@ -28,7 +28,7 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 	u := CurrentUser(r)
 	cell := s.BugPart(r, b)
 	cell.Whole = true
-	if u.Role.Allows(crash.RoleTriager) {
+	if u.MayTriage(b.SourcePackage) {
 		cell.Link = b.ID.Path() + "/link"
 	}
 	if !WantsPart(r) {
@@ -37,7 +37,7 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 		cell.Next = b.ID.Path()
 	}
 	return views.BugsView{Tracker: s.Config.TrackerName,
-		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.Role.Allows(crash.RoleTriager),
+		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.MayTriage(b.SourcePackage),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
 	}
 }
@@ -70,7 +70,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	u := CurrentUser(r)
 	p := views.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
-		MayFile:   s.Config.AllowBugFiling && u.Role.Allows(crash.RoleTriager),
+		MayFile:   s.Config.AllowBugFiling && u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
 	}
 	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
@@ -108,18 +108,18 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
 		return views.BugCreating
 	case crash.FilingAbandoned: // as if no bug had been requested
 	case crash.FilingRefused:
-		if u.Role.Allows(crash.RoleTriager) {
+		if u.MayTriage(b.SourcePackage) {
 			return views.BugRefused
 		}
 	}
 	switch {
 	case !s.Config.AllowBugFiling:
 		return views.BugNothing
-	case b.NoFiling() != "" && u.Role.Allows(crash.RoleTriager):
+	case b.NoFiling() != "" && u.MayTriage(b.SourcePackage):
 		return views.BugImpossible
 	case b.NoFiling() != "":
 		return views.BugNothing
-	case u.Role.Allows(crash.RoleTriager):
+	case u.MayTriage(b.SourcePackage):
 		return views.BugCreate
 	case u.Role == crash.RoleNone:
 		return views.BugSignIn
@@ -153,7 +153,7 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 	if err != nil {
 		return v, err
 	}
-	v.Manual = s.ManualView(r, b.ID, manual)
+	v.Manual = s.ManualView(r, b, manual)
 	if v.Bugs.Cell.Review {
 		facts, err := s.StackOf(r, b, true)
 		if err != nil {

@@ -44,10 +44,10 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 
 // ReportList returns a page of a list of reports that begins below after. It links to a next page
 // if rows contains more than ListSize.
-func (s *Panel) ReportList(path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
-	list := views.ReportList{ID: "reports", Rows: rows, Now: s.Now()}
+func (s *Panel) ReportList(r *http.Request, path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
+	list := views.ReportList{ID: "reports", Rows: HideMachines(r, rows), Now: s.Now()}
 	if len(rows) > ListSize {
-		list.Rows = rows[:ListSize]
+		list.Rows = list.Rows[:ListSize]
 		list.Next = path + "?after=" + list.Rows[ListSize-1].ID.String()
 	}
 	if !after.IsZero() {

@@ -26,7 +26,7 @@ func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSym
 // returns nil if there is nothing to say.
 func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*views.SymbolsView,
 	error) {
-	triager := CurrentUser(r).Role.Allows(crash.RoleTriager)
+	triager := CurrentUser(r).MayTriage(b.SourcePackage)
 	v := &views.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r),
 		Path: views.SymbolsPath(b.ID)}
 	busy := symbols.Job.State == crash.SymbolsQueued || symbols.Job.State == crash.SymbolsRunning

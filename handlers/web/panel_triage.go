@@ -13,13 +13,13 @@ import (
 )
 
 // ManualView returns the manual status of a problem for the current user.
-func (s *Panel) ManualView(r *http.Request, id crash.BucketID, m crash.ManualStatus) views.ManualView {
+func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) views.ManualView {
 	u := CurrentUser(r)
 	if IsPublic(r) {
 		m = redact.Manual(m)
 	}
 	return views.ManualView{
-		Bucket: id, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.Role.Allows(crash.RoleTriager),
+		Bucket: b.ID, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
 }

@@ -191,11 +191,16 @@ func errNoRights(u crash.User) error {
 // Need returns middleware that requires a role. It asks visitors to sign in, and refuses users with
 // a lesser role.
 func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
+	return s.need(role, func(u crash.User) bool { return u.Role.Allows(role) })
+}
+
+// need is like Need, for the people whom allows allows.
+func (s *Kit) need(role crash.Role, allows func(crash.User) bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			u := CurrentUser(r)
 			switch {
-			case u.Role.Allows(role):
+			case allows(u):
 				next.ServeHTTP(w, r)
 				return nil
 			case u.ID != 0 && u.Role == crash.RoleNone:

@@ -224,10 +224,15 @@ func access() views.AccessPage {
 	kim := crash.StoredIdentity{UserID: 3, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 		Subject: "https://login.launchpad.net/+id/abc123", Name: "kim", Groups: []string{"ubuntu-bugcontrol"}}}
 	p := views.AccessPage{
-		Shell: shell("Roles", admin), Form: views.GrantForm{Group: "a,b", Problem: "Add one group at a time."},
+		Shell: shell("Roles", admin), Form: views.GrantForm{Grant: crash.Grant{Group: "a,b"},
+			Problem: "Add one group at a time."},
 		Grants: []crash.Grant{
-			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0)},
-			{Source: crash.SourceOIDC, Group: "crash-admins", Role: crash.RoleAdmin, By: "ada", Created: now},
+			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0),
+				Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "linux-*"}},
+			{Source: crash.SourceAccount, Group: "kim", Role: crash.RolePrivate, By: "ada", Created: now,
+				Scope: crash.GrantScope{Kind: crash.GrantTeam, Name: "desktop-packages"}},
+			{Source: crash.SourceOIDC, Group: "crash-admins", Role: crash.RoleAdmin, By: "ada", Created: now,
+				Scope: crash.GrantScope{Kind: crash.GrantAll}},
 		},
 	}
 	users := []crash.User{

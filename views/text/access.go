@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 
 	"mishap/crash"
@@ -13,15 +14,20 @@ const (
 
 	AccessHeading = "Roles"
 	AccessMeans   = "People have the highest of the roles that an administrator and their groups give them. Groups are " +
-		"those of the last sign-in."
-	AccessGrants   = "Groups with a role"
-	AccessNoGrants = "No group gives a role yet."
-	AccessGroup    = "Group"
+		"those of the last sign-in. triager and private can be limited to some packages; such people are viewers of " +
+		"all others. " +
+		"private is the right to read environment, command lines, logs, machines and, for triagers, core dumps."
+	AccessGrants   = "Groups and accounts with rights"
+	AccessNoGrants = "No group has a right yet, and no account has one by itself."
+	AccessGroup    = "Group or account"
 	AccessSource   = "Of"
+	AccessPackages = "Packages"
 	AccessAdded    = "Added"
 	AccessRevoke   = "Remove"
 	AccessOf       = "of"
 	AccessGets     = "gets the role"
+	AccessFor      = "for"
+	AccessName     = "Name or pattern"
 	AccessGrant    = "Add"
 	AccessPeople   = "People"
 	AccessFind     = "Find"
@@ -30,7 +36,7 @@ const (
 	AccessLast     = "Last sign-in"
 	AccessDisabled = "disabled"
 	AccessMore     = "There are more people. Search for a name to see them."
-	AccessHand     = "To give a role to one person, run:"
+	AccessHand     = "The role of one person for all packages can also be given on the command line:"
 
 	CommandUserRole = "mishap user role NAME viewer|triager|admin|none"
 )
@@ -43,16 +49,65 @@ func GrantedBy(name string) string {
 	return "by " + name + ","
 }
 
-// RevokeRole labels the button that takes the role of a group away.
-func RevokeRole(group string) string { return "Remove the role of " + group }
-
-// Granted says that a group has a role.
-func Granted(group string, role crash.Role) string {
-	return "Members of " + group + " have the role " + string(role) + " now."
+// ScopeKindName names a kind of packages within a sentence.
+func ScopeKindName(k crash.GrantScopeKind) string {
+	return map[crash.GrantScopeKind]string{crash.GrantAll: "all packages", crash.GrantPackage: "a package or pattern",
+		crash.GrantSet: "a package set", crash.GrantTeam: "the packages of a team"}[k]
 }
 
-// Revoked says that a group has no role any more.
-func Revoked(group string) string { return "The group " + group + " gives no role any more." }
+// ScopeName names the packages of a grant within a sentence.
+func ScopeName(s crash.GrantScope) string {
+	switch s.Kind {
+	case crash.GrantPackage:
+		return s.Name
+	case crash.GrantSet:
+		return "the package set " + s.Name
+	case crash.GrantTeam:
+		return "the packages of " + s.Name
+	case crash.GrantAll:
+	}
+	return "all packages"
+}
+
+// roleFor names a role with its packages, if it does not apply to all.
+func roleFor(role crash.Role, scope crash.GrantScope) string {
+	if scope.Kind == crash.GrantAll && role != crash.RolePrivate {
+		return string(role)
+	}
+	return string(role) + " for " + ScopeName(scope)
+}
+
+// RevokeRole labels the button that takes a grant away.
+func RevokeRole(g crash.Grant) string { return "Remove " + roleFor(g.Role, g.Scope) + " of " + g.Group }
+
+// grantees names who has a grant, with the verb "have".
+func grantees(g crash.Grant) string {
+	if g.Source == crash.SourceAccount {
+		return "The account " + g.Group + " has"
+	}
+	return "Members of " + g.Group + " have"
+}
+
+// Granted says what a group or an account has now.
+func Granted(g crash.Grant) string {
+	if g.Role == crash.RolePrivate {
+		return grantees(g) + " the right to private data of " + ScopeName(g.Scope) + " now."
+	}
+	return grantees(g) + " the role " + roleFor(g.Role, g.Scope) + " now."
+}
+
+// Revoked says what a group or an account has no longer.
+func Revoked(g crash.Grant) string {
+	right := "role"
+	if g.Role == crash.RolePrivate {
+		right = "right to private data"
+	}
+	who := "The group " + g.Group + " gives"
+	if g.Source == crash.SourceAccount {
+		who = "The account " + g.Group + " has"
+	}
+	return who + " no " + right + " for " + ScopeName(g.Scope) + " any more."
+}
 
 // EveryoneHas says which role everyone has who signs in.
 func EveryoneHas(role crash.Role) string {
@@ -61,13 +116,14 @@ func EveryoneHas(role crash.Role) string {
 
 // WhyRole says why somebody has a role.
 func WhyRole(r crash.RoleReason) string {
+	role := roleFor(r.Role, r.Scope)
 	switch {
 	case r.ByHand:
-		return string(r.Role) + ": given by hand"
+		return role + ": given by hand"
 	case r.Source == "":
-		return string(r.Role) + ": everyone who signs in"
+		return role + ": everyone who signs in"
 	}
-	return string(r.Role) + ": member of " + r.Group + " (" + SourceName(r.Source) + ")"
+	return role + ": member of " + r.Group + " (" + SourceName(r.Source) + ")"
 }
 
 // RoleName returns the name of a role, or "none".
@@ -87,6 +143,8 @@ func SourceName(s crash.Source) string {
 		return "OpenID Connect"
 	case crash.SourceProxy:
 		return "Proxy"
+	case crash.SourceAccount:
+		return "account"
 	}
 	return string(s)
 }
@@ -100,7 +158,7 @@ func NoRights(name string) string {
 // RoleReason says why a person has a role.
 func RoleReason(r crash.RoleReason) string {
 	if r.ByHand {
-		return string(r.Role) + ": given to you by an administrator"
+		return roleFor(r.Role, r.Scope) + ": given to you by an administrator"
 	}
 	return WhyRole(r)
 }
@@ -111,4 +169,41 @@ func Groups(groups []string) string {
 		return "none"
 	}
 	return strings.Join(groups, ", ")
+}
+
+// RowsRefused says that some of the selected problems were left as they are, and why.
+func RowsRefused(n int64) string {
+	return crash.Counted(n, "problem was", "problems were") + " left unchanged, because you are not a triager of " +
+		crash.Plural(n, "its package", "their packages") + ". Somebody who is an administrator here can change that."
+}
+
+// OldGroups says why a person must sign in again before a change.
+const OldGroups = "Your role comes from your groups, which were last checked more than 12 hours ago. Nothing " +
+	"was changed. " +
+	"Sign in again to continue."
+
+// Private stands in place of a machine that a person may not know.
+const Private = "private"
+
+// MachinesPrivate says why a list of reports does not show machines.
+const MachinesPrivate = "Machines are private. Somebody who is an administrator here can give you the right to " +
+	"private data " +
+	"of this package."
+
+// PrivateOf says that private data of a package is hidden, and whom to ask.
+func PrivateOf(source string) string {
+	return "Only people with the right to private data of " + cmp.Or(source, "all packages") + " can see this. " +
+		"Somebody who is an administrator here can give it to you."
+}
+
+// ReportHidden is the heading of the list of hidden fields.
+func ReportHidden(n int) string {
+	return crash.Counted(int64(n), "field is hidden", "fields are hidden")
+}
+
+// MachineHidden says how many reports of a machine are hidden.
+func MachineHidden(n int64) string {
+	return crash.Counted(n, "report", "reports") + " on this page " + crash.Plural(n, "is", "are") + " hidden: " +
+		crash.Plural(n, "it belongs to a package", "they belong to packages") + " whose private data you may not read. " +
+		"Somebody who is an administrator here can give you that right."
 }

@@ -213,3 +213,9 @@ func CandidateFiledBy(by string) string { return "Filed by " + by + "." }
 func CandidatesMore(shown int) string {
 	return "The oldest " + Count(int64(shown)) + " are shown; others follow when these are decided."
 }
+
+// CandidateOther says that a person may not decide about a candidate.
+func CandidateOther(source string) string {
+	return "Only triagers of " + source + " can decide about it. Somebody who is an administrator here can give you " +
+		"that role."
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/db/accounts"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+// NeedTriager returns middleware that requires the right to decide about problems. If the address names
+// a problem, that must be the right for its package. Other handlers check the packages themselves.
+func (s *Kit) NeedTriager(next http.Handler) http.Handler {
+	return s.need(crash.RoleTriager, crash.User.MayTriageSome)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.checkProblemInPath(r); err != nil {
+			return err
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	}))
+}
+
+// maxGroupAge is how old the groups of a provider may be when a person changes something as an
+// administrator.
+const maxGroupAge = 12 * time.Hour
+
+// NeedAdmin returns middleware that requires the role admin. Before a change, a person who has that role
+// only from groups at a provider, and signed in there long ago, signs in again and comes back.
+func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
+	return s.Need(crash.RoleAdmin)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		old, err := s.hasOldGroups(r)
+		if err != nil {
+			return err
+		}
+		if !old {
+			next.ServeHTTP(w, r)
+			return nil
+		}
+		if WantsPart(r) || !IsForm(r) {
+			return crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
+		}
+		form := views.SignInForm{Next: ReturnPath(r), Problem: text.OldGroups}
+		if s.saveable(r) {
+			form.Next, form.SavedForm = r.URL.Path, encodeForm(r.PostForm)
+		}
+		return s.SendSignIn(w, r, http.StatusUnauthorized, form)
+	}))
+}
+
+// hasOldGroups reports whether a request changes something by a role from groups that the provider last
+// stated more than maxGroupAge ago. A proxy states them with each request.
+func (s *Kit) hasOldGroups(r *http.Request) (bool, error) {
+	u := CurrentUser(r)
+	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
+	if SafeMethods[r.Method] || session == "" || u.Manual.Allows(crash.RoleAdmin) {
+		return false, nil
+	}
+	identities, err := s.Access.Identities(r.Context(), u.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, i := range identities {
+		if strconv.FormatInt(i.ID, 10) == session {
+			return i.Source != crash.SourceProxy && s.Now().Sub(i.LastSignIn) > maxGroupAge, nil
+		}
+	}
+	return false, nil
+}
+
+// checkProblemInPath returns Forbidden if the address names a problem about which the person may not
+// decide.
+func (s *Kit) checkProblemInPath(r *http.Request) error {
+	route := chi.RouteContext(r.Context())
+	if CurrentUser(r).Role.Allows(crash.RoleTriager) || route == nil ||
+		!strings.HasPrefix(route.RoutePattern(), "/problem/{id}") {
+		return nil
+	}
+	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Bucket(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return CheckTriage(r, b.SourcePackage)
+}
+
+// CheckTriage returns Forbidden if the person may not decide about problems of any of these source
+// packages.
+func CheckTriage(r *http.Request, sources ...string) error {
+	for _, source := range sources {
+		if err := CurrentUser(r).CheckTriage(source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Triageable returns those of the problems about which the person may decide, and the number of the
+// others. It returns Forbidden if there is none.
+func Triageable(r *http.Request, buckets []crash.Bucket) (some []crash.Bucket, refused int64, err error) {
+	for _, b := range buckets {
+		if CurrentUser(r).MayTriage(b.SourcePackage) {
+			some = append(some, b)
+		}
+	}
+	if len(some) == 0 && len(buckets) > 0 {
+		return nil, 0, CheckTriage(r, buckets[0].SourcePackage)
+	}
+	return some, int64(len(buckets) - len(some)), nil
+}
+
+// HideMachines replaces the machines in rows that the person may not know. It returns a copy.
+func HideMachines(r *http.Request, rows []crash.ReportRow) []crash.ReportRow {
+	u := CurrentUser(r)
+	if u.Private.All {
+		return rows
+	}
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		rows[i].System = u.VisibleSystem(row.System, row.SourcePackage)
+	}
+	return rows
+}
+
+// WithRefused returns a message about selected problems, with the number of those that were refused.
+func WithRefused(message string, refused int64) string {
+	if refused == 0 {
+		return message
+	}
+	return message + " " + text.RowsRefused(refused)
+}
