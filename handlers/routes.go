@@ -255,7 +255,7 @@ func (s *Server) apiRoutes() http.Handler {
 	r.MethodNotAllowed(s.Do(s.serveAPI)) // serveAPI checks the method
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
-	people := s.triageByAPI(s.problems.ChangePeople, problems.ErrPeopleMedia)
+	people := s.triageByAPI(s.problems.ChangePeople, crash.ScopeTriage, problems.ErrPeopleMedia)
 	r.Method(http.MethodPost, "/problem-people", people)
 	r.Method(http.MethodPost, "/problem-people/", people)
 	r.Method(http.MethodPost, "/"+api.SetStatus, s.setStatusByAPI())

@@ -44,7 +44,11 @@ func (s *Pages) sendAccount(
 	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Config.RoleOfEveryone)
 	page.Shell = s.Shell(r, text.AccountHeading)
 	page.Tokens.Tokens, page.Tokens.Form = list, form
-	page.Tokens.MayFile = u.Role.Allows(crash.RoleTriager)
+	for _, scope := range crash.Scopes {
+		if u.MayScope(scope) {
+			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
+		}
+	}
 	return s.Page(w, r, status, views.Account(page))
 }
 

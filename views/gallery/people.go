@@ -76,15 +76,21 @@ func decided() []specimen {
 				Reports: 12}},
 		})},
 		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
-			Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
+			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
 				"this name.",
 			Tokens: views.TokensView{
-				Made: "mishap_not_a_real_token", MayFile: true, Form: views.TokenForm{Read: true, File: true, Days: 30},
-				Tokens: []crash.APIToken{{ID: 1, Name: "watcher", Hint: "mishap_abcd", Scopes: []crash.Scope{crash.ScopeRead},
-					Created: now.AddDate(0, -1, 0), Expires: now.AddDate(0, 2, 0), LastUsed: now}},
+				Made: "mshp_not_a_real_token", Scopes: crash.Scopes, Form: views.TokenForm{Scopes: crash.Scopes[:3], Days: 30},
+				Tokens: []crash.APIToken{
+					{ID: 1, Name: "watcher", Hint: "k7Qz09aB", Scopes: crash.Scopes[:1], Created: now.AddDate(0, -1, 0),
+						Expires: now.AddDate(0, 2, 0), LastUsed: now, LastAddress: "2001:db8:12:34::5:6"},
+					{ID: 2, Name: "nightly export", Hint: "k7Qz09aC", Scopes: crash.Scopes, Created: now.AddDate(0, -1, 0),
+						Expires: now.AddDate(0, 0, 3)},
+					{ID: 3, Name: "of the old form", Hint: "mishap_abcd", Scopes: crash.Scopes[:1],
+						Created: now.AddDate(0, -3, 0), Expires: now.AddDate(0, 0, -1)},
+				},
 			},
 		})},
 	}
