@@ -1811,14 +1811,7 @@ CREATE TABLE users (
     created timestamp with time zone NOT NULL,
     last_login timestamp with time zone,
     tracker_name text DEFAULT ''::text NOT NULL,
-    service boolean DEFAULT false NOT NULL,
-    owner_id bigint,
-    owner_source text DEFAULT ''::text NOT NULL,
-    owner_group text DEFAULT ''::text NOT NULL,
-    CONSTRAINT users_owner_group_check CHECK ((length(owner_group) <= 200)),
-    CONSTRAINT users_owner_source_check CHECK ((owner_source = ANY (ARRAY[''::text, 'launchpad'::text, 'oidc'::text, 'proxy'::text]))),
-    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text]))),
-    CONSTRAINT users_service_without_password CHECK (((NOT service) OR (password_hash = ''::text)))
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text])))
 );
 COMMENT ON TABLE users IS 'Accounts.';
 COMMENT ON COLUMN users.id IS 'Serial number.';
@@ -1829,10 +1822,6 @@ COMMENT ON COLUMN users.disabled IS 'Whether the account may not sign in.';
 COMMENT ON COLUMN users.created IS 'When it was added.';
 COMMENT ON COLUMN users.last_login IS 'Last successful sign-in. Null: never.';
 COMMENT ON COLUMN users.tracker_name IS 'Name of the person''s account in the tracker; empty: unknown.';
-COMMENT ON COLUMN users.service IS 'Whether it is the account of a program, which cannot sign in and only has API tokens.';
-COMMENT ON COLUMN users.owner_id IS 'Person who manages the tokens of a service account. Null: none.';
-COMMENT ON COLUMN users.owner_source IS 'Way of signing in that knows owner_group; empty: no group.';
-COMMENT ON COLUMN users.owner_group IS 'Group or team whose members manage the tokens of a service account; empty: none.';
 
 ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME users_id_seq
@@ -2449,9 +2438,6 @@ ALTER TABLE ONLY unlinked_bugs
 
 ALTER TABLE ONLY user_groups
     ADD CONSTRAINT user_groups_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY users
-    ADD CONSTRAINT users_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY wanted_cores
     ADD CONSTRAINT wanted_cores_problem_fkey FOREIGN KEY (problem) REFERENCES buckets(id);

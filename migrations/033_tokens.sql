@@ -1,5 +1,5 @@
--- Where API tokens were used, warnings before they expire, service accounts, and second factors of local accounts. All
--- statements are instant: the new columns have constant defaults, and accounts and tokens are few.
+-- Where API tokens were used, warnings before they expire, and second factors of accounts with a password. All statements are
+-- instant: the new columns have constant defaults, and tokens are few.
 
 alter table api_tokens
     add column last_address text        not null default '',
@@ -8,17 +8,6 @@ comment on column api_tokens.hint is 'Last 8 characters of the token; of tokens 
 comment on column api_tokens.scopes is 'What it allows: read, read-private, triage, file, upload, admin.';
 comment on column api_tokens.last_address is 'Address of the client that used it last; empty: unknown.';
 comment on column api_tokens.warned is 'When its owner was told that it expires soon. Null: not yet.';
-
-alter table users
-    add column service      boolean not null default false,
-    add column owner_id     bigint  references users (id) on delete set null,
-    add column owner_source text    not null default '' check (owner_source in ('', 'launchpad', 'oidc', 'proxy')),
-    add column owner_group  text    not null default '' check (length(owner_group) <= 200),
-    add constraint users_service_without_password check (not service or password_hash = '');
-comment on column users.service is 'Whether it is the account of a program, which cannot sign in and only has API tokens.';
-comment on column users.owner_id is 'Person who manages the tokens of a service account. Null: none.';
-comment on column users.owner_source is 'Way of signing in that knows owner_group; empty: no group.';
-comment on column users.owner_group is 'Group or team whose members manage the tokens of a service account; empty: none.';
 
 create table second_factors (
     user_id   bigint      primary key references users (id) on delete cascade,

@@ -74,6 +74,7 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 		return crash.User{}, err
 	}
 	u := crash.User{Name: name, Role: role, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	a.setRole(&u)
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
 		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {

@@ -37,6 +37,9 @@ func (s *Pages) sendAccount(
 	if page.Sessions.Sessions, err = s.Accounts.SessionsOf(r.Context(), u.ID); err != nil {
 		return err
 	}
+	if page.SecondFactor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
+		return err
+	}
 	grants, err := s.Access.Grants(r.Context())
 	if err != nil {
 		return err

@@ -77,6 +77,18 @@ func decided() []specimen {
 		})},
 		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
+		{"Authenticator app, secret, mistake", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Factor:  crash.SecondFactor{HasPassword: true, Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"},
+			Address: "otpauth://totp/mishap%20example:ada?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=mishap%20example",
+			Pressed: views.SecondFactorConfirm, Problem: "Wrong code."})},
+		{"Authenticator app, on, recovery codes", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Factor:   crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 2},
+			Recovery: []string{"abcd-efgh-ijkl-mnop", "qrst-uvwx-yz23-4567"}, Pressed: views.SecondFactorOff,
+			Problem: "Wrong password."})},
+		{"Authenticator app, no password", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer)})},
+		{"Sign in, code", views.SignInCode(shell("Sign in", visitor), "Wrong code.")},
+		{"Account, app", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
+			SecondFactor: crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 10}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
