@@ -20,13 +20,14 @@ const (
 	EventAssigned    EventKind = "assigned"     // a problem was assigned to a person
 	EventMentioned   EventKind = "mentioned"    // a note names a person
 	EventEndpointOff EventKind = "endpoint off" // an endpoint was switched off because deliveries failed
+	EventToken       EventKind = "token"        // an API token expires soon
 	EventMany        EventKind = "many"         // a summary of events beyond a limit
 )
 
 // EventKinds lists all kinds of events. Those that need attention first come first.
 var EventKinds = []EventKind{
 	EventTracker, EventEndpointOff, EventRefused, EventRegressed, EventStorm, EventUnmuted, EventProposed, EventNew,
-	EventRising, EventMentioned, EventAssigned, EventSymbolised, EventQuiet, EventMany,
+	EventRising, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
 }
 
 // Event is something that happened and that someone is told about. Its texts contain no private data.

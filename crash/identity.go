@@ -234,3 +234,17 @@ type Session struct {
 	Browser string    // as it describes itself; empty: unknown
 	Source  Source    // empty: a name and password
 }
+
+// SecondFactor is the authenticator app of an account with a password.
+type SecondFactor struct {
+	HasPassword   bool      // only accounts with a password can have an app
+	Since         time.Time // when it was switched on; zero: it is off
+	Secret        Secret    // of an app that is not confirmed yet; empty: none
+	RecoveryCodes int       // that have not been used
+}
+
+// On reports whether signing in needs a code of the app.
+func (f SecondFactor) On() bool { return !f.Since.IsZero() }
+
+// CodeSignInAgain is the code of the error that ends the second step of signing in.
+const CodeSignInAgain = "sign_in_again"

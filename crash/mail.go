@@ -174,6 +174,8 @@ func (e Event) Path() string {
 		return "/admin/filings"
 	case e.Kind == EventEndpointOff:
 		return "/admin/notifications"
+	case e.Kind == EventToken:
+		return "/account#tokens"
 	case e.Package != "":
 		return "/package/" + url.PathEscape(e.Package)
 	}

@@ -89,6 +89,8 @@ CREATE TABLE api_tokens (
     expires timestamp with time zone NOT NULL,
     last_used timestamp with time zone,
     revoked timestamp with time zone,
+    last_address text DEFAULT ''::text NOT NULL,
+    warned timestamp with time zone,
     CONSTRAINT api_tokens_hash_check CHECK ((length(hash) = 32))
 );
 COMMENT ON TABLE api_tokens IS 'API tokens of accounts. The token itself is shown once and not stored.';
@@ -96,12 +98,14 @@ COMMENT ON COLUMN api_tokens.id IS 'Serial number.';
 COMMENT ON COLUMN api_tokens.user_id IS 'The account.';
 COMMENT ON COLUMN api_tokens.hash IS 'SHA-256 of the token.';
 COMMENT ON COLUMN api_tokens.name IS 'Name that the person gave it.';
-COMMENT ON COLUMN api_tokens.hint IS 'Beginning of the token, to tell it from others.';
-COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, file, upload.';
+COMMENT ON COLUMN api_tokens.hint IS 'Last 8 characters of the token; of tokens made before 2026-11: the first 11, which begin with mishap_.';
+COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, read-private, triage, file, upload, admin.';
 COMMENT ON COLUMN api_tokens.created IS 'When it was added.';
 COMMENT ON COLUMN api_tokens.expires IS 'When it expires.';
 COMMENT ON COLUMN api_tokens.last_used IS 'When it was used last, to the minute. Null: never.';
 COMMENT ON COLUMN api_tokens.revoked IS 'When it was revoked. Null: it was not.';
+COMMENT ON COLUMN api_tokens.last_address IS 'Address of the client that used it last; empty: unknown.';
+COMMENT ON COLUMN api_tokens.warned IS 'When its owner was told that it expires soon. Null: not yet.';
 
 ALTER TABLE api_tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME api_tokens_id_seq
@@ -1345,6 +1349,15 @@ ALTER TABLE problem_tags ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE recovery_codes (
+    user_id bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT recovery_codes_hash_check CHECK ((length(hash) = 32))
+);
+COMMENT ON TABLE recovery_codes IS 'Codes that replace one code of the app. Each works once; a used one is deleted.';
+COMMENT ON COLUMN recovery_codes.user_id IS 'The account.';
+COMMENT ON COLUMN recovery_codes.hash IS 'SHA-256 of the code.';
+
 CREATE TABLE regroup_moves (
     run_id bigint NOT NULL,
     from_id bytea NOT NULL,
@@ -1647,6 +1660,20 @@ ALTER TABLE saved_searches ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE second_factors (
+    user_id bigint NOT NULL,
+    secret text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    confirmed timestamp with time zone,
+    last_step bigint DEFAULT 0 NOT NULL
+);
+COMMENT ON TABLE second_factors IS 'Authenticator apps (TOTP, RFC 6238) of accounts with a password.';
+COMMENT ON COLUMN second_factors.user_id IS 'The account.';
+COMMENT ON COLUMN second_factors.secret IS 'The secret that the app shares, encrypted with a key from the database password.';
+COMMENT ON COLUMN second_factors.created IS 'When the secret was made.';
+COMMENT ON COLUMN second_factors.confirmed IS 'When the person first entered a code; signing in needs one since. Null: not yet.';
+COMMENT ON COLUMN second_factors.last_step IS 'Number of the period of 30 seconds whose code was used last, so that no code is accepted twice.';
 
 CREATE TABLE sessions (
     token text NOT NULL,
@@ -2102,6 +2129,9 @@ ALTER TABLE ONLY package_versions
 ALTER TABLE ONLY problem_tags
     ADD CONSTRAINT problem_tags_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY recovery_codes
+    ADD CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, hash);
+
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_pkey PRIMARY KEY (run_id, from_id, to_id);
 
@@ -2140,6 +2170,9 @@ ALTER TABLE ONLY rules
 
 ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY second_factors
+    ADD CONSTRAINT second_factors_pkey PRIMARY KEY (user_id);
 
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token);
@@ -2508,6 +2541,8 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY own_tracker_accounts
     ADD CONSTRAINT own_tracker_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+ALTER TABLE ONLY recovery_codes
+    ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES second_factors(user_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
@@ -2517,6 +2552,9 @@ ALTER TABLE ONLY rule_edges
 
 ALTER TABLE ONLY saved_searches
     ADD CONSTRAINT saved_searches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY second_factors
+    ADD CONSTRAINT second_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identities(id) ON DELETE CASCADE;

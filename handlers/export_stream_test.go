@@ -42,7 +42,7 @@ func TestExportStreams(t *testing.T) { // not parallel: it measures the memory o
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	token := makeToken(t, site.As(t, crash.RoleViewer), "read")
+	token := makeToken(t, site.As(t, crash.RoleViewer), "read", "read-private")
 	for _, path := range []string{b.ID.Path() + ".csv", "/user/machine-1.csv"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+path, nil)
 		if err != nil {

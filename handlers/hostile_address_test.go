@@ -185,5 +185,5 @@ func TestCrashFileByToken(t *testing.T) {
 		anything).Want(http.StatusUnauthorized)
 	visitor.Get(path, anything).Want(http.StatusUnauthorized)
 	visitor.Get("/oops/"+crash.OopsID{1}.String()+".crash", token(crash.ScopeRead), anything).Want(http.StatusNotFound)
-	visitor.Get(path+"?core=yes", token(crash.ScopeRead), anything).Want(http.StatusNotFound) // no core is stored
+	visitor.Get(path+"?core=yes", token(crash.ScopeReadPrivate), anything).Want(http.StatusNotFound) // no core is stored
 }

@@ -208,7 +208,7 @@ func TestPeopleByAPI(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	const path = "/api/1.0/problem-people/"
 	triager := site.As(t, crash.RoleTriager)
-	file, read := makeToken(t, triager, "file"), makeToken(t, triager, "read")
+	file, read := makeToken(t, triager, "triage"), makeToken(t, triager, "read")
 	program := func(token string) []handlertest.Header {
 		return append(bearer(token), handlertest.Header{Name: "X-CSRFToken"}, handlertest.Header{Name: "Referer"})
 	}

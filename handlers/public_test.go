@@ -43,7 +43,7 @@ func privateReports() map[string]crashtest.Report {
 // problems.
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
-		"GET /login /login", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
+		"GET /login /login", "GET /login/code /login/code", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
 		"GET /theme /theme?theme=dark", "GET /unsubscribe/{token} /unsubscribe/x",
 		"GET /login/openid/return /login/openid/return?state=x", "GET /login/oidc/return /login/oidc/return?state=x",
 		"GET /search /search?q=tide",

@@ -76,6 +76,8 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(public chi.Router) {
 		public.Get(web.PathSignIn, s.Do(s.account.ShowSignIn))
 		public.Post(web.PathSignIn, s.Do(s.account.SignIn))
+		public.Get(web.PathSignInCode, s.Do(s.account.ShowCode))
+		public.Post(web.PathSignInCode, s.Do(s.account.SignInByCode))
 		public.Post("/logout", s.Do(s.account.SignOut))
 		public.Post(web.PathOpenID, s.Do(s.signin.StartOpenID))
 		public.Get(web.PathOpenID+web.PathSignInReturn, s.Do(s.signin.FinishOpenID))
@@ -104,6 +106,11 @@ func (s *Server) routes() (http.Handler, error) {
 	root.With(web.Deadline(web.PageTime)).Post(web.PathOIDCLogout, s.Do(s.signin.LogoutOIDC))
 	site.With(s.NeedPerson).Get(web.PathAccount, s.Do(s.account.ShowAccount))
 	site.With(s.NeedPerson).Post(views.PathEndSession, s.Do(s.account.EndSession))
+	site.With(s.NeedPerson).Get(views.PathSecondFactor, s.Do(s.account.ShowSecondFactor))
+	site.With(s.NeedPerson).Post(views.PathSecondFactor+views.SecondFactorBegin, s.Do(s.account.BeginSecondFactor))
+	site.With(s.NeedPerson).Post(views.PathSecondFactor+views.SecondFactorConfirm, s.Do(s.account.ConfirmSecondFactor))
+	site.With(s.NeedPerson).Post(views.PathSecondFactor+views.SecondFactorCodes, s.Do(s.account.NewRecoveryCodes))
+	site.With(s.NeedPerson).Post(views.PathSecondFactor+views.SecondFactorOff, s.Do(s.account.SwitchOffSecondFactor))
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.Need(crash.RoleViewer))
 		viewer.Get("/problem/{id}/traits", s.Do(s.problems.ShowTraits))
@@ -264,7 +271,7 @@ func (s *Server) apiRoutes() http.Handler {
 	r.MethodNotAllowed(s.Do(s.serveAPI)) // serveAPI checks the method
 	r.Method(http.MethodPost, "/create-bug-report", s.createByAPI())
 	r.Method(http.MethodPost, "/create-bug-report/", s.createByAPI())
-	people := s.triageByAPI(s.problems.ChangePeople, problems.ErrPeopleMedia)
+	people := s.triageByAPI(s.problems.ChangePeople, crash.ScopeTriage, problems.ErrPeopleMedia)
 	r.Method(http.MethodPost, "/problem-people", people)
 	r.Method(http.MethodPost, "/problem-people/", people)
 	r.Method(http.MethodPost, "/"+api.SetStatus, s.setStatusByAPI())

@@ -18,16 +18,21 @@ import (
 
 // serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
-	v := web.VisitOf(r)
-	caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
-		Names: v.User.Names(), Triage: v.User.Triage, Private: v.User.Private,
-		AuditRead: func() error { return s.AuditView(r, "read.api", r.URL.Path) }}
+	caller := callerOf(r)
+	caller.AuditRead = func() error { return s.AuditView(r, "read.api", r.URL.Path) }
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)
 		return &web.MethodError{}
 	}
 	return err
+}
+
+// callerOf returns who sends a request, with the rights that the token leaves.
+func callerOf(r *http.Request) api.Caller {
+	v := web.VisitOf(r)
+	return api.Caller{Role: v.User.Role, Token: v.Token, Names: v.User.Names(), Triage: v.User.Triage,
+		Private: v.User.Private}
 }
 
 // withoutToken returns a handler that uses next for requests with an API token, and wrap(next) for
@@ -52,7 +57,7 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		u, t, err := s.Accounts.ByToken(r.Context(), strings.TrimSpace(token))
+		u, t, err := s.Accounts.ByToken(r.Context(), strings.TrimSpace(token), proxies.Client(r))
 		if err != nil {
 			return err
 		}
@@ -63,11 +68,11 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 }
 
 // exportsByToken returns a handler that serves files and feeds to scripts with an API token of the
-// scope read, without a session and within the rate limits of the API. Pages need a session.
+// right scope, without a session and within the rate limits of the API. Pages need a session.
 func (s *Server) exportsByToken(next http.Handler) http.Handler {
 	authenticateToken := s.authenticateToken(s.limitRate(s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		if t := web.VisitOf(r).Token; t != nil && !t.Allows(crash.ScopeRead) {
-			return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
+		if err := web.VisitOf(r).Token.Need(scopeOfFile(r)); err != nil {
+			return err
 		}
 		next.ServeHTTP(w, r)
 		return nil
@@ -79,6 +84,17 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// scopeOfFile returns the scope that reading a file needs.
+func scopeOfFile(r *http.Request) crash.Scope {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/admin/"):
+		return crash.ScopeAdmin
+	case strings.HasPrefix(r.URL.Path, "/user/"), r.URL.Query().Get("core") != "":
+		return crash.ScopeReadPrivate
+	}
+	return crash.ScopeRead
 }
 
 // limitRate limits the requests a minute of one API token, or of one address without a token.
@@ -114,12 +130,13 @@ func rateLimitKey(r *http.Request) (string, error) {
 func (s *Server) needUpload(next http.Handler) http.Handler {
 	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)
-		switch {
-		case v.Token == nil:
+		if v.Token == nil {
 			return crash.Errorf(crash.Unauthenticated, "no_token", "Uploading symbols needs an API token with the scope upload.")
-		case !v.Token.Allows(crash.ScopeUpload):
-			return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope upload.")
-		case !v.User.Role.Allows(crash.RoleTriager):
+		}
+		if err := v.Token.Need(crash.ScopeUpload); err != nil {
+			return err
+		}
+		if !v.User.Role.Allows(crash.RoleTriager) {
 			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow uploading symbols.")
 		}
 		next.ServeHTTP(w, r)
@@ -132,28 +149,28 @@ func (s *Server) needUpload(next http.Handler) http.Handler {
 func (s *Server) setStatusByAPI() http.Handler {
 	return s.triageByAPI(func(w http.ResponseWriter, r *http.Request) error {
 		v := web.VisitOf(r)
-		caller := api.Caller{Role: v.User.Role, Read: v.Token == nil || v.Token.Allows(crash.ScopeRead),
-			Triage: v.User.Triage, Private: v.User.Private}
-		return s.api.SetStatus(w, r, caller, v.User.Name)
-	}, bugs.ErrMediaType)
+		return s.api.SetStatus(w, r, callerOf(r), v.User.Name)
+	}, crash.ScopeTriage, bugs.ErrMediaType)
 }
 
 // createByAPI returns the handler that creates bugs for programs and pages.
 func (s *Server) createByAPI() http.Handler {
-	return s.triageByAPI(s.bugs.CreateBug, bugs.ErrMediaType)
+	return s.triageByAPI(s.bugs.CreateBug, crash.ScopeFile, bugs.ErrMediaType)
 }
 
 // triageByAPI returns a handler by which triagers change problems: with a session and its CSRF token,
-// or with an API token that has the scope file. No page of another site can send an API token, so it
-// needs no CSRF token. media is the error for bodies that are not JSON.
-func (s *Server) triageByAPI(change func(http.ResponseWriter, *http.Request) error, media error) http.Handler {
+// or with an API token that has a scope. No page of another site can send an API token, so it needs no
+// CSRF token. media is the error for bodies that are not JSON.
+func (s *Server) triageByAPI(
+	change func(http.ResponseWriter, *http.Request) error, scope crash.Scope, media error,
+) http.Handler {
 	do := s.NeedTriager(s.Do(change))
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
-			switch {
-			case !web.VisitOf(r).Token.Allows(crash.ScopeFile):
-				return crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope file.")
-			case web.IsForm(r) || web.WantsPart(r):
+			if err := web.VisitOf(r).Token.Need(scope); err != nil {
+				return err
+			}
+			if web.IsForm(r) || web.WantsPart(r) {
 				return media
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)

@@ -15,7 +15,8 @@ func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, d := range s.api.Describe() {
 		res := views.APIResource{
-			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Summary: d.Summary, Doc: d.Doc, Example: d.Example,
+			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Scope: d.Scope,
+			Summary: d.Summary, Doc: d.Doc, Example: d.Example,
 		}
 		for _, p := range d.Params {
 			res.Params = append(res.Params, views.APIParam{

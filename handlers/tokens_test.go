@@ -17,7 +17,7 @@ func makeToken(t *testing.T, c *handlertest.Client, scopes ...string) string {
 	page := c.Post("/account/tokens", url.Values{"name": {"a script"}, "scope": scopes, "days": {"30"}}).Want(
 		http.StatusCreated)
 	token := page.Attr("#made-token", "value")
-	if !strings.HasPrefix(token, "mishap_") {
+	if !strings.HasPrefix(token, "mshp_") {
 		t.Fatalf("got the token %q", token)
 	}
 	return token
@@ -113,4 +113,54 @@ func TestLimitsOfTheAPI(t *testing.T) {
 	c.Get("/api/1.0/", bearer(one)...).Want(http.StatusTooManyRequests)
 	c.Get("/api/1.0/", bearer(other)...).Want(http.StatusOK)
 	c.Get("/").Want(http.StatusOK) // pages have no limit
+}
+
+// TestScopesOfFiles checks which scope each kind of data needs, and that a refusal names it.
+func TestScopesOfFiles(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	admin := site.As(t, crash.RoleAdmin)
+	c := site.Visitor(t)
+	tokens := map[crash.Scope]string{}
+	for _, scope := range crash.Scopes {
+		tokens[scope] = makeToken(t, admin, string(scope))
+	}
+	for _, tt := range []struct {
+		path string
+		want crash.Scope
+	}{
+		{"/problem/" + b.ID.String() + ".csv", crash.ScopeRead},
+		{"/my.csv", crash.ScopeRead},
+		{"/user/" + strings.Repeat("0", 128) + ".csv", crash.ScopeReadPrivate},
+		{"/api/1.0/reports-for-system/?id=x", crash.ScopeReadPrivate},
+		{"/api/1.0/instance/?id=x", crash.ScopeRead},
+		{"/admin/filings.csv", crash.ScopeAdmin},
+	} {
+		for _, scope := range crash.Scopes {
+			a := c.Get(tt.path, append(bearer(tokens[scope]), handlertest.Header{Name: "Accept", Value: "*/*"})...)
+			if scope == tt.want {
+				if a.Status == http.StatusForbidden || a.Status == http.StatusUnauthorized {
+					t.Errorf("%s with %s: got %d %s", tt.path, scope, a.Status, a.Body)
+				}
+				continue
+			}
+			a.Want(http.StatusForbidden)
+			var refusal apiError
+			if a.JSON(&refusal); !strings.HasSuffix(refusal.Error, " does not have the scope "+string(tt.want)+".") {
+				t.Errorf("%s with %s: got %q, want the name of the scope", tt.path, scope, refusal.Error)
+			}
+		}
+	}
+	a := c.Get("/api/1.0/instance/?id=x&access_token=" + tokens[crash.ScopeRead] + "&token=" + tokens[crash.ScopeRead]).Want(
+		http.StatusUnauthorized)
+	if !strings.Contains(strings.Join(a.Header.Values("WWW-Authenticate"), ", "), "Bearer") {
+		t.Errorf("got %v, want WWW-Authenticate: Bearer", a.Header)
+	}
+	mistyped := tokens[crash.ScopeRead][:20] + "x" + tokens[crash.ScopeRead][20:53]
+	var refusal apiError
+	if c.Get("/api/1.0/instance/?id=x", bearer(mistyped)...).Want(http.StatusUnauthorized).JSON(&refusal); refusal.Code !=
+		"mistyped_token" {
+		t.Errorf("mistyped: got %+v", refusal)
+	}
 }

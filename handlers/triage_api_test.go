@@ -40,7 +40,7 @@ func TestSetStatusByAPI(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2")))
-	file := bearer(makeToken(t, site.As(t, crash.RoleTriager), "file", "read"))
+	file := bearer(makeToken(t, site.As(t, crash.RoleTriager), "triage", "read"))
 	script := site.Visitor(t)
 	set := func(status int, question map[string]any) (got statusAnswer) {
 		t.Helper()

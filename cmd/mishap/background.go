@@ -52,6 +52,9 @@ func (i *instance) sharedTasks() []task {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
 	}, {
+		"warn-of-expiry", "tells the owners of API tokens that expire within a week",
+		10 * time.Minute, accounts.New(i.store).WarnOfExpiry,
+	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
 	}, {

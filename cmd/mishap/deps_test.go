@@ -102,20 +102,21 @@ var rules = map[string]rule{
 	"db/filings": {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
-	"db/endpoints": {ours: "crash db", others: "github.com/jackc/pgx/v5"},
-	"db/notify":    {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/people":    {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/reports":   {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/rules":     {ours: "crash crash/audit crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
-	"db/triage":    {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
-	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/embedded":  {ours: "crash", never: "net/http"},
+	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
+	"db/endpoints":    {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/notify":       {ours: "crash crash/dpkg crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/people":       {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/reports":      {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
+	"db/rules":        {ours: "crash crash/audit crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
+	"db/triage":       {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/symbols":      {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
+	"db/embedded":     {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
 	"views": {ours: "crash crash/audit crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query " +
 		"notify/rules " +
 		"views/text assets",
-		others: "github.com/a-h/templ", itself: "net/http database"},
+		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
@@ -123,8 +124,8 @@ var rules = map[string]rule{
 		"handlers/negotiate"},
 	"handlers/web": {
 		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
-			"db/rules db/symbols db/triage notify/mail notify/webhook tracker views views/text handlers/negotiate " +
-			"handlers/proxies",
+			"db/rules db/secondfactor db/symbols db/triage notify/mail notify/webhook tracker views views/text " +
+			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
@@ -149,7 +150,7 @@ var rules = map[string]rule{
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
 		"db/reports views " +
 		"views/text " +
-		"handlers/proxies handlers/web", others: areaLibraries},
+		"handlers/proxies handlers/web", others: areaLibraries + " github.com/pquerna/otp"},
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},

@@ -44,8 +44,9 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 it can be redirected to a file. It cannot be shown again, since only its hash is stored. Its details
 go to the standard error.
 
-Scopes: read (reports and traces), file (create bugs), upload (symbols). The last two are for triagers
-and admins.`,
+Scopes: read (reports and traces), read-private (private data, core dumps, histories of machines), triage
+(status, assignee and tags), file (create bugs), upload (symbols), admin (what administrators read). triage,
+file and upload are for triagers and admins, admin is for admins.`,
 		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
   mishap token create bot --name triage --scope read,file > token`,
 		Args: cobra.ExactArgs(1),
@@ -80,7 +81,7 @@ and admins.`,
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the purpose of the token")
 	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)},
-		"the scopes of the token: read, file, upload")
+		"the scopes of the token: read, read-private, triage, file, upload, admin")
 	cmd.Flags().IntVar(&days, "days", 90, "days until it expires, at most five years")
 	return cmd
 }
@@ -90,7 +91,7 @@ func (p *program) tokenListCommand() *cobra.Command {
 		Use:   "list [PERSON]",
 		Short: "Lists tokens",
 		Long: `Lists the tokens of all people, or of one person, including expired but not revoked ones. It prints
-how each begins, never the whole token. Times are UTC.`,
+the last characters of each, never the whole token. Times are UTC; the last use is to the minute.`,
 		Example: `  mishap token list
   mishap token list ada`,
 		Args: cobra.MaximumNArgs(1),
@@ -116,25 +117,30 @@ how each begins, never the whole token. Times are UTC.`,
 
 func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tBEGINS WITH\tSCOPES\tENDS\tLAST USED") // Flush returns the error
+	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tTOKEN\tSCOPES\tEXPIRES\tLAST USED\tFROM") // Flush returns the error
 	for _, t := range tokens {
 		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
-		if !t.Expires.After(now) {
-			ends = "ended " + ends
+		switch {
+		case t.Expired(now):
+			ends = "expired " + ends
+		case t.ExpiresSoon(now):
+			ends += " (soon)"
 		}
 		if !t.LastUsed.IsZero() {
 			used = t.LastUsed.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			t.ID, t.Person, onOneLine(t.Name), t.Hint, scopeWords(t.APIToken), ends, used)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			t.ID, t.Person, onOneLine(t.Name), t.Label(), scopeWords(t.APIToken), ends, used, t.LastAddress)
 	}
 	return w.Flush()
 }
 
 func scopeWords(t crash.APIToken) string {
-	words := make([]string, len(t.Scopes))
-	for i, scope := range t.Scopes {
-		words[i] = string(scope)
+	var words []string
+	for _, scope := range crash.Scopes {
+		if t.Allows(scope) {
+			words = append(words, string(scope))
+		}
 	}
 	return strings.Join(words, ",")
 }

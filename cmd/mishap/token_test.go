@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestTokenCommands(t *testing.T) {
 
 	stdout, stderr := run(exitOK, "token", "create", "ada", "--name=phased updates", "--scope=read,file", "--days=30")
 	token := strings.TrimSpace(stdout)
-	if !strings.HasPrefix(token, "mishap_") || strings.ContainsAny(token, " \n") ||
+	if !strings.HasPrefix(token, "mshp_") || strings.ContainsAny(token, " \n") ||
 		!strings.Contains(stderr, "of ada, for read,file, until ") || strings.Contains(stderr, token) {
 		t.Fatalf("create: got %q and %q, want only the token", stdout, stderr)
 	}
@@ -41,7 +42,7 @@ func TestTokenCommands(t *testing.T) {
 	}
 	t.Cleanup(store.Close)
 	accounts := accounts.New(store)
-	u, kept, err := accounts.ByToken(t.Context(), token)
+	u, kept, err := accounts.ByToken(t.Context(), token, netip.Addr{})
 	if err != nil || u.Name != "ada" || !kept.Allows(crash.ScopeRead) || !kept.Allows(crash.ScopeFile) {
 		t.Fatalf("got %+v, %+v, %v, want ada's token for both", u, kept, err)
 	}
@@ -58,7 +59,7 @@ func TestTokenCommands(t *testing.T) {
 		status     int
 		args, want string
 	}{
-		{exitFailed, "token create bob --name=x --scope=file", "allows neither creating bugs"},
+		{exitFailed, "token create bob --name=x --scope=file", "does not allow what the scope file is for"},
 		{exitFailed, "token create eve --name=x", "is disabled"},
 		{exitFailed, "token create nobody --name=x", `There is no account named "nobody".`},
 		{exitFailed, "token create bob --name=x --days=0", "A token must expire within 5 years."},
@@ -77,7 +78,7 @@ func TestTokenCommands(t *testing.T) {
 	if stdout, _ := run(exitOK, "token", "revoke", "1"); stdout != "Token 1 of ada works no longer.\n" {
 		t.Errorf("revoke: got %q", stdout)
 	}
-	if _, _, err := accounts.ByToken(t.Context(), token); crash.KindOf(err) != crash.Unauthenticated {
+	if _, _, err := accounts.ByToken(t.Context(), token, netip.Addr{}); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("revoked: got %v, want unauthenticated", err)
 	}
 	if all, _ := run(exitOK, "token", "list"); strings.Contains(all, "ada") {

@@ -15,6 +15,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/filings"
+	"mishap/db/secondfactor"
 	"mishap/tracker"
 	"mishap/views/text"
 )
@@ -30,7 +31,8 @@ connects the bug tracker and sees /admin.`,
 		RunE: needsCommand,
 	}
 	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userEnableCommand(),
-		p.userRemoveCommand(), p.userRoleCommand(), p.userPasswordCommand(), p.userTrackerNameCommand())
+		p.userRemoveCommand(), p.userRoleCommand(), p.userPasswordCommand(), p.userTOTPResetCommand(),
+		p.userTrackerNameCommand())
 	return user
 }
 
@@ -84,9 +86,10 @@ is the first line of the standard input.`,
 
 func (p *program) userListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "Lists the accounts",
-		Long:    "Lists all accounts by name with their role, including disabled ones. Times are UTC.",
+		Use:   "list",
+		Short: "Lists the accounts",
+		Long: `Lists all accounts by name with their role, including disabled ones. APP says whether signing in with the
+password needs a code of an authenticator app. Times are UTC.`,
 		Example: "  mishap user list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,15 +98,19 @@ func (p *program) userListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printUsers(users)
+				apps, err := secondfactor.New(store, accounts.New(store)).All(ctx)
+				if err != nil {
+					return err
+				}
+				return p.printUsers(users, apps)
 			})
 		},
 	}
 }
 
-func (p *program) printUsers(users []crash.User) error {
+func (p *program) printUsers(users []crash.User, apps map[int64]time.Time) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tCREATED\tLAST SIGN-IN") // Flush returns the error
+	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tAPP\tCREATED\tLAST SIGN-IN") // Flush returns the error
 	for _, u := range users {
 		state, last := "active", "never"
 		if u.Disabled {
@@ -112,7 +119,11 @@ func (p *program) printUsers(users []crash.User) error {
 		if !u.LastLogin.IsZero() {
 			last = u.LastLogin.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state,
+		app := "no"
+		if _, on := apps[u.ID]; on {
+			app = "yes"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, app,
 			u.Created.UTC().Format(time.DateTime), last)
 	}
 	return w.Flush()

@@ -11,6 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/accounts"
+	"mishap/db/secondfactor"
 	"mishap/views/text"
 )
 
@@ -89,6 +90,26 @@ instead.`,
 		message := fmt.Sprintf("The account of %s is removed. Decisions by %s stay under this name.", u.Name, u.Name)
 		return message, accounts.Remove(ctx, "", u.Name)
 	})
+}
+
+func (p *program) userTOTPResetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "totp-reset NAME",
+		Short: "Removes the authenticator app of an account",
+		Long: `Removes the authenticator app and the recovery codes of an account, for a person who has lost both. The
+person can then sign in with the password alone, and set up an app again. First make sure who asks.`,
+		Example: "  mishap user totp-reset ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
+				if err := secondfactor.New(store, accounts.New(store)).Reset(ctx, "", args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(p.out, "%s can sign in without a code.\n", args[0])
+				return err
+			})
+		},
+	}
 }
 
 // userChange completes a command that changes one account and prints the message that change

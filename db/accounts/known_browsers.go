@@ -26,6 +26,9 @@ type account struct {
 	id       int64
 	hash     string // salted hash of the password
 	disabled bool
+
+	needsCode bool   // a second factor must confirm sign-ins
+	proof     string // hash of hash
 }
 
 // A browser stores one entry for each account that has signed in there, newest first, separated by

@@ -24,6 +24,11 @@ type SignIn struct {
 type SignedIn struct {
 	User     crash.User
 	Browsers string // entries that the browser must send with later attempts
+
+	// NeedsCode says that a second factor must confirm the sign-in. Proof is then what changes with the
+	// password. It must be stored where nobody can change it.
+	NeedsCode bool
+	Proof     string
 }
 
 var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
@@ -31,51 +36,76 @@ var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
 
 // An account without a password counts as one that does not exist.
 const sqlPasswordHash = `
-	select id, password_hash, disabled from users where lower(name) = lower(@name) and password_hash <> ''`
+	select id, password_hash, disabled, encode(sha256(convert_to(password_hash, 'UTF8')), 'hex'),
+		exists (select from second_factors as f where f.user_id = users.id and f.confirmed is not null)
+	from users where lower(name) = lower(@name) and password_hash <> ''`
 
 // SignIn checks a name and a password. It returns Unauthenticated if they do not match or the
 // account is disabled; neither the answer nor its time reveals which. It returns TooMany with
 // RetryAfter after too many failures on any instance (see attempts). It counts the attempt before
 // it checks the password, so that concurrent attempts have no advantage.
 func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
-	account := account{hash: absentHash, disabled: true}
-	err := a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
-		Scan(&account.id, &account.hash, &account.disabled)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return SignedIn{}, fmt.Errorf("sign in: %w", db.Classify(err))
-	}
-	browser := account.knownBrowser(in.Browsers, a.store.Now())
-	tries := attempts(in, browser)
-	if err := a.countAttempt(ctx, tries); err != nil {
+	account, browser, tries, err := a.verify(ctx, in)
+	if err != nil {
 		return SignedIn{}, err
+	}
+	u, err := a.signedIn(ctx, account, tries)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{User: u, Browsers: account.addEntry(in.Browsers, browser, a.store.Now()),
+		NeedsCode: account.needsCode, Proof: account.proof}, nil
+}
+
+// CheckPassword checks the password of a person who is signed in. It returns the same errors as SignIn.
+func (a *Store) CheckPassword(ctx context.Context, in SignIn) error {
+	_, _, tries, err := a.verify(ctx, in)
+	if crash.KindOf(err) == crash.Unauthenticated {
+		return crash.Errorf(crash.Unauthenticated, "wrong_password", "Wrong password. Check whether Caps Lock is on.")
+	}
+	if err != nil {
+		return err
+	}
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, tries) })
+}
+
+// verify checks a name and a password, and counts the attempt as a failure.
+func (a *Store) verify(ctx context.Context, in SignIn) (account account, browser string, tries []attempt, err error) {
+	account.hash, account.disabled = absentHash, true
+	err = a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
+		Scan(&account.id, &account.hash, &account.disabled, &account.proof, &account.needsCode)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return account, "", nil, fmt.Errorf("sign in: %w", db.Classify(err))
+	}
+	browser = account.knownBrowser(in.Browsers, a.store.Now())
+	tries = attempts(in, browser)
+	if err := a.countAttempt(ctx, tries); err != nil {
+		return account, "", nil, err
 	}
 	ok, err := a.matches(ctx, crash.Truncate(in.Password, maxPassword), account.hash)
 	if err != nil {
-		return SignedIn{}, err
+		return account, "", nil, err
 	}
 	if !ok || account.disabled || len(in.Password) > maxPassword {
-		return SignedIn{}, errWrongPassword
+		return account, "", nil, errWrongPassword
 	}
-	u, err := a.signedIn(ctx, account.id, tries)
-	if err != nil {
-		return SignedIn{}, err
-	}
-	return SignedIn{User: u, Browsers: account.addEntry(in.Browsers, browser, a.store.Now())}, nil
+	return account, browser, tries, nil
 }
 
 const sqlSignedIn = `
-	update users as u set last_login = @now where u.id = @id returning ` + userColumns
+	update users as u set last_login = case when @partly::boolean then last_login else @now end
+	where u.id = @id returning ` + userColumns
 
-// signedIn records a sign-in and no longer counts its attempts as failures. It returns
-// Unauthenticated if the account was removed meanwhile.
-func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.User, error) {
+// signedIn records a sign-in, unless it still needs a code, and no longer counts its attempts as failures.
+// It returns Unauthenticated if the account was removed meanwhile.
+func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) (crash.User, error) {
 	var u crash.User
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		if err := uncountAttempts(ctx, tx, tries); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": id, "now": a.store.Now(),
-			"series": a.series()})
+		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
+			"partly": account.needsCode, "series": a.series()})
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}
@@ -85,6 +115,9 @@ func (a *Store) signedIn(ctx context.Context, id int64, tries []attempt) (crash.
 		}
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
+		}
+		if account.needsCode { // recorded when the code is right
+			return nil
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.sign-in", Subject: u.Name,
 			Detail: map[string]any{"source": "password"}})

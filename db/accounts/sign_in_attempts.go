@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +51,9 @@ var (
 	limitNameAddress = limit{free: 5, maximum: 5 * time.Minute, clear: true}
 	limitNameSite    = limit{free: 20, maximum: 5 * time.Minute}
 	limitName        = limit{free: 100, interval: 30 * time.Second}
+	// limitCode applies to codes of one account, from wherever they come: 5, then 12 an hour. Only those
+	// who have its password can enter any. One of 3 codes in a million is right at any time.
+	limitCode = limit{free: 5, interval: 5 * time.Minute, clear: true}
 )
 
 // forgetFailuresAfter is how long after the last failure the count starts at zero again. It is
@@ -203,6 +207,29 @@ func (a *Store) CountAttempt(ctx context.Context, address netip.Addr) error {
 // UncountAttempt subtracts a successful attempt.
 func (a *Store) UncountAttempt(ctx context.Context, address netip.Addr) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, addressAttempts(address)) })
+}
+
+// CountCode counts a code of a second factor as wrong, until UncountCode subtracts it. It returns TooMany
+// after too many wrong codes of the account.
+func (a *Store) CountCode(ctx context.Context, user int64) error {
+	err := a.countAttempt(ctx, codeAttempts(user))
+	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
+		seconds := int64(known.RetryAfter.Seconds())
+		e := crash.Errorf(crash.TooMany, "slow_down", "Too many wrong codes. Wait %d %s, then enter a new one.", seconds,
+			crash.Plural(seconds, "second", "seconds"))
+		e.RetryAfter = known.RetryAfter
+		return e
+	}
+	return err
+}
+
+// UncountCode clears the wrong codes of an account after a right one.
+func (a *Store) UncountCode(ctx context.Context, user int64) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, codeAttempts(user)) })
+}
+
+func codeAttempts(user int64) []attempt {
+	return []attempt{{"code:" + strconv.FormatInt(user, 10), limitCode}}
 }
 
 // addressAttempts returns the keys of an attempt without a name.

@@ -2,11 +2,10 @@ package accounts
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,15 +17,10 @@ import (
 )
 
 const (
-	tokenPrefix   = "mishap_" // lets scanners for leaked secrets find tokens
-	hintLength    = len(tokenPrefix) + 4
 	maxTokens     = 50 // of one person
 	maxTokenName  = 100
 	maxTokenYears = 5
 )
-
-var errBadToken = crash.Errorf(crash.Unauthenticated, "bad_token",
-	"Unauthorized: this API token is unknown, revoked or expired. Create a new one on the page of your account.")
 
 const (
 	sqlAddToken = `
@@ -34,8 +28,9 @@ const (
 		select @user, @hash, @name, @hint, @scopes, @now, @expires
 		where (select count(*) from api_tokens where user_id = @user and revoked is null) < @most
 		returning id`
-	tokenColumns = `t.id, t.name, t.hint, t.scopes, t.created, t.expires, t.last_used`
-	sqlTokens    = `select ` + tokenColumns +
+	tokenColumns = `t.id, t.name, t.hint, t.scopes, t.created, t.expires, t.last_used,
+		t.last_address`
+	sqlTokens = `select ` + tokenColumns +
 		` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
 )
 
@@ -65,14 +60,17 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	case u.Disabled:
 		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
 			"would not work.", u.Name)
-	case slices.ContainsFunc(scopes, func(s crash.Scope) bool { return !u.MayUse(s) }):
-		return "", t, crash.Errorf(crash.Forbidden, "role", "The rights of %s (%s) do not include what this token may do: "+
-			"creating bugs needs the role triager, uploading symbols that role for all packages.", u.Name, u.Role)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token must expire within %d years.", maxTokenYears)
 	}
-	token := tokenPrefix + strings.ToLower(rand.Text()+rand.Text())
-	t.Hint = token[:hintLength]
+	for _, scope := range scopes {
+		if !u.MayScope(scope) {
+			return "", t, crash.Errorf(crash.Forbidden, "role", "The role of %s does not allow what the scope %s is for, "+
+				"so no token of %s does.", u.Name, scope, u.Name)
+		}
+	}
+	token, hint := crash.NewTokenText()
+	t.Hint = hint
 	hash := sha256.Sum256([]byte(token))
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlAddToken, pgx.NamedArgs{
@@ -87,7 +85,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 			return fmt.Errorf("add token: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name,
-			Detail: map[string]any{"hint": t.Hint, "scopes": scopes}})
+			Detail: map[string]any{"token": t.Label(), "scopes": scopes}})
 	})
 	if err != nil {
 		return "", t, err
@@ -134,7 +132,7 @@ func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, err
 }
 
 func tokenFields(t *crash.APIToken) []any {
-	return []any{&t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created, &t.Expires, db.OrZero(&t.LastUsed)}
+	return []any{&t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created, &t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress}
 }
 
 const sqlRevokeToken = `
@@ -170,14 +168,14 @@ func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, 
 			return fmt.Errorf("revoke token: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: person,
-			Detail: map[string]any{"hint": hint}})
+			Detail: map[string]any{"token": crash.APIToken{Hint: hint}.Label()}})
 	})
 	return person, err
 }
 
 const sqlUserByToken = `
 	with used as (
-		update api_tokens set last_used = @now
+		update api_tokens set last_used = @now, last_address = @address
 		where hash = @hash and revoked is null and expires > @now
 			and (last_used is null or last_used < @now::timestamptz - interval '1 minute')
 	)
@@ -185,25 +183,33 @@ const sqlUserByToken = `
 	from api_tokens as t join users as u on u.id = t.user_id
 	where t.hash = @hash and t.revoked is null and t.expires > @now and not u.disabled`
 
-// ByToken returns the owner of an API token and the data of the token. It returns Unauthenticated
-// if the token is unknown, revoked or expired, or if its account is disabled.
-func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.APIToken, error) {
+// ByToken returns the owner of an API token and the data of the token, and records at most once a minute
+// that a client at an address has used it. It returns Unauthenticated if the token is mistyped, unknown,
+// revoked or expired, or if its account is disabled. The owner has no private rights if the token lacks
+// the scope for them.
+func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (crash.User, crash.APIToken, error) {
 	var u crash.User
 	var t crash.APIToken
-	if !strings.HasPrefix(token, tokenPrefix) || len(token) > 100 {
-		return u, t, errBadToken
+	if err := crash.CheckTokenText(token); err != nil {
+		return u, t, err
 	}
-	hash := sha256.Sum256([]byte(token))
+	hash, address := sha256.Sum256([]byte(token)), ""
+	if from.IsValid() {
+		address = from.String()
+	}
 	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now(),
-		"series": a.series()})
+		"address": address, "series": a.series()})
 	var rights []right
 	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)
-	a.setRights(&u, rights)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return u, t, errBadToken
+		return u, t, crash.ErrBadToken
 	}
 	if err != nil {
 		return u, t, fmt.Errorf("read token: %w", db.Classify(err))
+	}
+	a.setRights(&u, rights)
+	if !t.Allows(crash.ScopeReadPrivate) {
+		u.Private = crash.Packages{}
 	}
 	return u, t, nil
 }

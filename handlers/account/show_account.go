@@ -37,6 +37,9 @@ func (s *Pages) sendAccount(
 	if page.Sessions.Sessions, err = s.Accounts.SessionsOf(r.Context(), u.ID); err != nil {
 		return err
 	}
+	if page.SecondFactor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
+		return err
+	}
 	grants, err := s.Access.Grants(r.Context())
 	if err != nil {
 		return err
@@ -50,7 +53,11 @@ func (s *Pages) sendAccount(
 		page.Own.Problem = page.OwnProblem
 	}
 	page.Tokens.Tokens, page.Tokens.Form = list, form
-	page.Tokens.MayFile, page.Tokens.MayUpload = u.MayUse(crash.ScopeFile), u.MayUse(crash.ScopeUpload)
+	for _, scope := range crash.Scopes {
+		if u.MayScope(scope) {
+			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
+		}
+	}
 	return s.Page(w, r, status, views.Account(page))
 }
 

@@ -36,14 +36,17 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.BeginSession(r, web.SessionOwner{User: signed.User.ID}); err != nil {
-		return err
-	}
 	http.SetCookie(w, &http.Cookie{
 		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn,
 		MaxAge:   int(accounts.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
+	if signed.NeedsCode {
+		return s.askForCode(w, r, form, signed)
+	}
+	if err := s.BeginSession(r, web.SessionOwner{User: signed.User.ID}); err != nil {
+		return err
+	}
 	web.RenewCSRFToken(w, r)
 	if form.SavedForm != "" && web.HoldsLongText(form.Next) {
 		return s.SaveInSession(w, r, form.Next, form.SavedForm)

@@ -15,35 +15,31 @@ import (
 )
 
 // newTokenForm returns the form with its defaults.
-func newTokenForm() views.TokenForm { return views.TokenForm{Read: true, Days: 90} }
+func newTokenForm() views.TokenForm {
+	return views.TokenForm{Scopes: []crash.Scope{crash.ScopeRead}, Days: 90}
+}
 
 // CreateToken creates an API token and shows it. mishap never shows it again.
 func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	u := web.CurrentUser(r)
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered
 	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
-	var scopes []crash.Scope
 	for _, word := range r.PostForm["scope"] {
 		scope, err := crash.ParseScope(word)
 		if err != nil {
 			return err
 		}
-		if !u.MayUse(scope) {
-			return crash.Errorf(crash.Forbidden, "role",
-				"Your rights do not include the scope %s, so no token of yours has it.", scope)
+		if !slices.Contains(form.Scopes, scope) {
+			form.Scopes = append(form.Scopes, scope)
 		}
-		if !slices.Contains(scopes, scope) {
-			scopes = append(scopes, scope)
-		}
-		form.Read, form.File = form.Read || scope == crash.ScopeRead, form.File || scope == crash.ScopeFile
-		form.Upload = form.Upload || scope == crash.ScopeUpload
 	}
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(views.TokenDays, days) {
 		form.Problem = text.TokenChooseDays
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
-	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, scopes, s.Now().Add(time.Duration(days)*24*time.Hour))
+	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, form.Scopes,
+		s.Now().Add(time.Duration(days)*24*time.Hour))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
 		form.Problem = web.AnswerTo(r, err).Message

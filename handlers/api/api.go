@@ -77,9 +77,9 @@ func New(d Deps) *API {
 
 // Caller describes who sent a request.
 type Caller struct {
-	Role  crash.Role // RoleNone if not signed in
-	Read  bool       // may read reports: in a session, or with a token that has the scope read
-	Names []string   // by which problems are assigned to the caller
+	Role  crash.Role      // RoleNone if not signed in
+	Token *crash.APIToken // nil: a session, or nobody
+	Names []string        // by which problems are assigned to the caller
 
 	Triage, Private crash.Packages // as in crash.User
 
@@ -99,7 +99,6 @@ var (
 	errNoDetail    = crash.Errorf(crash.NotFound, "no_resource", "This resource has no single objects; ask for its list.")
 	errNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
 		"Unauthorized: sign in, or send an API token with the scope read in the header Authorization.")
-	errNoScope = crash.Errorf(crash.Forbidden, "scope", "This API token does not have the scope read.")
 )
 
 // MethodError reports that a resource does not support a method. Allow lists the methods that it
@@ -311,22 +310,43 @@ func (a *API) index() map[string]indexEntry {
 	return index
 }
 
-// access says which callers may read a resource.
+// access says which callers may use a resource.
 type access string
 
 const (
-	public   access = "everybody"
-	signedIn access = "signed in"
+	public      access = "everybody"
+	signedIn    access = "signed in"
+	privateData access = "signed in, private data"
+	triager     access = "triager"
 )
 
+// check returns nil if a caller may use the resource. Package handlers checks resources for triagers.
 func (x access) check(c Caller) error {
-	switch {
-	case x == public, c.Role.Allows(crash.RoleViewer) && c.Read:
+	if x == public {
 		return nil
-	case c.Role.Allows(crash.RoleViewer):
-		return errNoScope
 	}
-	return errNotSignedIn
+	if !c.Role.Allows(crash.RoleViewer) {
+		return errNotSignedIn
+	}
+	if x == privateData {
+		return c.Token.Need(crash.ScopeReadPrivate)
+	}
+	return c.Token.Need(crash.ScopeRead)
+}
+
+// scope returns the scope with which a token may use the resource; empty: any.
+func (res *resource) scope() crash.Scope {
+	switch {
+	case res.access == public:
+		return ""
+	case res.access == privateData:
+		return crash.ScopeReadPrivate
+	case res.name == createBugReport:
+		return crash.ScopeFile
+	case res.access == triager:
+		return crash.ScopeTriage
+	}
+	return crash.ScopeRead
 }
 
 // listFunc returns all objects of a list, before paging.

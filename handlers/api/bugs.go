@@ -12,6 +12,9 @@ import (
 
 const maxBugNumber = 999_999_999
 
+// createBugReport is the name of the resource that creates bugs.
+const createBugReport = "create-bug-report"
+
 func (a *answers) bugResources() []resource {
 	return []resource{
 		{
@@ -35,7 +38,7 @@ func (a *answers) bugResources() []resource {
 			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
 		},
 		{
-			name: "problem-people", method: http.MethodPost, access: "triager", external: true,
+			name: "problem-people", method: http.MethodPost, access: triager, external: true,
 			summary: "Assigns a problem, and adds or removes tags.",
 			doc: "Fields that are missing change nothing. 409: the assignee of the problem's bug counts, or there are " +
 				"too many tags. A session must send the CSRF token of the cookie csrftoken in the header " +
@@ -44,7 +47,7 @@ func (a *answers) bugResources() []resource {
 			outcomes: map[string]string{"200": "Assigned and tagged."}, refused: []string{"409"},
 		},
 		{
-			name: "create-bug-report", method: http.MethodPost, access: "triager", external: true,
+			name: createBugReport, method: http.MethodPost, access: triager, external: true,
 			summary: "Creates a bug for a problem.",
 			doc: "201: created by this request. 200: the bug existed already. 202: the tracker has not answered " +
 				"yet. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; an " +

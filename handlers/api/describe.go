@@ -11,7 +11,8 @@ type Description struct {
 	Name    string
 	Method  string
 	Path    string // contains {key} if the resource has no list
-	Access  string // who may read it
+	Access  string // who may use it
+	Scope   string // that a token needs; empty: any
 	Summary string
 	Doc     string
 	Example string // an example address; empty for questions with a body
@@ -36,6 +37,7 @@ func (a *API) Describe() []Description {
 		res := &a.resources[i]
 		d := Description{
 			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access),
+			Scope:   string(res.scope()),
 			Summary: res.summary, Doc: res.doc,
 			Fields: fieldsOf(reflect.TypeOf(res.object)),
 		}

@@ -63,7 +63,8 @@ func (a *API) OpenAPI() map[string]any {
 			"schemas": kinds,
 			"securitySchemes": object{
 				"token": object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of " +
-					"one's own account. Scopes: read (reports and traces), file (create bugs)."},
+					"one's own account. Scopes: read (reports and traces), read-private (private data), triage (status, " +
+					"assignee and tags), file (create bugs), upload (symbols), admin (what administrators read)."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
 			},
 		},
@@ -96,7 +97,7 @@ func (res *resource) operation(kinds schemas, detail bool) object {
 	case public:
 		op["security"] = []any{object{}, object{"token": []string{}}, object{"session": []string{}}}
 	default:
-		op["security"] = []any{object{"token": []string{}}, object{"session": []string{}}}
+		op["security"] = []any{object{"token": []string{string(res.scope())}}, object{"session": []string{}}}
 		statuses = append(statuses, "403")
 	}
 	if res.body != nil {

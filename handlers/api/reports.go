@@ -12,7 +12,7 @@ import (
 func (a *answers) reportResources() []resource {
 	return []resource{
 		{
-			name: "reports-for-system", method: http.MethodGet, access: signedIn,
+			name: "reports-for-system", method: http.MethodGet, access: privateData,
 			summary: "The newest reports of a machine.",
 			params: []param{
 				{

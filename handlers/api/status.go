@@ -25,7 +25,7 @@ func (a *answers) statusResources() []resource {
 			object: problemStatus{}, detail: a.problemStatus,
 		},
 		{
-			name: SetStatus, method: http.MethodPost, access: "triager", external: true,
+			name: SetStatus, method: http.MethodPost, access: triager, external: true,
 			summary: "Changes the manual status of a problem.",
 			doc: "200: the answer is that of problem-status. The same question twice changes nothing. 409: the problem is " +
 				"muted with other conditions, and replaces does not name that mute; or the entry was undone already. A session " +

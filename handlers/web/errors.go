@@ -144,6 +144,11 @@ func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 		"request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
 }
 
+// ForPerson reports whether a form shows the answer as the reason why it was refused.
+func (a Answer) ForPerson() bool {
+	return a.Status < http.StatusInternalServerError && a.Kind != crash.NotFound
+}
+
 // Headers sets Retry-After and WWW-Authenticate where the answer needs them.
 func (a Answer) Headers(w http.ResponseWriter) {
 	if a.retryAfter > 0 {

@@ -34,6 +34,7 @@ import (
 	"mishap/db/people"
 	"mishap/db/reports"
 	"mishap/db/rules"
+	"mishap/db/secondfactor"
 	"mishap/db/symbols"
 	"mishap/db/triage"
 	"mishap/handlers/proxies"
@@ -118,23 +119,25 @@ type Kit struct {
 	Decisions *db.Decisions
 	Filings   *filings.Store
 	People    *people.Store
-	Notices   *notify.Store
-	Endpoints *endpoints.Store
-	Mailer    *mail.Mailer
-	Reports   *reports.Store
-	Symbols   *symbols.Store
-	Triage    *triage.Store
-	Sender    *webhook.Client
-	Rules     *rules.Store
-	Filer     *tracker.Filer
-	Tracker   *tracker.Client
-	Creds     *tracker.Credentials
-	Write     func(context.Context, crash.AccessToken) error
-	Health    func(context.Context) []crash.HealthCheck
-	Config    Config
-	Log       *slog.Logger
-	Now       func() time.Time
-	Releases  *crash.ReleaseTable
+
+	SecondFactors *secondfactor.Store
+	Notices       *notify.Store
+	Endpoints     *endpoints.Store
+	Mailer        *mail.Mailer
+	Reports       *reports.Store
+	Symbols       *symbols.Store
+	Triage        *triage.Store
+	Sender        *webhook.Client
+	Rules         *rules.Store
+	Filer         *tracker.Filer
+	Tracker       *tracker.Client
+	Creds         *tracker.Credentials
+	Write         func(context.Context, crash.AccessToken) error
+	Health        func(context.Context) []crash.HealthCheck
+	Config        Config
+	Log           *slog.Logger
+	Now           func() time.Time
+	Releases      *crash.ReleaseTable
 
 	Base        *url.URL
 	Sessions    *scs.SessionManager
@@ -232,7 +235,7 @@ func NewKit(d Deps) (*Kit, error) {
 		Reports: d.Reports, Symbols: d.Symbols,
 		Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
-		People: people.New(d.Store),
+		People: people.New(d.Store), SecondFactors: secondfactor.New(d.Store, d.Accounts),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 	}
 	if s.Health == nil {

@@ -103,9 +103,13 @@ func (s *Kit) Observe(next http.Handler) http.Handler {
 		s.metrics.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
 		v := VisitOf(r)
-		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id), slog.String("method", method),
+		attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", method),
 			slog.String("route", route), slog.Int("status", status), slog.Int("bytes", ww.BytesWritten()),
-			slog.Float64("ms", float64(took.Microseconds())/1000), slog.String("user", v.User.Name))
+			slog.Float64("ms", float64(took.Microseconds())/1000), slog.String("user", v.User.Name)}
+		if v.Token != nil {
+			attrs = append(attrs, slog.String("token", v.Token.Label()))
+		}
+		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 const (
 	// PathSignIn is the sign-in page.
 	PathSignIn = "/login"
+	// PathSignInCode is the page of the second step of signing in.
+	PathSignInCode = PathSignIn + "/code"
 
 	// CookieBrowser marks a browser that has signed in before, whose attempts are throttled
 	// separately. Browsers send it only to the sign-in page.

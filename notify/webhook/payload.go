@@ -42,6 +42,7 @@ var eventTypes = map[crash.EventKind]string{
 	crash.EventRefused:     "bug.refused",
 	crash.EventTracker:     "tracker.refused",
 	crash.EventEndpointOff: "endpoint.disabled",
+	crash.EventToken:       "token.expiring",
 	crash.EventMany:        "summary",
 }
 
@@ -54,7 +55,7 @@ var words = map[crash.EventKind]string{
 	crash.EventProposed: "New in proposed", crash.EventSymbolised: "Symbolised", crash.EventQuiet: "Quiet",
 	crash.EventUnmuted: "Unmuted", crash.EventAssigned: "Assigned", crash.EventMentioned: "Mentioned",
 	crash.EventStorm: "Many new problems", crash.EventRefused: "Bug refused", crash.EventTracker: "Bug tracker",
-	crash.EventEndpointOff: "Endpoint switched off", crash.EventMany: "Summary",
+	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires", crash.EventMany: "Summary",
 }
 
 // eventData is the data of an event in a payload.

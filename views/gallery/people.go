@@ -78,21 +78,39 @@ func decided() []specimen {
 				Reports: 12}},
 		})},
 		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
-			Tokens: views.TokensView{Form: views.TokenForm{Read: true, Days: 90}}})},
+			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
 		{"Account, own account at the tracker", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccount(crash.TokenHealth{
 				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
 		{"Account, own account rejected, connecting again", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
 			Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
+		{"Authenticator app, secret, mistake", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Factor:  crash.SecondFactor{HasPassword: true, Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"},
+			Address: "otpauth://totp/mishap%20example:ada?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=mishap%20example",
+			Pressed: views.SecondFactorConfirm, Problem: "Wrong code."})},
+		{"Authenticator app, on, recovery codes", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Factor:   crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 2},
+			Recovery: []string{"abcd-efgh-ijkl-mnop", "qrst-uvwx-yz23-4567"}, Pressed: views.SecondFactorOff,
+			Problem: "Wrong password."})},
+		{"Authenticator app, no password", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer)})},
+		{"Sign in, code", views.SignInCode(shell("Sign in", visitor), "Wrong code.")},
+		{"Account, app", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
+			SecondFactor: crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 10}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
 			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
 				"this name.",
 			Tokens: views.TokensView{
-				Made: "mishap_not_a_real_token", MayFile: true, Form: views.TokenForm{Read: true, File: true, Days: 30},
-				Tokens: []crash.APIToken{{ID: 1, Name: "watcher", Hint: "mishap_abcd", Scopes: []crash.Scope{crash.ScopeRead},
-					Created: now.AddDate(0, -1, 0), Expires: now.AddDate(0, 2, 0), LastUsed: now}},
+				Made: "mshp_not_a_real_token", Scopes: crash.Scopes, Form: views.TokenForm{Scopes: crash.Scopes[:3], Days: 30},
+				Tokens: []crash.APIToken{
+					{ID: 1, Name: "watcher", Hint: "k7Qz09aB", Scopes: crash.Scopes[:1], Created: now.AddDate(0, -1, 0),
+						Expires: now.AddDate(0, 2, 0), LastUsed: now, LastAddress: "2001:db8:12:34::5:6"},
+					{ID: 2, Name: "nightly export", Hint: "k7Qz09aC", Scopes: crash.Scopes, Created: now.AddDate(0, -1, 0),
+						Expires: now.AddDate(0, 0, 3)},
+					{ID: 3, Name: "of the old form", Hint: "mishap_abcd", Scopes: crash.Scopes[:1],
+						Created: now.AddDate(0, -3, 0), Expires: now.AddDate(0, 0, -1)},
+				},
 			},
 		})},
 	}

@@ -18,25 +18,40 @@ const (
 	TokensLimit        = "A token can never do more than you can."
 	AboutAPI           = "About the API"
 	TokenMade          = "Your new token. Copy it now: it will not be shown again."
-	TokenBegins        = "Begins with"
+	TokenKnown         = "The part of the token that is known"
 	TokenScope         = "Scope"
 	TokenExpires       = "Expires"
 	TokenLastUsed      = "Last used"
 	TokenRevoke        = "Revoke"
 	TokenExpired       = "expired"
+	TokenExpiresSoon   = "expires soon"
 	Never              = "never"
 	TokenCreateHeading = "Create a token"
 	TokenPurpose       = "Purpose"
 	TokenMay           = "It may"
-	TokenMayRead       = "read reports and traces"
-	TokenMayFile       = "create bugs"
-	TokenMayUpload     = "upload symbols"
-	TokenReads         = "read"
-	TokenFiles         = "create bugs"
-	TokenUploads       = "upload symbols"
 	TokenExpiresAfter  = "Expires after"
 	TokenCreate        = "Create token"
 )
+
+// TokenScopeName names a scope of API tokens in a list.
+func TokenScopeName(s crash.Scope) string {
+	return map[crash.Scope]string{
+		crash.ScopeRead: "read", crash.ScopeReadPrivate: "read private data", crash.ScopeTriage: "triage",
+		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator",
+	}[s]
+}
+
+// ScopeMeans says what a scope of API tokens allows.
+func ScopeMeans(s crash.Scope) string {
+	return map[crash.Scope]string{
+		crash.ScopeRead:        "read reports and traces",
+		crash.ScopeReadPrivate: "read private data, core dumps and histories of machines",
+		crash.ScopeTriage:      "change the status, assignee and tags of problems",
+		crash.ScopeFile:        "create bugs",
+		crash.ScopeUpload:      "upload symbols",
+		crash.ScopeAdmin:       "read what administrators see",
+	}[s]
+}
 
 // NameAt labels the name of a person at the tracker.
 func NameAt(tracker string) string { return "Your name on " + tracker }

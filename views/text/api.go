@@ -24,6 +24,7 @@ const (
 	APICacheAfter  = "to get 304 if nothing has changed."
 
 	APIAccess       = "Access"
+	APIScope        = "token with the scope"
 	APIAccessBefore = "Resources that are not public need a session, or an API token of"
 	APIYourAccount  = "your account"
 	APIAccessAfter  = "in the header"

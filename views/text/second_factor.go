@@ -1,0 +1,43 @@
+package text
+
+// Texts about authenticator apps and recovery codes.
+const (
+	SecondFactorHeading    = "Authenticator app"
+	SecondFactorMeans      = "With an authenticator app, signing in with your password also needs a code that the app shows."
+	SecondFactorNoPassword = "Your account has no password. The site where you sign in may ask for a code."
+	SecondFactorOn         = "on"
+	SecondFactorIsOff      = "The authenticator app is switched off."
+	SecondFactorSetUp      = "Set up an app"
+	SecondFactorChange     = "Recovery codes, switch off"
+	SecondFactorSwitchOff  = "Switch off"
+	SecondFactorScan       = "Scan this with the app"
+	SecondFactorQR         = "QR code with the secret of the app"
+	SecondFactorType       = "Or type the secret into the app:"
+	SecondFactorConfirm    = "Switch on"
+
+	RecoveryHeading  = "Your recovery codes"
+	RecoveryMeans    = "Each works once if you do not have the app. Copy them now: they will not be shown again."
+	RecoveryNew      = "New recovery codes"
+	RecoveryNewMeans = "The present codes stop working."
+
+	CodeHeading = "Enter a code"
+	CodeMeans   = "Your password is right. Enter the code that your authenticator app shows."
+	CodeLabel   = "Code"
+	CodeHint    = "Six digits, or a recovery code."
+	CodeLost    = "Neither the app nor a recovery code? An administrator can remove the app:"
+
+	CommandTOTPReset = "mishap user totp-reset NAME"
+)
+
+// SecondFactorBegin labels the button that makes a secret for an app.
+func SecondFactorBegin(again bool) string {
+	if again {
+		return "Make another secret"
+	}
+	return SecondFactorSetUp
+}
+
+// RecoveryLeft says how many recovery codes have not been used.
+func RecoveryLeft(n int) string {
+	return Counted(int64(n), "recovery code left", "recovery codes left")
+}
