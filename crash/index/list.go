@@ -119,7 +119,11 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 		}
 	}
 	plain := match == nil && packages == nil && f.all()
+	hidden := ix.hiddenPlaces()
 	for i := range ix.scan {
+		if hidden != nil && hidden[i] {
+			continue
+		}
 		muted := ix.scan[i].muted
 		if f.Muted == MutedOnly && !muted {
 			continue
@@ -175,7 +179,7 @@ func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	l := ix.buckets[id]
-	if l == nil {
+	if l == nil || ix.hidden[l.Head] {
 		return nil, false
 	}
 	p, ok := ix.problems[l.Head]

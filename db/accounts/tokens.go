@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
@@ -194,7 +195,7 @@ func (a *Store) ByToken(ctx context.Context, token string) (crash.User, crash.AP
 		return u, t, errBadToken
 	}
 	hash := sha256.Sum256([]byte(token))
-	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now()})
+	row := a.store.Pool.QueryRow(reader.Everything(ctx), sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now()})
 	err := row.Scan(append(a.userFields(&u), tokenFields(&t)...)...)
 	a.setRole(&u)
 	if errors.Is(err, pgx.ErrNoRows) {
