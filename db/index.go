@@ -92,7 +92,7 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.visible(ctx, b)
+	return visible(ctx, s, b)
 }
 
 func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {

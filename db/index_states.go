@@ -55,7 +55,7 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.visible(ctx, b)
+	return visible(ctx, s, b)
 }
 
 func (s *Store) wholeIndexWithStates(ctx context.Context) (*index.Index, error) {

@@ -59,7 +59,7 @@ func (s *Store) IndexWithTriage(ctx context.Context) (*index.Index, error) {
 	if err := s.setTriage(reader.Everything(ctx), b, now); err != nil {
 		return nil, err
 	}
-	return s.visible(ctx, b)
+	return visible(ctx, s, b)
 }
 
 // setTriage sets the manual status of an index to a revision, unless it has that already.
@@ -112,7 +112,7 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 // Triage returns the manual status of a bucket's problem, and all its entries, oldest first. These
 // include entries of buckets that were merged into it.
 func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
-	embargo, err := s.embargoOf(ctx, bucket)
+	embargo, err := embargoOf(ctx, s, bucket)
 	if err != nil {
 		return crash.ManualStatus{}, nil, err
 	}
@@ -142,7 +142,7 @@ const sqlEmbargoOf = `
 	where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1`
 
 // embargoOf returns the oldest standing embargo of a bucket's problem, or nil.
-func (s *Store) embargoOf(ctx context.Context, bucket crash.BucketID) (*crash.Embargo, error) {
+func embargoOf(ctx context.Context, s *Store, bucket crash.BucketID) (*crash.Embargo, error) {
 	var e crash.Embargo
 	err := s.Pool.QueryRow(ctx, sqlEmbargoOf, pgx.NamedArgs{"bucket": bucket[:]}).
 		Scan(&e.ID, ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At)

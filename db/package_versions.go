@@ -54,13 +54,15 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 // versionsInUse returns the versions in use of all packages, as far as the reader of ctx may know
 // them. It reads them again only if they have changed.
 func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
-	if hidden, err := s.hidden(ctx); err != nil {
+	if hidden, err := hiddenFrom(ctx, s); err != nil {
 		return nil, err
 	} else if len(hidden) == 0 {
 		return s.allVersionsInUse(ctx)
 	}
 	type key struct{}
-	return CachedCounts(ctx, s, key{}, s.readVersionsInUse)
+	return CachedCounts(ctx, s, key{}, func(ctx context.Context) (*versionsInUse, error) {
+		return readVersionsInUse(ctx, s)
+	})
 }
 
 func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
@@ -81,7 +83,7 @@ func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
 		s.allInUse.Store(next)
 		return next, nil
 	}
-	read, err := s.readVersionsInUse(ctx)
+	read, err := readVersionsInUse(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
 	return next, nil
 }
 
-func (s *Store) readVersionsInUse(ctx context.Context) (*versionsInUse, error) {
+func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {
 	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
 	rows, err := s.Pool.Query(ctx, sqlAllVersionsInUse)
 	if err != nil {

@@ -115,8 +115,8 @@ func (s *Store) revision(ctx context.Context) (r revision, err error) {
 	return r, nil
 }
 
-// hidden returns the buckets of the problems that the reader of ctx must not see.
-func (s *Store) hidden(ctx context.Context) ([]crash.BucketID, error) {
+// hiddenFrom returns the buckets of the problems that the reader of ctx must not see.
+func hiddenFrom(ctx context.Context, s *Store) ([]crash.BucketID, error) {
 	r := reader.From(ctx)
 	hidden, known := r.Hidden()
 	if known {
@@ -130,8 +130,8 @@ func (s *Store) hidden(ctx context.Context) ([]crash.BucketID, error) {
 }
 
 // visible returns the part of an index that the reader of ctx may see.
-func (s *Store) visible(ctx context.Context, ix *index.Index) (*index.Index, error) {
-	hidden, err := s.hidden(ctx)
+func visible(ctx context.Context, s *Store, ix *index.Index) (*index.Index, error) {
+	hidden, err := hiddenFrom(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(conte
 	if err != nil {
 		return none, err
 	}
-	if _, err := s.hidden(ctx); err != nil {
+	if _, err := hiddenFrom(ctx, s); err != nil {
 		return none, err
 	}
 	if hidden := reader.Key(ctx); hidden != "" {

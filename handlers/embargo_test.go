@@ -24,7 +24,8 @@ import (
 // machines that other problems have as well.
 func embargoedReports() []crashtest.Report {
 	set := crashtest.Set
-	own := crashtest.Recoverable(set("DuplicateSignature", "/usr/bin/zyxwv:zyxwv_write"), set("Package", "zyxwv 9.9-embargo"),
+	own := crashtest.Recoverable(set("DuplicateSignature", "/usr/bin/zyxwv:zyxwv_write"),
+		set("Package", "zyxwv 9.9-embargo"),
 		set("SourcePackage", "zyxwv"), set("ExecutablePath", "/usr/bin/zyxwv"), set("DistroRelease", "Ubuntu 31.04"),
 		set("Architecture", "s390x"), set("PackageArchitecture", "s390x"), set("ProblemType", "RecoverableProblem"))
 	shared := crashtest.Python(set("Traceback", "Traceback (most recent call last):\n  File \"/usr/x.py\", line 3, in "+
@@ -68,7 +69,8 @@ func newTwin(t *testing.T, embargoed bool) (p *pages, oops []crash.OopsID) {
 }
 
 var (
-	uuids    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12}\b|[0-9a-f-]{12,}</span><span>[0-9a-f-]+`)
+	uuids = regexp.MustCompile(
+		`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12}\b|[0-9a-f-]{12,}</span><span>[0-9a-f-]+`)
 	times    = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?[.\d]*(Z|\+00:00| UTC)?`)
 	secret   = regexp.MustCompile(`value="[A-Za-z0-9+/=_-]{40,}"|&#34;[A-Za-z0-9+/=]{40,}&#34;`)
 	requests = regexp.MustCompile(`[A-Z0-9]{16}\b`)
@@ -101,17 +103,22 @@ func embargoRequests(p *pages, ids []crash.BucketID, signatures []string, oops [
 	}
 	for _, release := range []string{"Ubuntu 31.04", "Ubuntu 24.04", "Ubuntu 22.04"} {
 		e := url.QueryEscape(release)
-		paths = append(paths, "/release/"+url.PathEscape(release), "/?period=year&release="+e, "/problems.csv?period=year&release="+e,
+		paths = append(paths, "/release/"+url.PathEscape(release), "/?period=year&release="+e,
+			"/problems.csv?period=year&release="+e,
 			"/api/1.0/average-crashes/?release="+e, "/api/1.0/rate-of-crashes/?release="+e, "/search?q=release%3A%22"+e+"%22")
 	}
 	paths = append(paths, "/?period=year&sort=package", "/?period=year&sort=first", "/?period=year&architecture=s390x",
 		"/search?q=zyxwv", "/search?q=function:zyxwv_free", "/search?q=version:9.9-embargo", "/search/complete?q=zy",
-		"/search/complete?q=frame:zy", "/search/complete?q=version:9", "/search/complete?q=release:", "/search/complete?q=arch:s",
-		"/my", "/my.json", "/inbox", "/inbox.json", "/account/searches", "/candidates", "/searches", "/account", "/notifications",
+		"/search/complete?q=frame:zy", "/search/complete?q=version:9", "/search/complete?q=release:",
+		"/search/complete?q=arch:s",
+		"/my", "/my.json", "/inbox", "/inbox.json", "/account/searches", "/candidates", "/searches", "/account",
+		"/notifications",
 		"/user/machine-0", "/user/machine-1", "/user/zyxwv-0-2", "/user/zyxwv-1-3", "/user/machine-1.json",
-		"/api/1.0/reports-for-system/machine-1/", "/api/1.0/retracers-results/?limit=100", "/api/1.0/instances-count/?limit=100")
+		"/api/1.0/reports-for-system/machine-1/", "/api/1.0/retracers-results/?limit=100",
+		"/api/1.0/instances-count/?limit=100")
 	for _, id := range ids {
-		for _, last := range []string{"/traits", "/compare", "/symbols", "/merge", "/rename", "/split", "/mute", "/wontfix", "/fixed",
+		for _, last := range []string{"/traits", "/compare", "/symbols", "/merge", "/rename", "/split", "/mute", "/wontfix",
+			"/fixed",
 			"/link", "/review", "/review/bugs", "/embargo", ".json", ".csv", ".atom"} {
 			paths = append(paths, id.Path()+last)
 		}
@@ -169,7 +176,8 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 			}
 		}
 		seen := false
-		for _, path := range []string{"/?period=year", "/search?q=zyxwv", "/package/zyxwv", "/release/Ubuntu%2031.04"} { // fills caches
+		// fills caches
+		for _, path := range []string{"/?period=year", "/search?q=zyxwv", "/package/zyxwv", "/release/Ubuntu%2031.04"} {
 			seen = strings.Contains(readers[role].here.Get(path).Body, "zyxwv_write") || seen
 		}
 		if !seen {
@@ -194,7 +202,8 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 					t.Errorf("%s: %s: got status %d", role, path, here.Status)
 				}
 				if diff := cmp.Diff(withoutDifferences(twin, there), withoutDifferences(site, here)); diff != "" {
-					t.Errorf("%s: %s %v differs from a site without the problem (-without +embargoed):\n%.3000s", role, path, header, diff)
+					t.Errorf("%s: %s %v differs from a site without the problem (-without +embargoed):\n%.3000s", role, path, header,
+						diff)
 				}
 			}
 		}
@@ -226,7 +235,8 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 	triager.Get(b.ID.Path()+"/embargo").Want(http.StatusOK).WantText("main", "You will not see the problem any more")
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {strings.Repeat("x", crash.MaxReason+1)}}).
 		Want(http.StatusUnprocessableEntity)
-	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"writes"}}).WantRedirect(http.StatusSeeOther, "/")
+	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"writes"}}).WantRedirect(http.StatusSeeOther,
+		"/")
 	triager.Get(b.ID.Path()).Want(http.StatusNotFound)
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"lift"}}).Want(http.StatusNotFound)
 	body := map[string]string{"signature": b.Signature}

@@ -53,7 +53,8 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	}
 	changed := s.revisions.since(revision+s.Now().UTC().Format(time.DateOnly), s.Now())
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(web.CurrentUser(r).Role), private, reader.Key(r.Context()),
+		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(web.CurrentUser(r).Role), private,
+		reader.Key(r.Context()),
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)

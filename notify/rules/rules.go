@@ -100,7 +100,8 @@ func (a Actions) Notifies() bool {
 
 // none reports whether there is no action.
 func (a Actions) none() bool {
-	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever && !a.Queue && !a.File
+	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever &&
+		!a.Queue && !a.File
 }
 
 // AboutProblems reports whether the events of a rule are about a problem. Credentials are not.
