@@ -41,6 +41,26 @@ type Triage struct {
 	Replaces int64
 }
 
+// Embargo hides a problem that may be a security issue from everyone without the private right for
+// its package, until a person lifts it.
+type Embargo struct {
+	ID     int64
+	Bucket BucketID // the bucket; the embargo covers the whole problem that it belongs to
+	Person string   // account name, or name of the rule; empty: mishap itself
+	Rule   int64    // number of the rule; 0: none
+	Reason string   // one line; may be empty
+	At     time.Time
+}
+
+// Check returns an error of kind Invalid, with a sentence for people, if the embargo cannot be
+// stored.
+func (e Embargo) Check() error {
+	if _, ok := CleanLine(e.Reason, MaxReason); !ok {
+		return Errorf(Invalid, "bad_reason", "A reason is one line of at most %d characters.", MaxReason)
+	}
+	return nil
+}
+
 // Stands reports whether the entry was neither undone nor ended.
 func (t Triage) Stands() bool { return t.UndoneAt.IsZero() && t.EndedAt.IsZero() }
 
@@ -182,6 +202,7 @@ type ManualStatus struct {
 	WontFix  *Triage     // nil: not marked so
 	Fixes    []ManualFix // newest release first
 	Returned *Triage     // the last mute, if its condition was met not long ago and nothing was decided since; else nil
+	Embargo  *Embargo    // the oldest standing embargo; nil: none
 }
 
 // ManualFix is a version that a person has marked as fixed, and what was seen since.
@@ -196,7 +217,7 @@ type ManualFix struct {
 
 // Empty reports whether nothing was decided about the problem.
 func (m ManualStatus) Empty() bool {
-	return m.Muted == nil && m.WontFix == nil && len(m.Fixes) == 0 && m.Returned == nil
+	return m.Muted == nil && m.WontFix == nil && len(m.Fixes) == 0 && m.Returned == nil && m.Embargo == nil
 }
 
 // SeenAgain reports whether the problem is seen in a version that was marked as fixed.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/db/reader"
 )
 
 // sqlNextRound takes the lock that counting rounds take, and returns a new round number. Rows that
@@ -40,6 +41,10 @@ func (s *Decisions) decide(ctx context.Context, do func(*deciding) error) error 
 
 // countAll counts all reports stored before the call. It ignores those that arrive meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
+	return reader.Bare(ctx, d, func() error { return d.countStored(ctx) })
+}
+
+func (d *deciding) countStored(ctx context.Context) error {
 	for began := time.Now(); ; {
 		_, err := d.store.countWork(ctx, d, stamp{d.server, d.round}, workOlderThan(time.Since(began)), maxRoundReports)
 		if errors.Is(err, errNothing) {

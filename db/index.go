@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/db/reader"
 )
 
 // IndexDays is how many days of daily counts the index holds: the longest period that lists offer,
@@ -84,8 +85,17 @@ func (s *Store) IndexSince() time.Time {
 
 // Index returns an index of all problems that includes everything counted before the call. The
 // first call loads it, which takes seconds if there are millions of daily counts. It returns
-// Unavailable if ctx ends or the database is unavailable.
+// Unavailable if ctx ends or the database is unavailable. It omits problems that the reader of ctx
+// must not see.
 func (s *Store) Index(ctx context.Context) (*index.Index, error) {
+	b, err := s.wholeIndex(reader.Everything(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return visible(ctx, s, b)
+}
+
+func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {
 	at, err := s.stamp(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)

@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
+	"mishap/db/reader"
 )
 
 // statesMaxAge is how old the states may be if only counts have changed since. A single report can
@@ -50,6 +51,14 @@ const sqlCountingBugs = `
 // day all are judged again in the background, and meanwhile callers get the states of the day
 // before. It returns Unavailable if ctx ends or the database is unavailable.
 func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
+	b, err := s.wholeIndexWithStates(reader.Everything(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return visible(ctx, s, b)
+}
+
+func (s *Store) wholeIndexWithStates(ctx context.Context) (*index.Index, error) {
 	now, err := s.revision(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
@@ -58,7 +67,7 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now(), statesMaxAge) {
 		return l.ix, nil
 	}
-	b, err := s.Index(ctx)
+	b, err := s.wholeIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +86,14 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 }
 
 // IndexJudged works like [Store.IndexWithStates], but the states reflect everything that was counted
-// before the call, and the present day. It may take longer.
+// before the call, and the present day. It may take longer. It includes all problems.
 func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
+	ctx = reader.Everything(ctx)
 	now, err := s.revision(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("states of problems: %w", err)
 	}
-	b, err := s.Index(ctx)
+	b, err := s.wholeIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +130,8 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 		return nil
 	}
 	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
-	if next.inUse, err = s.versionsInUse(ctx); err != nil {
+	// Everyone sees the same states, so versions that only embargoed problems name do not count.
+	if next.inUse, err = s.versionsInUse(reader.AsVisitor(ctx)); err != nil {
 		return err
 	}
 	if next.bugs, err = s.countingBugs(ctx); err != nil {
@@ -215,7 +226,7 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if err != nil {
 		return err
 	}
-	inUse, err := s.versionsInUse(ctx)
+	inUse, err := s.versionsInUse(reader.AsVisitor(ctx)) // as in lists
 	if err != nil {
 		return err
 	}

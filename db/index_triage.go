@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -9,6 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
+	"mishap/db/reader"
 )
 
 const (
@@ -50,11 +52,14 @@ func (s *Store) IndexWithTriage(ctx context.Context) (*index.Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manual status of problems: %w", err)
 	}
-	b, err := s.Index(ctx)
+	b, err := s.wholeIndex(reader.Everything(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return b, s.setTriage(ctx, b, now)
+	if err := s.setTriage(reader.Everything(ctx), b, now); err != nil {
+		return nil, err
+	}
+	return visible(ctx, s, b)
 }
 
 // setTriage sets the manual status of an index to a revision, unless it has that already.
@@ -107,13 +112,17 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 // Triage returns the manual status of a bucket's problem, and all its entries, oldest first. These
 // include entries of buckets that were merged into it.
 func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
+	embargo, err := embargoOf(ctx, s, bucket)
+	if err != nil {
+		return crash.ManualStatus{}, nil, err
+	}
 	rows, err := s.Pool.Query(ctx, sqlTriageOf, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
 		return crash.ManualStatus{}, nil, fmt.Errorf("manual status of %s: %w", bucket, Classify(err))
 	}
 	all, err := pgx.CollectRows(rows, ScanTriage)
 	if err != nil || len(all) == 0 {
-		return crash.ManualStatus{}, nil, Classify(err)
+		return crash.ManualStatus{Embargo: embargo}, nil, Classify(err)
 	}
 	b, err := s.Index(ctx)
 	if err != nil {
@@ -123,7 +132,27 @@ func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.Manual
 	if p, ok := b.Problem(bucket); ok {
 		seen = b.Occurrences(p, index.DayOf(s.Now()))
 	}
-	return stats.JudgeManual(all, seen, s.Now()), all, nil
+	m := stats.JudgeManual(all, seen, s.Now())
+	m.Embargo = embargo
+	return m, all, nil
+}
+
+const sqlEmbargoOf = `
+	select id, bucket_id, person, coalesce(rule_id, 0), reason, at from embargoes
+	where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1`
+
+// embargoOf returns the oldest standing embargo of a bucket's problem, or nil.
+func embargoOf(ctx context.Context, s *Store, bucket crash.BucketID) (*crash.Embargo, error) {
+	var e crash.Embargo
+	err := s.Pool.QueryRow(ctx, sqlEmbargoOf, pgx.NamedArgs{"bucket": bucket[:]}).
+		Scan(&e.ID, ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embargo of %s: %w", bucket, Classify(err))
+	}
+	return &e, nil
 }
 
 // ManualOf returns the manual status of a problem with versions marked as fixed, for lists: without

@@ -58,6 +58,19 @@ const (
 		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
 			as m (id, received, bucket_id, rule, unbucketed)
 		where r.received = m.received and r.id = m.id`
+	// sqlKeepEmbargo embargoes buckets that get reports of embargoed problems.
+	sqlKeepEmbargo = `
+		insert into embargoes (bucket_id, person, reason, at)
+		select distinct m.target, '', 'Reports of an embargoed problem moved here.', @at::timestamptz
+		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
+			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
+			join embargoes as e on e.bucket_id = o.id and e.lifted_at is null
+		where not exists (
+			select from buckets as t join buckets as u on u.head = t.head
+				join embargoes as x on x.bucket_id = u.id and x.lifted_at is null
+			where t.id = m.target
+		)
+		on conflict do nothing`
 	sqlNewBucket = `
 		insert into buckets (
 			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
@@ -85,6 +98,7 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	}
 	var change countChange
 	var rows reportRows
+	var from, to [][]byte
 	for id, r := range reports {
 		m := byID[id]
 		if r.to = m.to; sameBucket(r.from, r.to) {
@@ -97,6 +111,9 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 		}
 		change.add(r)
 		rows.add(id, m)
+		if r.from != nil && r.to != nil {
+			from, to = append(from, r.from[:]), append(to, r.to[:])
+		}
 	}
 	if len(rows.ids) == 0 {
 		return 0, nil
@@ -106,6 +123,9 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 		"rules": rules,
 	}); err != nil {
 		return 0, fmt.Errorf("move reports: %w", err)
+	}
+	if _, err := d.Exec(ctx, sqlKeepEmbargo, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
+		return 0, fmt.Errorf("keep embargoes: %w", err)
 	}
 	return len(rows.ids), d.apply(ctx, &change)
 }

@@ -51,10 +51,22 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	return changed
 }
 
-// versionsInUse returns the versions in use of all packages. It reads them again only if they have
-// changed.
+// versionsInUse returns the versions in use of all packages, as far as the reader of ctx may know
+// them. It reads them again only if they have changed.
 func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
-	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
+	if hidden, err := hiddenFrom(ctx, s); err != nil {
+		return nil, err
+	} else if len(hidden) == 0 {
+		return s.allVersionsInUse(ctx)
+	}
+	type key struct{}
+	return CachedCounts(ctx, s, key{}, func(ctx context.Context) (*versionsInUse, error) {
+		return readVersionsInUse(ctx, s)
+	})
+}
+
+func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
+	next := &versionsInUse{}
 	var err error
 	if next.at, err = s.stamp(ctx); err != nil {
 		return nil, fmt.Errorf("versions in use: %w", err)
@@ -71,6 +83,17 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 		s.allInUse.Store(next)
 		return next, nil
 	}
+	read, err := readVersionsInUse(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	next.of = read.of
+	s.allInUse.Store(next)
+	return next, nil
+}
+
+func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {
+	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
 	rows, err := s.Pool.Query(ctx, sqlAllVersionsInUse)
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
@@ -94,7 +117,6 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
-	s.allInUse.Store(next)
 	return next, nil
 }
 

@@ -10,7 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/crash/index"
+	"mishap/db/reader"
 )
 
 // serverID identifies a database: by the start time of its server and the oid of the database.
@@ -88,8 +91,8 @@ func (s *rowCache[K, V]) add(server serverID, rows map[K]V) {
 
 const (
 	sqlRevision = `
-		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `
-		from counting as c, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
+		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `, ` + reader.Columns + `
+		from counting as c, ` + reader.Table + ` as e, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
 	// sqlDeleteOldChanges keeps changes for an hour, because no transaction takes longer to become
 	// visible.
 	sqlDeleteOldChanges = `delete from changes where at < now() - interval '1 hour'`
@@ -102,8 +105,37 @@ type revision struct {
 }
 
 func (s *Store) revision(ctx context.Context) (r revision, err error) {
-	err = s.Pool.QueryRow(ctx, sqlRevision).Scan(&r.round, &r.changes, &r.server.started, &r.server.database)
-	return r, Classify(err)
+	var embargoed reader.Embargoed
+	err = s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(&r.round, &r.changes, &r.server.started,
+		&r.server.database, &embargoed.Buckets, &embargoed.Sources)
+	if err != nil {
+		return r, Classify(err)
+	}
+	reader.From(ctx).Set(embargoed)
+	return r, nil
+}
+
+// hiddenFrom returns the buckets of the problems that the reader of ctx must not see.
+func hiddenFrom(ctx context.Context, s *Store) ([]crash.BucketID, error) {
+	r := reader.From(ctx)
+	hidden, known := r.Hidden()
+	if known {
+		return hidden, nil
+	}
+	if _, err := s.revision(ctx); err != nil {
+		return nil, fmt.Errorf("embargoed problems: %w", err)
+	}
+	hidden, _ = r.Hidden()
+	return hidden, nil
+}
+
+// visible returns the part of an index that the reader of ctx may see.
+func visible(ctx context.Context, s *Store, ix *index.Index) (*index.Index, error) {
+	hidden, err := hiddenFrom(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return ix.Without(hidden), nil
 }
 
 // Revision returns a text that changes whenever lists or pages change for everyone: with counts,
@@ -131,15 +163,27 @@ const (
 	cachedCountTime = 30 * time.Second // longest time to read a value for the cache
 )
 
+// hiddenCacheKey is the key of a value for readers from whom problems are hidden.
+type hiddenCacheKey struct {
+	hidden string
+	key    any
+}
+
 // CachedCounts returns the value of type V that is cached for a key, or calls read to get it. The
 // caller must not modify the result. The value may depend only on data that changes with a counting
 // round. The context of read does not end with the caller's, because other callers may wait for the
 // same result.
 func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(context.Context) (V, error)) (V, error) {
+	var none V
 	at, err := s.stamp(ctx)
 	if err != nil {
-		var none V
 		return none, err
+	}
+	if _, err := hiddenFrom(ctx, s); err != nil {
+		return none, err
+	}
+	if hidden := reader.Key(ctx); hidden != "" {
+		key = hiddenCacheKey{hidden, key}
 	}
 	return cache.Get(s.counts, at, key, func() (V, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cachedCountTime)

@@ -23,6 +23,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/db/body"
 	"mishap/db/connect"
+	"mishap/db/reader"
 )
 
 // Config selects the database and configures the store.
@@ -75,7 +76,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			pc.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	pc.AfterConnect = timesInUTC
+	pc.AfterConnect, pc.PrepareConn = timesInUTC, reader.Prepare
 	var pool *pgxpool.Pool
 	connect.DropFrozen(pc, func() { pool.Reset() })
 	pool, err = pgxpool.NewWithConfig(ctx, pc)

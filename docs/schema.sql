@@ -702,6 +702,35 @@ COMMENT ON COLUMN dropped_months.month IS 'First day of the month, UTC.';
 COMMENT ON COLUMN dropped_months.reports IS 'Number of reports that were dropped.';
 COMMENT ON COLUMN dropped_months.dropped IS 'When they were dropped.';
 
+CREATE TABLE embargoes (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    person text NOT NULL,
+    rule_id bigint,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    lifted_by text DEFAULT ''::text NOT NULL,
+    lifted_at timestamp with time zone
+);
+COMMENT ON TABLE embargoes IS 'Suspected security issues, which only people with the private right for the package may see. A row stands while lifted_at is null. A problem is embargoed if a row stands for any of its buckets. Rows are not deleted.';
+COMMENT ON COLUMN embargoes.id IS 'Number of the entry.';
+COMMENT ON COLUMN embargoes.bucket_id IS 'The bucket. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with triage.';
+COMMENT ON COLUMN embargoes.person IS 'Account name, or name of the rule; empty: mishap itself, which has moved reports of an embargoed bucket.';
+COMMENT ON COLUMN embargoes.rule_id IS 'The rule that set it. Null: a person, or mishap itself.';
+COMMENT ON COLUMN embargoes.reason IS 'Why; empty: not given.';
+COMMENT ON COLUMN embargoes.at IS 'When it began.';
+COMMENT ON COLUMN embargoes.lifted_by IS 'Account name of the person who lifted it; empty: it was not lifted.';
+COMMENT ON COLUMN embargoes.lifted_at IS 'When it was lifted. Null: it stands.';
+
+ALTER TABLE embargoes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME embargoes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE endpoints (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -2045,6 +2074,9 @@ ALTER TABLE ONLY delivery_attempts
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
 
+ALTER TABLE ONLY embargoes
+    ADD CONSTRAINT embargoes_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (id);
 
@@ -2291,6 +2323,12 @@ CREATE INDEX deliveries_waiting ON deliveries USING btree (endpoint_id, created,
 
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts USING btree (delivery_id, id);
 
+CREATE INDEX embargoes_bucket ON embargoes USING btree (bucket_id);
+
+CREATE INDEX embargoes_rule ON embargoes USING btree (rule_id) WHERE (rule_id IS NOT NULL);
+
+CREATE UNIQUE INDEX embargoes_standing ON embargoes USING btree (bucket_id) WHERE (lifted_at IS NULL);
+
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
 CREATE INDEX events_at ON events USING btree (at);
@@ -2407,6 +2445,8 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bugs FOR EACH ROW EXECUTE FUNC
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON embargoes FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -2432,6 +2472,8 @@ CREATE TRIGGER note_update AFTER UPDATE ON bug_states FOR EACH ROW WHEN ((((to_j
 CREATE TRIGGER note_update AFTER UPDATE ON bugs FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON decisions FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON embargoes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
@@ -2493,6 +2535,9 @@ ALTER TABLE ONLY deliveries
 
 ALTER TABLE ONLY delivery_attempts
     ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY embargoes
+    ADD CONSTRAINT embargoes_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id);
 
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;

@@ -167,7 +167,7 @@ func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox",
 		"/candidates"}
-	problem := []string{"/traits", "/mute", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link", "/review",
+	problem := []string{"/traits", "/mute", "/embargo", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link", "/review",
 		"/review/bugs", "/compare",
 		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||

@@ -187,6 +187,8 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Post("/problem/{id}/wontfix", s.Do(s.triage.SetOne(crash.TriageWontFix)))
 		triager.Get("/problem/{id}/fixed", s.Do(s.triage.ShowForm(crash.TriageFixed)))
 		triager.Post("/problem/{id}/fixed", s.Do(s.triage.SetOne(crash.TriageFixed)))
+		triager.Get("/problem/{id}/embargo", s.Do(s.triage.ShowEmbargo))
+		triager.Post("/problem/{id}/embargo", s.Do(s.triage.ChangeEmbargo))
 		triager.Get(views.PathMuteChosen, s.Do(s.triage.ShowChosen(crash.TriageMuted)))
 		triager.Post(views.PathMuteChosen, s.Do(s.triage.SetChosen(crash.TriageMuted)))
 		triager.Get(views.PathWontFixChosen, s.Do(s.triage.ShowChosen(crash.TriageWontFix)))

@@ -96,6 +96,8 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /admin/regroup/apply", "/admin/regroup/apply", [4]int{401, 403, 403, 303}},
 		{"GET /problem/{id}/mute", b.ID.Path() + "/mute", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/mute", b.ID.Path() + "/mute", [4]int{401, 403, 422, 422}},
+		{"GET /problem/{id}/embargo", b.ID.Path() + "/embargo", [4]int{303, 403, 200, 200}},
+		{"POST /problem/{id}/embargo", b.ID.Path() + "/embargo", [4]int{401, 403, 422, 422}},
 		{"GET /problem/{id}/wontfix", b.ID.Path() + "/wontfix", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/wontfix", b.ID.Path() + "/wontfix", [4]int{401, 403, 303, 303}},
 		{"GET /problem/{id}/fixed", b.ID.Path() + "/fixed", [4]int{303, 403, 200, 200}},

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/db/bugs"
 	"mishap/db/people"
 	dbrules "mishap/db/rules"
@@ -59,6 +60,27 @@ func (a *ruleActions) Assign(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 // Tag adds a tag to a problem.
 func (a *ruleActions) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error {
 	return a.people.TagIn(ctx, tx, bucket, tag, rule)
+}
+
+// Embargo embargoes a problem: always, or only if its representative report suggests corrupted
+// memory. It does nothing if the problem is embargoed already.
+func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when notifyrules.Embargo,
+	rule notifyrules.Rule,
+) error {
+	e := crash.Embargo{Bucket: bucket, Person: "rule: " + rule.Name, Rule: rule.ID}
+	if when == notifyrules.EmbargoSuspected {
+		report, err := a.triage.RepresentativeReport(ctx, bucket)
+		if crash.KindOf(err) == crash.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if e.Reason = grouping.SuspectedCorruption(report.Fields); e.Reason == "" {
+			return nil
+		}
+	}
+	return a.triage.EmbargoIn(ctx, tx, e)
 }
 
 // unlessConflict returns nil for an error of kind Conflict, else err.

@@ -13,6 +13,9 @@ const maxCacheBytes = 128 << 20
 // cached returns the cached value of a key, or calls read, which must not fail. Each change of the
 // index empties the cache. The caller holds ix.mu for reading and must not modify the value.
 func cached[V any](ix *Index, key any, read func() V) V {
+	if ix.hiddenKey != "" {
+		key = hiddenCacheKey{ix.hiddenKey, key}
+	}
 	v, _ := cache.Get(ix.cache, ix.change, key, func() (V, error) { return read(), nil })
 	return v
 }

@@ -26,7 +26,11 @@ func (ix *Index) ProblemDays(since, until Day) []int64 {
 func (ix *Index) problemDays(since, until Day) []int64 {
 	days := make([]int64, int(until-since)+1)
 	seen := make([]int, len(days)) // position of the last problem counted on that day, from 1
+	hidden := ix.hiddenPlaces()
 	for i := range ix.scan {
+		if hidden != nil && hidden[i] {
+			continue
+		}
 		ix.scan[i].each(since, until, func(c cell) {
 			if at := c.day - since; seen[at] != i+1 && c.n > 0 {
 				seen[at] = i + 1
@@ -76,7 +80,7 @@ func (ix *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 		same[i] = first[p]
 	}
 	for i, p := range ix.order {
-		if p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
+		if ix.hidden[p.ID] || p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
 		ix.scan[i].each(since, until, func(c cell) {
@@ -123,7 +127,7 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	defer ix.mu.RUnlock()
 	days := map[crash.Release][]int64{}
 	p := ix.problems[id]
-	if p == nil || until < since {
+	if p == nil || ix.hidden[id] || until < since {
 		return days
 	}
 	ix.scan[p.place].each(since, until, func(c cell) {

@@ -156,7 +156,7 @@ func bounded(all map[string]bool, known []string) []string {
 func (ix *Index) Types() []string {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return bounded(ix.types, knownTypes)
+	return bounded(ix.visible().types, knownTypes)
 }
 
 // Architectures returns the present and past architectures of machines with counted reports:
@@ -174,7 +174,7 @@ func (ix *Index) originNames(name func(origin) string) []string {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	all := map[string]bool{}
-	for _, p := range ix.origins.values {
+	for _, p := range ix.visible().origins {
 		all[name(p)] = true
 	}
 	return bounded(all, knownArchitectures)

@@ -14,8 +14,15 @@ import (
 )
 
 // Index holds all problems. It is safe for concurrent use. Values that lists return stay unchanged
-// when the index changes.
+// when the index changes. An Index that [Index.Without] returned omits some problems.
 type Index struct {
+	*data
+	hidden    map[crash.BucketID]bool // heads and other buckets that it omits; nil: none
+	hiddenKey string                  // identifies hidden in the cache; empty: none
+}
+
+// data is what an index shares with those that omit problems of it.
+type data struct {
 	mu       sync.RWMutex
 	change   uint64 // increases with every change that may affect a list
 	versions numbers[string]
@@ -33,11 +40,11 @@ type Index struct {
 
 // New returns an empty index.
 func New() *Index {
-	return &Index{
+	return &Index{data: &data{
 		versions: newNumbers[string](), origins: newNumbers[origin](), texts: map[string]string{},
 		buckets: map[crash.BucketID]*bucket{}, problems: map[crash.BucketID]*Problem{},
 		byPackage: map[string][]*bucket{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
-	}
+	}}
 }
 
 // MaxSignature is the number of code points of a signature that the index stores.
@@ -152,5 +159,14 @@ func (n *numbers[T]) add(value T) uint32 {
 func (ix *Index) Len() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return len(ix.order)
+	if ix.hidden == nil {
+		return len(ix.order)
+	}
+	n := 0
+	for _, p := range ix.order {
+		if !ix.hidden[p.ID] {
+			n++
+		}
+	}
+	return n
 }

@@ -112,7 +112,11 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	narrowed := matchIn(f.Release, match)
 	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
+	hidden := ix.hiddenPlaces()
 	for i := range ix.scan {
+		if hidden != nil && hidden[i] {
+			continue
+		}
 		muted := ix.scan[i].muted
 		if f.Muted == MutedOnly && !muted {
 			continue
@@ -188,7 +192,7 @@ func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	l := ix.buckets[id]
-	if l == nil {
+	if l == nil || ix.hidden[l.Head] {
 		return nil, false
 	}
 	p, ok := ix.problems[l.Head]

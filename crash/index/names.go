@@ -51,7 +51,7 @@ func (n Names) Versions(text, pkg string) []string {
 	defer ix.mu.RUnlock()
 	var found []string
 	if pkg == "" {
-		for _, version := range ix.versions.values {
+		for _, version := range ix.visible().versions {
 			if version != "" && strings.HasPrefix(version, text) && n.visible(version) {
 				found = append(found, version)
 			}
@@ -59,6 +59,9 @@ func (n Names) Versions(text, pkg string) []string {
 	} else {
 		seen := map[uint32]bool{}
 		for _, l := range ix.byPackage[pkg] {
+			if ix.hidden[l.Head] {
+				continue
+			}
 			for _, c := range l.cells {
 				if version := ix.versions.values[c.version]; !seen[c.version] && version != "" &&
 					strings.HasPrefix(version, text) && n.visible(version) {
@@ -87,6 +90,9 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 	defer ix.mu.RUnlock()
 	weights := map[string]int64{}
 	for _, p := range ix.order {
+		if ix.hidden[p.ID] {
+			continue
+		}
 		p = n.view(p)
 		for _, name := range of(p) {
 			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
@@ -172,7 +178,7 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 	}
 	for _, name := range names {
 		for _, l := range ix.byPackage[name] {
-			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || !admits(ix.problems[l.ID]) {
+			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || ix.hidden[l.ID] || !admits(ix.problems[l.ID]) {
 				continue
 			}
 			seen[l] = true

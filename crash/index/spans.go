@@ -44,7 +44,7 @@ func (ix *Index) Spans(id crash.BucketID) []Span {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	p := ix.problems[id]
-	if p == nil {
+	if p == nil || ix.hidden[id] {
 		return nil
 	}
 	var spans spans
@@ -66,7 +66,7 @@ func (ix *Index) SourceSpans(source string, versions ...string) []Span {
 	var spans spans
 	seen := map[*bucket]bool{}
 	for _, l := range ix.byPackage[source] {
-		if l.Source != source || seen[l] {
+		if l.Source != source || seen[l] || ix.hidden[l.Head] {
 			continue
 		}
 		seen[l] = true

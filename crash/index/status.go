@@ -60,7 +60,7 @@ func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for _, p := range ix.order {
-		if slices.ContainsFunc(p.buckets, func(l *bucket) bool { return l.changed > since }) {
+		if !ix.hidden[p.ID] && slices.ContainsFunc(p.buckets, func(l *bucket) bool { return l.changed > since }) {
 			changed = append(changed, p)
 		}
 	}
@@ -74,7 +74,7 @@ func (ix *Index) Select(ok func(*Problem) bool) []*Problem {
 	defer ix.mu.RUnlock()
 	var found []*Problem
 	for _, p := range ix.order {
-		if ok(p) {
+		if !ix.hidden[p.ID] && ok(p) {
 			found = append(found, p)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 // Names of session values that are also columns, so that sessions can be listed and ended.
@@ -47,7 +48,7 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 		return nil, false, nil
 	}
 	var data []byte
-	err := s.store.Pool.QueryRow(ctx, sqlFindSession, pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
+	err := s.store.Pool.QueryRow(reader.Everything(ctx), sqlFindSession, pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, false, nil
 	}

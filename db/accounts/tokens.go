@@ -14,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
@@ -197,8 +198,8 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 	if from.IsValid() {
 		address = from.String()
 	}
-	row := a.store.Pool.QueryRow(ctx, sqlUserByToken, pgx.NamedArgs{"hash": hash[:], "now": a.store.Now(),
-		"address": address, "series": a.series()})
+	row := a.store.Pool.QueryRow(reader.Everything(ctx), sqlUserByToken, pgx.NamedArgs{
+		"hash": hash[:], "now": a.store.Now(), "address": address, "series": a.series()})
 	var rights []right
 	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -14,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 // Store stores accounts. It is safe for concurrent use. A process needs exactly one, because it
@@ -153,7 +154,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
 	args["series"] = a.series()
-	rows, err := a.store.Pool.Query(ctx, sql, args)
+	rows, err := a.store.Pool.Query(reader.Everything(ctx), sql, args)
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
@@ -136,6 +137,7 @@ const (
 // QuietBugs returns the open bugs without a comment about being quiet since the last report of any
 // of their problems.
 func (s *Store) QuietBugs(ctx context.Context) ([]crash.QuietBug, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	rows, err := s.Pool.Query(ctx, sqlQuietBugs)
 	if err != nil {
 		return nil, fmt.Errorf("quiet bugs: %w", db.Classify(err))

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 // sqlNamedBugs selects open bugs that were filed for a problem without function names, whose
@@ -36,6 +37,7 @@ const sqlNamedBugs = `
 // NamedBugs returns the open bugs that mishap filed while their problem had no function names, that
 // has them by now, and that mishap has not commented on because of that.
 func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	rows, err := s.Pool.Query(ctx, sqlNamedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("bugs that got names: %w", db.Classify(err))

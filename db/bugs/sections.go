@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
@@ -67,6 +68,7 @@ const (
 // DueSections returns the bugs whose section is due to be considered, longest waiting first: open ones,
 // and closed ones whose section was not updated since.
 func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	rows, err := s.Pool.Query(ctx, sqlDueSections)
 	if err != nil {
 		return nil, fmt.Errorf("due sections: %w", db.Classify(err))

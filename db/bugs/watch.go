@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
@@ -58,6 +59,7 @@ const sqlClosedBugs = `
 // UncommentedRegressions returns the problems that are regressions in a version that mishap has not
 // commented on in the tracker yet. The problems include their status.
 func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", db.Classify(err))

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 // An instance claims an endpoint, makes one attempt of one of its deliveries with no transaction open,
@@ -125,6 +126,7 @@ func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, o
 	if err != nil {
 		return claim, false, err
 	}
+	ctx = reader.AsVisitor(ctx) // deliveries about embargoed problems wait until the embargo is lifted
 	for again := true; again && err == nil; {
 		claim = crash.DeliveryClaim{Instance: instance}
 		err = s.InTx(ctx, func(tx pgx.Tx) (err error) {

@@ -9,16 +9,25 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 const (
+	// embargoed reports whether the problem of a filing is embargoed; its bug is then private, whatever
+	// the person chose, and nobody is subscribed publicly.
+	embargoed = `exists (
+		select from buckets as b join buckets as o on o.head = b.head
+			join embargoes as e on e.bucket_id = o.id and e.lifted_at is null
+		where b.id = filings.bucket_id)`
 	sqlLockFiling = `
 		select ` + filingColumns + `, unit is not null, not_before <= now(), sent_from
 		from filings where id = @id for update`
 	sqlClaimCreate = `
 		update filings set state = 'filing', unit = @instance, claimed = now(), attempts = attempts + 1,
 			sent_from = coalesce(sent_from, now()), sent_user = @user, sent_as = @account, problem = '', reason = '',
-			updated = now()
+			updated = now(),
+			information_type = case when ` + embargoed + ` then 'Private Security' else information_type end,
+			subscribe = subscribe and not ` + embargoed + `
 		where id = @id
 		returning ` + filingColumns + `, sent_from`
 	sqlClaimSearch = `
@@ -37,6 +46,7 @@ const (
 // not due, is to be sent with another account, another instance works on it, or other filings come
 // first. ClaimFiling returns NotFound for an unknown filing.
 func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error) {
+	ctx = reader.Everything(ctx) // the caller knows the filing, and all filings wait for each other
 	instance, err := s.InstanceNumber(ctx)
 	if err != nil {
 		return crash.FilingClaim{}, err

@@ -66,6 +66,7 @@ func (s *Store) MailNobody(ctx context.Context) error {
 
 func (s *Store) planMails(ctx context.Context, user int64) error {
 	now := s.Now()
+	ctx = s.as(ctx, user) // notices of problems that the person must not see wait until the embargo is lifted
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"user": user, "most": maxWaiting, "since": now.Add(-time.Hour)}
 		work := crash.MailWork{}

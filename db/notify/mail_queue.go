@@ -76,7 +76,7 @@ func (s *Store) ClaimMail(ctx context.Context) (mail crash.Mail, notices []crash
 		return mail, nil, crash.Errorf(crash.NotFound, "no_mail", "No mail is due.")
 	}
 	if err == nil {
-		rows, err = s.Pool.Query(ctx, sqlMailNotices, pgx.NamedArgs{"mail": mail.ID})
+		rows, err = s.Pool.Query(s.as(ctx, mail.User), sqlMailNotices, pgx.NamedArgs{"mail": mail.ID})
 	}
 	if err == nil {
 		notices, err = pgx.CollectRows(rows, scanNotice)

@@ -277,6 +277,9 @@ func (r *round) act(ctx context.Context, tx pgx.Tx, e rules.Edge) (failed, err e
 		wanted bool
 		do     func(pgx.Tx) error
 	}{
+		{a.Embargo != rules.EmbargoNever, func(tx pgx.Tx) error {
+			return r.o.Actions.Embargo(ctx, tx, *e.Event.Bucket, a.Embargo, *e.Rule)
+		}},
 		{a.Mute != nil, func(tx pgx.Tx) error { return r.o.Actions.Mute(ctx, tx, *e.Event.Bucket, *a.Mute, e.Rule.Name) }},
 		{a.Assign != "", func(tx pgx.Tx) error {
 			return r.o.Actions.Assign(ctx, tx, *e.Event.Bucket, a.Assign, e.Rule.Name)
@@ -302,7 +305,7 @@ var (
 	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off",
 		"Creating bugs is switched off (allow_bug_filing), so the rule neither queues nor files bugs.")
 	errNoActions = crash.Errorf(crash.Unprocessable, "no_actions",
-		"This installation cannot mute, assign or tag problems by rule.")
+		"This installation cannot mute, assign, tag or embargo problems by rule.")
 )
 
 // saveFailures stores why actions failed, for administrators, and removes failures of rules whose

@@ -25,11 +25,13 @@ type Actions interface {
 	Assign(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, to, rule string) error
 	// Tag adds a tag to a problem.
 	Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error
+	// Embargo embargoes a problem, unless it is embargoed already.
+	Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo, rule rules.Rule) error
 }
 
 // EvaluatorOptions configure an Evaluator.
 type EvaluatorOptions struct {
-	Actions Actions // nil: rules cannot mute, assign and tag
+	Actions Actions // nil: rules cannot mute, assign, tag and embargo
 	// File hands a problem over to be filed, once per problem. nil: bug filing is switched off.
 	File func(ctx context.Context, signature, rule string) error
 	// Searches reads saved searches, whose followers rules notify. nil: these get no notices.

@@ -387,6 +387,10 @@ func (n notes) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, r
 	return n.add(ctx, tx, bucket, "tag "+tag, rule)
 }
 
+func (n notes) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo, rule rules.Rule) error {
+	return n.Tag(ctx, tx, bucket, "embargo "+string(when), rule.Name)
+}
+
 // TestActions checks that an action that fails is undone and shown, and that the others are done.
 func TestActions(t *testing.T) {
 	t.Parallel()

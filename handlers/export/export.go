@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db/reader"
 	"mishap/handlers/negotiate"
 	"mishap/handlers/web"
 )
@@ -55,7 +56,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	u := web.CurrentUser(r)
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(u.Role),
-		fmt.Sprint(u.Private), private,
+		fmt.Sprint(u.Private), private, reader.Key(r.Context()),
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)

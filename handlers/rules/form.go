@@ -22,6 +22,7 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 		"name": {rule.Name}, "saved_name": {rule.Name}, "scope": {string(rule.Scope.Kind)},
 		"names": {strings.Join(rule.Scope.Names, " ")}, "when": {string(rule.When)},
 		"machines": {strconv.FormatInt(rule.Machines, 10)}, "assign": {a.Assign}, "tag": {a.Tag},
+		"embargo": {string(a.Embargo)},
 	}
 	if rule.Weeks > 0 {
 		v.Set("weeks", strconv.Itoa(rule.Weeks))
@@ -79,7 +80,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 	}
 	a := rules.Actions{Followers: on("followers"), Administrators: on("administrators"),
 		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")),
-		Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
+		Embargo: rules.Embargo(form.Get("embargo")), Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
 	if a.File {
 		a.HourlyLimit = int(number(form.Get("limit")))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/db/reader"
 	"mishap/views"
 )
 
@@ -18,7 +19,7 @@ const maxFactBytes = 32 << 20
 
 // CachedFacts returns the facts of type V about a key from the cache, or calls read. Callers must
 // not change them. read gets a request that contains nothing of r, because other people get what it
-// returns.
+// returns. People from whom different problems are hidden share nothing.
 func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
 	// revision returns a text that changes with everything that public pages show. It combines
 	// [db.Store.Revision], which contains the start of the database server, with the time in steps of
@@ -28,11 +29,18 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 		var none V
 		return none, err
 	}
+	key += reader.Key(r.Context())
 	return cache.Get(s.factCache, revision, key, func() (V, error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()
 		return read(publicRequest(ctx, revision, &url.URL{Path: "/"}, chi.RouteParams{}, false, views.ThemeSystem))
 	})
+}
+
+// factKey is the key of a problem in the fact cache.
+type factKey struct {
+	hidden string // see [reader.Key]
+	id     crash.BucketID
 }
 
 // CachedProblems returns the problems of some counts, in their order and without those that no
@@ -42,10 +50,11 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	if err != nil {
 		return nil, err
 	}
+	hidden := reader.Key(r.Context())
 	var missing []crash.ProblemCursor
 	found := make(map[crash.BucketID]crash.Bucket, len(counts))
 	for _, c := range counts {
-		if b, ok := cache.Find[crash.Bucket](s.factCache, revision, c.ID); ok {
+		if b, ok := cache.Find[crash.Bucket](s.factCache, revision, factKey{hidden, c.ID}); ok {
 			found[c.ID] = b
 		} else {
 			missing = append(missing, c)
@@ -65,7 +74,7 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 		}
 		for _, p := range read {
 			found[p.ID] = p.Bucket
-			cache.Put(s.factCache, revision, p.ID, p.Bucket)
+			cache.Put(s.factCache, revision, factKey{hidden, p.ID}, p.Bucket)
 		}
 	}
 	problems := make([]crash.Problem, 0, len(counts))

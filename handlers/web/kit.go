@@ -32,6 +32,7 @@ import (
 	"mishap/db/filings"
 	"mishap/db/notify"
 	"mishap/db/people"
+	"mishap/db/reader"
 	"mishap/db/reports"
 	"mishap/db/rules"
 	"mishap/db/secondfactor"
@@ -213,7 +214,8 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !ok {
 		at = time.Now().Add(PageTime)
 	}
-	return context.WithDeadline(context.Background(), at) //nolint:forbidigo // the work goes on when the visitor leaves
+	other := context.Background() //nolint:forbidigo // the work goes on when the visitor leaves
+	return context.WithDeadline(reader.With(other, reader.From(ctx)), at)
 }
 
 // PageTime is the time limit of a page.

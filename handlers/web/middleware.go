@@ -14,13 +14,16 @@ import (
 	chimw "github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/db/reader"
 	"mishap/handlers/proxies"
 )
 
 const headerRequestID = "X-Request-ID"
 
-// Identify gives each request an id. It ignores ids from clients and proxies, because they could
+// Identify gives each request an id, and hides embargoed problems from it that its user must not see,
+// whoever that turns out to be. It ignores ids from clients and proxies, because they could
 // forge log entries.
 func (s *Kit) Identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +33,8 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 			v.actor.Address = address.String()
 		}
 		w.Header().Set(headerRequestID, v.id)
-		next.ServeHTTP(w, withVisit(r, v))
+		ctx := reader.With(r.Context(), reader.New(func() crash.Packages { return v.User.Private }))
+		next.ServeHTTP(w, withVisit(r.WithContext(ctx), v))
 	})
 }
 

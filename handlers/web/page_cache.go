@@ -20,6 +20,7 @@ import (
 	fastgzip "github.com/klauspost/compress/gzip"
 
 	"mishap/crash/cache"
+	"mishap/db/reader"
 	"mishap/handlers/negotiate"
 	"mishap/views"
 )
@@ -67,7 +68,7 @@ func (s *Kit) CachePage(
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
 		part, params := WantsPart(r), chi.RouteContext(r.Context()).URLParams
 		theme := ThemeOf(r)
-		key := strconv.FormatBool(part) + string(theme) + u.RequestURI()
+		key := strconv.FormatBool(part) + string(theme) + u.RequestURI() + reader.Key(r.Context())
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()

@@ -70,6 +70,7 @@ type Actions struct {
 	Mute           *Mute   `json:"mute,omitempty"`           // mute the problem; nil: no
 	Assign         string  `json:"assign,omitempty"`         // person or team; empty: nobody
 	Tag            string  `json:"tag,omitempty"`            // empty: none
+	Embargo        Embargo `json:"embargo,omitempty"`        // hide the problem from people without the private right
 	Queue          bool    `json:"queue,omitempty"`          // put it into the queue for filing
 	File           bool    `json:"file,omitempty"`           // file a bug without asking
 	HourlyLimit    int     `json:"hourly_limit,omitempty"`   // with File: most bugs of this rule in an hour
@@ -82,6 +83,16 @@ type Mute struct {
 	Regression bool `json:"regression,omitempty"` // when it is a regression
 }
 
+// Embargo says when a rule embargoes a problem.
+type Embargo string
+
+// The choices.
+const (
+	EmbargoNever     Embargo = ""
+	EmbargoSuspected Embargo = "suspected" // if a report of the problem suggests corrupted memory
+	EmbargoAlways    Embargo = "always"
+)
+
 // Notifies reports whether the actions tell anyone.
 func (a Actions) Notifies() bool {
 	return a.Followers || a.Administrators || len(a.Users) > 0 || len(a.Endpoints) > 0
@@ -89,7 +100,8 @@ func (a Actions) Notifies() bool {
 
 // none reports whether there is no action.
 func (a Actions) none() bool {
-	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && !a.Queue && !a.File
+	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever &&
+		!a.Queue && !a.File
 }
 
 // AboutProblems reports whether the events of a rule are about a problem. Credentials are not.
@@ -193,7 +205,8 @@ func (r Rule) checkActions(wrong Problems) {
 	switch {
 	case a.none():
 		wrong["actions"] = "Choose at least one action."
-	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" || a.Queue || a.File):
+	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" || a.Embargo != EmbargoNever ||
+		a.Queue || a.File):
 		wrong["actions"] = "When credentials fail, a rule can only notify administrators, people and programs."
 	case (a.Queue || a.File) && !r.canFile():
 		wrong["actions"] = "A rule can file bugs only when a problem is new, rising, new in proposed, symbolised or unmuted."
@@ -201,6 +214,9 @@ func (r Rule) checkActions(wrong Problems) {
 		wrong["actions"] = "Choose one: queue for filing, or file at once. What exceeds the limit is queued anyway."
 	case len(a.Users) > maxPeople || len(a.Endpoints) > maxPeople:
 		wrong["actions"] = "A rule can notify at most 200 people and 200 programs by name."
+	}
+	if a.Embargo != EmbargoNever && a.Embargo != EmbargoSuspected && a.Embargo != EmbargoAlways {
+		wrong["embargo"] = "Choose when the rule embargoes a problem: never, if memory looks corrupted, or always."
 	}
 	if a.File && (a.HourlyLimit < 1 || a.HourlyLimit > MaxPerHour) {
 		wrong["limit"] = "The limit is between 1 and 1,000 bugs per hour."

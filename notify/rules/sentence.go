@@ -106,6 +106,13 @@ func (a Actions) phrases() []string {
 	if a.Tag != "" {
 		does = append(does, "tag it “"+a.Tag+"”")
 	}
+	switch a.Embargo {
+	case EmbargoNever:
+	case EmbargoSuspected:
+		does = append(does, "embargo it if memory looks corrupted")
+	case EmbargoAlways:
+		does = append(does, "embargo it")
+	}
 	if a.Queue {
 		does = append(does, "queue it for filing")
 	}
