@@ -78,6 +78,36 @@ begin
         using errcode = 'insufficient_privilege';
 end $$;
 
+CREATE TABLE account_grants (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    role text NOT NULL,
+    scope text NOT NULL,
+    scope_name text NOT NULL,
+    person text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    CONSTRAINT account_grants_check CHECK (((length(scope_name) <= 100) AND ((scope = 'everything'::text) = (scope_name = ''::text)))),
+    CONSTRAINT account_grants_role_check CHECK ((role = ANY (ARRAY['triager'::text, 'private'::text]))),
+    CONSTRAINT account_grants_scope_check CHECK ((scope = ANY (ARRAY['everything'::text, 'package'::text, 'set'::text, 'team'::text])))
+);
+COMMENT ON TABLE account_grants IS 'Rights that single accounts were given by hand, besides users.role.';
+COMMENT ON COLUMN account_grants.id IS 'Number of the grant.';
+COMMENT ON COLUMN account_grants.user_id IS 'The account.';
+COMMENT ON COLUMN account_grants.role IS 'triager, or private: the right to private data.';
+COMMENT ON COLUMN account_grants.scope IS 'As in group_grants.';
+COMMENT ON COLUMN account_grants.scope_name IS 'As in group_grants.';
+COMMENT ON COLUMN account_grants.person IS 'Account that added the grant; empty: the command line, or the upgrade.';
+COMMENT ON COLUMN account_grants.created IS 'When it was added.';
+
+ALTER TABLE account_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME account_grants_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE api_tokens (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -2586,6 +2616,7 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY own_tracker_accounts
     ADD CONSTRAINT own_tracker_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY recovery_codes
     ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES second_factors(user_id) ON DELETE CASCADE;
 
