@@ -1,6 +1,9 @@
 package text
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Texts of the filing log.
 const (
@@ -65,6 +68,8 @@ const (
 	FilingDidLink       = "bug linked"
 	FilingDidUnlink     = "bug unlinked"
 	FilingDidRelink     = "bug linked again"
+	FilingHealth        = "Filing bugs"
+	FilingHealthUnknown = "It is not known whether bugs can be filed."
 	FilingDidReconcile  = "found in the tracker and linked"
 )
 
@@ -94,4 +99,9 @@ func FilingLeftOut(n int64) string {
 // FilingDone confirms that a bug was filed.
 func FilingDone(bug int64) string {
 	return "Bug " + strconv.FormatInt(bug, 10) + " filed."
+}
+
+// FilingRestored says when the database was restored.
+func FilingRestored(at time.Time) string {
+	return "Restored " + at.UTC().Format("2006-01-02 15:04 UTC") + ". Filings that people ask for wait meanwhile."
 }
