@@ -104,6 +104,7 @@ local_config.default.toml, and from the environment (MISHAP_LISTEN and so on).`,
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
 		p.accessCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(), p.gateCommand(), p.regroupCommand(),
+		backupCommand(p), restoreCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	checkUsage(root)
