@@ -57,7 +57,8 @@ backup can read all reports, also private ones, and perhaps file bugs as mishap'
 func runBackup(ctx context.Context, p *program, c config.Config, folder string, f backupFlags) (err error) {
 	began := time.Now()
 	options := backup.Options{
-		Dir: folder, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep, Jobs: f.jobs,
+		Dir: folder, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep,
+		Jobs: f.jobs,
 	}
 	if options.Config, err = c.Export(f.secrets); err != nil {
 		return err

@@ -105,7 +105,8 @@ func (r *restore) run(ctx context.Context) error {
 	}
 	entries, err := os.ReadDir(dataDir)
 	if len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return crash.Errorf(crash.Conflict, "data_dir_not_empty", "%s is not empty, and restoring would mix two states; name "+
+		return crash.Errorf(crash.Conflict, "data_dir_not_empty", "%s is not empty, and restoring would mix two "+
+			"states; name "+
 			"a new folder.", dataDir).Because(err)
 	}
 	// An interrupted restore leaves only this folder, and the next one deletes it.

@@ -131,7 +131,8 @@ func Read(dir string) (Manifest, error) {
 		return m, err
 	}
 	if m.Format > manifestFormat || m.Schema > known {
-		return m, crash.Errorf(crash.Conflict, "backup_newer", "The backup was made by a newer mishap (%s, format %d, schema "+
+		return m, crash.Errorf(crash.Conflict, "backup_newer", "The backup was made by a newer mishap (%s, format "+
+			"%d, schema "+
 			"%d; this program knows up to format %d and schema %d); restore it with that version or a later one.",
 			m.Mishap, m.Format, m.Schema, manifestFormat, known)
 	}
@@ -167,6 +168,7 @@ func (m Manifest) Verify(ctx context.Context, dir string) error {
 }
 
 func damaged(file, why string) *crash.Error {
-	return crash.Errorf(crash.Invalid, "backup_damaged", "The backup is damaged: %s: %s. Nothing was restored; use another "+
+	return crash.Errorf(crash.Invalid, "backup_damaged", "The backup is damaged: %s: %s. Nothing was restored; "+
+		"use another "+
 		"backup.", file, why)
 }

@@ -49,7 +49,8 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 		return stored, db.Classify(err)
 	}
 	if used {
-		return stored, crash.Errorf(crash.Conflict, "database_not_empty", "The database is not empty, and restoring would mix "+
+		return stored, crash.Errorf(crash.Conflict, "database_not_empty", "The database is not empty, and restoring "+
+			"would mix "+
 			"two states. Create a new database (createdb) and name it, or delete this one first.")
 	}
 	if server < m.PostgreSQL {

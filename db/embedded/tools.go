@@ -46,7 +46,8 @@ func FindTool(ctx context.Context, name string, major int) (string, error) {
 		return "", crash.Errorf(crash.Unavailable, "old_tool", "The %s of this machine has version %d, and the server "+
 			"needs version %d: %s.", name, oldMajor, major, remedy)
 	}
-	return "", crash.Errorf(crash.Unavailable, "no_tool", "The program %s was not found on this machine: %s.", name, remedy)
+	return "", crash.Errorf(crash.Unavailable, "no_tool", "The program %s was not found on this machine: %s.", name,
+		remedy)
 }
 
 // Remove deletes a data directory with its private database, which must not run. The database may be in
