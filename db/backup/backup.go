@@ -180,7 +180,7 @@ func (o Options) dump(ctx context.Context, dir string) (Manifest, error) {
 	if err != nil {
 		return m, err
 	}
-	// Bodies of reports are compressed already; a higher level takes three times as long.
+	// Bodies of reports are compressed already, so the quickest level is used.
 	_, err = embedded.RunTool(ctx, environ, program, "--format=directory", "--file="+filepath.Join(dir, databaseName),
 		"--jobs="+strconv.Itoa(max(o.Jobs, 1)), "--compress=1", "--no-owner", "--no-privileges", "--snapshot="+snapshot)
 	return m, err
