@@ -90,3 +90,17 @@ type Subscription struct {
 	As      string // name of the person's own account that made the call; empty: the application's account
 	Private bool   // the bug is private, so that only the account that filed it may see it
 }
+
+// Restored describes a database that was restored from a backup and not compared with the tracker
+// since. The zero value stands for any other database.
+type Restored struct {
+	At          time.Time
+	BackupTaken time.Time
+}
+
+// Problem returns the error that says why no bug is filed.
+func (r Restored) Problem() *Error {
+	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. Bugs that were filed after that "+
+		"may be missing, so none is filed until an administrator has run: mishap filings reconcile --apply",
+		r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
+}

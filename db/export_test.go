@@ -1,6 +1,9 @@
 package db
 
 import (
+	"context"
+	"io/fs"
+	"log/slog"
 	"time"
 )
 
@@ -29,5 +32,7 @@ const (
 
 var (
 	Fingerprint  = schemaFingerprint
-	MigrateFiles = migrateTo
+	MigrateFiles = func(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
+		return migrateTo(ctx, url, log, files, false)
+	}
 )

@@ -42,10 +42,25 @@ const (
 // newer than this program or was made by other migrations. It returns Invalid if the server is too
 // old, and Unavailable if it cannot be reached or a table stays locked.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	return migrateTo(ctx, url, log, migrations.Files)
+	return migrateTo(ctx, url, log, migrations.Files, false)
 }
 
-func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
+// MigrateRestored does the same with a database whose restore from a backup has not finished, which
+// Migrate refuses.
+func MigrateRestored(ctx context.Context, url string, log *slog.Logger) error {
+	return migrateTo(ctx, url, log, migrations.Files, true)
+}
+
+// UnfinishedRestore is a table that exists while a backup is being restored into the database. If the
+// restore is interrupted, the table stays.
+const UnfinishedRestore = "unfinished_restore"
+
+const sqlRestoreUnfinished = `select to_regclass('` + UnfinishedRestore + `') is not null`
+
+var errRestoreUnfinished = crash.Errorf(crash.Conflict, "restore_unfinished", "A backup is being restored into this "+
+	"database, or that was interrupted. If it was interrupted, delete the database and restore the backup again.")
+
+func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS, restoring bool) error {
 	pc, err := connect.ParseURL(url)
 	if err != nil {
 		return err
@@ -73,6 +88,13 @@ func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS) e
 	defer conn.Release()
 	if err := checkServer(conn.Conn()); err != nil {
 		return err
+	}
+	var unfinished bool
+	if err := conn.QueryRow(ctx, sqlRestoreUnfinished).Scan(&unfinished); err != nil {
+		return Classify(fmt.Errorf("migrate: %w", err))
+	}
+	if unfinished && !restoring {
+		return errRestoreUnfinished
 	}
 	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
 		return Classify(fmt.Errorf("migrate: %w", err))

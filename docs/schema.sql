@@ -910,12 +910,16 @@ CREATE TABLE filing_writer (
     single boolean DEFAULT true NOT NULL,
     ended timestamp with time zone NOT NULL,
     rest interval NOT NULL,
+    restored timestamp with time zone,
+    backup_taken timestamp with time zone,
     CONSTRAINT filing_writer_single_check CHECK (single)
 );
 COMMENT ON TABLE filing_writer IS 'The lock on sending bugs, in one row: all instances together send one at a time. It is held while the next filing is chosen, never during a call.';
 COMMENT ON COLUMN filing_writer.single IS 'Always true: limits the table to one row.';
 COMMENT ON COLUMN filing_writer.ended IS 'When the last sending ended.';
 COMMENT ON COLUMN filing_writer.rest IS 'Pause after that for filings that were queued meanwhile.';
+COMMENT ON COLUMN filing_writer.restored IS 'When the database was restored from a backup that was not compared with the tracker yet. No bug is filed meanwhile. Null: nothing is pending.';
+COMMENT ON COLUMN filing_writer.backup_taken IS 'When that backup was taken.';
 
 CREATE TABLE filings (
     id bigint NOT NULL,
@@ -1114,6 +1118,15 @@ COMMENT ON COLUMN known_names.address_id IS 'SHA-1 of the address signature, whi
 COMMENT ON COLUMN known_names.bucket_id IS 'The bucket whose signature has the names.';
 COMMENT ON COLUMN known_names.refused IS 'True when a person undid the merge; it is not repeated.';
 COMMENT ON COLUMN known_names.fresh IS 'True until a round has looked for a provisional bucket to merge.';
+
+CREATE TABLE lost_bugs (
+    bucket_id bytea NOT NULL,
+    bug_number bigint NOT NULL,
+    CONSTRAINT lost_bugs_bucket_id_check CHECK ((length(bucket_id) = 20))
+);
+COMMENT ON TABLE lost_bugs IS 'Bugs of mishap for problems that a restored database lacked. If the problem returns, it is linked to the bug instead of filed again.';
+COMMENT ON COLUMN lost_bugs.bucket_id IS 'The bucket that the bug names.';
+COMMENT ON COLUMN lost_bugs.bug_number IS 'Number of the bug in the tracker.';
 
 CREATE TABLE mail_key (
     id boolean DEFAULT true NOT NULL,
@@ -2148,6 +2161,9 @@ ALTER TABLE ONLY identities
 
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
+
+ALTER TABLE ONLY lost_bugs
+    ADD CONSTRAINT lost_bugs_pkey PRIMARY KEY (bucket_id);
 
 ALTER TABLE ONLY mail_key
     ADD CONSTRAINT mail_key_pkey PRIMARY KEY (id);

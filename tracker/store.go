@@ -69,6 +69,9 @@ type Ledger interface {
 	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
 	// FinishSubscription records the outcome of a subscription.
 	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
+	// Restored tells whether the database was restored from a backup and not compared with the tracker
+	// since. ClaimFiling sends nothing meanwhile.
+	Restored(ctx context.Context) (crash.Restored, error)
 	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
 	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
 	// FilingTotals counts filings for the monitor.

@@ -106,9 +106,16 @@ type prober struct {
 	found error
 }
 
-// ready returns nil if there are credentials, else the *crash.Error to show. It first tests refused
-// credentials with a harmless call.
+// ready returns nil if filings can be worked on, else the *crash.Error to show: the database was
+// restored, or there are no credentials. It first tests refused credentials with a harmless call.
 func (f *Filer) ready(ctx context.Context) error {
+	restored, err := f.store.Restored(ctx)
+	if err != nil {
+		return err
+	}
+	if !restored.At.IsZero() {
+		return restored.Problem()
+	}
 	if _, err := f.client.creds.Current(ctx); err != nil {
 		return err
 	}

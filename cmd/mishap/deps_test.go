@@ -111,7 +111,9 @@ var rules = map[string]rule{
 	"db/rules":        {ours: "crash crash/audit crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/triage":       {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols":      {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/embedded":     {ours: "crash", never: "net/http"},
+	"db/backup": {ours: "crash crash/symbols/blobs db db/connect db/embedded migrations",
+		others: "github.com/jackc/pgx/v5"},
+	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
 	"views": {ours: "crash crash/audit crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query " +

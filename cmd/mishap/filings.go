@@ -38,7 +38,10 @@ problem, for example after the database was restored from an old backup. A bug b
 problem whose permanent address is in its description.
 
 With --apply it links each bug to its problem; without, it changes nothing. It can run any number
-of times, also while mishap serves. It finds private bugs only if the access token may see them.`,
+of times, also while mishap serves. It finds private bugs only if the access token may see them.
+
+After "mishap restore", nothing is filed until this has run with --apply. It also remembers the bugs
+of problems that the restored database lacks: if such a problem returns, it gets its bug again.`,
 		Example: `  mishap filings reconcile
   mishap filings reconcile --apply`,
 		Args: cobra.NoArgs,
@@ -54,14 +57,19 @@ of times, also while mishap serves. It finds private bugs only if the access tok
 
 func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, apply bool) error {
 	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
+	restored, err := filings.New(store).Restored(ctx) // before the search, which may miss later bugs
+	if err != nil {
+		return err
+	}
 	strays, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).StrayBugs(ctx,
 		filings.New(store).KnownBugs)
 	if err != nil {
 		return err
 	}
+	lost := map[crash.BucketID]int64{}
 	if len(strays) == 0 {
-		_, err := fmt.Fprintln(p.out, "Every bug of mishap's account is linked to a problem.")
-		return err
+		p.printf("Every bug of mishap's account is linked to a problem.")
+		return finishRestore(ctx, p, store, restored, lost, apply)
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "BUG\tPROBLEM\tWHAT\tTITLE") // Flush returns the error
@@ -72,8 +80,13 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 		if err != nil {
 			failed, what = errReported, explain(err)
 		}
-		if known {
+		switch {
+		case known:
 			linkable++
+		case err == nil && stray.Marker != "":
+			if first, ok := lost[stray.Bucket]; !ok || stray.Number < first {
+				lost[stray.Bucket] = stray.Number
+			}
 		}
 		problem := "-"
 		if stray.Marker != "" {
@@ -89,7 +102,29 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 			return err
 		}
 	}
-	return failed
+	if failed != nil {
+		return failed
+	}
+	return finishRestore(ctx, p, store, restored, lost, apply)
+}
+
+// finishRestore permits filing in a restored database if apply is set. lost are bugs of problems that the
+// database lacks.
+func finishRestore(
+	ctx context.Context, p *program, store *db.Store, restored crash.Restored, lost map[crash.BucketID]int64, apply bool,
+) error {
+	switch {
+	case restored.At.IsZero():
+		return nil
+	case !apply:
+		p.printf("The database was restored from a backup, and nothing is filed until this has run with --apply.")
+		return nil
+	}
+	if err := filings.New(store).FinishRestore(ctx, restored, lost); err != nil {
+		return err
+	}
+	p.printf("The restored database was compared with the tracker: bugs are filed again.")
+	return nil
 }
 
 // reconcileOne links a bug to its problem if apply is set. It returns a description of the action,

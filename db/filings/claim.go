@@ -116,17 +116,19 @@ func nextStep(state crash.FilingState) crash.FilingStep {
 
 // All instances together send one bug at a time, in the order of the requests. A filing that waits
 // for a retry or a search is not in this queue. The lock on filing_writer is released before the
-// tracker is called. While a filing has the state "filing", the others wait.
+// tracker is called. While a filing has the state "filing", the others wait. All wait in a restored
+// database, until FinishRestore.
 const (
 	sqlLockWriter = `select from filing_writer for update`
 	sqlMaySend    = `
 		select
-			coalesce((select min(bug_number) from bucket_bugs where bucket_id = any(whole.ids)), 0),
+			coalesce((select min(bug_number) from bucket_bugs where bucket_id = any(whole.ids)),
+				(select min(bug_number) from lost_bugs where bucket_id = any(whole.ids)), 0),
 			exists (
 				select from filings as o
 				where o.bucket_id = any(whole.ids) and o.id <> f.id
 					and (o.state in ('filing', 'uncertain') or o.state = 'queued' and (o.created, o.id) < (f.created, f.id))),
-			not exists (select from filings where state = 'filing')
+			w.restored is null and not exists (select from filings where state = 'filing')
 			and not exists (
 				select from filings as o
 				where o.state = 'queued' and o.unit is null and o.not_before <= clock_timestamp()
@@ -141,7 +143,7 @@ const (
 
 // sending is the decision about a queued filing.
 type sending struct {
-	linked  int64 // bug that was linked to the problem meanwhile, so that nothing is sent; 0 if none
+	linked  int64 // bug that the problem has already, so that nothing is sent; 0 if none
 	cedes   bool  // the problem was merged with one that has an older filing, whose bug stands for both
 	allowed bool  // the filing can be sent now
 }

@@ -89,7 +89,12 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 
 // wakeFilings makes filings that wait for a token due at once.
 func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, sqlWakeFilings)
+	return s.wake(ctx, tx, sqlWakeFilings)
+}
+
+// wake queues jobs for the filings that an update makes due.
+func (s *Store) wake(ctx context.Context, tx pgx.Tx, sql string) error {
+	rows, err := tx.Query(ctx, sql)
 	if err != nil {
 		return fmt.Errorf("wake filings: %w", err)
 	}

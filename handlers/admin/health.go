@@ -42,8 +42,23 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.symbolsCheck(ctx))}
+	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.filingCheck(ctx), s.symbolsCheck(ctx))}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
+}
+
+// filingCheck says whether bugs are filed, or why not after the database was restored. It is not part of
+// the other checks, because everything else works meanwhile.
+func (s *Pages) filingCheck(ctx context.Context) crash.HealthCheck {
+	check := crash.HealthCheck{Name: text.FilingHealth}
+	restored, err := s.Filings.Restored(ctx)
+	switch {
+	case err != nil:
+		check.Problem, check.Detail = text.FilingHealthUnknown, err.Error()
+	case !restored.At.IsZero():
+		check.Problem = restored.Problem().Message
+		check.Detail = text.FilingRestored(restored.At)
+	}
+	return check
 }
 
 // symbolsCheck says whether an instance symbolises core dumps, and why not. It is not part of the other

@@ -101,6 +101,7 @@ type Config struct {
 type given struct {
 	where string // "local_config.toml:12" or "MISHAP_LISTEN"
 	wrong bool   // the value is invalid
+	value string // the value of an environment variable
 }
 
 // Default returns the configuration of an empty file.

@@ -44,7 +44,7 @@ func (c *Config) readEnvironment(environ []string) Mistakes {
 			continue
 		}
 		valid := k.set(value)
-		c.given[k.name] = given{where: name, wrong: !valid}
+		c.given[k.name] = given{where: name, wrong: !valid, value: value}
 		if !valid {
 			got := "something else (not shown)"
 			if !k.secret {

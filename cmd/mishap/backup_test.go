@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/sizetest"
+	"mishap/db"
+	"mishap/db/backup"
+	"mishap/db/dbtest"
+	"mishap/db/filings"
+	"mishap/tracker/trackertest"
+)
+
+// backUp writes a backup with the program and returns its folder.
+func backUp(t *testing.T, environ []string, folder string, args ...string) string {
+	t.Helper()
+	status, out, stderr := runIn(t.Context(), nil, environ, append([]string{"backup", folder, "--json", noConfig(t)},
+		args...)...)
+	if status != exitOK {
+		t.Fatalf("backup: got status %d: %s", status, stderr)
+	}
+	var r backup.Result
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Path
+}
+
+// wantRefusal runs a command and checks that it fails with a message.
+func wantRefusal(t *testing.T, environ []string, message string, args ...string) {
+	t.Helper()
+	status, _, stderr := runIn(t.Context(), nil, environ, args...)
+	if status != exitFailed || !strings.Contains(stderr, message) {
+		t.Errorf("%v: got status %d and %q, want %q", args, status, stderr, message)
+	}
+}
+
+// TestBackupUnderLoad backs up while reports arrive. The restored state is consistent, equals the
+// manifest, and files nothing before it was compared with the tracker.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	p := prepare(t)
+	load, stop := context.WithCancel(t.Context())
+	var posted atomic.Int32
+	var posts sync.WaitGroup
+	posts.Go(func() {
+		for load.Err() == nil {
+			if status, _, _ := runIn(context.WithoutCancel(load), nil, p.environ, "import",
+				"testdata/crashes/_usr_bin_tidewatch.1000.crash", noConfig(t)); status == exitOK {
+				posted.Add(1)
+			}
+		}
+	})
+	folder := filepath.Join(t.TempDir(), "backups")
+	eventually(t, "reports arrive", func() bool { return posted.Load() > 1 })
+	dir := backUp(t, p.environ, folder)
+	eventually(t, "reports arrive during and after the backup", func() bool { return posted.Load() > 4 })
+	stop()
+	posts.Wait()
+
+	status, out, stderr := runIn(t.Context(), nil, p.environ, "restore", "--verify", dir, noConfig(t))
+	if status != exitOK || !strings.Contains(out, ", 0 differences") || !strings.Contains(out, "The backup is good.") {
+		t.Fatalf("verify: got status %d: %s%s", status, out, stderr)
+	}
+
+	// The bug is filed after the backup, so the restored database does not know it.
+	bug := p.tracker.Add(trackertest.Bug{Title: "tidewatch crashed", Reporter: "practice-person", Package: "tidewatch",
+		Description: "It crashed.\n\nhttp://localhost:8080" + p.bucket.Path() + "\n"})
+	unknown := crash.BucketIDOf("not here")
+	p.tracker.Add(trackertest.Bug{Title: "elsewhere", Reporter: "practice-person",
+		Description: "It crashed.\n\nhttp://localhost:8080" + unknown.Path() + "\n"})
+	url := dbtest.Empty(t)
+	if status, _, stderr := runIn(t.Context(), nil, p.environ, "restore", dir, "--database-url", url,
+		noConfig(t)); status != exitOK {
+		t.Fatalf("restore: %s", stderr)
+	}
+	wantRefusal(t, p.environ, "not empty", "restore", dir, "--database-url", url, noConfig(t))
+	store := dbtest.Open(t, url)
+	restored, err := filings.New(store).Restored(t.Context())
+	if err != nil || restored.At.IsZero() || restored.BackupTaken.IsZero() {
+		t.Fatalf("got %+v, %v, want a restored database", restored, err)
+	}
+	filing, _, err := filings.New(store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claim, err := filings.New(store).ClaimFiling(t.Context(), filing.ID); err != nil || claim.Step != crash.StepNone {
+		t.Errorf("claim in a restored database: got %q, %v, want nothing", claim.Step, err)
+	}
+	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)
+	if status, out, stderr := runIn(t.Context(), nil, environ, "filings", "reconcile", "--apply", noConfig(t)); status !=
+		exitOK || !strings.Contains(out, "bugs are filed again") {
+		t.Fatalf("reconcile: got status %d: %s%s", status, out, stderr)
+	}
+	if b, err := store.Bucket(t.Context(), p.bucket); err != nil || b.Bug.Number != bug {
+		t.Errorf("got bug %d, %v, want %d", b.Bug.Number, err, bug)
+	}
+	if restored, err := filings.New(store).Restored(t.Context()); err != nil || !restored.At.IsZero() {
+		t.Errorf("after reconciling: got %+v, %v, want nothing pending", restored, err)
+	}
+}
+
+// TestDamagedBackups checks that a damaged backup is refused with the name of the damaged file.
+func TestDamagedBackups(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir(),
+		"MISHAP_CORES_KEY=a key that nobody may read in a backup"}
+	whole := backUp(t, environ, t.TempDir())
+	tests := []struct {
+		name, file, want string
+		damage           func(name string) error
+	}{
+		{"one byte of the database", "database/toc.dat", "database/toc.dat: its checksum is wrong", flipByte},
+		{"one byte of the manifest", "manifest.json", "manifest.json: its checksum differs", flipByte},
+		{"missing file", "config.toml", "config.toml: it is missing", os.Remove},
+		{"shorter file", "database/toc.dat", "bytes instead of", func(n string) error { return os.Truncate(n, 10) }},
+		{"missing manifest", "manifest.json", "is no backup", os.Remove},
+		{"newer version", "manifest.json", "made by a newer mishap", func(name string) error {
+			return changeManifest(name, `"schema": `, `"schema": 9`)
+		}},
+		{"newer PostgreSQL", "manifest.json", "The backup is from PostgreSQL 9", func(name string) error {
+			return changeManifest(name, `"postgresql": `, `"postgresql": 9`)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "copy")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.damage(filepath.Join(dir, tt.file)); err != nil {
+				t.Fatal(err)
+			}
+			wantRefusal(t, environ, tt.want, "restore", dir, "--database-url", dbtest.Empty(t), noConfig(t))
+		})
+	}
+	config, err := os.ReadFile(filepath.Join(whole, "config.toml"))
+	if err != nil || strings.Contains(string(config), "nobody may read") ||
+		!strings.Contains(string(config), "# cores_key: a secret") {
+		t.Errorf("configuration: got %q, %v, want a comment for the secret", config, err)
+	}
+	secret := backUp(t, environ, t.TempDir(), "--with-secrets")
+	config, err = os.ReadFile(filepath.Join(secret, "config.toml"))
+	if err != nil || !strings.Contains(string(config), "nobody may read") {
+		t.Errorf("configuration with secrets: got %q, %v", config, err)
+	}
+}
+
+func flipByte(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	text[len(text)/2] ^= 1
+	return os.WriteFile(name, text, 0o600)
+}
+
+// changeManifest changes a manifest, with a right checksum.
+func changeManifest(name, from, to string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+		return err
+	}
+	cmd := exec.Command("sh", "-c", "sha256sum manifest.json > manifest.sha256")
+	cmd.Dir = filepath.Dir(name)
+	return cmd.Run()
+}
+
+// TestKilledBackup kills a backup in the middle. Nothing looks like a backup afterwards, and the next
+// one removes what is left and deletes older backups.
+func TestKilledBackup(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	folder := t.TempDir()
+	p := start(t, environ, "backup", folder, noConfig(t))
+	eventually(t, "the backup begins", func() bool {
+		found, _ := filepath.Glob(filepath.Join(folder, ".mishap-*"))
+		return len(found) > 0
+	})
+	p.kill()
+	if found, _ := filepath.Glob(filepath.Join(folder, "mishap-*")); len(found) > 0 {
+		t.Fatalf("got %v, want no backup", found)
+	}
+	first := backUp(t, environ, folder)
+	second := backUp(t, environ, folder, "--keep=1")
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 1 || filepath.Join(folder, entries[0].Name()) != second || first == second {
+		t.Errorf("got %v, %v, want only %s", entries, err, second)
+	}
+}
+
+// TestBackupOnFullDisk backs up to a file system without enough space.
+func TestBackupOnFullDisk(t *testing.T) {
+	t.Parallel()
+	sizetest.Needs(t, "PostgreSQL")
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=128k"); err != nil {
+		t.Skipf("only root can mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(folder, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	wantRefusal(t, environ, "There is no space left", "backup", folder, noConfig(t))
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v, want an empty folder", entries, err)
+	}
+}
+
+// TestRestorePrivate backs up a private PostgreSQL, with files, and restores it into a new data
+// directory.
+func TestRestorePrivate(t *testing.T) {
+	t.Parallel()
+	sizetest.Needs(t, "PostgreSQL")
+	from, to := dataDir(t), dataDir(t)
+	environ := []string{"MISHAP_DATA_DIR=" + from}
+	run := func(args ...string) string {
+		t.Helper()
+		status, out, stderr := runIn(t.Context(), nil, environ, args...)
+		if status != exitOK {
+			t.Fatalf("%v: got status %d: %s%s", args, status, out, stderr)
+		}
+		return out
+	}
+	run("import", "testdata/crashes/_usr_bin_tidewatch.1000.crash", noConfig(t))
+	for name, text := range map[string]string{"cores.key": "key", "cores/some": "core"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := backUp(t, environ, t.TempDir(), "--blobs")
+	wantRefusal(t, environ, "is not empty", "restore", dir, "--data-dir", from, noConfig(t))
+	run("restore", dir, "--data-dir", to, noConfig(t))
+	if core, err := os.ReadFile(filepath.Join(to, "cores/some")); err != nil || string(core) != "core" {
+		t.Errorf("core: got %q, %v", core, err)
+	}
+	if key, err := os.ReadFile(filepath.Join(to, "cores.key")); err != nil || string(key) != "key" {
+		t.Errorf("key: got %q, %v", key, err)
+	}
+	environ = nil
+	if out := run("check", "--all", "--config", filepath.Join(to, restoredConfig)); !strings.Contains(out,
+		"1 problems, 1 reports") {
+		t.Errorf("got %q, want the restored report", out)
+	}
+}
+
+// TestUnfinishedRestore checks that no mishap uses a database into which a restore was interrupted.
+func TestUnfinishedRestore(t *testing.T) {
+	t.Parallel()
+	url := dbtest.Empty(t)
+	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", db.UnfinishedRestore))
+	wantRefusal(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}, "that was interrupted",
+		"migrate", noConfig(t))
+}

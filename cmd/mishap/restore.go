@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/backup"
+	"mishap/db/embedded"
+)
+
+// restoreFlags are the flags of the command restore.
+type restoreFlags struct {
+	dataDir, databaseURL string
+	verify               bool
+	jobs                 int
+}
+
+// restoredConfig is the name of the restored configuration in the data directory.
+const restoredConfig = "local_config.toml"
+
+func restoreCommand(p *program) *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore BACKUP",
+		Short: "Restores or verifies a backup",
+		Long: `Restores a backup that "mishap backup" has written. First it verifies all checksums.
+
+With --data-dir it creates a new data directory with a private PostgreSQL, the configuration and
+the keys. With --database-url it restores into an empty database; --data-dir then receives the
+configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
+
+Afterwards, mishap files no bugs until "mishap filings reconcile --apply" has compared the database
+with the tracker.
+
+With --verify it restores into a temporary folder (see TMPDIR), recounts everything like "mishap
+check --all", compares the numbers with the manifest, and removes the folder. Exit status 1 means
+that the backup is not good.`,
+		Example: `  mishap restore /var/backups/mishap/mishap-20261123T002000Z --data-dir /var/lib/mishap-new
+  mishap restore --verify /var/backups/mishap/mishap-20261123T002000Z`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.verify == (f.dataDir != "" || f.databaseURL != "") {
+				return &usageError{errors.New("expected --verify, or --data-dir and --database-url or one of them"),
+					cmd.CommandPath()}
+			}
+			if f.jobs < 1 {
+				return &usageError{errors.New("--jobs: expected a number above 0"), cmd.CommandPath()}
+			}
+			m, err := backup.Read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := m.Verify(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			r := restore{program: p, dir: args[0], manifest: m, restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
+			if f.verify {
+				return r.verifyAll(cmd.Context())
+			}
+			return r.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "new data directory `folder`")
+	cmd.Flags().StringVar(&f.databaseURL, "database-url", "", "address of an empty `database`")
+	cmd.Flags().BoolVar(&f.verify, "verify", false, "restore into a temporary folder and check the result")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are written at the same time")
+	return cmd
+}
+
+// restore is the work of one command.
+type restore struct {
+	restoreFlags
+	program  *program
+	dir      string // of the backup
+	manifest backup.Manifest
+	// lacksSecrets is whether the configuration had secrets that the backup lacks.
+	lacksSecrets bool
+	log          *slog.Logger
+}
+
+// run restores into a new data directory, or into a database.
+func (r *restore) run(ctx context.Context) error {
+	if r.dataDir == "" {
+		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log); err != nil {
+			return err
+		}
+		r.report("the database")
+		r.program.printf("The configuration and the keys are in %s; --data-dir restores them, too.", r.dir)
+		return nil
+	}
+	dataDir, err := filepath.Abs(r.dataDir)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dataDir)
+	if len(entries) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return crash.Errorf(crash.Conflict, "data_dir_not_empty", "%s is not empty, and restoring would mix two "+
+			"states; name "+
+			"a new folder.", dataDir).Because(err)
+	}
+	// An interrupted restore leaves only this folder, and the next one deletes it.
+	tmp := filepath.Join(filepath.Dir(dataDir), "."+filepath.Base(dataDir)+".restoring")
+	if err := embedded.Remove(tmp); err != nil {
+		return fmt.Errorf("remove an incomplete restore: %w", err)
+	}
+	if err := r.fill(ctx, tmp, dataDir); err != nil {
+		return errors.Join(err, embedded.Remove(tmp))
+	}
+	_ = os.Remove(dataDir) // it is empty or missing; Rename reports any other error
+	if err := os.Rename(tmp, dataDir); err != nil {
+		return errors.Join(err, embedded.Remove(tmp))
+	}
+	r.report(dataDir)
+	r.program.printf("Start it with: mishap serve --config %s", filepath.Join(dataDir, restoredConfig))
+	if !r.manifest.Secrets && r.lacksSecrets {
+		r.program.printf("The backup has no secrets: set those that the configuration names in comments.")
+	}
+	return nil
+}
+
+// fill writes everything to tmp, which becomes dataDir.
+func (r *restore) fill(ctx context.Context, tmp, dataDir string) error {
+	if err := os.MkdirAll(tmp, 0o755); err != nil { // the server's user needs access
+		return err
+	}
+	doc, err := backup.Config(r.dir)
+	if err != nil {
+		return err
+	}
+	r.lacksSecrets = bytes.Contains(doc, []byte(config.HiddenSecret))
+	values := map[string]string{"data_dir": dataDir, "database_url": r.databaseURL}
+	blobs, err := backup.RestoreFiles(ctx, r.dir, tmp)
+	if err != nil {
+		return err
+	}
+	if blobs != "" {
+		values["blobs"] = filepath.Join(dataDir, filepath.Base(blobs))
+	}
+	if doc, err = config.WithTexts(doc, values); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, restoredConfig), doc, 0o600); err != nil {
+		return err
+	}
+	if r.databaseURL != "" {
+		_, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log)
+		return err
+	}
+	_, err = r.loadPrivate(ctx, embedded.Config{DataDir: tmp, Exclusive: true, Log: r.log}, nil)
+	return err
+}
+
+// loadPrivate restores the database into a new private PostgreSQL, calls then if it is not nil, and
+// stops the server.
+func (r *restore) loadPrivate(
+	ctx context.Context, c embedded.Config, then func(url string) error,
+) (stored backup.Totals, err error) {
+	server, err := embedded.Start(ctx, c)
+	if err != nil {
+		return stored, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, server.Stop(ctx))
+	}()
+	if stored, err = r.manifest.Load(ctx, r.dir, server.URL(), r.jobs, r.log); err != nil || then == nil {
+		return stored, err
+	}
+	return stored, then(server.URL())
+}
+
+func (r *restore) report(where string) {
+	m := r.manifest
+	r.program.printf("Restored the state of %s into %s: %s.", m.Taken.UTC().Format(time.DateTime+" UTC"), where,
+		describeTotals(m))
+	r.program.printf("Nothing is filed until this has compared it with the tracker: mishap filings reconcile --apply")
+}
+
+// verifyAll restores into a temporary folder and checks the result.
+func (r *restore) verifyAll(ctx context.Context) (err error) {
+	m := r.manifest
+	r.program.printf("Taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
+		m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
+	r.program.printf("%s; secrets: %s, blobs: %s. All checksums are right.", describeTotals(m), yesNo(m.Secrets),
+		yesNo(m.Blobs))
+	parent, err := os.MkdirTemp("", "mishap-verify-")
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(parent, 0o711); err != nil { //nolint:gosec // the server's user needs access
+		return err
+	}
+	dataDir := filepath.Join(parent, "data")
+	defer func() { err = errors.Join(err, embedded.Remove(dataDir), os.RemoveAll(parent)) }()
+	var good bool
+	stored, err := r.loadPrivate(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log},
+		func(url string) error {
+			store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			err = r.program.check(ctx, store, crash.CheckScope{Most: checkExamples})
+			good = err == nil
+			if errors.Is(err, errReported) {
+				return nil
+			}
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if stored != m.Totals {
+		good = false
+		r.program.printf("Restored are %d reports, %d problems and %d bugs, but the manifest says %d, %d and %d.",
+			stored.Reports, stored.Problems, stored.Bugs, m.Reports, m.Problems, m.Bugs)
+	}
+	if !good {
+		r.program.printf("The backup is NOT good.")
+		return errReported
+	}
+	r.program.printf("The backup is good.")
+	return nil
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,247 @@
+// Package backup writes backups of a running mishap and restores them. A backup is a folder:
+//
+//	manifest.json     what is in the backup, with the checksum of every other file
+//	manifest.sha256   the checksum of manifest.json
+//	database/         the database, as written by pg_dump --format=directory
+//	config.toml       the configuration
+//	keys/             keys of the data directory
+//	blobs/            the store of the key blobs, if wanted
+//	data/             cores and added symbols of the data directory, if wanted
+//
+// The package does not choose where the database is, and does not read the configuration.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/symbols/blobs"
+	"mishap/db"
+	"mishap/db/embedded"
+	"mishap/migrations"
+)
+
+const (
+	databaseName = "database"
+	configName   = "config.toml"
+	keysName     = "keys"
+	blobsName    = "blobs"
+	dataName     = "data"
+)
+
+// keyFiles lists the files with keys in a data directory.
+var keyFiles = []string{"cores.key"}
+
+// dataFolders lists the folders of a data directory that belong to the blobs. The others are caches.
+var dataFolders = []string{"cores", "symbols/added"}
+
+// Options say what a backup contains, and where it is written.
+type Options struct {
+	URL     string // of the database
+	Dir     string // folder of all backups
+	DataDir string
+	Config  []byte      // the configuration file
+	Secrets bool        // Config contains secrets
+	Files   bool        // with blobs, cores and symbols
+	Blobs   blobs.Store // nil: there is none
+	Mishap  string      // version of this program
+	Keep    int         // number of complete backups to keep; 0: all
+	Jobs    int         // parallel connections
+}
+
+// Result describes a new backup.
+type Result struct {
+	Path string `json:"path"`
+	Manifest
+	Deleted []string `json:"deleted"` // older backups
+}
+
+const (
+	sqlSnapshot = `select pg_export_snapshot(), now(), current_setting('server_version_num')::int / 10000,
+		(select coalesce(max(version), 0) from applied_migrations)`
+	sqlTotals = `select (select count(*) from reports), (select count(*) from buckets),
+		(select count(distinct bug_number) from bucket_bugs)`
+	sqlSize = `select pg_database_size(current_database())`
+)
+
+// knownSchema returns the schema version of this program.
+func knownSchema() (int, error) {
+	files, err := fs.Glob(migrations.Files, "*.sql")
+	return len(files), err
+}
+
+// Create writes a backup of one moment while mishap runs. An incomplete backup never has the name of
+// a backup; the next call removes it. Create returns Unavailable if pg_dump is missing or too old, or
+// if the disk is full. It returns Conflict if another backup runs or if the schema has another
+// version than this program's.
+func Create(ctx context.Context, o Options) (r Result, err error) {
+	unlock, err := lockFolder(o.Dir)
+	if err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	defer unlock()
+	if err := removePartials(o.Dir); err != nil {
+		return r, fmt.Errorf("remove an incomplete backup: %w", err)
+	}
+	tmp, err := os.MkdirTemp(o.Dir, partial) // mode 0700
+	if err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // after success, it has been renamed
+	if r.Manifest, err = o.fill(ctx, tmp); err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	if r.Path, err = publish(o.Dir, tmp, r.Taken); err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	if o.Keep > 0 {
+		if r.Deleted, err = deleteOld(o.Dir, o.Keep); err != nil {
+			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
+		}
+	}
+	return r, nil
+}
+
+// fill writes all files of a backup to dir.
+func (o Options) fill(ctx context.Context, dir string) (Manifest, error) {
+	m, err := o.dump(ctx, dir)
+	if err != nil {
+		return m, err
+	}
+	if err := writeFile(filepath.Join(dir, configName), o.Config); err != nil {
+		return m, err
+	}
+	for _, name := range keyFiles {
+		key, err := os.ReadFile(filepath.Join(o.DataDir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return m, err
+		}
+		if err := writeFile(filepath.Join(dir, keysName, name), key); err != nil {
+			return m, err
+		}
+	}
+	if o.Files {
+		if err := o.copyBlobs(ctx, dir); err != nil {
+			return m, err
+		}
+	}
+	if m.Files, err = describe(ctx, dir); err != nil {
+		return m, err
+	}
+	return m, m.write(dir)
+}
+
+// dump writes the database to dir. The numbers in the manifest are those of the same snapshot.
+func (o Options) dump(ctx context.Context, dir string) (Manifest, error) {
+	m := Manifest{Format: manifestFormat, Mishap: o.Mishap, Method: "dump", Secrets: o.Secrets, Blobs: o.Files}
+	conn, err := open(ctx, o.URL)
+	if err != nil {
+		return m, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it has changed nothing
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return m, db.Classify(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	var snapshot string
+	if err := tx.QueryRow(ctx, sqlSnapshot).Scan(&snapshot, &m.Taken, &m.PostgreSQL, &m.Schema); err != nil {
+		return m, fmt.Errorf("read the state of the database: %w", db.Classify(err))
+	}
+	known, err := knownSchema()
+	if err != nil {
+		return m, err
+	}
+	if m.Schema > known {
+		return m, crash.Errorf(crash.Conflict, "database_newer", "The database was migrated by a newer mishap (schema %d, "+
+			"this program knows up to %d); make the backup with that version.", m.Schema, known)
+	}
+	if m.Totals, err = totals(ctx, tx); err != nil {
+		return m, err
+	}
+	program, err := embedded.FindTool(ctx, "pg_dump", m.PostgreSQL)
+	if err != nil {
+		return m, err
+	}
+	environ, err := environment(o.URL)
+	if err != nil {
+		return m, err
+	}
+	// Bodies of reports are compressed already, so the quickest level is used.
+	_, err = embedded.RunTool(ctx, environ, program, "--format=directory", "--file="+filepath.Join(dir, databaseName),
+		"--jobs="+strconv.Itoa(max(o.Jobs, 1)), "--compress=1", "--no-owner", "--no-privileges", "--snapshot="+snapshot)
+	return m, err
+}
+
+// queryer is a connection or a transaction.
+type queryer interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func totals(ctx context.Context, q queryer) (t Totals, err error) {
+	if err := q.QueryRow(ctx, sqlTotals).Scan(&t.Reports, &t.Problems, &t.Bugs); err != nil {
+		return t, fmt.Errorf("count rows: %w", db.Classify(err))
+	}
+	return t, nil
+}
+
+// copyBlobs copies the shared store, and the cores and symbols of the data directory. Files that mishap
+// deletes meanwhile are missing in the backup.
+func (o Options) copyBlobs(ctx context.Context, dir string) error {
+	for _, name := range dataFolders {
+		if err := copyTree(filepath.Join(o.DataDir, name), filepath.Join(dir, dataName, name), ctx.Err); err != nil {
+			return err
+		}
+	}
+	if o.Blobs == nil {
+		return nil
+	}
+	for info, err := range o.Blobs.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		content, err := o.Blobs.Open(ctx, info.Key, 0, -1)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = writeFrom(filepath.Join(dir, blobsName, filepath.FromSlash(info.Key)), content)
+		if err = errors.Join(err, content.Close()); err != nil {
+			return fmt.Errorf("copy blob %s: %w", info.Key, err)
+		}
+	}
+	return nil
+}
+
+// explainDisk returns a message for people if the cause of err is a full disk or a folder that this
+// user cannot write to.
+func explainDisk(dir string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return crash.Errorf(crash.Unavailable, "backup_disk_full", "There is no space left in %s for the backup; the "+
+			"incomplete backup was removed. Free some space, keep fewer backups with --keep, or choose another folder.",
+			dir).Because(err)
+	case errors.Is(err, fs.ErrPermission):
+		return crash.Errorf(crash.Forbidden, "backup_forbidden", "The backup cannot be written to %s, or a file cannot be "+
+			"read; choose another folder or run this as another user.", dir).Because(err)
+	}
+	return err
+}
+
+// Age returns how long ago the backup was taken.
+func (m Manifest) Age(now time.Time) time.Duration { return now.Sub(m.Taken).Round(time.Second) }

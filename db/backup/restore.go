@@ -1,0 +1,127 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/embedded"
+)
+
+const (
+	sqlNotEmpty = `
+		select exists (
+			select from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+			where n.nspname <> 'information_schema' and n.nspname not like 'pg\_%'
+				and not exists (select from pg_depend as d where d.objid = c.oid and d.deptype = 'e')
+		), current_setting('server_version_num')::int / 10000`
+	sqlBeginRestore = `create table ` + db.UnfinishedRestore + ` ()`
+	sqlEndRestore   = `drop table ` + db.UnfinishedRestore
+	sqlMarkRestored = `update filing_writer set restored = now(), backup_taken = @taken`
+	sqlAnalyze      = `analyze`
+)
+
+// Load restores the database of the backup in dir, which Verify has checked, into the empty database
+// at url, and migrates it. The database then files no bugs until it has been compared with the tracker
+// (see filings.FinishRestore). Until Load has finished, no mishap can use the database.
+//
+// Load returns Conflict if the database is not empty, or if its server is older than that of the
+// backup, and changes nothing then. Stored are the totals of the database before it was migrated.
+func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger) (stored Totals, err error) {
+	conn, err := open(ctx, url)
+	if err != nil {
+		return stored, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
+	var used bool
+	var server int
+	if err := conn.QueryRow(ctx, sqlNotEmpty).Scan(&used, &server); err != nil {
+		return stored, db.Classify(err)
+	}
+	if used {
+		return stored, crash.Errorf(crash.Conflict, "database_not_empty", "The database is not empty, and restoring "+
+			"would mix "+
+			"two states. Create a new database (createdb) and name it, or delete this one first.")
+	}
+	if server < m.PostgreSQL {
+		return stored, crash.Errorf(crash.Conflict, "server_older", "The backup is from PostgreSQL %d, and this server is "+
+			"PostgreSQL %d; restore it with PostgreSQL %d or newer.", m.PostgreSQL, server, m.PostgreSQL)
+	}
+	program, err := embedded.FindTool(ctx, "pg_restore", server)
+	if err != nil {
+		return stored, err
+	}
+	environ, err := environment(url)
+	if err != nil {
+		return stored, err
+	}
+	if _, err := conn.Exec(ctx, sqlBeginRestore); err != nil {
+		return stored, db.Classify(err)
+	}
+	_, err = embedded.RunTool(ctx, environ, program, "--format=directory", "--jobs="+strconv.Itoa(max(jobs, 1)),
+		"--no-owner", "--no-privileges", "--exit-on-error", "--dbname="+databaseOf(environ),
+		filepath.Join(dir, databaseName))
+	if err != nil {
+		return stored, fmt.Errorf("the database is incomplete, delete it before you try again: %w", err)
+	}
+	if _, err := conn.Exec(ctx, sqlAnalyze); err != nil {
+		return stored, db.Classify(err)
+	}
+	if stored, err = totals(ctx, conn); err != nil {
+		return stored, err
+	}
+	if err := db.MigrateRestored(ctx, url, log); err != nil {
+		return stored, err
+	}
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlMarkRestored, pgx.NamedArgs{"taken": m.Taken}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlEndRestore)
+		return err
+	})
+	return stored, db.Classify(err)
+}
+
+// databaseOf returns the name of the database in the environment, which pg_restore also needs as an
+// argument. An empty name stands for the default.
+func databaseOf(environ []string) string {
+	for _, v := range environ {
+		if name, ok := strings.CutPrefix(v, "PGDATABASE="); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// Config returns the configuration in the backup in dir.
+func Config(dir string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, configName)) }
+
+// RestoreFiles writes the keys, cores, symbols and blobs of the backup in dir to a data directory, as
+// far as the backup has them. It returns the folder of the blobs, or an empty text if there are none.
+func RestoreFiles(ctx context.Context, dir, dataDir string) (blobs string, err error) {
+	err = errors.Join(
+		copyTree(filepath.Join(dir, keysName), dataDir, ctx.Err),
+		copyTree(filepath.Join(dir, dataName), dataDir, ctx.Err))
+	if err != nil {
+		return "", fmt.Errorf("restore files: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, blobsName)); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	to := filepath.Join(dataDir, blobsName)
+	if err := copyTree(filepath.Join(dir, blobsName), to, ctx.Err); err != nil {
+		return "", fmt.Errorf("restore blobs: %w", err)
+	}
+	return to, nil
+}
