@@ -128,6 +128,7 @@ func FiledAs(f crash.Filing) string {
 
 // FilingFellBack says why mishap's account files a bug instead of the person's own.
 func FilingFellBack(reason string) string { return "mishap’s account files it: " + reason }
+
 // FilingRestored says when the database was restored.
 func FilingRestored(at time.Time) string {
 	return "Restored " + at.UTC().Format("2006-01-02 15:04 UTC") + ". Filings that people ask for wait meanwhile."

@@ -1,0 +1,43 @@
+package audit_test
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mishap/crash/audit"
+)
+
+// TestActionsHaveWords looks for the actions that the source code names, because recording an action
+// without words fails.
+func TestActionsHaveWords(t *testing.T) {
+	t.Parallel()
+	action := regexp.MustCompile(`Action:\s*"([a-z.-]+)"`)
+	found := 0
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(root, file)
+		for _, m := range action.FindAllSubmatch(text, -1) {
+			found++
+			name := string(m[1])
+			if strings.HasSuffix(name, ".") { // an outcome follows
+				name += "declined"
+			}
+			if _, known := audit.Words(name); !known {
+				t.Errorf("%s: the action %s has no words", file, name)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 50 {
+		t.Errorf("got %d actions in the source code, want at least 50", found)
+	}
+}
