@@ -83,7 +83,7 @@ func refill(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	err = pgx.BeginFunc(t.Context(), connect(t, url), func(tx pgx.Tx) error {
-		for _, sql := range []string{beforeSeen, string(migration)} {
+		for _, sql := range []string{"drop schema if exists visible cascade", beforeSeen, string(migration)} {
 			if _, err := tx.Exec(t.Context(), sql); err != nil {
 				return fmt.Errorf("%.60s: %w", sql, err)
 			}

@@ -33,6 +33,7 @@ func TestUpdateRulesMigration(t *testing.T) {
 				t.Fatal(err)
 			}
 			dbtest.Exec(t, url, `
+				drop schema visible cascade;
 				drop table update_rules, bug_sections;
 				drop trigger note_row on bug_comments;
 				drop trigger note_update on bug_comments;

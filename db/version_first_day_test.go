@@ -20,7 +20,7 @@ func TestVersionFirstDayMigration(t *testing.T) {
 	if len(want) < 20 {
 		t.Fatalf("got %d versions of packages, want more to look at", len(want))
 	}
-	dbtest.Exec(t, url, `alter table package_versions drop column first_day`)
+	dbtest.Exec(t, url, `drop schema visible cascade; alter table package_versions drop column first_day`)
 	sql, err := fs.ReadFile(migrations.Files, "016_version_first_day.sql")
 	if err != nil {
 		t.Fatal(err)

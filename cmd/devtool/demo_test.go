@@ -207,7 +207,7 @@ func wantStories(t *testing.T, s *demoVisitor) {
 	words := map[crash.StateWord]bool{}
 	for _, story := range stories(s.demo.memory.SeedTime) {
 		page := pageOf(t, s, story.bucket().Path())
-		cell := regexp.MustCompile(`class="state status-mark[^>]*>([^<]*)<`).FindStringSubmatch(page)
+		cell := regexp.MustCompile(`class="verdict verdict-status-([a-z-]+)"`).FindStringSubmatch(page)
 		if cell == nil || cell[1] != string(story.word) {
 			t.Errorf("%s: got the state %q, want %q", story.name, cell, story.word)
 		}

@@ -172,7 +172,7 @@ packages; with private, the right to private data instead. Roles from other grou
 				if _, err := fmt.Fprintln(p.out, text.Revoked(g)); err != nil {
 					return err
 				}
-				return p.warnWithoutAdmin(ctx, accounts.New(store))
+				return warnWithoutAdmin(ctx, p.err, accounts.New(store))
 			})
 		},
 	}

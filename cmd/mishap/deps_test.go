@@ -151,9 +151,7 @@ var rules = map[string]rule{
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
-		"db/reports views " +
-		"views/text " +
-		"handlers/proxies handlers/web", others: areaLibraries + " github.com/pquerna/otp"},
+		"db/reports tracker views views/text handlers/proxies handlers/web", others: areaLibraries + " github.com/pquerna/otp"},
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},

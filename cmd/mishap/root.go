@@ -128,7 +128,7 @@ func checkUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err, c.CommandPath()} })
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
+			if err := errors.Join(check(c, args), c.ValidateFlagGroups()); err != nil {
 				return &usageError{err, c.CommandPath()}
 			}
 			return nil

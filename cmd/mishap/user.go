@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"text/tabwriter"
 	"time"
@@ -102,14 +103,14 @@ password needs a code of an authenticator app. Times are UTC.`,
 				if err != nil {
 					return err
 				}
-				return p.printUsers(users, apps)
+				return printUsers(p.out, users, apps)
 			})
 		},
 	}
 }
 
-func (p *program) printUsers(users []crash.User, apps map[int64]time.Time) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tAPP\tCREATED\tLAST SIGN-IN") // Flush returns the error
 	for _, u := range users {
 		state, last := "active", "never"

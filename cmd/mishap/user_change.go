@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -131,13 +132,13 @@ func (p *program) userChange(cmd *cobra.Command,
 			if _, err := fmt.Fprintln(p.out, message); err != nil {
 				return err
 			}
-			return p.warnWithoutAdmin(ctx, accounts)
+			return warnWithoutAdmin(ctx, p.err, accounts)
 		})
 	}
 	return cmd
 }
 
-func (p *program) warnWithoutAdmin(ctx context.Context, accounts *accounts.Store) error {
+func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *accounts.Store) error {
 	users, err := accounts.List(ctx)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (p *program) warnWithoutAdmin(ctx context.Context, accounts *accounts.Store
 			return nil
 		}
 	}
-	_, err = fmt.Fprintln(p.err, "mishap: warning: no admin can sign in now. "+
+	_, err = fmt.Fprintln(w, "mishap: warning: no admin can sign in now. "+
 		`"mishap user add NAME --role admin" or "mishap user role NAME admin" makes someone an admin.`)
 	return err
 }

@@ -1,9 +1,10 @@
-// Package people stores who takes care of problems, and the tags that people and rules give them.
+// Package people stores who takes care of problems, the tags that people and rules give them, and saved
+// searches.
 package people
 
 import "mishap/db"
 
-// Store stores assignments and tags. It is safe for concurrent use.
+// Store stores assignments, tags and saved searches. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
 // New returns the Store of a database.

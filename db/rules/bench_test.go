@@ -12,6 +12,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	dbrules "mishap/db/rules"
 	"mishap/handlers/problems"
 	"mishap/notify/rules"
@@ -64,11 +65,11 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkSearches(b *testing.B) {
 	now := begin.Add(12 * time.Hour)
 	s := manyProblems(b, now)
-	store, people := dbrules.New(s), accounts.New(s)
+	store, users, searches := dbrules.New(s), accounts.New(s), people.New(s)
 	for user := range 20 {
 		name := fmt.Sprint("user-", user)
 		dbtest.AddUser(b, s, name, crash.RoleTriager, "correct horse battery")
-		u, err := people.ByName(b.Context(), name)
+		u, err := users.ByName(b.Context(), name)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -76,12 +77,12 @@ func BenchmarkSearches(b *testing.B) {
 			n := user*50 + i
 			path := "/search?" + url.Values{"q": {fmt.Sprintf(
 				`(package:reef-%d* OR title:problem%d) release:"Ubuntu 24.04" -tag:later -assignee:me`, n%100, n)}}.Encode()
-			id, err := people.SaveSearch(b.Context(), crash.SavedSearch{Name: fmt.Sprint("search ", i), Path: path,
+			id, err := searches.SaveSearch(b.Context(), crash.SavedSearch{Name: fmt.Sprint("search ", i), Path: path,
 				OwnerID: u.ID})
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := people.Follow(b.Context(), u.ID, crash.Follow{Kind: crash.FollowSearch,
+			if err := users.Follow(b.Context(), u.ID, crash.Follow{Kind: crash.FollowSearch,
 				Name: fmt.Sprint(id)}); err != nil {
 				b.Fatal(err)
 			}

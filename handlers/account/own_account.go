@@ -26,7 +26,7 @@ func (s *Pages) ownAccount(r *http.Request) (*views.OwnAccountView, error) {
 	if own.Account != "" {
 		v.TokensURL = s.Filer.TokensURL(own.Account)
 	}
-	if rt, expires, ok := s.RequestToken(r, web.OwnRequest); ok {
+	if rt, expires, ok := web.OwnRequest.Token(s.Kit, r); ok {
 		v.AuthorizeURL, v.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	return v, nil
@@ -62,7 +62,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	if err := s.SaveRequestToken(r, web.OwnRequest, rt); err != nil {
+	if err := web.OwnRequest.Save(s.Kit, r, rt); err != nil {
 		return err
 	}
 	return s.toOwnAccount(w, r, "")
@@ -77,19 +77,19 @@ var (
 // once, so the rest runs to its end even if the person leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	r = r.WithContext(context.WithoutCancel(r.Context()))
-	rt, _, ok := s.RequestToken(r, web.OwnRequest)
+	rt, _, ok := web.OwnRequest.Token(s.Kit, r)
 	if !ok {
-		s.RemoveRequestToken(r, web.OwnRequest)
+		web.OwnRequest.Remove(s.Kit, r)
 		return s.sendOwnProblem(w, r, errNoRequest)
 	}
 	token, err := s.Tracker.AccessToken(r.Context(), rt)
 	if err != nil {
 		if tracker.StartOver(err) {
-			s.RemoveRequestToken(r, web.OwnRequest)
+			web.OwnRequest.Remove(s.Kit, r)
 		}
 		return s.sendOwnProblem(w, r, err)
 	}
-	s.RemoveRequestToken(r, web.OwnRequest)
+	web.OwnRequest.Remove(s.Kit, r)
 	account, err := s.Filer.ConnectOwnAccount(r.Context(), web.CurrentUser(r), token)
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
@@ -115,7 +115,7 @@ func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Filer.DisconnectOwnAccount(r.Context(), web.CurrentUser(r)); err != nil {
 		return err
 	}
-	s.RemoveRequestToken(r, web.OwnRequest)
+	web.OwnRequest.Remove(s.Kit, r)
 	message := text.OwnDisconnected
 	if own.Account != "" {
 		message = text.OwnDisconnectedRevoke(s.Filer.TokensURL(own.Account))

@@ -34,7 +34,7 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	p := s.trackerPage(connection)
 	p.Updates, p.Lines = updates, lines
 	p.Unwritten = s.Sessions.GetString(r.Context(), sessionUnwritten) != ""
-	if rt, expires, ok := s.RequestToken(r, web.ApplicationRequest); ok {
+	if rt, expires, ok := web.ApplicationRequest.Token(s.Kit, r); ok {
 		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	status := http.StatusOK
@@ -62,7 +62,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.SaveRequestToken(r, web.ApplicationRequest, rt); err != nil {
+	if err := web.ApplicationRequest.Save(s.Kit, r, rt); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -74,19 +74,19 @@ var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoReque
 // once, so the rest runs to its end even if the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
-	rt, _, ok := s.RequestToken(r, web.ApplicationRequest)
+	rt, _, ok := web.ApplicationRequest.Token(s.Kit, r)
 	if !ok {
-		s.RemoveRequestToken(r, web.ApplicationRequest)
+		web.ApplicationRequest.Remove(s.Kit, r)
 		return s.sendTrackerPage(w, r, errNoRequest)
 	}
 	token, err := s.Tracker.AccessToken(ctx, rt)
 	if err != nil {
 		if tracker.StartOver(err) {
-			s.RemoveRequestToken(r, web.ApplicationRequest)
+			web.ApplicationRequest.Remove(s.Kit, r)
 		}
 		return s.sendTrackerPage(w, r, err)
 	}
-	s.RemoveRequestToken(r, web.ApplicationRequest)
+	web.ApplicationRequest.Remove(s.Kit, r)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
 	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {

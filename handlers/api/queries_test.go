@@ -28,9 +28,10 @@ func TestQueriesDoNotGrow(t *testing.T) {
 	h := newFixture(t, func(o *handlertest.Options) { o.Store = store })
 	c := h.Visitor(t)
 	id := url.QueryEscape(nativeSignature())
-	// The values are the most queries allowed: for the problem, the archive facts and the revision.
+	// The values are the most queries allowed: for the problem, the archive facts, the revision, and the
+	// embargoed problems where they are not read with the revision.
 	asks := map[string]int64{
-		"versions/?id=" + id: 4, "average-instances/?id=" + id: 3, "average-crashes/?release=": 2,
+		"versions/?id=" + id: 5, "average-instances/?id=" + id: 4, "average-crashes/?release=": 2,
 		"average-crashes/?package=tidewatch": 2, "average-crashes/?package=tidewatch&version=" + older: 2,
 	}
 	cost := func() map[string]int64 {

@@ -74,7 +74,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
 	}
 	if user := web.CurrentUser(r); user.ID != 0 {
-		if page.Saved, err = s.Accounts.SavedSearches(r.Context(), user.ID); err != nil {
+		if page.Saved, err = s.People.SavedSearches(r.Context(), user.ID); err != nil {
 			return page, err
 		}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -75,6 +76,12 @@ const (
 	signInPeriod  = time.Minute
 )
 
+// Auditor records what people and programs do in the audit log.
+type Auditor struct {
+	store *db.Store
+	log   *slog.Logger
+}
+
 // NoteAddress sets the address of the actor, once the trusted proxies are known.
 func (s *Kit) NoteAddress(next http.Handler) http.Handler {
 	return s.Config.TrustedProxies.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +94,7 @@ func (s *Kit) NoteAddress(next http.Handler) http.Handler {
 
 // RecordChanges returns a handler that records requests with a method for changes that succeed, unless
 // their handler has left a record. It does so before the first byte of the answer.
-func (s *Kit) RecordChanges(next http.Handler) http.Handler {
+func (s *Auditor) RecordChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if SafeMethods[r.Method] {
 			next.ServeHTTP(w, r)
@@ -101,7 +108,7 @@ func (s *Kit) RecordChanges(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Kit) recordChange(r *http.Request, status int) {
+func (s *Auditor) recordChange(r *http.Request, status int) {
 	v := VisitOf(r)
 	route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
 	if status >= http.StatusBadRequest || v.actor.Recorded() || UnrecordedRoutes[route] != "" {
@@ -116,8 +123,8 @@ func (s *Kit) recordChange(r *http.Request, status int) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTimeout)
 	defer cancel()
-	if err := s.Store.AuditAlone(ctx, db.AuditEvent{Action: action, Subject: auditedRequest(r)}); err != nil {
-		s.Log.ErrorContext(ctx, "a change was made but not recorded", "request_id", v.id, "route", route, "error", err)
+	if err := s.store.AuditAlone(ctx, db.AuditEvent{Action: action, Subject: auditedRequest(r)}); err != nil {
+		s.log.ErrorContext(ctx, "a change was made but not recorded", "request_id", v.id, "route", route, "error", err)
 	}
 }
 
@@ -162,7 +169,7 @@ func auditedRequest(r *http.Request) string {
 // auditRefusal records a refusal: of a signed-in person or token, of a request that may come from
 // another site, and of too many requests. Most requests of visitors that need signing in are no
 // attempts at anything, so they leave no record.
-func (s *Kit) auditRefusal(r *http.Request, a Answer) {
+func (s *Auditor) auditRefusal(r *http.Request, a Answer) {
 	v := VisitOf(r)
 	if v.actor == nil {
 		return
@@ -180,25 +187,25 @@ func (s *Kit) auditRefusal(r *http.Request, a Answer) {
 
 // AuditSignInRefused records a failed sign-in, without the name that was typed: people type passwords
 // there.
-func (s *Kit) AuditSignInRefused(r *http.Request, source string, a Answer) {
+func (s *Auditor) AuditSignInRefused(r *http.Request, source string, a Answer) {
 	s.auditOnce(r, db.AuditEvent{Action: audit.SignInRefused, Subject: source, Refused: a.Code}, signInPeriod)
 }
 
-func (s *Kit) auditOnce(r *http.Request, e db.AuditEvent, period time.Duration) {
+func (s *Auditor) auditOnce(r *http.Request, e db.AuditEvent, period time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTimeout)
 	defer cancel()
-	if err := s.Store.AuditOnce(ctx, e, period); err != nil {
-		s.Log.ErrorContext(ctx, "a refusal was not recorded", "request_id", RequestID(r), "error", err)
+	if err := s.store.AuditOnce(ctx, e, period); err != nil {
+		s.log.ErrorContext(ctx, "a refusal was not recorded", "request_id", RequestID(r), "error", err)
 	}
 }
 
 // AuditView records that a person views private data: once an hour for each person and object. If that
 // fails, the data must not be shown.
-func (s *Kit) AuditView(r *http.Request, action, object string) error {
-	return s.Store.AuditOnce(r.Context(), db.AuditEvent{Action: action, Subject: object}, time.Hour)
+func (s *Auditor) AuditView(r *http.Request, action, object string) error {
+	return s.store.AuditOnce(r.Context(), db.AuditEvent{Action: action, Subject: object}, time.Hour)
 }
 
 // AuditDownload records that a person downloads private data. If that fails, the data must not be sent.
-func (s *Kit) AuditDownload(r *http.Request, action, object string) error {
-	return s.Store.AuditAlone(r.Context(), db.AuditEvent{Action: action, Subject: object})
+func (s *Auditor) AuditDownload(r *http.Request, action, object string) error {
+	return s.store.AuditAlone(r.Context(), db.AuditEvent{Action: action, Subject: object})
 }

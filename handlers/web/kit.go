@@ -112,6 +112,7 @@ type Deps struct {
 
 // Kit holds the stores, sessions and caches of the web side, and the methods that answer requests.
 type Kit struct {
+	*Auditor
 	Store     *db.Store
 	Access    *access.Store
 	Accounts  *accounts.Store
@@ -231,7 +232,8 @@ func NewKit(d Deps) (*Kit, error) {
 		return nil, err
 	}
 	s := &Kit{
-		Store: d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs,
+		Auditor: &Auditor{d.Store, d.Log},
+		Store:   d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs,
 		Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender,
 		Reports: d.Reports, Symbols: d.Symbols,

@@ -19,7 +19,7 @@ import (
 // a problem, that must be the right for its package. Other handlers check the packages themselves.
 func (s *Kit) NeedTriager(next http.Handler) http.Handler {
 	return s.need(crash.RoleTriager, crash.User.MayTriageSome)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.checkProblemInPath(r); err != nil {
+		if err := checkProblemInPath(s, r); err != nil {
 			return err
 		}
 		next.ServeHTTP(w, r)
@@ -35,7 +35,7 @@ const maxGroupAge = 12 * time.Hour
 // only from groups at a provider, and signed in there long ago, signs in again and comes back.
 func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	return s.Need(crash.RoleAdmin)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		old, err := s.hasOldGroups(r)
+		old, err := hasOldGroups(s, r)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 
 // hasOldGroups reports whether a request changes something by a role from groups that the provider last
 // stated more than maxGroupAge ago. A proxy states them with each request.
-func (s *Kit) hasOldGroups(r *http.Request) (bool, error) {
+func hasOldGroups(s *Kit, r *http.Request) (bool, error) {
 	u := CurrentUser(r)
 	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
 	if SafeMethods[r.Method] || session == "" || u.Manual.Allows(crash.RoleAdmin) {
@@ -76,7 +76,7 @@ func (s *Kit) hasOldGroups(r *http.Request) (bool, error) {
 
 // checkProblemInPath returns Forbidden if the address names a problem about which the person may not
 // decide.
-func (s *Kit) checkProblemInPath(r *http.Request) error {
+func checkProblemInPath(s *Kit, r *http.Request) error {
 	route := chi.RouteContext(r.Context())
 	if CurrentUser(r).Role.Allows(crash.RoleTriager) || route == nil ||
 		!strings.HasPrefix(route.RoutePattern(), "/problem/{id}") {

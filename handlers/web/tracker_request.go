@@ -28,9 +28,9 @@ func (t TrackerRequest) sealContext(key string) string {
 	return string(t) + "\x00" + key
 }
 
-// RequestToken returns the request token that the session stores, and when it expires. It returns
+// Token returns the request token that the session stores, and when it expires. It returns
 // false if there is none or it has expired.
-func (s *Kit) RequestToken(r *http.Request, t TrackerRequest) (tracker.RequestToken, time.Time, bool) {
+func (t TrackerRequest) Token(s *Kit, r *http.Request) (tracker.RequestToken, time.Time, bool) {
 	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), string(t)+"_made"))
 	if err != nil || s.Now().Sub(made) > requestTokenLifetime {
 		return tracker.RequestToken{}, time.Time{}, false
@@ -43,8 +43,8 @@ func (s *Kit) RequestToken(r *http.Request, t TrackerRequest) (tracker.RequestTo
 	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
 }
 
-// SaveRequestToken stores a request token in the session, with its secret sealed.
-func (s *Kit) SaveRequestToken(r *http.Request, t TrackerRequest, rt tracker.RequestToken) error {
+// Save stores a request token in the session, with its secret sealed.
+func (t TrackerRequest) Save(s *Kit, r *http.Request, rt tracker.RequestToken) error {
 	sealed, err := s.Store.SealSecret(rt.Secret, t.sealContext(rt.Key))
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func (s *Kit) SaveRequestToken(r *http.Request, t TrackerRequest, rt tracker.Req
 	return nil
 }
 
-// RemoveRequestToken removes the request token from the session.
-func (s *Kit) RemoveRequestToken(r *http.Request, t TrackerRequest) {
+// Remove removes the request token from the session.
+func (t TrackerRequest) Remove(s *Kit, r *http.Request) {
 	for _, key := range []string{"_key", "_secret", "_made"} {
 		s.Sessions.Remove(r.Context(), string(t)+key)
 	}

@@ -1,4 +1,4 @@
-package accounts
+package people
 
 import (
 	"context"
@@ -44,7 +44,7 @@ const (
 
 // SavedSearches returns the searches of a person and those that others share, by name.
 func (a *Store) SavedSearches(ctx context.Context, user int64) ([]crash.SavedSearch, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlSavedSearches, pgx.NamedArgs{"user": user})
+	rows, err := a.Pool.Query(ctx, sqlSavedSearches, pgx.NamedArgs{"user": user})
 	if err != nil {
 		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
 	}
@@ -63,7 +63,7 @@ func scanSearch(row pgx.CollectableRow) (s crash.SavedSearch, err error) {
 // SavedSearch returns a search that a person can see, live or deleted. It returns NotFound if there
 // is none, also for the personal searches of others.
 func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (crash.SavedSearch, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted})
+	rows, err := a.Pool.Query(ctx, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted})
 	if err != nil {
 		return crash.SavedSearch{}, fmt.Errorf("saved search: %w", db.Classify(err))
 	}
@@ -80,8 +80,8 @@ func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (
 // SaveSearch stores a search of its owner and returns its id. It returns Conflict if the owner has
 // another one with this name, or too many.
 func (a *Store) SaveSearch(ctx context.Context, s crash.SavedSearch) (id int64, err error) {
-	err = a.store.Pool.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
-		"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.store.Now(), "most": maxSearches,
+	err = a.Pool.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
+		"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.Now(), "most": maxSearches,
 	}).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, errTooManySearches
@@ -97,7 +97,7 @@ func (a *Store) ChangeSearch(ctx context.Context, s crash.SavedSearch) error {
 
 // DeleteSearch deletes a search. RestoreSearch undoes that.
 func (a *Store) DeleteSearch(ctx context.Context, id int64) error {
-	return a.execSearch(ctx, "delete a search", sqlDeleteSearch, pgx.NamedArgs{"id": id, "now": a.store.Now()})
+	return a.execSearch(ctx, "delete a search", sqlDeleteSearch, pgx.NamedArgs{"id": id, "now": a.Now()})
 }
 
 // RestoreSearch restores a deleted search. It returns Conflict if its name is in use again.
@@ -107,7 +107,7 @@ func (a *Store) RestoreSearch(ctx context.Context, id int64) error {
 
 // execSearch executes a statement that changes one search, or returns NotFound.
 func (a *Store) execSearch(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
-	tag, err := a.store.Pool.Exec(ctx, sql, args)
+	tag, err := a.Pool.Exec(ctx, sql, args)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errNoSearch
 	}

@@ -1,4 +1,4 @@
-package accounts_test
+package people_test
 
 import (
 	"fmt"
@@ -8,11 +8,13 @@ import (
 	"mishap/crash"
 	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 )
 
 func TestSavedSearches(t *testing.T) {
 	t.Parallel()
-	a := accounts.New(dbtest.New(t))
+	store := dbtest.New(t)
+	a, searches := accounts.New(store), people.New(store)
 	ctx := t.Context()
 	add := func(name string) crash.User {
 		u, err := a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery")
@@ -24,7 +26,7 @@ func TestSavedSearches(t *testing.T) {
 	ada, bob := add("ada"), add("bob")
 	save := func(u crash.User, name string, shared bool) int64 {
 		t.Helper()
-		id, err := a.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared, OwnerID: u.ID})
+		id, err := searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared, OwnerID: u.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +36,9 @@ func TestSavedSearches(t *testing.T) {
 	save(bob, "mine", false) // names are unique per person
 	wantNames := func(u crash.User, want ...string) {
 		t.Helper()
-		searches, err := a.SavedSearches(ctx, u.ID)
+		all, err := searches.SavedSearches(ctx, u.ID)
 		var got []string
-		for _, s := range searches {
+		for _, s := range all {
 			got = append(got, s.Name+" of "+s.Owner)
 			if s.Path != "/?period=week" || time.Since(s.Created) > time.Hour {
 				t.Errorf("got %+v", s)
@@ -59,38 +61,38 @@ func TestSavedSearches(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", what, err, want)
 		}
 	}
-	_, err := a.SavedSearch(ctx, bob.ID, personal, false)
+	_, err := searches.SavedSearch(ctx, bob.ID, personal, false)
 	wantKind("a personal search of another", err, crash.NotFound)
-	if s, err := a.SavedSearch(ctx, bob.ID, shared, false); err != nil || s.MayChange(bob) || !s.MayChange(ada) ||
+	if s, err := searches.SavedSearch(ctx, bob.ID, shared, false); err != nil || s.MayChange(bob) || !s.MayChange(ada) ||
 		!s.MayChange(crash.User{ID: 99, Role: crash.RoleAdmin}) {
 		t.Errorf("a shared search: got %+v, %v", s, err)
 	}
-	_, err = a.SaveSearch(ctx, crash.SavedSearch{Name: "MINE", Path: "/?period=day", OwnerID: ada.ID})
+	_, err = searches.SaveSearch(ctx, crash.SavedSearch{Name: "MINE", Path: "/?period=day", OwnerID: ada.ID})
 	wantKind("a name in use", err, crash.Conflict)
-	wantKind("renaming to a name in use", a.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}), crash.Conflict)
-	if err := a.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}); err != nil {
+	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}), crash.Conflict)
+	if err := searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}); err != nil {
 		t.Fatal(err)
 	}
 	wantNames(bob, "mine of bob")
 
-	if err := a.DeleteSearch(ctx, personal); err != nil {
+	if err := searches.DeleteSearch(ctx, personal); err != nil {
 		t.Fatal(err)
 	}
 	wantNames(ada, "Not ours of ada")
-	wantKind("deleting twice", a.DeleteSearch(ctx, personal), crash.NotFound)
+	wantKind("deleting twice", searches.DeleteSearch(ctx, personal), crash.NotFound)
 	again := save(ada, "Mine", false)
-	wantKind("restoring a name in use", a.RestoreSearch(ctx, personal), crash.Conflict)
-	if err := a.DeleteSearch(ctx, again); err != nil {
+	wantKind("restoring a name in use", searches.RestoreSearch(ctx, personal), crash.Conflict)
+	if err := searches.DeleteSearch(ctx, again); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.RestoreSearch(ctx, personal); err != nil {
+	if err := searches.RestoreSearch(ctx, personal); err != nil {
 		t.Fatal(err)
 	}
 	wantNames(ada, "Mine of ada", "Not ours of ada")
 	for n := range 98 {
 		save(ada, fmt.Sprintf("search %d", n), false)
 	}
-	_, err = a.SaveSearch(ctx, crash.SavedSearch{Name: "one more", Path: "/?period=day", OwnerID: ada.ID})
+	_, err = searches.SaveSearch(ctx, crash.SavedSearch{Name: "one more", Path: "/?period=day", OwnerID: ada.ID})
 	wantKind("too many", err, crash.Conflict)
 }
 
