@@ -151,6 +151,11 @@ func actorOf(ctx context.Context, e AuditEvent) *audit.Actor {
 	return a
 }
 
+// storable makes any text fit for the database: valid UTF-8 without NUL.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
 func (s *Handle) insertAuditEvent(ctx context.Context, tx interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, e AuditEvent, once string) error {
@@ -162,7 +167,7 @@ func (s *Handle) insertAuditEvent(ctx context.Context, tx interface {
 		result = audit.Refused
 	}
 	args := pgx.NamedArgs{
-		"at": s.Now(), "person": a.Person, "action": e.Action, "subject": e.Subject, "kind": a.Kind, "via": a.Via,
+		"at": s.Now(), "person": a.Person, "action": e.Action, "subject": storable(e.Subject), "kind": a.Kind, "via": a.Via,
 		"address": a.Address, "request": a.RequestID, "result": result, "reason": e.Refused, "once": once,
 		"detail": []byte("{}"),
 	}

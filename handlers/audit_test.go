@@ -89,6 +89,7 @@ func TestAuditRefusals(t *testing.T) {
 	viewer.Post("/my/follow", nil, handlertest.Header{Name: "Origin", Value: "https://evil.example"}).Want(
 		http.StatusUnauthorized)
 	token := makeToken(t, viewer, "read")
+	last := token[len(token)-8:]
 	site.Visitor(t).Get("/admin/audit.jsonl", bearer(token)...).Want(http.StatusForbidden)
 	site.Visitor(t).Get("/api/1.0/instance/?id=x", bearer(token)...).Want(http.StatusOK)
 	visitor := site.Visitor(t)
@@ -100,10 +101,10 @@ func TestAuditRefusals(t *testing.T) {
 		"person|ada-viewer||request.refused|GET /admin/tracker|refused|role",
 		"person|ada-viewer||request.refused|POST /admin/rules|refused|role",
 		"person|ada-viewer||request.refused|POST /my/follow|refused|foreign_origin",
-		"token|ada-viewer|a script|request.refused|GET /admin/audit.jsonl|refused|role",
+		"token|ada-viewer|a script "+last+"|request.refused|GET /admin/audit.jsonl|refused|scope",
 		"visitor|||request.refused|GET /api/1.0/instance/|refused|bad_token",
 		"visitor|||user.sign-in-refused|password|refused|wrong_password")
-	wantRecords(t, admin, "action=read.api", "token|ada-viewer|a script|read.api|/api/1.0/instance/|done|")
+	wantRecords(t, admin, "action=read.api", "token|ada-viewer|a script "+last+"|read.api|/api/1.0/instance/|done|")
 	if all := admin.Get("/admin/audit.jsonl").Body; strings.Contains(all, "my password") {
 		t.Error("the log contains a name that was typed")
 	}

@@ -161,13 +161,17 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	for _, role := range roles {
 		readers[role] = pair{site.Visitor(t), twin.Visitor(t)}
 		if role != crash.RoleNone {
-			readers[role] = pair{site.As(t, role), twin.As(t, role)}
+			readers[role] = pair{site.AsWithoutPrivate(t, role), twin.AsWithoutPrivate(t, role)}
 		}
 		if role != crash.RoleNone { // a notice, which must not show in the inbox or its count
 			event := crash.Event{Edge: "zyxwv", Kind: crash.EventNew, Bucket: &hidden[0], Title: "zyxwv", Package: "zyxwv",
 				Source: "zyxwv"}
 			event.Edge += string(role)
-			to := crash.Recipients{People: []crash.Recipient{{User: site.AddUser(t, role).ID, Reason: "you follow zyxwv"}}}
+			person, err := site.Accounts.ByName(t.Context(), "ada-"+string(role))
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := crash.Recipients{People: []crash.Recipient{{User: person.ID, Reason: "you follow zyxwv"}}}
 			if err := site.Store.InTx(t.Context(), func(tx pgx.Tx) error {
 				_, err := site.Store.Publish(t.Context(), tx, event, to)
 				return err
@@ -231,7 +235,7 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	b, other := site.Save(t, crashtest.Native()), site.Save(t, crashtest.Python())
-	triager, admin := site.As(t, crash.RoleTriager), site.As(t, crash.RoleAdmin)
+	triager, admin := site.AsWithoutPrivate(t, crash.RoleTriager), site.As(t, crash.RoleAdmin)
 	triager.Get(b.ID.Path()+"/embargo").Want(http.StatusOK).WantText("main", "You will not see the problem any more")
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {strings.Repeat("x", crash.MaxReason+1)}}).
 		Want(http.StatusUnprocessableEntity)

@@ -44,7 +44,7 @@ func TestLinkBug(t *testing.T) {
 	c.Post(b.ID.Path()+"/link", bugForm(number)).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	page = c.Get(b.ID.Path())
 	page.WantText(".flash-done", fmt.Sprintf("Bug %d linked.", number)).WantText("#bugs .bug-link", fmt.Sprint(number)).
-		WantText(".status-mark", "open").WantText(".bug-list", "The very <bug>").WantText(".bug-list",
+		WantText(".status-text", "Open in").WantText(".bug-list", "The very <bug>").WantText(".bug-list",
 		"linked by ada-triager")
 	site.Visitor(t).Get("/?period=year").WantText(`tbody [data-status="open"]`, fmt.Sprint(number))
 	site.Visitor(t).Get(b.ID.Path()).WantText(".bug-list", "The very <bug>").WantNone(".link-bug-link, .bug-list form")

@@ -69,8 +69,12 @@ func (a *Store) CheckPassword(ctx context.Context, in SignIn) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, tries) })
 }
 
-// verify checks a name and a password, and counts the attempt as a failure.
+// verify checks a name and a password, and counts the attempt as a failure. An empty password is wrong
+// without being an attempt at anything.
 func (a *Store) verify(ctx context.Context, in SignIn) (account account, browser string, tries []attempt, err error) {
+	if in.Password == "" {
+		return account, "", nil, errWrongPassword
+	}
 	account.hash, account.disabled = absentHash, true
 	err = a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
 		Scan(&account.id, &account.hash, &account.disabled, &account.proof, &account.needsCode)

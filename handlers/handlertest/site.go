@@ -296,6 +296,18 @@ func (s *Site) As(t testing.TB, role crash.Role) *Client {
 	return c
 }
 
+// AsWithoutPrivate returns a client that is signed in with a role, without the right to private data.
+func (s *Site) AsWithoutPrivate(t testing.TB, role crash.Role) *Client {
+	t.Helper()
+	c := s.Visitor(t)
+	if role != crash.RoleNone {
+		name := "ada-" + string(role)
+		dbtest.AddUserWithoutPrivate(t, s.Store, name, role, Password)
+		c.SignIn(name, Password).Want(http.StatusSeeOther)
+	}
+	return c
+}
+
 // SignIn sends the sign-in form.
 func (c *Client) SignIn(name, password string) *Answer {
 	c.t.Helper()
