@@ -100,7 +100,8 @@ type Restored struct {
 
 // Problem returns the error that says why no bug is filed.
 func (r Restored) Problem() *Error {
-	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. Bugs that were filed after that "+
+	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. Bugs that were filed "+
+		"after that "+
 		"may be missing, so none is filed until an administrator has run: mishap filings reconcile --apply",
 		r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
 }

@@ -92,7 +92,8 @@ func (s *rowCache[K, V]) add(server serverID, rows map[K]V) {
 const (
 	sqlRevision = `
 		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `, ` + reader.Columns + `
-		from counting as c, ` + reader.Table + ` as e, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
+		from counting as c, ` + reader.Table +
+		` as e, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
 	// sqlDeleteOldChanges keeps changes for an hour, because no transaction takes longer to become
 	// visible.
 	sqlDeleteOldChanges = `delete from changes where at < now() - interval '1 hour'`

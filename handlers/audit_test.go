@@ -145,7 +145,8 @@ func TestAuditPage(t *testing.T) {
 		if query == "who=%00%ff" && a.Status != http.StatusOK || query != "who=%00%ff" && a.Status != http.StatusBadRequest {
 			t.Errorf("%s: got status %d", query, a.Status)
 		}
-		if a := admin.Get("/admin/audit.jsonl?" + query); strings.Contains(query, "=%00") == (a.Status == http.StatusBadRequest) {
+		if a := admin.Get("/admin/audit.jsonl?" + query); strings.Contains(query,
+			"=%00") == (a.Status == http.StatusBadRequest) {
 			t.Errorf("export of %s: got status %d", query, a.Status)
 		}
 	}

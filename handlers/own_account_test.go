@@ -27,15 +27,6 @@ func beginOwn(t *testing.T, c *handlertest.Client) string {
 	return u.Query().Get("oauth_token")
 }
 
-// connectOwn connects an account of the tracker with a level.
-func connectOwn(t *testing.T, site *handlertest.Site, c *handlertest.Client, account, level string) {
-	t.Helper()
-	if key := beginOwn(t, c); !site.Tracker.AuthorizeAs(key, level, account) {
-		t.Fatalf("the tracker does not know the request %q", key)
-	}
-	c.Post(ownPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, "/account")
-}
-
 // nth stores a report of the nth problem.
 func nth(t *testing.T, site *handlertest.Site, n int) crash.Bucket {
 	t.Helper()

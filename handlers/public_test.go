@@ -43,7 +43,8 @@ func privateReports() map[string]crashtest.Report {
 // problems.
 func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
-		"GET /login /login", "GET /login/code /login/code", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api", "GET /keys /keys",
+		"GET /login /login", "GET /login/code /login/code", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api",
+		"GET /keys /keys",
 		"GET /theme /theme?theme=dark", "GET /unsubscribe/{token} /unsubscribe/x",
 		"GET /login/openid/return /login/openid/return?state=x", "GET /login/oidc/return /login/oidc/return?state=x",
 		"GET /search /search?q=tide",
@@ -167,7 +168,8 @@ func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox",
 		"/candidates"}
-	problem := []string{"/traits", "/mute", "/embargo", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link", "/review",
+	problem := []string{"/traits", "/mute", "/embargo", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link",
+		"/review",
 		"/review/bugs", "/compare",
 		"/symbols"}
 	return slices.ContainsFunc(private, func(start string) bool { return strings.HasPrefix(path, start) }) ||

@@ -38,7 +38,8 @@ func setUpApp(t *testing.T, c *handlertest.Client) (secret string, recovery []st
 	if len(recovery) != 10 {
 		t.Fatalf("got the recovery codes %q", recovery)
 	}
-	if again := c.Get("/account/second-factor"); strings.Contains(again.Body, recovery[0]) || strings.Contains(again.Body, secret) {
+	if again := c.Get("/account/second-factor"); strings.Contains(again.Body, recovery[0]) || strings.Contains(again.Body,
+		secret) {
 		t.Error("got the secret or a recovery code a second time")
 	}
 	return secret, recovery

@@ -152,7 +152,8 @@ func TestScopesOfFiles(t *testing.T) {
 			}
 		}
 	}
-	a := c.Get("/api/1.0/instance/?id=x&access_token=" + tokens[crash.ScopeRead] + "&token=" + tokens[crash.ScopeRead]).Want(
+	a := c.Get("/api/1.0/instance/?id=x&access_token=" + tokens[crash.ScopeRead] + "&token=" +
+		tokens[crash.ScopeRead]).Want(
 		http.StatusUnauthorized)
 	if !strings.Contains(strings.Join(a.Header.Values("WWW-Authenticate"), ", "), "Bearer") {
 		t.Errorf("got %v, want WWW-Authenticate: Bearer", a.Header)

@@ -96,7 +96,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claim, err := filings.New(store).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil || claim.Step != crash.StepNone {
+	if claim, err := filings.New(store).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+		claim.Step != crash.StepNone {
 		t.Errorf("claim in a restored database: got %q, %v, want nothing", claim.Step, err)
 	}
 	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)

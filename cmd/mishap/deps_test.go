@@ -108,9 +108,10 @@ var rules = map[string]rule{
 	"db/notify":       {ours: "crash crash/dpkg crash/index db db/accounts db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/people":       {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/reports":      {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/rules":        {ours: "crash crash/audit crash/index crash/query db notify/rules", others: "github.com/jackc/pgx/v5"},
-	"db/triage":       {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
-	"db/symbols":      {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
+	"db/rules": {ours: "crash crash/audit crash/index crash/query db notify/rules",
+		others: "github.com/jackc/pgx/v5"},
+	"db/triage":  {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/symbols": {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/backup": {ours: "crash crash/symbols/blobs db db/connect db/embedded migrations",
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
@@ -151,7 +152,8 @@ var rules = map[string]rule{
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
-		"db/reports tracker views views/text handlers/proxies handlers/web", others: areaLibraries + " github.com/pquerna/otp"},
+		"db/reports tracker views views/text handlers/proxies handlers/web", others: areaLibraries +
+		" github.com/pquerna/otp"},
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},

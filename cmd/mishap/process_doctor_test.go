@@ -66,7 +66,7 @@ func TestDoctor(t *testing.T) {
 	if err := os.WriteFile(authority, certificate, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	relay := mailtest.NewTLS(t, &tls.Config{Certificates: tlsServer.TLS.Certificates}) //nolint:gosec // for a test
+	relay := mailtest.NewTLS(t, &tls.Config{Certificates: tlsServer.TLS.Certificates})
 	lp := trackertest.New(t)
 	token := lp.Token("mishap")
 	data := dataDir(t)

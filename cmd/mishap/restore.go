@@ -199,7 +199,7 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(parent, 0o711); err != nil { //nolint:gosec // the server's user needs access
+	if err := os.Chmod(parent, 0o711); err != nil { // the server's user needs access
 		return err
 	}
 	dataDir := filepath.Join(parent, "data")

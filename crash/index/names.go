@@ -178,7 +178,8 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 	}
 	for _, name := range names {
 		for _, l := range ix.byPackage[name] {
-			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || ix.hidden[l.ID] || !admits(ix.problems[l.ID]) {
+			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || ix.hidden[l.ID] ||
+				!admits(ix.problems[l.ID]) {
 				continue
 			}
 			seen[l] = true

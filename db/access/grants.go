@@ -114,8 +114,8 @@ func (a *Store) grantArgs(by string, g crash.Grant) pgx.NamedArgs {
 	return args
 }
 
-// groupName returns the name of a group or account as it is stored.
-// as Launchpad writes teams
+// groupName returns the name of a group or account as it is stored, without the tilde with which
+// Launchpad writes teams.
 func groupName(name string) string { return strings.TrimPrefix(strings.TrimSpace(name), "~") }
 
 // Grant gives a role to the members of a group or to an account, instead of the role that it had for

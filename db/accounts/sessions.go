@@ -48,7 +48,8 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 		return nil, false, nil
 	}
 	var data []byte
-	err := s.store.Pool.QueryRow(reader.Everything(ctx), sqlFindSession, pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
+	err := s.store.Pool.QueryRow(reader.Everything(ctx), sqlFindSession,
+		pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, false, nil
 	}

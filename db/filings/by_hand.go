@@ -16,8 +16,8 @@ const (
 	// sqlReviveFiling revives a filing that was abandoned or refused with an unknown outcome. It keeps the
 	// old contents, because the tracker must be searched for these before anything is sent again.
 	sqlReviveFiling = `
-		update filings set state = 'uncertain', unsettled = false, person = @person, own_user = @own, problem = '', reason = '',
-			created = now(), updated = now(), not_before = greatest(now(), coalesce(settles, now()))
+		update filings set state = 'uncertain', unsettled = false, person = @person, own_user = @own, problem = '',
+			reason = '', created = now(), updated = now(), not_before = greatest(now(), coalesce(settles, now()))
 		where id = @id and state in ('abandoned', 'refused') and unsettled
 		returning ` + filingColumns
 	sqlFilingForUpdate = sqlFiling + ` for update`
@@ -27,8 +27,8 @@ const (
 		where id = @id and state in ('queued', 'uncertain') and unit is null
 		returning ` + filingColumns
 	sqlGiveUpFiling = `
-		update filings set state = 'abandoned', unsettled = unsettled or state = 'uncertain', unit = null, problem = 'abandoned',
-			reason = @reason, updated = now()
+		update filings set state = 'abandoned', unsettled = unsettled or state = 'uncertain', unit = null,
+			problem = 'abandoned', reason = @reason, updated = now()
 		where id = @id and state in ('queued', 'uncertain', 'refused')
 		returning ` + filingColumns
 )

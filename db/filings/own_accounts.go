@@ -37,7 +37,7 @@ func (s *Store) OwnToken(
 	token := crash.AccessToken{Token: own.Token, Context: own.Context}
 	if token.Secret, err = s.Sealer().Open(sealed, ownSealContext(key, user, own.Token)); err != nil {
 		own.Dead, own.LastError = true, "the token cannot be decrypted, because the database password has changed"
-		return own, crash.AccessToken{}, nil
+		return own, crash.AccessToken{}, nil //nolint:nilerr // LastError says it
 	}
 	return own, token, nil
 }

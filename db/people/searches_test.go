@@ -26,7 +26,8 @@ func TestSavedSearches(t *testing.T) {
 	ada, bob := add("ada"), add("bob")
 	save := func(u crash.User, name string, shared bool) int64 {
 		t.Helper()
-		id, err := searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared, OwnerID: u.ID})
+		id, err := searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared,
+			OwnerID: u.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,8 @@ func TestSavedSearches(t *testing.T) {
 	}
 	_, err = searches.SaveSearch(ctx, crash.SavedSearch{Name: "MINE", Path: "/?period=day", OwnerID: ada.ID})
 	wantKind("a name in use", err, crash.Conflict)
-	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}), crash.Conflict)
+	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}),
+		crash.Conflict)
 	if err := searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}); err != nil {
 		t.Fatal(err)
 	}

@@ -387,7 +387,8 @@ func (n notes) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, r
 	return n.add(ctx, tx, bucket, "tag "+tag, rule)
 }
 
-func (n notes) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo, rule rules.Rule) error {
+func (n notes) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo,
+	rule rules.Rule) error {
 	return n.Tag(ctx, tx, bucket, "embargo "+string(when), rule.Name)
 }
 

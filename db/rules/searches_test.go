@@ -18,7 +18,8 @@ import (
 func (w *world) search(t *testing.T, owner int64, name, path string, shared bool, followers ...int64) int64 {
 	t.Helper()
 	a := accounts.New(w.store)
-	id, err := people.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner, Shared: shared})
+	id, err := people.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
+		Shared: shared})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ var (
 	errOn = crash.Errorf(crash.Conflict, "second_factor_on",
 		"The authenticator app is on already. Switch it off to set up another one.")
 	errOff        = crash.Errorf(crash.Conflict, "second_factor_off", "No authenticator app is set up.")
-	errNoPassword = crash.Errorf(crash.Conflict, "no_password", "This account has no password, so it needs no code either.")
+	errNoPassword = crash.Errorf(crash.Conflict, "no_password", "This account has no password, so it needs no "+
+		"code either.")
 	errUnreadable = crash.Errorf(crash.Unprocessable, "second_factor_unreadable",
 		"Codes of the app cannot be checked, because the password of the database has changed. Enter a recovery code, or "+
 			"ask an administrator to reset the app.")

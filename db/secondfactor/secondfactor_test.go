@@ -2,6 +2,7 @@ package secondfactor_test
 
 import (
 	"encoding/base32"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,8 @@ func TestVectors(t *testing.T) {
 			}
 		}
 		for _, late := range []int64{-90, 90} {
-			if _, err := secondfactor.MatchingStep(secret, code, time.Unix(at+late, 0)); crash.KindOf(err) != crash.Unauthenticated {
+			if _, err := secondfactor.MatchingStep(secret, code,
+				time.Unix(at+late, 0)); crash.KindOf(err) != crash.Unauthenticated {
 				t.Errorf("%s at %d: got %v, want a wrong code", code, at+late, err)
 			}
 		}
@@ -104,7 +106,8 @@ func newBench(t *testing.T) *bench {
 	if b.signIn().NeedsCode {
 		t.Fatal("got a second step without an app")
 	}
-	if err := b.one.Begin(t.Context(), accounts.SignIn{Name: "ada", Password: "wrong"}); crash.KindOf(err) != crash.Unauthenticated {
+	if err := b.one.Begin(t.Context(), accounts.SignIn{Name: "ada", Password: "wrong"}); crash.KindOf(
+		err) != crash.Unauthenticated {
 		t.Fatalf("wrong password: got %v", err)
 	}
 	if err := b.one.Begin(t.Context(), accounts.SignIn{Name: "ada", Password: password}); err != nil {
@@ -131,7 +134,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func codeOf(err error) string {
-	if e, ok := err.(*crash.Error); ok {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Code
 	}
 	return ""
@@ -238,7 +241,8 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	if code := codeOf(b.one.SignIn(t.Context(), b.user.ID, in.Proof, b.recovery[0])); code != "wrong_code" {
 		t.Errorf("replaced recovery code: got %q, want wrong_code", code)
 	}
-	if err := b.one.SwitchOff(t.Context(), accounts.SignIn{Name: "ada", Password: "x"}); crash.KindOf(err) != crash.Unauthenticated {
+	if err := b.one.SwitchOff(t.Context(), accounts.SignIn{Name: "ada", Password: "x"}); crash.KindOf(
+		err) != crash.Unauthenticated {
 		t.Errorf("off with a wrong password: got %v", err)
 	}
 	if all, err := b.two.All(t.Context()); err != nil || len(all) != 1 {

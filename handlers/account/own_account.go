@@ -82,7 +82,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 		web.OwnRequest.Remove(s.Kit, r)
 		return s.sendOwnProblem(w, r, errNoRequest)
 	}
-	token, err := s.Tracker.AccessToken(r.Context(), rt)
+	token, err := s.Tracker.AccessToken(r.Context(), rt) //nolint:contextcheck // it is the context of the request
 	if err != nil {
 		if tracker.StartOver(err) {
 			web.OwnRequest.Remove(s.Kit, r)
@@ -90,6 +90,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 		return s.sendOwnProblem(w, r, err)
 	}
 	web.OwnRequest.Remove(s.Kit, r)
+	//nolint:contextcheck // it is the context of the request
 	account, err := s.Filer.ConnectOwnAccount(r.Context(), web.CurrentUser(r), token)
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)

@@ -18,7 +18,8 @@ func (s *Pages) ShowSecondFactor(w http.ResponseWriter, r *http.Request) error {
 	return s.sendSecondFactor(w, r, http.StatusOK, views.SecondFactorPage{})
 }
 
-func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status int, page views.SecondFactorPage) error {
+func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status int,
+	page views.SecondFactorPage) error {
 	u := web.CurrentUser(r)
 	var err error
 	if page.Factor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
@@ -102,5 +103,6 @@ func (s *Pages) afterSecondFactor(
 
 // passwordOf returns the password that a person who is signed in has entered again.
 func (s *Pages) passwordOf(r *http.Request) accounts.SignIn {
-	return accounts.SignIn{Name: web.CurrentUser(r).Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	return accounts.SignIn{Name: web.CurrentUser(r).Name, Password: r.PostFormValue("password"),
+		Address: proxies.Client(r)}
 }

@@ -56,7 +56,7 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), export.ExportTime)
 	defer cancel()
-	defer context.AfterFunc(r.Context(), func() {
+	defer context.AfterFunc(r.Context(), func() { //nolint:contextcheck // it ends the context
 		if context.Cause(r.Context()) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
 			cancel()
 		}

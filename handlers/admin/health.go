@@ -42,7 +42,8 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.filingCheck(ctx), s.symbolsCheck(ctx))}
+	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.filingCheck(ctx),
+		s.symbolsCheck(ctx))}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
 }
 

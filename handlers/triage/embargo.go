@@ -33,7 +33,8 @@ func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Buck
 	return s.Page(w, r, status, views.EmbargoPage(p))
 }
 
-var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action", "Choose whether to embargo the problem or to lift its "+
+var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action", "Choose whether to embargo the problem or "+
+	"to lift its "+
 	"embargo.")
 
 // ChangeEmbargo embargoes a problem, or lifts its embargo. A person without the private right for

@@ -30,6 +30,7 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 		return none, err
 	}
 	key += reader.Key(r.Context())
+	//nolint:contextcheck // the function uses the context of the request
 	return cache.Get(s.factCache, revision, key, func() (V, error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()

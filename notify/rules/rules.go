@@ -205,7 +205,8 @@ func (r Rule) checkActions(wrong Problems) {
 	switch {
 	case a.none():
 		wrong["actions"] = "Choose at least one action."
-	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" || a.Embargo != EmbargoNever ||
+	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" ||
+		a.Embargo != EmbargoNever ||
 		a.Queue || a.File):
 		wrong["actions"] = "When credentials fail, a rule can only notify administrators, people and programs."
 	case (a.Queue || a.File) && !r.canFile():

@@ -264,8 +264,9 @@ func access() views.AccessPage {
 // auditLog returns records of the audit log.
 func auditLog() views.AuditPage {
 	record := func(kind audit.Kind, person, via, action, object, before, after string) audit.Record {
-		return audit.Record{At: now, Kind: kind, Person: person, Via: via, Address: "192.0.2.7", RequestID: "4R7QXH2LZ5MB3W6T",
-			Action: action, Object: object, Before: json.RawMessage(before), After: json.RawMessage(after),
+		return audit.Record{At: now, Kind: kind, Person: person, Via: via, Address: "192.0.2.7",
+			RequestID: "4R7QXH2LZ5MB3W6T",
+			Action:    action, Object: object, Before: json.RawMessage(before), After: json.RawMessage(after),
 			Detail: json.RawMessage(`{}`), Result: audit.Done}
 	}
 	refused := record(audit.Person, "kim", "", audit.RequestRefused, "GET /admin/tracker", "", "")

@@ -2,8 +2,9 @@ package text
 
 // Texts about authenticator apps and recovery codes.
 const (
-	SecondFactorHeading    = "Authenticator app"
-	SecondFactorMeans      = "With an authenticator app, signing in with your password also needs a code that the app shows."
+	SecondFactorHeading = "Authenticator app"
+	SecondFactorMeans   = "With an authenticator app, signing in with your password also needs a code that the " +
+		"app shows."
 	SecondFactorNoPassword = "Your account has no password. The site where you sign in may ask for a code."
 	SecondFactorOn         = "on"
 	SecondFactorIsOff      = "The authenticator app is switched off."

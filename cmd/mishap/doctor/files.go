@@ -74,7 +74,7 @@ func (d *doctor) coreSpace() Finding {
 			return err
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			used += uint64(max(info.Size(), 0)) //nolint:gosec // not negative
+			used += uint64(max(info.Size(), 0))
 		}
 		return nil
 	})

@@ -43,7 +43,8 @@ func (d *doctor) service(ctx context.Context) []Finding {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	resp, body, err := d.get(ctx, d.http, "http://"+net.JoinHostPort(host, port)+"/readyz")
+	address := "http://" + net.JoinHostPort(host, port) + "/readyz"
+	resp, body, err := d.get(ctx, d.http, address) //nolint:bodyclose // get closes it
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return []Finding{failed("service", "mishap does not answer on "+d.Config.OpsListen, "restart it; its log says more")}
@@ -143,7 +144,7 @@ func (d *doctor) baseURL(ctx context.Context) []Finding {
 			return out
 		}
 	}
-	resp, body, err := d.get(ctx, newClient(d.tls()), d.Config.BaseURL+"/healthz")
+	resp, body, err := d.get(ctx, newClient(d.tls()), d.Config.BaseURL+"/healthz") //nolint:bodyclose // get closes it
 	const remedy = "start mishap, and make the proxy pass requests to listen"
 	switch {
 	case err != nil:

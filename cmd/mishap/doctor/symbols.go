@@ -44,7 +44,7 @@ func (d *doctor) sandbox(ctx context.Context) Finding {
 		return failed("symbols", explain(err), "make space in the folder for temporary files")
 	}
 	defer os.RemoveAll(dir)                      //nolint:errcheck // empty, in the folder for temporary files
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // root's debugger runs as another user
+	if err := os.Chmod(dir, 0o755); err != nil { // root's debugger runs as another user
 		return failed("symbols", explain(err), "make the folder for temporary files writable")
 	}
 	if err := sandbox.Check(ctx, dir); err != nil {
@@ -57,7 +57,8 @@ func (d *doctor) sandbox(ctx context.Context) Finding {
 // debuginfod asks a server for a file that cannot exist.
 func (d *doctor) debuginfod(ctx context.Context, server string) Finding {
 	const remedy = "correct debuginfod_urls, or allow connections to the server; without it, functions have no names"
-	resp, _, err := d.get(ctx, d.http, server+"/buildid/"+strings.Repeat("0", 40)+"/debuginfo")
+	address := server + "/buildid/" + strings.Repeat("0", 40) + "/debuginfo"
+	resp, _, err := d.get(ctx, d.http, address) //nolint:bodyclose // get closes it
 	switch {
 	case err != nil:
 		return failed("symbols", server+" cannot be reached: "+explain(err), remedy)

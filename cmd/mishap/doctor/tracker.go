@@ -14,7 +14,7 @@ import (
 func (d *doctor) tracker(ctx context.Context, known facts) []Finding {
 	var out []Finding
 	began := d.Now()
-	resp, _, err := d.get(ctx, d.http, d.Config.TrackerAPIURL)
+	resp, _, err := d.get(ctx, d.http, d.Config.TrackerAPIURL) //nolint:bodyclose // get closes it
 	ended := d.Now()
 	name := d.Config.TrackerName()
 	if err != nil {
