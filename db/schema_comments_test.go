@@ -42,3 +42,42 @@ func TestSchemaComments(t *testing.T) {
 		t.Errorf("%s has no comment: add one in the migration", name)
 	}
 }
+
+// sqlViewColumns selects the columns that only a table or only its view in the schema visible has.
+const sqlViewColumns = `
+	select table_name || '.' || column_name
+	from information_schema.columns
+	where table_schema in ('public', 'visible') and table_name in (
+			select v.table_name from information_schema.views as v
+				join information_schema.tables as t on t.table_name = v.table_name and t.table_schema = 'public'
+			where v.table_schema = 'visible')
+	group by table_name, column_name having count(distinct table_schema) = 1
+	order by 1`
+
+// TestViewsHaveAllColumns checks that a migration that adds a column to a table also creates its view in
+// the schema visible again.
+func TestViewsHaveAllColumns(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, dbtest.URL(t))
+	read := func() []string {
+		t.Helper()
+		rows, err := conn.Query(t.Context(), sqlViewColumns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		different, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return different
+	}
+	if different := read(); len(different) > 0 {
+		t.Errorf("columns that only the table or only its view has: %q", different)
+	}
+	if _, err := conn.Exec(t.Context(), "alter table notes add column added int"); err != nil {
+		t.Fatal(err)
+	}
+	if different := read(); len(different) != 1 || different[0] != "notes.added" {
+		t.Errorf("after adding a column: got %q, want notes.added", different)
+	}
+}
