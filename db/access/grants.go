@@ -183,9 +183,12 @@ func (a *Store) Revoke(ctx context.Context, by string, g crash.Grant) error {
 
 // grantEvent returns the audit event of a change from one role to another.
 func grantEvent(by, action string, g crash.Grant, before, after string) db.AuditEvent {
+	detail := map[string]any{"scope": g.Scope.Kind}
+	if g.Scope.Name != "" {
+		detail["packages"] = g.Scope.Name
+	}
 	return db.AuditEvent{Person: by, Action: action, Subject: string(g.Source) + " " + g.Group,
-		Before: map[string]any{"role": before}, After: map[string]any{"role": after},
-		Detail: map[string]any{"scope": g.Scope.Kind, "packages": g.Scope.Name}}
+		Before: map[string]any{"role": before}, After: map[string]any{"role": after}, Detail: detail}
 }
 
 const sqlIdentities = `
