@@ -62,7 +62,7 @@ after, and with which result (docs/audit.md). Days and times are UTC.`,
 				f.Until, err = parseMoment(until, true)
 			}
 			if _, known := audit.Words(f.Action); f.Action != "" && !known {
-				err = fmt.Errorf("--action: there is no action %q; docs/audit.md lists them", f.Action)
+				err = fmt.Errorf("--action: there is no action %q", f.Action)
 			}
 			if f.Result != "" && f.Result != audit.Done && f.Result != audit.Refused {
 				err = fmt.Errorf("--result: expected done or refused, got %q", f.Result)
