@@ -196,9 +196,12 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	headers := [][]handlertest.Header{nil, {{Name: "Accept", Value: "application/json"}}}
 	for _, role := range roles {
 		for _, path := range paths {
-			for _, header := range headers {
+			for i, header := range headers {
+				if i > 0 && strings.HasPrefix(path, "/api/1.0/") {
+					continue // the API always answers in JSON
+				}
 				same := path
-				if i := strings.Index(path, oops[0].String()); i >= 0 {
+				if strings.Contains(path, oops[0].String()) {
 					same = strings.ReplaceAll(path, oops[0].String(), others[0].String())
 				}
 				here, there := readers[role].here.Get(path, header...), readers[role].there.Get(same, header...)
