@@ -151,8 +151,8 @@ func actorOf(ctx context.Context, e AuditEvent) *audit.Actor {
 	return a
 }
 
-// storable makes any text fit for the database: valid UTF-8 without NUL.
-func storable(s string) string {
+// Storable makes any text fit for the database: valid UTF-8 without NUL.
+func Storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
@@ -167,7 +167,7 @@ func (s *Handle) insertAuditEvent(ctx context.Context, tx interface {
 		result = audit.Refused
 	}
 	args := pgx.NamedArgs{
-		"at": s.Now(), "person": a.Person, "action": e.Action, "subject": storable(e.Subject), "kind": a.Kind, "via": a.Via,
+		"at": s.Now(), "person": a.Person, "action": e.Action, "subject": Storable(e.Subject), "kind": a.Kind, "via": a.Via,
 		"address": a.Address, "request": a.RequestID, "result": result, "reason": e.Refused, "once": once,
 		"detail": []byte("{}"),
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -131,5 +130,5 @@ func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) 
 
 // storable makes any text fit for a key and a query: short, valid UTF-8 and without NUL.
 func storable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(crash.Truncate(s, 128), "�"), "\x00", "�")
+	return db.Storable(crash.Truncate(s, 128))
 }

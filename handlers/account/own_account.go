@@ -6,7 +6,6 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/tracker"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -58,38 +57,22 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if !s.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	rt, err := s.Tracker.RequestToken(r.Context())
-	if err != nil {
+	if err := web.OwnRequest.Begin(s.Kit, r); err != nil {
 		return s.sendOwnProblem(w, r, err)
-	}
-	if err := web.OwnRequest.Save(s.Kit, r, rt); err != nil {
-		return err
 	}
 	return s.toOwnAccount(w, r, "")
 }
 
-var (
-	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
-	errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
-)
+var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
 
 // FinishConnecting exchanges the request token for the access token. The tracker sends it only
 // once, so the rest runs to its end even if the person leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	r = r.WithContext(context.WithoutCancel(r.Context()))
-	rt, _, ok := web.OwnRequest.Token(s.Kit, r)
-	if !ok {
-		web.OwnRequest.Remove(s.Kit, r)
-		return s.sendOwnProblem(w, r, errNoRequest)
-	}
-	token, err := s.Tracker.AccessToken(r.Context(), rt) //nolint:contextcheck // it is the context of the request
+	token, err := web.OwnRequest.Finish(s.Kit, r)
 	if err != nil {
-		if tracker.StartOver(err) {
-			web.OwnRequest.Remove(s.Kit, r)
-		}
 		return s.sendOwnProblem(w, r, err)
 	}
-	web.OwnRequest.Remove(s.Kit, r)
 	//nolint:contextcheck // it is the context of the request
 	account, err := s.Filer.ConnectOwnAccount(r.Context(), web.CurrentUser(r), token)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/tracker"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -58,35 +57,20 @@ func (s *Pages) trackerPage(c crash.Connection) views.TrackerPage {
 
 // BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
-	rt, err := s.Tracker.RequestToken(r.Context())
-	if err != nil {
+	if err := web.ApplicationRequest.Begin(s.Kit, r); err != nil {
 		return s.sendTrackerPage(w, r, err)
-	}
-	if err := web.ApplicationRequest.Save(s.Kit, r, rt); err != nil {
-		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
 }
-
-var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
 
 // FinishConnecting exchanges the request token for the access token. The tracker sends it only
 // once, so the rest runs to its end even if the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
-	rt, _, ok := web.ApplicationRequest.Token(s.Kit, r)
-	if !ok {
-		web.ApplicationRequest.Remove(s.Kit, r)
-		return s.sendTrackerPage(w, r, errNoRequest)
-	}
-	token, err := s.Tracker.AccessToken(ctx, rt)
+	token, err := web.ApplicationRequest.Finish(s.Kit, r.WithContext(ctx))
 	if err != nil {
-		if tracker.StartOver(err) {
-			web.ApplicationRequest.Remove(s.Kit, r)
-		}
 		return s.sendTrackerPage(w, r, err)
 	}
-	web.ApplicationRequest.Remove(s.Kit, r)
 	s.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
 	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"time"
 
+	"mishap/crash"
 	"mishap/tracker"
+	"mishap/views/text"
 )
 
 // requestTokenLifetime is how long the tracker accepts a request token: two hours at Launchpad.
@@ -43,8 +45,35 @@ func (t TrackerRequest) Token(s *Kit, r *http.Request) (tracker.RequestToken, ti
 	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
 }
 
-// Save stores a request token in the session, with its secret sealed.
-func (t TrackerRequest) Save(s *Kit, r *http.Request, rt tracker.RequestToken) error {
+var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
+
+// Begin asks the tracker for a request token and stores it in the session.
+func (t TrackerRequest) Begin(s *Kit, r *http.Request) error {
+	rt, err := s.Tracker.RequestToken(r.Context())
+	if err != nil {
+		return err
+	}
+	return t.save(s, r, rt)
+}
+
+// Finish exchanges the request token of the session for the access token, which the tracker sends only
+// once. It removes the request token unless the person can still authorise it. It returns Conflict if
+// there is none.
+func (t TrackerRequest) Finish(s *Kit, r *http.Request) (crash.AccessToken, error) {
+	rt, _, ok := t.Token(s, r)
+	if !ok {
+		t.Remove(s, r)
+		return crash.AccessToken{}, errNoRequest
+	}
+	token, err := s.Tracker.AccessToken(r.Context(), rt)
+	if err == nil || tracker.StartOver(err) {
+		t.Remove(s, r)
+	}
+	return token, err
+}
+
+// save stores a request token in the session, with its secret sealed.
+func (t TrackerRequest) save(s *Kit, r *http.Request, rt tracker.RequestToken) error {
 	sealed, err := s.Store.SealSecret(rt.Secret, t.sealContext(rt.Key))
 	if err != nil {
 		return err
