@@ -50,8 +50,8 @@ const (
 // so few machines say little about the release.
 const fewMachines = 0.25
 
-// smallShare is the share of all active machines below which a release is small. The chart greys it
-// out, and it does not determine the scale.
+// smallShare is the share of all active machines below which a release is small. The chart draws
+// it thin and pale, and it does not determine the scale.
 const smallShare = 0.1
 
 // rateSeries holds the rates of one release while a chart is made.
@@ -272,16 +272,6 @@ func (c RateChart) markAnchor(m crash.ReleaseDay) string {
 func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)) + 1) * dayWidth }
 
 func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
-
-// lineClass returns the class of the line. The line of a small release is grey, so that it does not
-// distract. Its mark in the legend and at the end of the line has the colour that the release has on
-// every page.
-func (l RateLine) lineClass() string {
-	if l.Small {
-		return ReleaseClass("")
-	}
-	return ReleaseClass(l.Release)
-}
 
 // value formats the rate of the last week and its change: "0.084 +70 %".
 func (l RateLine) value() string {

@@ -6,7 +6,7 @@ import "fmt"
 const (
 	RatesTitle = "Reports per machine and day"
 	RatesMeans = "Seven-day mean; the faint line shows each day. Machines count as active for 90 days after a report. " +
-		"Releases with few machines are grey."
+		"Lines of releases with few machines are thin and pale."
 	RatesDay        = "Day (UTC)"
 	TrendWorse      = "worse"
 	TrendBetter     = "better"
