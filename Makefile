@@ -63,11 +63,11 @@ verify: ## checks that generated files, formatting, go.mod and docs/schema.sql a
 	$(static) $(GO) test -run '^(TestSchemaIsCurrent|TestMigrationsAreFrozen)$$' ./db
 
 lint: ## runs go vet and golangci-lint
-	$(GO) vet ./...
-	$(GO) tool -modfile=tools.mod golangci-lint run
+	$(static) $(GO) vet ./...
+	$(static) $(GO) tool -modfile=tools.mod golangci-lint run
 
 deadcode: ## lists functions that no program uses; packages for tests are exempt
-	@! $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|crash/symbols/symboltest|db/dbtest|handlers/signin/openidtest|tracker/trackertest|views/gallery)/'
+	@! $(static) $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/crashtest|crash/sizetest|crash/symbols/symboltest|db/dbtest|handlers/signin/openidtest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \

@@ -88,6 +88,25 @@ func withoutDifferences(p *pages, a *handlertest.Answer) string {
 	return text
 }
 
+// sameAnswer reports whether two answers differ only in what withoutDifferences removes. It first
+// compares the text before and in each tag, because applying the expressions to whole pages takes a
+// third of the test's time.
+func sameAnswer(there *pages, b *handlertest.Answer, here *pages, a *handlertest.Answer) bool {
+	part := func(p *pages, a *handlertest.Answer, body string) string {
+		return withoutDifferences(p, &handlertest.Answer{Status: a.Status, Header: a.Header, Body: body})
+	}
+	these, those := strings.Split(a.Body, "<"), strings.Split(b.Body, "<")
+	if len(these) != len(those) || part(here, a, "") != part(there, b, "") {
+		return false
+	}
+	for i := range these {
+		if these[i] != those[i] && part(here, a, these[i]) != part(there, b, those[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // embargoRequests returns addresses of all GET routes that may show a problem.
 func embargoRequests(p *pages, ids []crash.BucketID, signatures []string, oops []crash.OopsID) []string {
 	var paths []string
@@ -207,6 +226,9 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 				here, there := readers[role].here.Get(path, header...), readers[role].there.Get(same, header...)
 				if here.Status >= 500 {
 					t.Errorf("%s: %s: got status %d", role, path, here.Status)
+				}
+				if sameAnswer(twin, there, site, here) {
+					continue
 				}
 				if diff := cmp.Diff(withoutDifferences(twin, there), withoutDifferences(site, here)); diff != "" {
 					t.Errorf("%s: %s %v differs from a site without the problem (-without +embargoed):\n%.3000s", role, path, header,

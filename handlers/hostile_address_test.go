@@ -1,10 +1,12 @@
 package handlers_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,122 +39,203 @@ var queryNames = []string{
 	"page", "from_version", "details", "problem",
 }
 
+// hostileGroups are query parameters that a page reads together.
+var hostileGroups = [][]string{{"period"}, {"from"}, {"after"}, {"via"}, {"q"}, {"id"}, {"of", "package"},
+	{"of", "version"}, {"release"}, {"start", "limit", "offset"}}
+
+var (
+	// hostileResources are the resources of the API 1.0.
+	hostileResources = []string{
+		"most-common-problems", "versions", "instances", "average-instances", "average-crashes", "package-rate-of-crashes",
+		"package-version-new-buckets", "instances-count", "problems-count", "retracers-results", "retracer-queue-length",
+		"crash-signatures-for-bug", "reports-for-system", "instance", "binary-package-versions", "system-image-versions",
+		"dayoops/20260518", "bucket/x",
+	}
+	// hostileForms are addresses of forms; {id} is a problem.
+	hostileForms = []string{
+		"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
+		"/problems/merge", "/problems/link", "/admin/templates", "{id}/notes", "{id}/rename", "{id}/link", "{id}/split",
+		"{id}/undo", "{id}/review", "/admin/regroup",
+	}
+)
+
+// everyNth returns each nth element, beginning with the element i modulo n, so that n successive i
+// get all. A thorough run returns all elements.
+func everyNth[T any](all []T, n, i int) (some []T) {
+	n = sizetest.Rounds(n, 1)
+	for at := i % n; at < len(all); at += n {
+		some = append(some, all[at])
+	}
+	return some
+}
+
+// hostile sends hostile requests as an administrator.
+type hostile struct {
+	t *testing.T
+	c *handlertest.Client
+}
+
+var invalidText = regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`)
+
+// ask sends a request and returns the status of the answer.
+func (h hostile) ask(method, path string) int {
+	h.t.Helper()
+	if u, err := url.Parse(path); err != nil || u.EscapedPath() == "" {
+		h.t.Fatalf("%s is not an address: %v", path, err)
+	}
+	var a *handlertest.Answer
+	if method == http.MethodGet {
+		a = h.c.Get(path)
+	} else {
+		a = h.c.Post(path, nil)
+	}
+	h.check(method, path, a)
+	what, _, _ := strings.Cut(path, "?")
+	if !invalidText.MatchString(what) {
+		return a.Status
+	}
+	switch a.Status { // invalid text must not match anything
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnauthorized, http.StatusUnsupportedMediaType,
+		http.StatusMethodNotAllowed:
+	default:
+		if a.Status != http.StatusMovedPermanently || !strings.HasPrefix(path, "/api/1.0/") {
+			h.t.Errorf("%s %.120s: got status %d, want 400 or 404", method, path, a.Status)
+		}
+	}
+	return a.Status
+}
+
+// check fails the test if the server failed.
+func (h hostile) check(method, what string, a *handlertest.Answer) {
+	h.t.Helper()
+	if a.Status >= 500 && a.Header.Get("Retry-After") == "" {
+		h.t.Errorf("%s %.300s: got status %d: %.200s", method, what, a.Status, a.Body)
+	}
+}
+
+// queries sends queries to a page in one request. Unless the status is that of the page without a
+// query, a query may have been refused before others were read, so it then sends each by itself. A
+// page ignores most of the parameters that other pages read, which saves most requests.
+func (h hostile) queries(page string, usual int, queries []string) {
+	h.t.Helper()
+	refused := usual >= 400 || h.ask(http.MethodGet, page+"?"+strings.Join(queries, "&")) != usual
+	if !refused && sizetest.Rounds(1, 2) == 1 {
+		return
+	}
+	for _, query := range queries {
+		h.ask(http.MethodGet, page+"?"+query)
+	}
+}
+
 // TestHostileAddresses puts hostile texts into every path and query parameter of every route.
-// Nothing may fail internally, and no invalid text may reach the database.
+// Nothing may fail internally, and no invalid text may reach the database. Each path parameter of
+// each route gets a quarter of the texts, and four successive routes, which mostly share code, get all.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
 	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	b := site.Save(t, crashtest.Native())
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
+	h := hostile{t, site.As(t, crash.RoleAdmin)}
+	good := map[string]string{"{id}": b.ID.String(), "{format}": "csv", "{name}": "tidewatch", "{number}": "1",
+		"{note}": "1", "{system}": "machine-1"}
+	fill := func(pattern string) string {
+		return routeParameter.ReplaceAllStringFunc(pattern, func(name string) string { return good[name] })
 	}
-	c := site.As(t, crash.RoleAdmin)
-	ask := func(method, path string) {
-		var a *handlertest.Answer
-		if u, err := url.Parse(path); err != nil || u.EscapedPath() == "" {
-			t.Fatalf("%s is not an address: %v", path, err)
-		}
-		if method == http.MethodGet {
-			a = c.Get(path)
-		} else {
-			a = c.Post(path, nil)
-		}
-		if a.Status >= 500 && a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s %.120s: got status %d: %.200s", method, path, a.Status, a.Body)
-		}
-		// Invalid text must not match anything.
-		if what, _, _ := strings.Cut(path, "?"); regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`).MatchString(
-			what) &&
-			a.Status != http.StatusBadRequest && a.Status != http.StatusNotFound && a.Status != http.StatusUnauthorized &&
-			a.Status != http.StatusUnsupportedMediaType && a.Status != http.StatusMethodNotAllowed &&
-			(a.Status != http.StatusMovedPermanently || !strings.HasPrefix(path, "/api/1.0/")) {
-			t.Errorf("%s %.120s: got status %d, want 400 or 404", method, path, a.Status)
-		}
-	}
-	queried := map[string]bool{}
-	for _, route := range site.Routes(t) {
+	routes := site.Routes(t)
+	slices.Sort(routes)
+	asked := map[string]bool{}
+	for i, route := range routes {
 		method, pattern, _ := strings.Cut(route, " ")
 		if pattern == "/logout" || method == http.MethodHead {
 			continue
 		}
-		if strings.HasSuffix(pattern, "/*") {
-			for _, text := range hostileTexts {
-				ask(method, strings.TrimSuffix(pattern, "*")+text)
+		if prefix, ok := strings.CutSuffix(pattern, "/*"); ok {
+			for n, text := range hostileTexts {
+				h.ask(method, prefix+"/"+text)
 				if strings.HasPrefix(pattern, "/api/") {
-					for _, resource := range []string{"bucket", "dayoops", "oops", "retracers-results", "versions"} {
-						ask(method, strings.TrimSuffix(pattern, "*")+resource+"/"+text+"/")
+					for _, resource := range everyNth([]string{"bucket", "dayoops", "oops", "retracers-results", "versions"}, 2, n) {
+						h.ask(method, prefix+"/"+resource+"/"+text+"/")
 					}
 				}
 			}
 		}
-		good := map[string]string{"{id}": b.ID.String(), "{format}": "csv", "{name}": "tidewatch", "{number}": "1",
-			"{note}": "1", "{system}": "machine-1"}
-		filled := routeParameter.ReplaceAllStringFunc(pattern, func(name string) string { return good[name] })
-		for _, name := range routeParameter.FindAllString(pattern, -1) {
-			for _, text := range hostileTexts {
-				path := strings.Replace(pattern, name, text, 1)
-				ask(method, routeParameter.ReplaceAllStringFunc(path, func(name string) string { return good[name] }))
+		for n, name := range routeParameter.FindAllString(pattern, -1) {
+			for _, text := range everyNth(hostileTexts, 4, i+n) {
+				h.ask(method, fill(strings.Replace(pattern, name, text, 1)))
 			}
 		}
-		if method != http.MethodGet || strings.HasSuffix(pattern, "*") || queried[filled] {
-			continue
-		}
-		queried[filled] = true
-		// A single check refuses both texts, so each parameter is normally tested with one of them.
-		texts := []string{"a%00b", "%ff"}
-		for i, name := range queryNames {
-			for n := range sizetest.Rounds(1, len(texts)) {
-				ask(method, filled+"?"+name+"="+texts[(i+n)%len(texts)])
-			}
-		}
-		for _, text := range []string{"99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
-			"%2F%2Fevil.example", "(", `%22`, "%E2%80%AE"} {
-			for _, names := range [][]string{{"period"}, {"from"}, {"after"}, {"via"}, {"q"}, {"id"}, {"of", "package"},
-				{"of", "version"}, {"release"}, {"start", "limit", "offset"}} {
-				ask(method, filled+"?"+strings.Join(names, "="+text+"&")+"="+text)
-			}
+		if page := fill(pattern); method == http.MethodGet && !strings.HasSuffix(pattern, "*") && !asked[page] {
+			asked[page] = true
+			h.askPage(page)
 		}
 	}
-	for _, resource := range []string{
-		"most-common-problems", "versions", "instances", "average-instances", "average-crashes", "package-rate-of-crashes",
-		"package-version-new-buckets",
-		"instances-count", "problems-count", "retracers-results", "retracer-queue-length", "crash-signatures-for-bug",
-		"reports-for-system", "instance",
-		"binary-package-versions", "system-image-versions", "dayoops/20260518", "bucket/x",
-	} {
-		for _, text := range []string{"%00", "%ff", "99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
-			"("} {
-			for _, name := range []string{"release", "package", "period", "limit", "start", "q", "pkg_arch", "user",
-				"packageset"} {
-				ask(http.MethodGet, "/api/1.0/"+resource+"/?id=x&bug=1&system=x&binary_package=x&"+name+"="+text)
-			}
-			ask(http.MethodGet, "/api/1.0/"+resource+"/?id="+text+"&bug="+text+"&system="+text+"&binary_package="+text+
-				"&release="+text+"&package="+text+
-				"&old_version="+text+"&new_version="+text+"&previous_version="+text+"&date=20260518")
-		}
-	}
-	for _, name := range []string{"username", "password", "next", "note", "text", "name", "number", "bug", "title",
-		"problems", "value"} {
-		for _, path := range []string{
-			"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
-			"/problems/merge", "/problems/link", "/admin/templates",
-			b.ID.Path() + "/notes", b.ID.Path() + "/rename", b.ID.Path() + "/link", b.ID.Path() + "/split", b.ID.Path() +
-				"/undo", b.ID.Path() + "/review", "/admin/regroup",
-		} {
-			for _, text := range []string{"\x00", "\xff", "9999999999999999999999"} {
-				form := url.Values{"kind": {"package"}, "field": {"package"}, "username": {"x"}, "password": {"y"}}
-				form.Set(name, text)
-				if a := c.Post(path, form); a.Status >= 500 && a.Header.Get("Retry-After") == "" {
-					t.Errorf("POST %s with %s=%q: got status %d: %.200s", path, name, text, a.Status, a.Body)
-				}
-			}
-		}
-	}
+	h.askAPI()
+	h.sendForms(b.ID.Path())
 	for _, word := range []string{"SQLSTATE", "level=ERROR", "invalid byte sequence", "panic"} {
 		if text := log.String(); strings.Contains(text, word) {
 			at := strings.Index(text, word)
 			t.Errorf("the log contains %s: %s", word, text[max(0, at-300):min(len(text), at+200)])
+		}
+	}
+}
+
+// askPage puts hostile texts into all query parameters of a page.
+func (h hostile) askPage(page string) {
+	h.t.Helper()
+	usual := h.ask(http.MethodGet, page)
+	// A single check refuses both texts, so each parameter is normally tested with one of them.
+	texts := []string{"a%00b", "%ff"}
+	for round := range sizetest.Rounds(1, len(texts)) {
+		var queries []string
+		for i, name := range queryNames {
+			queries = append(queries, name+"="+texts[(i+round)%len(texts)])
+		}
+		for group := range slices.Chunk(queries, 9) {
+			h.queries(page, usual, group)
+		}
+	}
+	for _, text := range []string{"99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
+		"%2F%2Fevil.example", "(", `%22`, "%E2%80%AE"} {
+		var queries []string
+		for _, names := range hostileGroups {
+			queries = append(queries, strings.Join(names, "="+text+"&")+"="+text)
+		}
+		h.queries(page, usual, queries)
+	}
+}
+
+// askAPI puts hostile texts into the query parameters of the API 1.0. Each parameter of each route
+// gets a third of the texts.
+func (h hostile) askAPI() {
+	h.t.Helper()
+	texts := []string{"%00", "%ff", "99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A", "("}
+	for i, resource := range hostileResources {
+		address := "/api/1.0/" + resource + "/?"
+		for n, name := range []string{"release", "package", "period", "limit", "start", "q", "pkg_arch", "user",
+			"packageset"} {
+			for _, text := range everyNth(texts, 3, i+n) {
+				h.ask(http.MethodGet, address+"id=x&bug=1&system=x&binary_package=x&"+name+"="+text)
+			}
+		}
+		for _, text := range texts {
+			h.ask(http.MethodGet, address+"id="+text+"&bug="+text+"&system="+text+"&binary_package="+text+"&release="+text+
+				"&package="+text+"&old_version="+text+"&new_version="+text+"&previous_version="+text+"&date=20260518")
+		}
+	}
+}
+
+// sendForms puts hostile texts into the fields of forms. Each field of each form gets one of the texts.
+func (h hostile) sendForms(problem string) {
+	h.t.Helper()
+	for i, path := range hostileForms {
+		path = strings.Replace(path, "{id}", problem, 1)
+		for n, name := range []string{"username", "password", "next", "note", "text", "name", "number", "bug", "title",
+			"problems", "value"} {
+			for _, text := range everyNth([]string{"\x00", "\xff", "9999999999999999999999"}, 3, i+n) {
+				form := url.Values{"kind": {"package"}, "field": {"package"}, "username": {"x"}, "password": {"y"}}
+				form.Set(name, text)
+				h.check(http.MethodPost, fmt.Sprintf("%s with %s=%q", path, name, text), h.c.Post(path, form))
+			}
 		}
 	}
 }

@@ -83,18 +83,13 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	bug(problems["not in 24.04"].bucket, 5, "Fix Released", "2.0-1", "resolute")
 	bug(problems["closed"].bucket, 6, "Won't Fix", "", "")
 
-	visitor := site.Visitor(t)
+	visitor, triager := site.Visitor(t), site.As(t, crash.RoleTriager)
 	body := visitor.Get("/problems.json?period=year").Want(http.StatusOK).Body
 	feed := html.UnescapeString(visitor.Get("/problems.atom?period=year").Want(http.StatusOK).Body)
 	table := visitor.Get("/problems.csv?period=year").Want(http.StatusOK).Body
 	for name, p := range problems {
-		for _, role := range []crash.Role{crash.RoleNone, crash.RoleTriager} {
-			c := visitor
-			if role != crash.RoleNone {
-				c = site.As(t, role)
-			}
-			page := c.Get(p.bucket.ID.Path()).Want(http.StatusOK)
-			page.WantText(".status-text", p.page)
+		for _, c := range []*handlertest.Client{visitor, triager} {
+			c.Get(p.bucket.ID.Path()).Want(http.StatusOK).WantText(".status-text", p.page)
 		}
 		if !strings.Contains(feed, p.text) || !strings.Contains(table, ","+string(p.word)+","+quoted(p.text)+",") {
 			t.Errorf("%s: the feed or the table does not say %s: %q", name, p.word, p.text)
@@ -104,7 +99,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		}
 		for _, list := range []string{"/?period=year&state=" + string(p.word), "/search?q=state:" + string(p.word),
 			"/search?q=is:" + string(p.word)} {
-			rows := site.As(t, crash.RoleTriager).Get(list).Want(http.StatusOK).HTML()
+			rows := triager.Get(list).Want(http.StatusOK).HTML()
 			cell := rows.Find("#bug-" + p.bucket.ID.String() + " .bug-now")
 			if got := cell.AttrOr("data-status", "nothing"); got != string(p.word) {
 				t.Errorf("%s: got status %[3]s in %[2]s, want %[4]s", name, list, got, p.word)
@@ -119,7 +114,6 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 			})
 		}
 	}
-	triager := site.As(t, crash.RoleTriager)
 	for _, path := range []string{"/package/" + problems["gone"].bucket.Package, "/release/Ubuntu%2024.04?", "/search?q=" +
 		url.QueryEscape("package:"+problems["gone"].bucket.Package)} {
 		a := triager.Get(path).Want(http.StatusOK)

@@ -22,7 +22,7 @@ const seedsEnv = "MISHAP_TEST_SEEDS"
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	const steps = 160
-	for seed := range uint64(atLeastOne(t, seedsEnv, 16)) {
+	for seed := range uint64(atLeastOne(t, seedsEnv, 8)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, seed)

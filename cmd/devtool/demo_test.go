@@ -97,8 +97,10 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(folder, "mishap")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
-		"../mishap").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../mishap")
+	// The flags of "make build", so that packages are compiled once for both.
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	data := filepath.Join(folder, "demo")

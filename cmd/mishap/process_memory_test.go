@@ -17,11 +17,12 @@ import (
 	"testing"
 
 	"mishap/crash/crashtest"
+	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
 )
 
-// memoryLimit limits the memory of the ingest server under hostile load: about 800 MB in 48 bodies,
-// and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
+// memoryLimit limits the memory of the ingest server under hostile load: about 400 MB in 24 bodies at
+// once, and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
 const memoryLimit = 512 << 20
 
 // TestHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to
@@ -60,7 +61,7 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	for name, body := range bodies {
 		for i := range 3 {
 			sending.Go(func() {
-				for range 2 {
+				for range sizetest.Rounds(1, 2) {
 					status := postBody(t, addresses["ingest_listen"], fmt.Sprint(name[:3], i), body)
 					mu.Lock()
 					answers[status]++
@@ -118,8 +119,9 @@ func bomb(t *testing.T, size int64) string {
 	return base64.StdEncoding.EncodeToString(packed.Bytes())
 }
 
-// TestBombsNeedLittleMemory posts 300 bodies at once. Their fields decompress to just above or just
-// below the limit. Normal machines send reports at the same time.
+// TestBombsNeedLittleMemory posts 120 bodies at once, 300 in a thorough run. Their fields decompress to
+// just above or just below the limit; the latter alone need 900 MB. Normal machines send reports at the
+// same time.
 func TestBombsNeedLittleMemory(t *testing.T) {
 	t.Parallel()
 	p, addresses := serveProcess(t, []string{
@@ -132,7 +134,7 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 	var attack, honest sync.WaitGroup
 	var over atomic.Bool
 	var hostile, answers statuses
-	for i := range 300 {
+	for i := range sizetest.Rounds(120, 300) {
 		attack.Go(func() {
 			hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)]))
 		})

@@ -49,7 +49,10 @@ func built(t *testing.T) string {
 			return
 		}
 		binary.path = filepath.Join(binary.folder, "mishap")
-		out, err := exec.Command("go", "build", "-o", binary.path, ".").CombinedOutput()
+		build := exec.Command("go", "build", "-o", binary.path, ".")
+		// The flags of "make build", so that packages are compiled once for both.
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
+		out, err := build.CombinedOutput()
 		if err != nil {
 			binary.err = fmt.Errorf("go build: %w\n%s", err, out)
 		}

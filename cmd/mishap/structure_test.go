@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -111,12 +112,20 @@ func TestRoutesAreInOneFile(t *testing.T) {
 	}
 }
 
-// sourceFiles parses the Go files of the project, without those that templ generates.
+// sourceFiles returns the Go files of the project, without those that templ generates.
 func sourceFiles(t *testing.T) []sourceFile {
 	t.Helper()
-	var all []sourceFile
+	all, err := parsedFiles()
+	if err != nil || len(all) < 100 {
+		t.Fatalf("got %d Go files, %v", len(all), err)
+	}
+	return all
+}
+
+// parsedFiles parses the files that sourceFiles returns.
+var parsedFiles = sync.OnceValues(func() (all []sourceFile, err error) {
 	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
 		if err != nil || d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" ||
 			name == "data") {
@@ -140,8 +149,5 @@ func sourceFiles(t *testing.T) []sourceFile {
 		all = append(all, sourceFile{from, strings.HasSuffix(name, "_test.go"), strings.Count(string(text), "\n"), syntax})
 		return err
 	})
-	if err != nil || len(all) < 100 {
-		t.Fatalf("got %d Go files, %v", len(all), err)
-	}
-	return all
-}
+	return all, err
+})

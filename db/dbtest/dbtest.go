@@ -14,7 +14,6 @@ import (
 	"crypto/rand"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -65,16 +64,9 @@ func OpenConfig(t testing.TB, c db.Config) *db.Store {
 	if err != nil {
 		t.Fatalf("open test database: %v", err)
 	}
-	addresses.Store(s, c.URL)
-	t.Cleanup(func() {
-		s.Close()
-		addresses.Delete(s)
-	})
+	t.Cleanup(s.Close)
 	return s
 }
-
-// addresses maps each open *db.Store to the address (string) of its database.
-var addresses sync.Map
 
 // Broken returns a store whose database is unavailable, so that each call fails.
 func Broken(t testing.TB) *db.Store {
