@@ -1,14 +1,20 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/tracker/trackertest"
 )
 
 // TestEmbargoedBugIsPrivate checks that the bug of an embargoed problem is private, whatever was
@@ -42,4 +48,114 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 	if got := site.Tracker.Bugs()[0].InformationType; got != "Private Security" {
 		t.Errorf("after the embargo: got a bug with %q, want it as before", got)
 	}
+}
+
+// TestEmbargoByAPI sets and lifts embargoes by API tokens, with and without the right to see them.
+func TestEmbargoByAPI(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	admin := site.As(t, crash.RoleAdmin)
+	all, blind := bearer(makeToken(t, admin, "triage", "read", "read-private")),
+		bearer(makeToken(t, admin, "triage", "read"))
+	set := func(headers []handlertest.Header, kind string, status int) (got struct {
+		Code    string
+		Embargo *struct{ At, Person, Reason string }
+	}) {
+		t.Helper()
+		site.Visitor(t).PostJSON(setStatusPath, map[string]any{"signature": b.ID.String(), "kind": kind, "reason": "writes"},
+			headers...).Want(status).JSON(&got)
+		return got
+	}
+	if got := set(all, "lift-embargo", http.StatusConflict); got.Code != "not_embargoed" {
+		t.Errorf("without an embargo: got %+v", got)
+	}
+	for range 2 {
+		if got := set(blind, "embargo", http.StatusOK).Embargo; got == nil || got.Person != "ada-admin" ||
+			got.Reason != "writes" || got.At == "" {
+			t.Errorf("set: got %+v", got)
+		}
+		if got := set(blind, "embargo", http.StatusNotFound); got.Embargo != nil {
+			t.Errorf("set without the right to see it: got %+v", got)
+		}
+		set(blind, "lift-embargo", http.StatusNotFound)
+		set(all, "embargo", http.StatusOK) // changes nothing
+		admin.Get(b.ID.Path()).WantText("#manual", "Embargoed by ada-admin")
+		if got := set(all, "lift-embargo", http.StatusOK); got.Embargo != nil {
+			t.Errorf("lifted: got %+v", got)
+		}
+	}
+	wantRecords(t, admin, "action=problem.embargo&object="+b.ID.String(), slices.Repeat([]string{
+		"token|ada-admin|a script " + blindHint(blind) + "|problem.embargo|" + b.ID.String() + "|done|"}, 2)...)
+}
+
+// blindHint returns the last characters of the token in a header.
+func blindHint(headers []handlertest.Header) string {
+	return headers[0].Value[len(headers[0].Value)-8:]
+}
+
+// TestEmbargoConfirmations checks the questions before an embargoed problem gets a public bug or is
+// merged with one that everybody sees.
+func TestEmbargoConfirmations(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b, other := site.Save(t, crashtest.Native()), site.Save(t, crashtest.Python())
+	c := site.As(t, crash.RoleAdmin)
+	public := site.Tracker.Add(trackertest.Bug{Title: "open", Package: b.SourcePackage})
+	both := b.ID.String() + "." + other.ID.String()
+	const confirmation = ".found-bug input[name=public][required]"
+	c.Get(b.ID.Path() + "/link?bug=" + fmt.Sprint(public)).Want(http.StatusOK).WantNone(confirmation)
+	c.Get("/problems/merge?problems="+both).Want(http.StatusOK).WantText("#main", "Merge").WantNone("#main strong")
+	c.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}}).Want(http.StatusSeeOther)
+
+	c.Get("/problems/merge?problems="+both).WantText("#main strong", "One of these problems is embargoed")
+	for path, form := range map[string]url.Values{
+		b.ID.Path() + "/link": bugForm(public),
+		"/problems/link":      {"problems": {both}, "bug": {fmt.Sprint(public)}},
+	} {
+		asks := c.Get(path + "?bug=" + fmt.Sprint(public) + "&problems=" + both).Want(http.StatusOK)
+		if asks.Attr(confirmation, "value") != "yes" {
+			t.Errorf("%s: the form does not ask for confirmation", path)
+		}
+		c.Post(path, form).Want(http.StatusConflict)
+		for _, id := range []crash.BucketID{b.ID, other.ID} {
+			if got := site.Bucket(t, id).Bug.Number; got != 0 {
+				t.Fatalf("%s without confirmation: got bug %d", path, got)
+			}
+		}
+	}
+	confirmed := bugForm(public)
+	confirmed.Set("public", "yes")
+	c.Post(b.ID.Path()+"/link", confirmed).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	if got := site.Bucket(t, b.ID).Bug.Number; got != public {
+		t.Errorf("with confirmation: got bug %d, want %d", got, public)
+	}
+}
+
+// TestUnconfirmedPrivate checks that a right to private data that an upgrade gave does not show
+// embargoed problems until an administrator confirms it.
+func TestUnconfirmedPrivate(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, address)})
+	b := site.Save(t, crashtest.Native())
+	viewer, admin := site.As(t, crash.RoleViewer), site.As(t, crash.RoleAdmin)
+	admin.Get("/admin/access").Want(http.StatusOK).WantNone("#unconfirmed")
+	dbtest.Exec(t, address, `update account_grants set embargoed = false`) // as migration 040 does
+	admin.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}}).Want(http.StatusSeeOther)
+	viewer.Get(b.ID.Path()).Want(http.StatusNotFound)
+	viewer.Get("/user/machine-1").Want(http.StatusOK) // private data as before
+	page := admin.Get("/admin/access").WantText("#unconfirmed", "1 right to private data comes from an upgrade.").
+		WantText("tbody", "without embargoed problems")
+	form := url.Values{}
+	page.HTML().Find("form[action='/admin/access']:has(button[aria-label]) input").Each(func(_ int,
+		in *goquery.Selection) {
+		form.Set(in.AttrOr("name", ""), in.AttrOr("value", ""))
+	})
+	form.Del("csrf_token")
+	admin.Post("/admin/access", form).WantRedirect(http.StatusSeeOther, "/admin/access")
+	viewer.Get(b.ID.Path()).Want(http.StatusOK)
+	admin.Get("/admin/access").WantNone("#unconfirmed")
+	admin.Get("/admin/audit?action=access.grant").WantText("tbody",
+		"role: private without embargoed problems → private")
 }

@@ -290,9 +290,10 @@ func (w *twin) ask(c rightsCase, reader string, headers ...handlertest.Header) *
 }
 
 // differing matches what differs between two sites in any case: ids, times, secrets and ports.
-var differing = regexp.MustCompile(`[0-9a-f-]{12,}|span>[0-9a-f-]{9,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?[.\d]*(Z|\+00:00| UTC)?|` +
-	`[A-Za-z0-9+/=_-]{40,}|…[A-Za-z0-9]{8}$|oauth_token=\w+|\b[A-Z0-9]{16}\b|` +
-	`(?i)(in )?\d+ (second|minute|hour)s?( ago)?|just now|127\.0\.0\.1(:|%3A)\d+`)
+var differing = regexp.MustCompile(
+	`[0-9a-f-]{12,}|span>[0-9a-f-]{9,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?[.\d]*(Z|\+00:00| UTC)?|` +
+		`[A-Za-z0-9+/=_-]{40,}|…[A-Za-z0-9]{8}$|oauth_token=\w+|\b[A-Z0-9]{16}\b|` +
+		`(?i)(in )?\d+ (second|minute|hour)s?( ago)?|just now|127\.0\.0\.1(:|%3A)\d+`)
 
 // difference returns where two answers differ, other than by [differing]; empty: nowhere.
 func difference(with, without *handlertest.Answer) string {
@@ -461,7 +462,8 @@ func (w *twin) checkInsider(t *testing.T, ids []crash.BucketID) {
 	t.Helper()
 	own, report, insider := ids[0].Path(), "/oops/"+w.hidden[0].String(), w.clients["insider"]
 	for _, path := range []string{own, own + ".json", own + ".csv", own + "/traits", own + "/mute",
-		own + "/merge", own + "/review", report, report + ".json", report + ".crash", "/?period=year", "/problems.csv?period=year",
+		own + "/merge", own + "/review", report, report + ".json", report + ".crash", "/?period=year",
+		"/problems.csv?period=year",
 		"/problems.json?period=year", "/problems.atom?period=year", "/search?q=zyxwv", "/search.json?q=package:zyxwv",
 		"/search/complete?q=package:zy", "/search/complete?q=frame:zy", "/search/complete?q=tag:zy", "/package/zyxwv",
 		"/package/zyxwv.json", "/release/Ubuntu%2031.04", "/inbox", "/inbox.json", "/user/zyxwv-0-2",
