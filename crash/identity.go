@@ -135,6 +135,8 @@ type Grant struct {
 	Scope   GrantScope
 	By      string // account that added it; empty: the command line
 	Created time.Time
+	// Unconfirmed grants of RolePrivate come from an upgrade, and do not show embargoed problems.
+	Unconfirmed bool
 }
 
 // Check returns an error of kind Invalid if there cannot be such a grant.

@@ -106,7 +106,10 @@ type User struct {
 	TrackerName string // name of the person's account at the tracker; empty: unknown
 
 	Triage  Packages // for whose problems the person may decide and file bugs; all if Role allows that
-	Private Packages // whose private data and embargoed problems the person may see
+	Private Packages // whose private data the person may read
+	// Embargoed are those of Private whose embargoed problems the person may see, too: all except those
+	// of grants that an upgrade gave and nobody has confirmed.
+	Embargoed Packages
 }
 
 // MayTriage reports whether the person may decide about problems of a source package and file bugs
@@ -153,6 +156,9 @@ var publicFields = map[string]bool{
 	"RetraceOutdatedPackages": true, "Dependencies": true, "RelatedPackageVersions": true, "ApportVersion": true,
 	"Snap": true, "SnapChangeKind": true, "SnapdVersion": true,
 }
+
+// IsPublicField reports whether people without the right to private data see a field of reports.
+func IsPublicField(name string) bool { return publicFields[name] }
 
 // Visible returns those of the fields of a report that the person may read, and the sorted names of the
 // others.

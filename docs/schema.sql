@@ -86,6 +86,7 @@ CREATE TABLE account_grants (
     scope_name text NOT NULL,
     person text NOT NULL,
     created timestamp with time zone NOT NULL,
+    embargoed boolean DEFAULT true NOT NULL,
     CONSTRAINT account_grants_check CHECK (((length(scope_name) <= 100) AND ((scope = 'everything'::text) = (scope_name = ''::text)))),
     CONSTRAINT account_grants_role_check CHECK ((role = ANY (ARRAY['triager'::text, 'private'::text]))),
     CONSTRAINT account_grants_scope_check CHECK ((scope = ANY (ARRAY['everything'::text, 'package'::text, 'set'::text, 'team'::text])))
@@ -98,6 +99,7 @@ COMMENT ON COLUMN account_grants.scope IS 'As in group_grants.';
 COMMENT ON COLUMN account_grants.scope_name IS 'As in group_grants.';
 COMMENT ON COLUMN account_grants.person IS 'Account that added the grant; empty: the command line, or the upgrade.';
 COMMENT ON COLUMN account_grants.created IS 'When it was added.';
+COMMENT ON COLUMN account_grants.embargoed IS 'As in group_grants.';
 
 ALTER TABLE account_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME account_grants_id_seq
@@ -1048,6 +1050,7 @@ CREATE TABLE group_grants (
     created timestamp with time zone NOT NULL,
     scope text DEFAULT 'everything'::text NOT NULL,
     scope_name text DEFAULT ''::text NOT NULL,
+    embargoed boolean DEFAULT true NOT NULL,
     CONSTRAINT group_grants_group_name_check CHECK (((length(group_name) >= 1) AND (length(group_name) <= 200))),
     CONSTRAINT group_grants_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'triager'::text, 'admin'::text, 'private'::text]))),
     CONSTRAINT group_grants_role_for_all CHECK (((scope = 'everything'::text) OR (role = ANY (ARRAY['triager'::text, 'private'::text])))),
@@ -1065,6 +1068,7 @@ COMMENT ON COLUMN group_grants.person IS 'Account that added the grant; empty: t
 COMMENT ON COLUMN group_grants.created IS 'When it was added.';
 COMMENT ON COLUMN group_grants.scope IS 'everything, package (or a pattern), set (of packages), or team (whose packages).';
 COMMENT ON COLUMN group_grants.scope_name IS 'Package, pattern, set or team; empty: all packages.';
+COMMENT ON COLUMN group_grants.embargoed IS 'With private: the grant also shows embargoed problems. False: an upgrade gave the right, and no administrator has confirmed it.';
 
 ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME group_grants_id_seq

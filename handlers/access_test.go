@@ -37,7 +37,8 @@ func TestAccessPage(t *testing.T) {
 	scoped := url.Values{"source": {"account"}, "group": {"kim"}, "role": {"private"}, "scope": {"package"},
 		"packages": {"linux-*"}}
 	c.Post("/admin/access", scoped).WantRedirect(http.StatusSeeOther, "/admin/access")
-	c.Get("/admin/access").WantText("#flash", "The account kim has the right to private data of linux-* now.").
+	c.Get("/admin/access").WantText("#flash", "The account kim has the right to private data and embargoed problems of "+
+		"linux-* now.").
 		WantText("#main", "private for linux-*: given by hand")
 	c.Post("/admin/access/revoke", scoped).WantRedirect(http.StatusSeeOther, "/admin/access")
 	scoped.Set("group", "nobody")

@@ -61,6 +61,7 @@ func TestAuditReads(t *testing.T) {
 	for range 2 {
 		for _, path := range []string{report, report + ".json", report + ".crash", problem + ".csv", "/user/machine-1",
 			"/user/machine-1.csv", problem + "/compare?report=" + id.String() + "&report=" + other.String(),
+			problem + "?facet=kernel",
 			"/api/1.0/instance/?id=" + id.String(), problem, "/"} {
 			viewer.Get(path).Want(http.StatusOK)
 		}
@@ -72,7 +73,8 @@ func TestAuditReads(t *testing.T) {
 		line("user.sign-in", "ada-viewer"),
 		line("read.report", id.String()), line("read.file", id.String()), line("read.file", id.String()),
 		line("read.reports", bucket), line("read.machine", system), line("read.machine", system),
-		line("read.compare", id.String()), line("read.compare", other.String()), line("read.api", "/api/1.0/instance/"),
+		line("read.compare", id.String()), line("read.compare", other.String()), line("read.values", bucket),
+		line("read.api", "/api/1.0/instance/"),
 		line("read.file", id.String()), line("read.file", id.String()), line("read.reports", bucket),
 		line("read.machine", system))
 }

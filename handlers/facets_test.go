@@ -94,6 +94,13 @@ func TestFacets(t *testing.T) {
 	c.Get(path + "?facet=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	visitor := site.Visitor(t)
 	visitor.Get(path + "?facet=kernel").Want(http.StatusOK).WantNone(".facets, .facet-table")
+	blind := site.AsWithoutPrivate(t, crash.RoleTriager)
+	blind.Get(path+"?facet=kernel&value=6.8-generic").Want(http.StatusOK).WantNone(".facet-table").
+		WantText("#facets", "Only people with the right to private data")
+	blind.Get(path+"?facet=release").Want(http.StatusOK).WantText(".facet-table", "Ubuntu 24.04")
+	if body := blind.Get(path + "/traits").Want(http.StatusOK).Body; strings.Contains(body, "-generic") {
+		t.Error("people without the right to private data see kernels of machines in what stands out")
+	}
 	visitor.PartFor(path+"?facet=kernel", "section#facets").Want(http.StatusUnauthorized).WantNone("table")
 }
 

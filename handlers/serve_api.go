@@ -14,6 +14,7 @@ import (
 	"mishap/handlers/bugs"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
+	"mishap/views"
 )
 
 // serveAPI answers requests to the API.
@@ -71,8 +72,10 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 // right scope, without a session and within the rate limits of the API. Pages need a session.
 func (s *Server) exportsByToken(next http.Handler) http.Handler {
 	authenticateToken := s.authenticateToken(s.limitRate(s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		if err := web.VisitOf(r).Token.Need(scopeOfFile(r)); err != nil {
-			return err
+		for _, scope := range scopesOfFile(r) {
+			if err := web.VisitOf(r).Token.Need(scope); err != nil {
+				return err
+			}
 		}
 		next.ServeHTTP(w, r)
 		return nil
@@ -86,15 +89,18 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 	})
 }
 
-// scopeOfFile returns the scope that reading a file needs.
-func scopeOfFile(r *http.Request) crash.Scope {
+// scopesOfFile returns the scopes that reading a file needs. The audit log names machines and embargoed
+// problems.
+func scopesOfFile(r *http.Request) []crash.Scope {
 	switch {
+	case strings.HasPrefix(r.URL.Path, views.PathAudit):
+		return []crash.Scope{crash.ScopeAdmin, crash.ScopeReadPrivate}
 	case strings.HasPrefix(r.URL.Path, "/admin/"):
-		return crash.ScopeAdmin
+		return []crash.Scope{crash.ScopeAdmin}
 	case strings.HasPrefix(r.URL.Path, "/user/"), r.URL.Query().Get("core") != "":
-		return crash.ScopeReadPrivate
+		return []crash.Scope{crash.ScopeReadPrivate}
 	}
-	return crash.ScopeRead
+	return []crash.Scope{crash.ScopeRead}
 }
 
 // limitRate limits the requests a minute of one API token, or of one address without a token.

@@ -78,6 +78,8 @@ type LinkPage struct {
 	Warning string // why the tracker did not describe the bug; empty: it did
 	Linked  bool   // the problem already has the bug
 
+	Publishes bool // the problem is embargoed, and the bug is public
+
 	InDialog bool // part of a dialog
 	InList   bool // the dialog is on a page other than that of the problem
 }

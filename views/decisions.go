@@ -112,6 +112,8 @@ type MergePage struct {
 	Machines int64          // distinct machines of the merged problem
 	Bugs     []crash.Bug    // bugs of the merged problem
 	Problem  string         // why merging failed; empty: it did not
+
+	Embargoes bool // some of the problems are embargoed, so the merged one will be
 }
 
 // MergeSide is one of the problems to be merged.

@@ -20,7 +20,7 @@ type EmbargoForm struct {
 	Shell     Shell
 	Bucket    crash.Bucket
 	Embargo   *crash.Embargo // nil: not embargoed
-	Keeps     bool           // the person sees the problem while it is embargoed
+	Sees      bool           // the person sees the problem while it is embargoed
 	Tracker   string
 	Reason    string // as typed
 	Problem   string // what is wrong with the reason; empty: nothing

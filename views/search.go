@@ -27,6 +27,7 @@ var keyTable = [][2]string{
 	{"a", text.KeyAssign},
 	{"m", text.KeyMute},
 	{"f", text.KeyFixed},
+	{"e", text.KeyEmbargo},
 	{"x", text.KeySelect},
 	{"?", text.KeyHelp},
 }

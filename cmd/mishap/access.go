@@ -31,7 +31,8 @@ account for one account by its name; docs/sign-in.md explains them.
 The roles triager and private can be limited to some source packages: to a package or a pattern such as
 linux-* (--packages), to a package set (--set), or to the packages to whose bugs a person or team is
 subscribed in the tracker (--team). private is the right to read private data of reports: environment,
-command lines, logs, machines and, for triagers, core dumps.`,
+command lines, logs, machines and, for triagers, core dumps, and to see embargoed problems. Rights that come
+from an upgrade do not show embargoed problems; granting private again adds that.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
@@ -72,7 +73,11 @@ func printAccess(out io.Writer, grants []crash.Grant, people []crash.PersonAcces
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SOURCE\tGROUP\tROLE\tPACKAGES\tADDED\tBY") // Flush returns the error
 	for _, g := range grants {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, g.Role, text.ScopeName(g.Scope),
+		role := string(g.Role)
+		if g.Unconfirmed {
+			role += " (" + text.GrantUnconfirmed + ")"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, text.ScopeName(g.Scope),
 			g.Created.UTC().Format(time.DateTime), g.By)
 	}
 	_, _ = fmt.Fprintln(w, "\nNAME\tROLE\tWHY")

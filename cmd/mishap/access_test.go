@@ -74,7 +74,8 @@ func TestAccessCommands(t *testing.T) {
 		t.Errorf("got %q, want %q", out, want)
 	}
 	out, _ = run(exitOK, "access", "grant", "account", "kim", "private", "--team", "desktop-packages")
-	if want := "The account kim has the right to private data of the packages of desktop-packages now.\n"; out != want {
+	if want := "The account kim has the right to private data and embargoed problems of the packages of " +
+		"desktop-packages now.\n"; out != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
 	run(exitOK, "access", "grant", "account", "kim", "triager", "--set", "core")

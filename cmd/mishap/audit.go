@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os/user"
@@ -62,7 +63,7 @@ after, and with which result (docs/audit.md). Days and times are UTC.`,
 				f.Until, err = parseMoment(until, true)
 			}
 			if _, known := audit.Words(f.Action); f.Action != "" && !known {
-				err = fmt.Errorf("--action: there is no action %q", f.Action)
+				err = errors.New("--action: " + audit.UnknownAction(f.Action))
 			}
 			if f.Result != "" && f.Result != audit.Done && f.Result != audit.Refused {
 				err = fmt.Errorf("--result: expected done or refused, got %q", f.Result)

@@ -1,6 +1,11 @@
 package audit
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Reading is the prefix of actions that read private data.
 const Reading = "read."
@@ -76,6 +81,7 @@ var Actions = map[string]string{
 	"read.machine":           "Viewed the history of a machine",
 	"read.report":            "Viewed a report",
 	"read.reports":           "Downloaded a list of reports",
+	"read.values":            "Viewed private values of the reports of a problem",
 	"read.tracker-secret":    "Viewed the access token of the tracker",
 	"regroup.start":          "Started regrouping",
 	"regroup.stop":           "Stopped regrouping",
@@ -133,6 +139,16 @@ var families = map[string]string{
 	"bug.comment-": "Comment of mishap on a bug: ",
 	"bug.section-": "Section of mishap in a bug: ",
 	"candidate.":   "Proposed bug: ",
+}
+
+// UnknownAction says that there is no such action, and lists those that there are.
+func UnknownAction(action string) string {
+	names := slices.Sorted(maps.Keys(Actions))
+	for prefix := range families {
+		names = append(names, prefix+"…")
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("There is no action %.60q. The actions are %s.", action, strings.Join(names, ", "))
 }
 
 // Words returns an action in words, and whether it is known.

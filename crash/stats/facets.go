@@ -45,6 +45,17 @@ func (f FacetField) Package() string {
 // PackageFacet returns the field with the version of a package.
 func PackageFacet(name string) FacetField { return FacetField(facetPackage + name) }
 
+// IsPublic reports whether people without the right to private data see the values of the field.
+func (f FacetField) IsPublic() bool {
+	switch f {
+	case FacetRelease, FacetVersion, FacetArchitecture:
+		return true
+	case FacetKernel, FacetDesktop, FacetSession, FacetLocale, FacetCPU:
+		return false
+	}
+	return f.Package() != "" || crash.IsPublicField(string(f))
+}
+
 // ValueIn returns the value of the field in a report, without line breaks and at most 150 characters
 // long. It is empty if the report does not have the field.
 func (f FacetField) ValueIn(s crash.Summary, fields crash.Fields) string {

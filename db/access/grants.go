@@ -14,9 +14,9 @@ import (
 )
 
 const sqlGrants = `
-	select id, source, group_name, role, scope, scope_name, person, created from group_grants
+	select id, source, group_name, role, scope, scope_name, person, created, not embargoed from group_grants
 	union all
-	select a.id, 'account', u.name, a.role, a.scope, a.scope_name, a.person, a.created
+	select a.id, 'account', u.name, a.role, a.scope, a.scope_name, a.person, a.created, not a.embargoed
 	from account_grants as a join users as u on u.id = a.user_id
 	order by source, group_name, scope, scope_name, role`
 
@@ -27,7 +27,7 @@ func (a *Store) Grants(ctx context.Context) ([]crash.Grant, error) {
 		return nil, fmt.Errorf("grants: %w", db.Classify(err))
 	}
 	grants, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g crash.Grant, err error) {
-		err = row.Scan(&g.ID, &g.Source, &g.Group, &g.Role, &g.Scope.Kind, &g.Scope.Name, &g.By, &g.Created)
+		err = row.Scan(&g.ID, &g.Source, &g.Group, &g.Role, &g.Scope.Kind, &g.Scope.Name, &g.By, &g.Created, &g.Unconfirmed)
 		return g, err
 	})
 	if err != nil {
@@ -53,14 +53,16 @@ func (a *Store) GrantedGroups(ctx context.Context, source crash.Source) ([]strin
 
 // The statements of a grant to a group, to an account for all packages, and to an account otherwise.
 const (
+	// oldRight is the right that a grant has given, for the audit log.
+	oldRight    = `case when embargoed then role else role || ' without embargoed problems' end`
 	sqlOldGrant = `
-		select role from group_grants where source = @source and group_name = @group and scope = @kind
+		select ` + oldRight + ` from group_grants where source = @source and group_name = @group and scope = @kind
 			and scope_name = @name and (role = 'private') = (@role::text = 'private') for update`
 	sqlGrant = `
 		insert into group_grants (source, group_name, role, scope, scope_name, person, created)
 		values (@source, @group, @role, @kind, @name, @by, @now)
 		on conflict (source, group_name, scope, scope_name, (role = 'private'))
-		do update set role = excluded.role, person = excluded.person, created = excluded.created`
+		do update set role = excluded.role, person = excluded.person, created = excluded.created, embargoed = true`
 	sqlRevoke = `
 		delete from group_grants where source = @source and group_name = @group and scope = @kind
 			and scope_name = @name and (role = 'private') = (@role::text = 'private')`
@@ -70,12 +72,13 @@ const (
 	sqlNoRole  = `update users set role = '' where lower(name) = lower(@group) and role <> ''`
 
 	sqlOldAccountGrant = `
-		select coalesce((select role from account_grants where user_id = u.id and role = @role and scope = @kind
+		select coalesce((select ` + oldRight + ` from account_grants where user_id = u.id and role = @role and scope = @kind
 			and scope_name = @name), '') from users as u where lower(u.name) = lower(@group) for update`
 	sqlGrantAccount = `
 		insert into account_grants (user_id, role, scope, scope_name, person, created)
 		select id, @role, @kind, @name, @by, @now from users where lower(name) = lower(@group)
-		on conflict (user_id, scope, scope_name, role) do update set person = excluded.person, created = excluded.created`
+		on conflict (user_id, scope, scope_name, role)
+		do update set person = excluded.person, created = excluded.created, embargoed = true`
 	sqlRevokeAccount = `
 		delete from account_grants as a using users as u where u.id = a.user_id and lower(u.name) = lower(@group)
 			and a.role = @role and a.scope = @kind and a.scope_name = @name`

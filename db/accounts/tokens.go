@@ -210,7 +210,7 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 	}
 	a.setRights(&u, rights)
 	if !t.Allows(crash.ScopeReadPrivate) {
-		u.Private = crash.Packages{}
+		u.Private, u.Embargoed = crash.Packages{}, crash.Packages{}
 	}
 	return u, t, nil
 }

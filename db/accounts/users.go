@@ -42,15 +42,16 @@ func (a *Store) WithRoleOfEveryone(role crash.Role) *Store {
 // give the person. Rights for sets and teams come with their source packages as the tracker has them;
 // @series is the release whose sets count.
 const userColumns = `u.id, u.name, u.role, coalesce((
-		select jsonb_agg(jsonb_build_object('role', g.role, 'kind', g.scope, 'name', g.scope_name, 'members', (
+		select jsonb_agg(jsonb_build_object('role', g.role, 'kind', g.scope, 'name', g.scope_name,
+			'embargoed', g.embargoed, 'members', (
 			select f.value -> 'names' from archive_facts as f where
 				g.scope = 'set' and f.kind = 'set' and f.key = @series::text || '/' || g.scope_name
 				or g.scope = 'team' and f.kind = 'person' and f.key = g.scope_name)))
 		from (
-			select g.role, g.scope, g.scope_name from identities as i join user_groups as m on m.identity_id = i.id
+			select g.role, g.scope, g.scope_name, g.embargoed from identities as i join user_groups as m on m.identity_id = i.id
 				join group_grants as g on g.source = i.source and g.group_name = m.group_name
 			where i.user_id = u.id
-			union select a.role, a.scope, a.scope_name from account_grants as a where a.user_id = u.id
+			union select a.role, a.scope, a.scope_name, a.embargoed from account_grants as a where a.user_id = u.id
 		) as g), '[]'),
 	u.disabled, u.created, u.last_login, u.tracker_name`
 
@@ -60,6 +61,8 @@ type right struct {
 	Kind    crash.GrantScopeKind `json:"kind"`
 	Name    string               `json:"name"`
 	Members []string             `json:"members"` // packages of the set or team; null: none, or not read yet
+
+	Embargoed bool `json:"embargoed"` // with RolePrivate: includes the view of embargoed problems
 }
 
 // series returns the code name of the release whose package sets count, as in rules.
@@ -187,6 +190,9 @@ func (a *Store) setRights(u *crash.User, rights []right) {
 		switch {
 		case r.Role == crash.RolePrivate:
 			u.Private = u.Private.Add(scope, r.Members)
+			if r.Embargoed {
+				u.Embargoed = u.Embargoed.Add(scope, r.Members)
+			}
 		case r.Kind == crash.GrantAll:
 			u.Role = u.Role.Higher(r.Role)
 			continue
@@ -196,7 +202,9 @@ func (a *Store) setRights(u *crash.User, rights []right) {
 		u.Role = u.Role.Higher(crash.RoleViewer)
 	}
 	u.Triage.All = u.Triage.All || u.Role.Allows(crash.RoleTriager)
-	u.Private.All = u.Private.All || u.Role.Allows(crash.RoleAdmin)
+	if u.Role.Allows(crash.RoleAdmin) {
+		u.Private.All, u.Embargoed.All = true, true
+	}
 }
 
 const sqlSetTrackerName = `

@@ -38,6 +38,13 @@ const (
 	sqlMailNotices = `
 		select` + noticeColumns + ` from notices as n join events as e on e.id = n.event_id
 		where n.mail_id = @mail order by n.id`
+	// sqlPutBack makes the notices of a mail wait that are not in it now, and sqlDropEmpty deletes the
+	// mail if no others are left.
+	sqlPutBack = `
+		update notices set mail = 'waiting', mail_id = null
+		where mail_id = @mail and id <> all (@shown::bigint[])`
+	sqlDropEmpty = `
+		delete from mails where id = @mail and not exists (select from notices where mail_id = @mail)`
 	sqlSettleMail = `
 		update mails set state = @state, due = @due, ended = case when @state <> 'waiting' then @now::timestamptz end,
 			reply = @reply
@@ -57,8 +64,40 @@ const unknownOutcome = "The instance that was sending it has stopped. Whether th
 	"sent again."
 
 // ClaimMail claims the next mail that is due, with the notices in it. It returns NotFound if there
-// is none.
+// is none. Notices of problems that were embargoed since the mail was planned are not in it: they wait
+// until the embargo is lifted, and a mail without others is deleted.
 func (s *Store) ClaimMail(ctx context.Context) (mail crash.Mail, notices []crash.Notice, err error) {
+	for {
+		mail, notices, err = s.claimMail(ctx)
+		if err != nil || len(notices) == mail.Notices {
+			return mail, notices, err
+		}
+		if err := s.putBack(ctx, mail.ID, notices); err != nil {
+			return mail, nil, fmt.Errorf("claim a mail: %w", err)
+		}
+		if len(notices) > 0 {
+			return mail, notices, nil
+		}
+	}
+}
+
+// putBack makes those notices of a mail wait that are not among the shown ones.
+func (s *Store) putBack(ctx context.Context, mail int64, shown []crash.Notice) error {
+	ids := make([]int64, len(shown))
+	for i, n := range shown {
+		ids[i] = n.ID
+	}
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"mail": mail, "shown": ids}
+		if _, err := tx.Exec(ctx, sqlPutBack, args); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, sqlDropEmpty, args)
+		return err
+	})
+}
+
+func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash.Notice, err error) {
 	unit, err := s.InstanceNumber(ctx)
 	if err != nil {
 		return mail, nil, err

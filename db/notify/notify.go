@@ -27,5 +27,5 @@ func (s *Store) as(ctx context.Context, user int64) context.Context {
 	if err != nil {
 		return reader.AsVisitor(ctx)
 	}
-	return reader.With(ctx, reader.New(func() crash.Packages { return u.Private }))
+	return reader.With(ctx, reader.New(func() crash.Packages { return u.Embargoed }))
 }

@@ -42,15 +42,15 @@ const (
 
 // Reader is a person or a visitor for whom the program reads. It is safe for concurrent use.
 type Reader struct {
-	private func() crash.Packages // whose embargoed problems the person may see at present
+	sees func() crash.Packages // whose embargoed problems the person may see at present
 
 	mu     sync.Mutex
 	loaded bool
 	all    Embargoed
 }
 
-// New returns a reader with the right that private returns.
-func New(private func() crash.Packages) *Reader { return &Reader{private: private} }
+// New returns a reader that may see the embargoed problems of the packages that sees returns.
+func New(sees func() crash.Packages) *Reader { return &Reader{sees: sees} }
 
 type contextKey struct{}
 
@@ -110,9 +110,9 @@ func (r *Reader) Hidden() (hidden []crash.BucketID, known bool) {
 	if len(r.all.Buckets) == 0 {
 		return nil, r.loaded
 	}
-	private := r.private()
+	sees := r.sees()
 	for i, id := range r.all.Buckets {
-		if !private.Include(r.all.Sources[i]) && len(id) == len(crash.BucketID{}) {
+		if !sees.Include(r.all.Sources[i]) && len(id) == len(crash.BucketID{}) {
 			hidden = append(hidden, crash.BucketID(id))
 		}
 	}

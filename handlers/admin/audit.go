@@ -105,7 +105,7 @@ func readAuditFilter(q url.Values) (f audit.Filter, after audit.Cursor, err erro
 		f.Until = until.AddDate(0, 0, 1)
 	}
 	if _, known := audit.Words(f.Action); f.Action != "" && !known {
-		err = invalid("There is no action %q.", f.Action)
+		err = invalid("%s", audit.UnknownAction(f.Action))
 	}
 	if f.Result != "" && f.Result != audit.Done && f.Result != audit.Refused {
 		err = invalid("The result is done or refused, not %q.", f.Result)

@@ -28,9 +28,10 @@ func (a *answers) statusResources() []resource {
 			name: SetStatus, method: http.MethodPost, access: triager, external: true,
 			summary: "Changes the manual status of a problem.",
 			doc: "200: the answer is that of problem-status. The same question twice changes nothing. 409: the problem is " +
-				"muted with other conditions, and replaces does not name that mute; or the entry was undone already. A session " +
-				"must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; an API token with the scope file " +
-				"needs none.",
+				"muted with other conditions, and replaces does not name that mute; the entry was undone already; or " +
+				"lift-embargo found no embargo. Callers without the private right for the package may embargo a problem, and " +
+				"get 404 from then on. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; " +
+				"an API token with the scope triage needs none.",
 			body: statusQuestion{}, object: problemStatus{},
 			outcomes: map[string]string{"200": "The status after the change."}, refused: []string{"409"},
 		},
@@ -38,6 +39,7 @@ func (a *answers) statusResources() []resource {
 }
 
 type problemStatus struct {
+	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
@@ -49,6 +51,12 @@ type problemStatus struct {
 	Status    string        `json:"status" doc:"The derived status in sentences."`
 	Link      string        `json:"web_link" doc:"The page of the problem."`
 	WontFix   *statusEntry  `json:"wontfix" doc:"The decision that nobody intends to fix it; null: there is none."`
+}
+
+type embargo struct {
+	At     string `json:"at" doc:"When it began, UTC."`
+	Person string `json:"person" doc:"Name of the account or rule; empty: mishap itself."`
+	Reason string `json:"reason"`
 }
 
 type statusEntry struct {
@@ -87,7 +95,7 @@ type statusFix struct {
 type statusQuestion struct {
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
-	Kind      string         `json:"kind,omitempty" doc:"muted, wontfix or fixed."`
+	Kind      string         `json:"kind,omitempty" doc:"muted, wontfix, fixed, embargo or lift-embargo."`
 	Reason    string         `json:"reason,omitempty" doc:"One line of at most 500 characters."`
 	Replaces  int64          `json:"replaces,omitempty" doc:"With muted: number of the mute that this one replaces."`
 	Signature string         `json:"signature" doc:"Signature of the problem, or its SHA-1."`
@@ -138,6 +146,9 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 	out := problemStatus{
 		Signature: b.Signature, State: string(b.Status.Word), Status: b.Status.Text(), Link: a.problemLink(b.ID),
 		Fixed: []statusFix{}, Entries: []statusEntry{},
+	}
+	if e := manual.Embargo; e != nil && in.mayRead() {
+		out.Embargo = &embargo{At: e.At.UTC().Format(time.RFC3339), Person: e.Person, Reason: e.Reason}
 	}
 	if in.mayRead() {
 		for _, t := range all {
@@ -245,6 +256,12 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 			}
 		}
 		return crash.Errorf(crash.NotFound, "unknown_triage_entry", "The problem has no entry %d.", q.Undo)
+	}
+	switch q.Kind {
+	case "embargo":
+		return a.triage.Embargo(ctx, crash.Embargo{Bucket: id, Person: person, Reason: q.Reason})
+	case "lift-embargo":
+		return a.triage.LiftEmbargo(ctx, id, person)
 	}
 	t := crash.Triage{Bucket: id, Kind: crash.TriageKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces}
 	for _, f := range q.Fixes {

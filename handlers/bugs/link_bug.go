@@ -45,6 +45,11 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 			p.Linked = p.Linked || known.Number == p.Number
 		}
 		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
+		embargoed, err := s.CountEmbargoed(r, b)
+		if err != nil {
+			return err
+		}
+		p.Publishes = embargoed > 0 && isPublic(p.Found, p.Warning)
 	}
 	if web.WantsPart(r) {
 		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
@@ -72,6 +77,25 @@ func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugRe
 	return found, ""
 }
 
+// isPublic reports whether everyone may be able to see a bug. A bug that cannot be read because the
+// tracker does not answer counts as public.
+func isPublic(found crash.BugReading, warning string) bool {
+	return !found.Private && (warning == "" || !found.Hidden)
+}
+
+// checkPublic returns Conflict if a bug that everyone sees would be linked to embargoed problems, and
+// the form does not confirm that.
+func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning string, problems ...crash.Bucket) error {
+	if r.PostFormValue("public") == "yes" || !isPublic(found, warning) {
+		return nil
+	}
+	embargoed, err := s.CountEmbargoed(r, problems...)
+	if err != nil || embargoed == 0 {
+		return err
+	}
+	return crash.Errorf(crash.Conflict, "public_bug", "%s Confirm on the form that you want to link it.", text.BugIsPublic)
+}
+
 // formBugNumber returns the number of the bug in a form.
 func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 	text := r.PostFormValue("bug")
@@ -88,6 +112,9 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, warning := s.readTrackerBug(r, number)
+	if err := s.checkPublic(r, found, warning, b); err != nil {
+		return err
+	}
 	isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, crash.Bug{
 		Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name,
 	})

@@ -36,6 +36,11 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	if p.Number != 0 {
 		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
+		embargoed, err := s.CountEmbargoed(r, buckets...)
+		if err != nil {
+			return err
+		}
+		p.Publishes = embargoed > 0 && isPublic(p.Found, p.Warning)
 	}
 	for _, b := range buckets {
 		row := views.LinkChosenRow{ChosenRow: views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
@@ -72,6 +77,9 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, warning := s.readTrackerBug(r, number)
+	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
+		return err
+	}
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
 	var linked []crash.BucketID
 	for _, b := range buckets {

@@ -126,6 +126,11 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	if p.Reports, p.Machines, err = s.Decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
+	embargoed, err := s.CountEmbargoed(r, buckets...)
+	if err != nil {
+		return err
+	}
+	p.Embargoes = embargoed > 0 && embargoed < len(buckets)
 	p.Shell = s.Shell(r, "Merge")
 	return s.Page(w, r, status, views.Merge(p))
 }

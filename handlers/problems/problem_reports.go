@@ -91,9 +91,18 @@ type facetFacts struct {
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
 	facets := views.FacetsView{Choice: choice, Package: b.Package}
-	if choice.Facet == "" {
+	private := choice.Facet != "" && !choice.Facet.IsPublic()
+	if private && !web.CurrentUser(r).Private.Include(b.SourcePackage) {
+		facets.Problem = text.PrivateOf(b.SourcePackage)
+	}
+	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
+	}
+	if private {
+		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+			return chosenReports{}, err
+		}
 	}
 	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:])+string(choice.Facet),
 		func(r *http.Request) (f facetFacts, err error) {

@@ -2,6 +2,7 @@ package problems
 
 import (
 	"net/http"
+	"slices"
 
 	"mishap/crash/stats"
 	"mishap/handlers/web"
@@ -28,6 +29,16 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err != nil {
 		return err
+	}
+	if !web.CurrentUser(r).Private.Include(b.SourcePackage) {
+		facts.found = slices.DeleteFunc(slices.Clone(facts.found), func(f stats.StandOut) bool {
+			field, _ := f.Facet()
+			return !field.IsPublic()
+		})
+	} else if len(facts.found) > 0 {
+		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+			return err
+		}
 	}
 	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there,
 		TooFew: stats.TooFewToCompare(facts.here, facts.there)}

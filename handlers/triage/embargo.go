@@ -26,7 +26,7 @@ func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Buck
 		return err
 	}
 	p := views.EmbargoForm{
-		Bucket: b, Embargo: manual.Embargo, Keeps: web.CurrentUser(r).Private.Include(b.SourcePackage), Now: s.Now(),
+		Bucket: b, Embargo: manual.Embargo, Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Now: s.Now(),
 		Tracker: s.Config.TrackerName, Reason: r.PostFormValue("reason"), Problem: problem, CSRFToken: nosurf.Token(r),
 	}
 	p.Shell = s.Shell(r, p.Heading())
@@ -53,7 +53,7 @@ func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 	case "set":
 		err = s.Triage.Embargo(r.Context(), crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: r.PostFormValue("reason")})
 		message.Text, message.Undo = text.EmbargoDone, views.UndoEmbargo(b.ID, "lift")
-		if !u.Private.Include(b.SourcePackage) {
+		if !u.Embargoed.Include(b.SourcePackage) {
 			message.Text, message.Undo, path = text.EmbargoDoneUnseen, nil, "/"
 		}
 	default:

@@ -33,7 +33,7 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 			v.actor.Address = address.String()
 		}
 		w.Header().Set(headerRequestID, v.id)
-		ctx := reader.With(r.Context(), reader.New(func() crash.Packages { return v.User.Private }))
+		ctx := reader.With(r.Context(), reader.New(func() crash.Packages { return v.User.Embargoed }))
 		next.ServeHTTP(w, withVisit(r.WithContext(ctx), v))
 	})
 }

@@ -118,6 +118,20 @@ func Triageable(r *http.Request, buckets []crash.Bucket) (some []crash.Bucket, r
 	return some, int64(len(buckets) - len(some)), nil
 }
 
+// CountEmbargoed returns how many of the problems are embargoed.
+func (s *Kit) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (n int, err error) {
+	for _, b := range problems {
+		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+		if err != nil {
+			return 0, err
+		}
+		if manual.Embargo != nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // HideMachines replaces the machines in rows that the person may not know. It returns a copy.
 func HideMachines(r *http.Request, rows []crash.ReportRow) []crash.ReportRow {
 	u := CurrentUser(r)

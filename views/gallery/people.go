@@ -247,6 +247,8 @@ func access() views.AccessPage {
 		Grants: []crash.Grant{
 			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0),
 				Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "linux-*"}},
+			{Source: crash.SourceAccount, Group: "noel", Role: crash.RolePrivate, Created: now, Unconfirmed: true,
+				Scope: crash.GrantScope{Kind: crash.GrantAll}},
 			{Source: crash.SourceAccount, Group: "kim", Role: crash.RolePrivate, By: "ada", Created: now,
 				Scope: crash.GrantScope{Kind: crash.GrantTeam, Name: "desktop-packages"}},
 			{Source: crash.SourceOIDC, Group: "crash-admins", Role: crash.RoleAdmin, By: "ada", Created: now,
@@ -259,6 +261,23 @@ func access() views.AccessPage {
 	}
 	p.People = crash.AccessOf(users, []crash.StoredIdentity{kim}, p.Grants, crash.RoleNone)
 	return p
+}
+
+// embargoes returns the states of the forms about embargoed problems.
+func embargoes() []specimen {
+	form := views.EmbargoForm{Shell: shell(text.EmbargoTitle, admin), Bucket: bucket(0), Tracker: "Launchpad",
+		Problem: "The reason is too long.", Reason: "writes beyond a buffer", Now: now}
+	lift := views.EmbargoForm{Shell: shell(text.LiftTitle, admin), Bucket: bucket(0), Tracker: "Launchpad", Sees: true,
+		Embargo: &crash.Embargo{Person: "ada", Reason: "writes beyond a buffer", At: now.AddDate(0, 0, -3)}, Now: now}
+	public := views.LinkPage{Shell: shell(text.LinkBugHeading, admin), Bucket: bucket(0), Text: "2101233", Number: 2101233,
+		Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}
+	merged := merge("")
+	merged.Embargoes = true
+	return []specimen{
+		{"Embargo, unseen afterwards", views.EmbargoPage(form)}, {"Lift an embargo", views.EmbargoPage(lift)},
+		{"Link a public bug to an embargoed problem", views.LinkBug(public)},
+		{"Merge with an embargoed problem", views.Merge(merged)},
+	}
 }
 
 // auditLog returns records of the audit log.

@@ -16,7 +16,14 @@ const (
 	AccessMeans   = "People have the highest of the roles that an administrator and their groups give them. Groups are " +
 		"those of the last sign-in. triager and private can be limited to some packages; such people are viewers of " +
 		"all others. " +
-		"private is the right to read environment, command lines, logs, machines and, for triagers, core dumps."
+		"private is the right to read environment, command lines, logs, machines and, for triagers, core dumps, and to " +
+		"see embargoed problems."
+	UnconfirmedMeans = "Before there was a right to private data, everyone with a role could read private data, and the " +
+		"upgrade did not change that. But nobody decided that these people may see embargoed problems. Confirm that " +
+		"they may, or remove the right."
+	GrantUnconfirmed = "without embargoed problems"
+	GrantConfirm     = "Include embargoed problems"
+
 	AccessGrants   = "Groups and accounts with rights"
 	AccessNoGrants = "No group has a right yet, and no account has one by itself."
 	AccessGroup    = "Group or account"
@@ -80,6 +87,16 @@ func roleFor(role crash.Role, scope crash.GrantScope) string {
 // RevokeRole labels the button that takes a grant away.
 func RevokeRole(g crash.Grant) string { return "Remove " + roleFor(g.Role, g.Scope) + " of " + g.Group }
 
+// Unconfirmed says how many grants come from an upgrade and need a decision.
+func Unconfirmed(n int64) string {
+	return crash.Counted(n, "right to private data comes", "rights to private data come") + " from an upgrade."
+}
+
+// ConfirmGrant labels the button that adds the view of embargoed problems to a grant.
+func ConfirmGrant(g crash.Grant) string {
+	return "Let " + g.Group + " see embargoed problems of " + ScopeName(g.Scope)
+}
+
 // grantees names who has a grant, with the verb "have".
 func grantees(g crash.Grant) string {
 	if g.Source == crash.SourceAccount {
@@ -91,7 +108,7 @@ func grantees(g crash.Grant) string {
 // Granted says what a group or an account has now.
 func Granted(g crash.Grant) string {
 	if g.Role == crash.RolePrivate {
-		return grantees(g) + " the right to private data of " + ScopeName(g.Scope) + " now."
+		return grantees(g) + " the right to private data and embargoed problems of " + ScopeName(g.Scope) + " now."
 	}
 	return grantees(g) + " the role " + roleFor(g.Role, g.Scope) + " now."
 }

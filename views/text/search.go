@@ -32,6 +32,7 @@ const (
 	KeyReview     = "Review the bug of the row, or of this problem"
 	KeyCreate     = "Create that bug"
 	KeyLink       = "Link a bug to the row and the selected rows, or to this problem"
+	KeyEmbargo    = "Embargo this problem, or lift its embargo"
 	KeyMute       = "Mute the row, the selected rows, or this problem"
 	KeyFixed      = "Mark the row, the selected rows, or this problem as fixed in a version"
 	KeySelect     = "Select or deselect the row"

@@ -137,8 +137,14 @@ const (
 	EmbargoReason = "such as: writes beyond a buffer"
 	EmbargoUnseen = "You do not have that right for this package. You will not see the problem any more."
 	EmbargoHasBug = "The problem has a bug already. The embargo does not change who sees that bug."
-	LiftTitle     = "Lift the embargo of this problem"
-	LiftButton    = "Lift the embargo"
+	BugIsPublic   = "The problem is embargoed, but the bug is not known to be private. People who can see the bug " +
+		"could learn about the problem."
+	BugPublicConfirm = "Link it anyway"
+	MergeEmbargoes   = "One of these problems is embargoed. After the merge, everything is: only people with the " +
+		"private right " +
+		"for the package of the embargoed one will see it."
+	LiftTitle  = "Lift the embargo of this problem"
+	LiftButton = "Lift the embargo"
 
 	EmbargoDone       = "The problem is embargoed."
 	EmbargoDoneUnseen = "The problem is embargoed. You do not have the private right for its package, so you no longer " +

@@ -1,5 +1,5 @@
 // Handles keys: / goes to the search, j and k to the next and previous row, o opens the row, c opens the review of its bug,
-// C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, f marks it as fixed, x selects the row,
+// C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, f marks it as fixed, e embargoes it, x selects the row,
 // ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
@@ -111,6 +111,7 @@
     a: () => assign() || pressBulk("assign"),
     m: () => decide("mute"),
     f: () => decide("fixed"),
+    e: () => press("#manual a[href$='/embargo']"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
       document.dispatchEvent(new CustomEvent("mishap:dialog", { detail: "/keys" }));
