@@ -85,38 +85,44 @@ func TestAccessibilityOfGallery(t *testing.T) {
 // fails if a page is wider than the window.
 func checkAxe(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
-	script, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, screen := range screens {
 		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme), chromedp.Navigate(address),
 			browsertest.WaitPresent("main"))
 		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
 			t.Errorf("%s (%s): is %.0f px wide", address, screen.name, wide)
 		}
-		browsertest.Eval[bool](ctx, t, string(script)+"\n;true")
-		var found []struct {
-			ID, Help string
-			Nodes    []struct {
-				Target         []any
-				HTML           string
-				FailureSummary string
-			}
+		runAxe(ctx, t, address+" ("+screen.name+")")
+	}
+}
+
+// runAxe reports the violations that axe-core finds in the page as it is.
+func runAxe(ctx context.Context, t *testing.T, what string) {
+	t.Helper()
+	script, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	browsertest.Eval[bool](ctx, t, string(script)+"\n;true")
+	var found []struct {
+		ID, Help string
+		Nodes    []struct {
+			Target         []any
+			HTML           string
+			FailureSummary string
 		}
-		result, err := chromedp.Run(ctx, chromedp.Evaluate[string](
-			`axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`, chromedp.EvalAwaitPromise))
-		if err != nil {
-			t.Fatalf("%s (%s): axe: %v", address, screen.name, err)
-		}
-		if err := json.Unmarshal([]byte(result), &found); err != nil {
-			t.Fatal(err)
-		}
-		for _, violation := range found {
-			for _, node := range violation.Nodes {
-				t.Errorf("%s (%s): %s: %s\n%v %s\n%s", address, screen.name, violation.ID, violation.Help,
-					node.Target, node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", " "))
-			}
+	}
+	result, err := chromedp.Run(ctx, chromedp.Evaluate[string](
+		`axe.run({resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: axe: %v", what, err)
+	}
+	if err := json.Unmarshal([]byte(result), &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range found {
+		for _, node := range violation.Nodes {
+			t.Errorf("%s: %s: %s\n%v %s\n%s", what, violation.ID, violation.Help, node.Target, node.HTML,
+				strings.ReplaceAll(node.FailureSummary, "\n", " "))
 		}
 	}
 }
