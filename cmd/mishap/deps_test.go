@@ -202,7 +202,7 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"notify/mail/mailtest":       {others: "github.com/emersion/go-smtp"},
+	"notify/mail/mailtest":       {others: "github.com/emersion/go-sasl github.com/emersion/go-smtp"},
 	"tracker/trackertest":        {ours: "crash"},
 	"handlers/signin/openidtest": {},
 	"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
