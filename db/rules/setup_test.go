@@ -24,11 +24,13 @@ import (
 type world struct {
 	url   string
 	clock atomic.Pointer[time.Time]
-	store *db.Store
+	store *db.Store // of the last of stores
 	rules *dbrules.Store
 	o     dbrules.EvaluatorOptions
 	evals []*dbrules.Evaluator
-	sent  int
+
+	stores []*db.Store // one for each instance
+	sent   int
 }
 
 // begin is the first day of the tests. Its month has 30 days.
@@ -48,9 +50,10 @@ func (w *world) now() time.Time   { return *w.clock.Load() }
 // restart replaces all instances by new ones.
 func (w *world) restart(t *testing.T, instances int) {
 	t.Helper()
-	w.evals = nil
+	w.evals, w.stores = nil, nil
 	for range instances {
 		w.store = dbtest.OpenConfig(t, db.Config{URL: w.url, Now: w.now, MaxConns: 4})
+		w.stores = append(w.stores, w.store)
 		w.rules = dbrules.New(w.store)
 		w.evals = append(w.evals, dbrules.NewEvaluator(w.rules, w.o))
 	}
