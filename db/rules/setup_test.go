@@ -65,8 +65,8 @@ func (w *world) report(t *testing.T, signature, machine, pkg string, fields cras
 	w.grouped(t, crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}, machine, pkg, fields)
 }
 
-// grouped stores a crash that belongs to a bucket.
-func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string, fields crash.Fields) {
+// grouped stores a crash that belongs to a bucket, and returns its id.
+func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string, fields crash.Fields) crash.OopsID {
 	t.Helper()
 	w.sent++
 	name, _, _ := strings.Cut(pkg, " ")
@@ -87,6 +87,7 @@ func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string
 	if _, _, err := w.store.SaveReport(t.Context(), rec); err != nil {
 		t.Fatalf("save report: %v", err)
 	}
+	return rec.ID
 }
 
 // machines stores a crash of each of some machines.
