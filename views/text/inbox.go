@@ -88,8 +88,8 @@ const (
 	UnsubscribeBody  = "This address accepts only List-Unsubscribe=One-Click."
 )
 
-// InboxUnread labels the link to the inbox.
-func InboxUnread(n int64) string { return Inbox + ", " + Count(n) + " unread" }
+// InboxUnread labels the link to the inbox. It begins with the text of the link.
+func InboxUnread(shown string) string { return Inbox + " " + shown + " unread" }
 
 // NoticeReason says why a person gets a notice.
 func NoticeReason(reason string) string { return "because " + reason }

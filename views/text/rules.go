@@ -181,6 +181,7 @@ const (
 	CandidatesNav   = "Candidates"
 	CandidatesMeans = "Rules propose bugs for these problems. A bug that you approve is filed as shown on its " +
 		"review page."
+	CandidatesOpen   = "Waiting for a decision"
 	CandidatesNone   = "No problem waits for a decision."
 	CandidatesHow    = "A rule with the action “queue for filing” puts problems here."
 	CandidateApprove = "Approve"
