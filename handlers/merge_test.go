@@ -48,6 +48,12 @@ func TestMergeOnPages(t *testing.T) {
 	if got := page.Attr("input[name=head][checked]", "value"); got != often.ID.String() {
 		t.Errorf("head: got %s, want the more frequent one, %s", got, often.ID)
 	}
+	page.WantNone(".notice")
+
+	// It says what happens to mutes.
+	c.Post(once.ID.Path()+"/mute", url.Values{"preset": {"newer"}}).Want(http.StatusSeeOther)
+	page = c.Get(look).WantText(".notice", "The mutes of the others end.").WantText("tbody tr:nth-child(1) .state", "muted").
+		WantNone("tbody tr:nth-child(2) .state")
 	form := url.Values{"problem": {once.ID.String(), often.ID.String()}, "reason": {"the same <fault>"}}
 	c.Post(views.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "Select the main problem.")
 	form.Set("head", often.ID.String())

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -117,4 +119,47 @@ func TestMentionsOnPages(t *testing.T) {
 	if got := page.Attr(".mention", "href"); got != "/search?q=assignee%3Aada-triager" {
 		t.Errorf("link: got %q", got)
 	}
+}
+
+// TestMentionOffers checks whom the field of a note offers: accounts with a role that may see the
+// problem, and nobody to visitors or for a problem that one may not see.
+func TestMentionOffers(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	viewer, visitor := site.As(t, crash.RoleViewer), site.Visitor(t)
+	stranger := site.AsWithoutPrivate(t, crash.RoleTriager)
+	dbtest.AddUser(t, site.Store, "ada-former", crash.RoleViewer, handlertest.Password)
+	if err := site.Accounts.Disable(t.Context(), "", "ada-former"); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.AddUserWithoutPrivate(t, site.Store, "ada-none", crash.RoleNone, handlertest.Password)
+	for i := range 9 {
+		dbtest.AddUser(t, site.Store, fmt.Sprint("many", i), crash.RoleViewer, handlertest.Password)
+	}
+	const path = "/search/complete?of=mention&problem="
+	offered := func(c *handlertest.Client, begins, want, announced string) {
+		t.Helper()
+		page := c.Part(path + b.ID.String() + "&mention=" + begins).Want(http.StatusOK)
+		if got := page.Text("[role=option]"); got != want {
+			t.Errorf("%q: got %q, want %q", begins, got, want)
+		}
+		if announced != "" && page.Attr("[data-announce]", "data-announce") != announced {
+			t.Errorf("%q: got %q", begins, page.Attr("[data-announce]", "data-announce"))
+		}
+	}
+	offered(viewer, "ADA-", "ada-triager ada-viewer", "2 names. Arrow keys select, Enter inserts.")
+	offered(viewer, "many", "many0 many1 many2 many3 many4 many5 many6 many7",
+		"The first 8 names. Arrow keys select, Enter inserts.")
+	offered(viewer, "nobody", "", "No names.")
+	offered(viewer, "%25", "", "No names.")
+	offered(visitor, "ada", "", "")
+	viewer.Part(path + "x&mention=ada").Want(http.StatusNotFound)
+	viewer.Part(path + strings.Repeat("0", 40) + "&mention=ada").Want(http.StatusNotFound)
+
+	if err := site.Triage.Embargo(t.Context(), crash.Embargo{Bucket: b.ID, Person: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	offered(viewer, "ada-", "ada-viewer", "1 name. Arrow keys select, Enter inserts.")
+	stranger.Part(path + b.ID.String() + "&mention=ada").Want(http.StatusNotFound)
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -120,6 +121,7 @@ type MergePage struct {
 type MergeSide struct {
 	crash.Bucket
 	Parts []SignaturePart
+	Muted *crash.Triage // nil: not muted
 }
 
 // SignaturePart is a part of a signature in a comparison.
@@ -130,6 +132,11 @@ type SignaturePart struct {
 
 func (p MergePage) form() PostFormArgs {
 	return PostFormArgs{ID: "merge", Action: PathMerge, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+}
+
+// anyMuted reports whether one of the problems is muted.
+func (p MergePage) anyMuted() bool {
+	return slices.ContainsFunc(p.Sides, func(side MergeSide) bool { return side.Muted != nil })
 }
 
 func (p MergePage) ids() []crash.BucketID {

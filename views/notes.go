@@ -26,6 +26,17 @@ func (v NotesView) form(note int64) PostFormArgs {
 	return PostFormArgs{Action: action, CSRFToken: v.CSRFToken, Class: "decide"}
 }
 
+// mentionsURL is the address of the names that complete a mention. The typed text follows.
+func (v NotesView) mentionsURL() string {
+	return PathComplete + "?of=mention&problem=" + v.Bucket.String() + "&mention="
+}
+
+// MentionOffers are names that complete a mention.
+type MentionOffers struct {
+	Names []string
+	More  bool // there are more names
+}
+
 // current returns the notes that were not removed.
 func (v NotesView) current() (notes []crash.Note) {
 	for _, n := range v.Notes {

@@ -202,7 +202,7 @@ var rules = map[string]rule{
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
 		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
 			"github.com/riverqueue/river"},
-	"notify/mail/mailtest":       {others: "github.com/emersion/go-smtp"},
+	"notify/mail/mailtest":       {others: "github.com/emersion/go-sasl github.com/emersion/go-smtp"},
 	"tracker/trackertest":        {ours: "crash"},
 	"handlers/signin/openidtest": {},
 	"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
@@ -210,9 +210,9 @@ var rules = map[string]rule{
 		"notify/webhook tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
-	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query views " +
-		"views/text assets",
+	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query notify/rules " +
+		"views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",

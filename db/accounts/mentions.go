@@ -18,7 +18,49 @@ const (
 	sqlMentioned = `
 		select distinct u.id from unnest(@names::text[]) as n (name) join users as u on lower(u.name) = lower(n.name)
 		where not u.disabled and lower(u.name) <> lower(@person) order by u.id`
+	sqlEmbargoSources = `
+		select distinct b.source_package from embargoes as e join buckets as b on b.id = e.bucket_id
+		where e.bucket_id in ` + db.Members + ` and e.lifted_at is null`
+	sqlMentionable = `
+		select ` + userColumns + ` from users as u
+		where not u.disabled and lower(left(u.name, length(@begins))) = lower(@begins)
+		order by lower(u.name) limit @limit`
 )
+
+// maxMentionable is the number of accounts that Mentionable examines. Only accounts without rights
+// count without being returned.
+const maxMentionable = 200
+
+// Mentionable returns up to limit names of accounts that begin with a text, regardless of case,
+// sorted. These are the accounts that a note about a problem can reach: they are not disabled, have
+// a role and, if the problem is embargoed, may see it.
+func (a *Store) Mentionable(ctx context.Context, bucket crash.BucketID, begins string, limit int) ([]string, error) {
+	rows, err := a.store.Pool.Query(ctx, sqlEmbargoSources, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return nil, fmt.Errorf("embargo of %s: %w", bucket, db.Classify(err))
+	}
+	embargoed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("embargo of %s: %w", bucket, db.Classify(err))
+	}
+	rows, err = a.store.Pool.Query(ctx, sqlMentionable, pgx.NamedArgs{"begins": begins, "limit": maxMentionable,
+		"series": a.series()})
+	if err != nil {
+		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
+	}
+	users, err := pgx.CollectRows(rows, a.scanUser)
+	if err != nil {
+		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
+	}
+	var names []string
+	for _, u := range users {
+		hidden := slices.ContainsFunc(embargoed, func(source string) bool { return !u.Private.Include(source) })
+		if u.Role.Allows(crash.RoleViewer) && !hidden && len(names) < limit {
+			names = append(names, u.Name)
+		}
+	}
+	return names, nil
+}
 
 // Named returns which names are those of accounts, whatever their case, with the names of the
 // accounts.

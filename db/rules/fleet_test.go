@@ -11,8 +11,9 @@ import (
 	"mishap/notify/rules"
 )
 
-// TestFleet lets an invented fleet report for 30 days, while two instances evaluate rules at the
-// same time, restart daily, and are away for some days. Each known edge is reported exactly once.
+// TestFleet lets an invented fleet report for 30 days. One or two instances count, evaluate rules and
+// send mail and webhooks at the same time; they restart daily, die while they send, and are away for
+// some days. Each known edge is reported exactly once: in the inbox, by mail and to an endpoint.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbrules.EvaluatorOptions{})
@@ -27,12 +28,15 @@ func TestFleet(t *testing.T) {
 	// A second rule about the same edges tells nobody twice.
 	w.save(t, rules.Rule{Name: "Tide", When: crash.EventNew, Machines: 3, Actions: followers,
 		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"tid*"}}})
+	out := newOutlets(t, w)
 
+	deaths := 0
 	for day := 1; day <= 30; day++ {
 		w.set(begin.AddDate(0, 0, day-1).Add(6 * time.Hour))
 		if day < 12 || day > 13 {
 			w.restart(t, 1+day%2)
 			w.evaluate(t) // nothing has happened since the evening
+			out.send(t)   // what an instance that died in the evening has left
 		}
 		w.set(w.now().Add(6 * time.Hour))
 		w.reportsOf(t, day)
@@ -40,7 +44,18 @@ func TestFleet(t *testing.T) {
 		if day < 12 || day > 13 { // nothing is evaluated on two days
 			w.evaluate(t)
 			w.evaluate(t)
+			if day%2 == 0 && out.die(t, w.store) {
+				deaths++
+			} else if day%2 == 1 {
+				out.send(t)
+			}
 		}
+	}
+	w.restart(t, 2)
+	out.send(t)
+	out.check(t)
+	if deaths < 3 {
+		t.Errorf("%d instances died while they sent something, want some", deaths)
 	}
 	wantLines(t, "notices", w.events(t),
 		"01 new steady crashed to fay", "09 new slow crashed to fay", "01 new rises crashed to fay",

@@ -24,11 +24,13 @@ import (
 type world struct {
 	url   string
 	clock atomic.Pointer[time.Time]
-	store *db.Store
+	store *db.Store // of the last of stores
 	rules *dbrules.Store
 	o     dbrules.EvaluatorOptions
 	evals []*dbrules.Evaluator
-	sent  int
+
+	stores []*db.Store // one for each instance
+	sent   int
 }
 
 // begin is the first day of the tests. Its month has 30 days.
@@ -48,9 +50,10 @@ func (w *world) now() time.Time   { return *w.clock.Load() }
 // restart replaces all instances by new ones.
 func (w *world) restart(t *testing.T, instances int) {
 	t.Helper()
-	w.evals = nil
+	w.evals, w.stores = nil, nil
 	for range instances {
 		w.store = dbtest.OpenConfig(t, db.Config{URL: w.url, Now: w.now, MaxConns: 4})
+		w.stores = append(w.stores, w.store)
 		w.rules = dbrules.New(w.store)
 		w.evals = append(w.evals, dbrules.NewEvaluator(w.rules, w.o))
 	}
@@ -62,8 +65,8 @@ func (w *world) report(t *testing.T, signature, machine, pkg string, fields cras
 	w.grouped(t, crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}, machine, pkg, fields)
 }
 
-// grouped stores a crash that belongs to a bucket.
-func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string, fields crash.Fields) {
+// grouped stores a crash that belongs to a bucket, and returns its id.
+func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string, fields crash.Fields) crash.OopsID {
 	t.Helper()
 	w.sent++
 	name, _, _ := strings.Cut(pkg, " ")
@@ -84,6 +87,7 @@ func (w *world) grouped(t *testing.T, bucket crash.Grouping, machine, pkg string
 	if _, _, err := w.store.SaveReport(t.Context(), rec); err != nil {
 		t.Fatalf("save report: %v", err)
 	}
+	return rec.ID
 }
 
 // machines stores a crash of each of some machines.

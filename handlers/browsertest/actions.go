@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -48,19 +50,44 @@ func Click(selector string) chromedp.Action[chromedp.Void] {
 // ClickTimes clicks n times in quick succession, as a double click does.
 func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
-		// The element must be at the point of the click.
-		at, err := until(ctx, t, fmt.Sprintf(`(() => {
-			const e = [...document.querySelectorAll(%s)].find(%s);
-			if (!e) return [];
-			e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
-			const box = e.getClientRects()[0], x = box.x + box.width / 2, y = box.y + box.height / 2;
-			const hit = document.elementFromPoint(x, y);
-			return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
-		})()`, quote(selector), visible), func(at []float64) bool { return len(at) == 2 })
+		at, err := uncovered(ctx, t, selector)
 		for i := 1; err == nil && i <= n; i++ {
 			_, err = chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(i))(ctx, t)
 		}
 		return done, err
+	}
+}
+
+// uncovered returns the centre of the first visible element that matches the CSS selector, once
+// nothing covers it.
+func uncovered(ctx context.Context, t *chromedp.Target, selector string) ([]float64, error) {
+	return until(ctx, t, fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll(%s)].find(%s);
+		if (!e) return [];
+		e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+		const box = e.getClientRects()[0], x = box.x + box.width / 2, y = box.y + box.height / 2;
+		const hit = document.elementFromPoint(x, y);
+		return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
+	})()`, quote(selector), visible), func(at []float64) bool { return len(at) == 2 })
+}
+
+// Tap taps the first visible element that matches the CSS selector with a finger, once nothing
+// covers it.
+func Tap(selector string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		at, err := uncovered(ctx, t, selector)
+		if err != nil {
+			return done, err
+		}
+		for _, touch := range []input.DispatchTouchEventParams{
+			{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}},
+			{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
+		} {
+			if _, err := cdp.Call(ctx, t, input.DispatchTouchEvent, touch); err != nil {
+				return done, err
+			}
+		}
+		return done, nil
 	}
 }
 

@@ -113,6 +113,11 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
+		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		p.Sides[i].Muted = manual.Muted
 		bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 		if err != nil {
 			return err

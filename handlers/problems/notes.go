@@ -78,6 +78,30 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 	return errNoNote
 }
 
+// maxMentions is the number of names that the field of a note offers.
+const maxMentions = 8
+
+// mentionsFor returns the names that complete a mention in a note about the problem in the query.
+// Visitors get none. It returns NotFound for a problem that the person may not see.
+func (s *Lists) mentionsFor(r *http.Request, begins string) (views.MentionOffers, error) {
+	var offers views.MentionOffers
+	if web.IsPublic(r) {
+		return offers, nil
+	}
+	id, err := crash.ParseBucketID(r.URL.Query().Get("problem"))
+	if err != nil {
+		return offers, err
+	}
+	if _, err := s.Store.Bucket(r.Context(), id); err != nil {
+		return offers, err
+	}
+	offers.Names, err = s.Accounts.Mentionable(r.Context(), id, begins, maxMentions+1)
+	if len(offers.Names) > maxMentions {
+		offers.Names, offers.More = offers.Names[:maxMentions], true
+	}
+	return offers, err
+}
+
 var (
 	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", text.NoSuchNote)
 	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", text.NoteOfAnother)

@@ -180,7 +180,17 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if of := r.URL.Query().Get("of"); of != "" {
+	if of := r.URL.Query().Get("of"); of == "mention" {
+		begins, err := web.QueryText(r.URL.Query(), of)
+		if err != nil {
+			return err
+		}
+		offers, err := s.mentionsFor(r, begins)
+		if err != nil {
+			return err
+		}
+		return s.Part(w, r, views.MentionOptions(offers))
+	} else if of != "" {
 		names, err := s.namesFor(r, of, b.Names(web.IsPublic(r)))
 		if err != nil {
 			return err
@@ -227,7 +237,7 @@ func (s *Lists) namesFor(r *http.Request, of string, known index.Names) ([]strin
 		return known.Tags(text), nil
 	}
 	return nil, crash.Errorf(crash.Invalid, "bad_of",
-		"There are suggestions for package, source, version, assignee and tag, but not for %.40q.", of)
+		"There are suggestions for package, source, version, assignee, tag and mention, but not for %.40q.", of)
 }
 
 // prefixMatcher returns a function that finds the texts with a prefix, ignoring case.

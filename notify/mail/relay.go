@@ -2,9 +2,12 @@ package mail
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -22,7 +25,9 @@ type Relay struct {
 	host, user, password string
 	port                 int
 	implicit             bool // TLS from the start (smtps)
+	local                bool // on this machine
 	policy               gomail.TLSPolicy
+	roots                *x509.CertPool // that sign certificates of relays; nil: those of the machine
 }
 
 // TLSModes are the values of smtp_tls: TLS is required, is used if the relay offers it, or is off.
@@ -46,7 +51,9 @@ func ParseRelay(address, mode string) (*Relay, error) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errRelay
 	}
-	r := &Relay{host: u.Hostname(), user: u.User.Username(), implicit: u.Scheme == "smtps", policy: policy, port: 25}
+	r := &Relay{host: u.Hostname(), user: u.User.Username(), implicit: u.Scheme == "smtps",
+		local:  isLoopback(u.Hostname()),
+		policy: policy, port: 25}
 	r.password, _ = u.User.Password()
 	if r.implicit {
 		r.port = 465
@@ -59,7 +66,7 @@ func ParseRelay(address, mode string) (*Relay, error) {
 	switch {
 	case policy == gomail.NoTLS && r.implicit:
 		return nil, errRelayTLS
-	case policy == gomail.NoTLS && !isLoopback(r.host):
+	case policy == gomail.NoTLS && !r.local:
 		return nil, errRelayPlain
 	}
 	return r, nil
@@ -73,22 +80,30 @@ func isLoopback(host string) bool {
 // Address returns the host and port of the relay, without secrets.
 func (r *Relay) Address() string { return r.host + ":" + strconv.Itoa(r.port) }
 
+// localMechanisms are the ways of signing in to a relay on this machine, also without encryption,
+// the best first.
+var localMechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1,
+	gomail.SMTPAuthCramMD5,
+	gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+
 // client returns a client for one connection. helo is the name that it tells the relay: go-mail
 // would tell the name of this machine, which relays write into mails.
 func (r *Relay) client(helo string, timeout time.Duration) (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(timeout), gomail.WithHELO(helo), gomail.WithoutNoop(),
 		gomail.WithoutRset(), gomail.WithTLSPolicy(r.policy),
+		gomail.WithTLSConfig(&tls.Config{ServerName: r.host, MinVersion: tls.VersionTLS12, RootCAs: r.roots}),
 	}
 	if r.implicit {
 		options = append(options, gomail.WithSSL())
 	}
 	if r.user != "" {
-		method := gomail.SMTPAuthAutoDiscover
-		if r.policy == gomail.NoTLS { // to this machine only
-			method = gomail.SMTPAuthPlainNoEnc
+		// Without encryption, SMTPAuthAutoDiscover accepts only mechanisms that do not send the password.
+		method := gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover)
+		if r.local && !r.implicit && r.policy != gomail.TLSMandatory {
+			method = gomail.WithOpportunisticSMTPAuth(localMechanisms...)
 		}
-		options = append(options, gomail.WithSMTPAuth(method), gomail.WithUsername(r.user), gomail.WithPassword(r.password))
+		options = append(options, method, gomail.WithUsername(r.user), gomail.WithPassword(r.password))
 	}
 	return gomail.NewClient(r.host, options...)
 }
@@ -119,7 +134,7 @@ func (c *connection) connect(ctx context.Context) (err error) {
 func (r *Relay) Check(ctx context.Context, helo string, timeout time.Duration) (encrypted bool, err error) {
 	c := &connection{relay: r, helo: helo, timeout: timeout}
 	if err := c.connect(ctx); err != nil {
-		return false, errors.New(replyOf(err))
+		return false, errors.New(replyOf(r.explain(err)))
 	}
 	_, err = c.open.GetTLSConnectionState()
 	c.close()
@@ -153,7 +168,8 @@ type sending struct {
 // send hands a mail to the relay.
 func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
 	if err := c.connect(ctx); err != nil {
-		return sending{lost: true, reply: replyOf(fmt.Errorf("connecting to %s: %w", c.relay.Address(), err))}
+		return sending{lost: true, reply: replyOf(fmt.Errorf("connecting to %s: %w", c.relay.Address(),
+			c.relay.explain(err)))}
 	}
 	err := c.client.SendWithSMTPClient(c.open, message)
 	if message.IsDelivered() { // go-mail also returns errors that come after the relay has accepted a mail
@@ -171,6 +187,43 @@ func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
 	// A time-out is not temporary for IsTemp, so that only replies of the relay count as refusals.
 	out.permanent = ok && !refusal.IsTemp() && refusal.ErrorCode() >= 500
 	return out
+}
+
+// explain adds to an error of a connection what to do about it, if that is known.
+func (r *Relay) explain(err error) error {
+	var advice string
+	text := err.Error()
+	name, wrongName := errors.AsType[x509.HostnameError](err)
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	refusal, refused := errors.AsType[*textproto.Error](err)
+	switch {
+	case wrongName && name.Certificate != nil:
+		advice = "The certificate belongs to another name. Put a name of the certificate into smtp_url."
+	case isInvalid && invalid.Reason == x509.Expired:
+		advice = "The certificate is not valid at this time. Renew it, or correct the clock of this machine."
+	case unknown:
+		advice = "No authority that this machine trusts has signed the certificate. SSL_CERT_FILE can add one."
+	case notTLS:
+		advice = "The relay does not speak TLS from the start on this port. Use smtp:// instead of smtps:// in smtp_url."
+	case strings.Contains(text, "does not support STARTTLS"):
+		return errors.New("the relay does not offer STARTTLS, so nothing was sent. Use smtps:// if it has a port for that, " +
+			`or smtp_tls = "opportunistic" to send mail without encryption.`)
+	case errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
+		return errors.New("the relay offers no way of signing in that is safe on this connection, so the password was " +
+			"not sent. " +
+			"Encrypt the connection: smtps:// in smtp_url, or smtp_tls = \"require\".")
+	case strings.Contains(text, "does not support SMTP AUTH"):
+		return errors.New("the relay does not offer to sign in on this connection. Remove the user from smtp_url, or use " +
+			"another port of the relay.")
+	case refused && refusal.Code == 535:
+		advice = "The relay rejects the user or the password of smtp_url."
+	}
+	if advice == "" {
+		return err
+	}
+	return fmt.Errorf("%w. %s", err, advice)
 }
 
 // quotedReply is a reply in an error: go-mail quotes its text.

@@ -91,7 +91,8 @@ func specimens() []specimen {
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
 			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
 	}
-	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes())
+	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),
+		ruleStates())
 }
 
 // bucket returns problem number i.

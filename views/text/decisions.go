@@ -37,6 +37,8 @@ const (
 	MergeTitle      = "Merge these problems?"
 	MergeHint       = "Their reports, including future ones, will be counted, shown and filed as one problem. Each " +
 		"signature keeps its address, which leads to the merged problem. You can undo this at any time."
+	MergeMutes = "The merged problem is muted if its main problem is. The mutes of the others end. Undoing the merge " +
+		"restores them."
 	MergeCaption    = "The problems before, and the merged problem"
 	MainProblem     = "Main problem"
 	MergeMachines   = "Machines"

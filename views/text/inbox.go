@@ -8,11 +8,11 @@ const (
 	InboxEmpty = "Nothing yet. Events about what you follow, and about problems that are assigned to you, " +
 		"appear here."
 	InboxEmptyFollow = "Follow a package"
-	InboxNoneHere    = "No notification passes these filters."
+	InboxNoneHere    = "No notification matches these filters."
 	InboxAll         = "Show all"
 	InboxOlder       = "Older"
 	InboxNewest      = "Newest"
-	InboxByMail      = "The inbox has everything, whatever you get by mail."
+	InboxByMail      = "The inbox has everything, whatever you choose to get by mail."
 	InboxKind        = "Kind"
 	InboxPackage     = "Package"
 	InboxAny         = "any"
@@ -79,17 +79,17 @@ const (
 	MailLastSuccess  = "Last accepted mail:"
 	MailTestTo       = "Test address"
 	MailStates       = "States of mails"
-	MailCountsMean   = "Counts are of mails that wait, and of the past day."
+	MailCountsMean   = "The counts are those of waiting mails, and of other mails of the past day."
 	MailNone         = "There are no such mails."
-	UnsubscribeAsk   = "Do you want no more mail from this site? Your inbox there stays complete."
-	UnsubscribeDone  = "You get no more mail from this site. Your inbox there stays complete."
+	UnsubscribeAsk   = "Stop all mail from this site? Your inbox still gets everything."
+	UnsubscribeDone  = "You get no more mail from this site. Your inbox still gets everything."
 	UnsubscribeLess  = "Or get less mail: choose hours and kinds of events."
 	UnsubscribeBack  = "Change your mind, or choose what you get"
 	UnsubscribeBody  = "This address accepts only List-Unsubscribe=One-Click."
 )
 
-// InboxUnread labels the link to the inbox.
-func InboxUnread(n int64) string { return Inbox + ", " + Count(n) + " unread" }
+// InboxUnread labels the link to the inbox. It begins with the text of the link.
+func InboxUnread(shown string) string { return Inbox + " " + shown + " unread" }
 
 // NoticeReason says why a person gets a notice.
 func NoticeReason(reason string) string { return "because " + reason }

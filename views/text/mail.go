@@ -11,7 +11,7 @@ const (
 	MailConfirmSubject = "Confirm your mail address"
 	MailConfirmLink    = "Confirm this address"
 	MailConfirmIgnore  = "If that was not you, do nothing: without your confirmation this address gets no further mail."
-	MailConfirmWhy     = "You get this because somebody entered this address on the page of notifications."
+	MailConfirmWhy     = "You get this because somebody entered this address on the notifications page."
 	MailTestSubject    = "Test mail from mishap"
 	MailTestWhy        = "You get this because somebody pressed “Send a test mail”."
 	MailSettings       = "Your notifications"
@@ -23,7 +23,7 @@ const (
 
 // MailConfirmLead is the sentence of a mail that confirms an address.
 func MailConfirmLead(name, site string) string {
-	return name + " wants to get notifications of " + site + " at this address."
+	return name + " wants to get notifications from " + site + " at this address."
 }
 
 // MailTestLead is the sentence of a test mail.
@@ -48,7 +48,7 @@ func MailWhy(reasons []string) string {
 	const most = 3
 	switch n := len(reasons); {
 	case n == 0:
-		return "You get this because you have an account there."
+		return "You get this because you have an account on this site."
 	case n > most:
 		reasons = append(append([]string{}, reasons[:most]...), "for "+Counted(int64(n-most), "other reason",
 			"other reasons"))

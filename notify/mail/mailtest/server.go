@@ -3,6 +3,7 @@
 package mailtest
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -35,7 +36,19 @@ type Server struct {
 	mails       []Mail
 	connections int
 	names       []string
+	received    bytes.Buffer
 	stop        chan struct{}
+}
+
+// Options change what a server offers. The zero value is a server without encryption that needs no
+// password.
+type Options struct {
+	TLS      *tls.Config // nil: no encryption
+	Implicit bool        // encrypt from the start, instead of offering STARTTLS
+	// Mechanisms are the ways of signing in: PLAIN, LOGIN and CRAM-MD5. The server accepts User and
+	// Password, and no mail without them. nil: it accepts mail from anybody.
+	Mechanisms     []string
+	User, Password string
 }
 
 // Mail is a mail that the server has accepted.
@@ -46,11 +59,17 @@ type Mail struct {
 // New starts a server that accepts everything, without encryption.
 func New(t testing.TB) *Server {
 	t.Helper()
-	return NewTLS(t, nil)
+	return Start(t, Options{})
 }
 
-// NewTLS starts a server that accepts everything and offers STARTTLS, unless c is nil.
+// NewTLS starts a server that accepts everything and offers STARTTLS.
 func NewTLS(t testing.TB, c *tls.Config) *Server {
+	t.Helper()
+	return Start(t, Options{TLS: c})
+}
+
+// Start starts a server.
+func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{stop: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
@@ -58,16 +77,27 @@ func NewTLS(t testing.TB, c *tls.Config) *Server {
 		defer s.mu.Unlock()
 		s.connections++
 		s.names = append(s.names, c.Hostname())
-		return &session{server: s, conn: c}, nil
+		plain := &session{server: s, conn: c}
+		if o.Mechanisms != nil {
+			return &authSession{session: plain, options: o}, nil
+		}
+		return plain, nil
 	}))
 	server.Domain = "relay.example.org"
 	server.AllowInsecureAuth = true
-	server.TLSConfig = c
+	if !o.Implicit {
+		server.TLSConfig = o.TLS
+	}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
 	s.URL = "smtp://" + listener.Addr().String()
+	listener = recorder{listener, s}
+	if o.Implicit {
+		s.URL = "smtps://" + listener.Addr().String()
+		listener = tls.NewListener(listener, o.TLS)
+	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() {
@@ -104,6 +134,39 @@ func (s *Server) Connections() (int, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.connections, append([]string{}, s.names...)
+}
+
+// Received returns all bytes that clients have sent, as they travel over the network.
+func (s *Server) Received() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.received.String()
+}
+
+// recorder is a listener whose connections record what they receive.
+type recorder struct {
+	net.Listener
+	server *Server
+}
+
+// Accept returns the next connection.
+func (r recorder) Accept() (net.Conn, error) {
+	conn, err := r.Listener.Accept()
+	return recorded{conn, r.server}, err
+}
+
+type recorded struct {
+	net.Conn
+	server *Server
+}
+
+// Read reads and records.
+func (r recorded) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	r.server.received.Write(b[:n])
+	return n, err
 }
 
 // session is one connection.
