@@ -129,7 +129,7 @@ func (h hostile) queries(page string, usual int, queries []string) {
 
 // TestHostileAddresses puts hostile texts into every path and query parameter of every route.
 // Nothing may fail internally, and no invalid text may reach the database. Each path parameter of
-// each route gets a quarter of the texts, and four successive routes, which mostly share code, get all.
+// each route gets a quarter of the texts. Four successive routes, which mostly share code, get all.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
 	var log safeBuffer
@@ -224,7 +224,8 @@ func (h hostile) askAPI() {
 	}
 }
 
-// sendForms puts hostile texts into the fields of forms. Each field of each form gets one of the texts.
+// sendForms puts hostile texts into the fields of forms. Each field of each form gets one of the
+// texts.
 func (h hostile) sendForms(problem string) {
 	h.t.Helper()
 	for i, path := range hostileForms {

@@ -30,8 +30,8 @@ type bench struct {
 	dir   string
 }
 
-// newBench returns a Symboliser that knows the given files, the servers, and the C libraries of this
-// machine with their debug files, if these are installed.
+// newBench returns a Symboliser that knows the given files, the servers, and the C libraries of
+// this machine with their debug files, if these are installed.
 func newBench(t testing.TB, servers string, files ...string) bench {
 	t.Helper()
 	dir := symboltest.TempDir(t)
@@ -69,7 +69,7 @@ func newBench(t testing.TB, servers string, files ...string) bench {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range debug { // only these: a folder of the distribution's debug files has hundreds
+		for _, file := range debug { // only these, because the distribution has hundreds
 			if err := added.Add(t.Context(), file, func(debuginfo.Added) {}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)
 			}

@@ -23,8 +23,8 @@ const sqlAddUser = `
 	select id, 'private', 'everything', '', '', now() from added where @private::boolean`
 
 // AddUser adds an account like [accounts.Store.Add], unless it exists, but with a hash that is fast
-// to check. A hash contains its parameters, so signing in works as usual. The account may read private
-// data of all packages.
+// to check. A hash contains its parameters, so signing in works as usual. The account may read
+// private data of all packages.
 func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
 	t.Helper()
 	addUser(t, s, name, role, password, role != crash.RoleAdmin) // administrators may do so anyway

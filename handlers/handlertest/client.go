@@ -132,8 +132,8 @@ func (c *Client) request(method, path string, body io.Reader, headers []Header) 
 	return req
 }
 
-// transport is shared by all clients. It does not ask for compressed answers, because compressing and
-// decompressing them takes a third of the processor time of an average page under the race detector.
+// transport is shared by all clients. It does not ask for compressed answers, because compressing
+// and decompressing takes a third of the processor time of an average page under the race detector.
 // Tests of compression send Accept-Encoding.
 var transport = func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
