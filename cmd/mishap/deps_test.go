@@ -211,7 +211,8 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query notify/rules " +
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query " +
+		"notify/rules " +
 		"views views/text assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
