@@ -101,6 +101,16 @@ var rightsCases = []rightsCase{
 		json: map[string]any{"problem": "{signature}", "add_tags": []string{"sru"}}},
 
 	{route: "GET /account", need: anyPerson},
+	{route: "GET /service/{name}", need: anyPerson}, // of no service account
+	{route: "POST /service/{name}/tokens/{id}/renew", need: anyPerson},
+	{route: "POST /service/{name}/tokens/{id}/revoke", need: anyPerson},
+	{route: "POST /service/{name}/team", need: admin},
+	{route: "POST /service/{name}/tokens", need: admin},
+	{route: "GET /admin/services", need: admin},
+	{route: "POST /admin/services", need: admin},
+	{route: "GET /admin/tokens", need: admin},
+	{route: "POST /admin/tokens/revoke", need: admin},
+	{route: "POST /admin/tokens/{id}/revoke", need: admin},
 	{route: "POST /account/sessions/end", need: anyPerson},
 	{route: "GET /account/second-factor", need: anyPerson},
 	{route: "POST /account/second-factor/begin", need: anyPerson},

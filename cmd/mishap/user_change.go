@@ -144,7 +144,7 @@ func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *accounts.Store
 		return err
 	}
 	for _, u := range users {
-		if u.Role == crash.RoleAdmin && !u.Disabled {
+		if u.Role == crash.RoleAdmin && !u.Disabled && !u.Service() {
 			return nil
 		}
 	}

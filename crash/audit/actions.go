@@ -118,6 +118,7 @@ var Actions = map[string]string{
 	"user.sign-in":            "Signed in",
 	SignInRefused:             "Failed to sign in",
 	"user.sign-out":           "Signed out",
+	"user.team":               "Gave a service account to another team",
 	"user.tracker-name":       "Changed a name at the tracker",
 	"user.recovery-code-used": "Signed in with a recovery code",
 	"user.recovery-codes":     "Made new recovery codes",
