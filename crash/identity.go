@@ -299,5 +299,36 @@ type SecondFactor struct {
 // On reports whether signing in needs a code of the app.
 func (f SecondFactor) On() bool { return !f.Since.IsZero() }
 
+// AppPolicy says which people must have an authenticator app to sign in with a password.
+type AppPolicy string
+
+// The policies. AppForEveryone applies to everyone with a role.
+const (
+	AppOptional    AppPolicy = "none"
+	AppForAdmins   AppPolicy = "admins"
+	AppForEveryone AppPolicy = "everyone"
+)
+
+// Requires reports whether a person must set up an app before anything else.
+func (p AppPolicy) Requires(u User) bool {
+	switch {
+	case !u.HasPassword || u.HasApp:
+		return false
+	case p == AppForAdmins:
+		return u.Role.Allows(RoleAdmin)
+	}
+	return p == AppForEveryone && u.Role != RoleNone
+}
+
+// LocalSignIn says whether people can sign in with a name and password.
+type LocalSignIn string
+
+// The values. With LocalHidden, the form is folded if there is another way to sign in.
+const (
+	LocalShown  LocalSignIn = "shown"
+	LocalHidden LocalSignIn = "hidden"
+	LocalOff    LocalSignIn = "off"
+)
+
 // CodeSignInAgain is the code of the error that ends the second step of signing in.
 const CodeSignInAgain = "sign_in_again"

@@ -101,6 +101,10 @@ var rightsCases = []rightsCase{
 		json: map[string]any{"problem": "{signature}", "add_tags": []string{"sru"}}},
 
 	{route: "GET /account", need: anyPerson},
+	{route: "POST /account/identities/link", need: anyPerson},
+	{route: "POST /account/identities/{id}/unlink", need: anyPerson},
+	{route: "POST /account/password", need: anyPerson},
+	{route: "POST /admin/access/second-factor", need: admin},
 	{route: "GET /service/{name}", need: anyPerson}, // of no service account
 	{route: "POST /service/{name}/tokens/{id}/renew", need: anyPerson},
 	{route: "POST /service/{name}/tokens/{id}/revoke", need: anyPerson},

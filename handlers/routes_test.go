@@ -137,6 +137,10 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /account/tracker/check", "/account/tracker/check", [4]int{401, 403, 409, 409}},
 		{"POST /account/tracker/disconnect", "/account/tracker/disconnect", [4]int{401, 403, 303, 303}},
 		{"POST /account/tracker/preference", "/account/tracker/preference", [4]int{401, 403, 303, 303}},
+		{"POST /account/identities/link", "/account/identities/link", [4]int{401, 404, 404, 404}}, // not configured
+		{"POST /account/identities/{id}/unlink", "/account/identities/1/unlink", [4]int{401, 303, 303, 303}},
+		{"POST /account/password", "/account/password", [4]int{401, 422, 422, 422}},
+		{"POST /admin/access/second-factor", "/admin/access/second-factor", [4]int{401, 403, 403, 404}},
 		{"GET /admin/services", "/admin/services", [4]int{303, 403, 403, 200}},
 		{"POST /admin/services", "/admin/services", [4]int{401, 403, 403, 422}},
 		{"GET /service/{name}", "/service/bot", [4]int{303, 404, 404, 404}},

@@ -65,6 +65,9 @@ func (s *Pages) ShowCode(w http.ResponseWriter, r *http.Request) error {
 // SignInByCode checks a code and starts a session.
 func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
+	if s.Config.LocalSignIn == crash.LocalOff {
+		return errLocalOff
+	}
 	user, next := s.pendingUser(r), web.LocalPath(s.Sessions.GetString(ctx, sessionCodeNext))
 	if user == 0 {
 		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, views.SignInForm{

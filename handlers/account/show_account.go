@@ -41,6 +41,13 @@ func (s *Pages) sendAccount(
 	if page.SecondFactor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
 		return err
 	}
+	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
+	if s.Config.OpenID.URL != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
+	}
+	if s.Config.OIDC.Issuer != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
+	}
 	if page.Services, err = services.New(s.Store).List(r.Context(), u.ID); err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
 		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), SavedForm: r.PostFormValue("kept"),
 	}
+	if s.Config.LocalSignIn == crash.LocalOff {
+		return s.refuseSignIn(w, r, form, errLocalOff)
+	}
 	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
 		in.Browsers = c.Value
@@ -53,6 +56,9 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	return web.Redirect(w, r, form.Next)
 }
+
+var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a name and password is switched off here. "+
+	"(Administrators: local_sign_in in the configuration.)")
 
 // refuseSignIn shows the form again with the reason.
 func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {

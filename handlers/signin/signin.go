@@ -59,6 +59,7 @@ type attempt struct {
 	Verifier string   // of PKCE
 	Groups   []string // about which the provider was asked
 	Next     string   // local path to continue at
+	Link     int64    // account to which the identity is added; 0: sign in
 	Began    time.Time
 }
 
@@ -125,6 +126,9 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
 	}
+	if a.Link != 0 {
+		return s.finishLink(w, r, a, who)
+	}
 	signed, err := s.Access.SignIn(r.Context(), who)
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
@@ -164,6 +168,9 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 	}
 	if answer.Kind == crash.Unauthenticated {
 		answer.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
+	}
+	if a.Link != 0 && web.CurrentUser(r).ID == a.Link {
+		return s.toAccount(w, r, views.FlashError, answer.Message)
 	}
 	answer.Headers(w)
 	return s.SendSignIn(w, r, answer.Status, views.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
