@@ -27,7 +27,8 @@ const (
 
 // EventKinds lists all kinds of events. Those that need attention first come first.
 var EventKinds = []EventKind{
-	EventTracker, EventEndpointOff, EventRefused, EventAccount, EventRegressed, EventStorm, EventUnmuted, EventProposed, EventNew,
+	EventTracker, EventEndpointOff, EventRefused, EventAccount, EventRegressed, EventStorm, EventUnmuted, EventProposed,
+	EventNew,
 	EventRising, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
 }
 

@@ -226,13 +226,15 @@ func AccessOf(users []User, identities []StoredIdentity, grants []Grant, everyon
 	return people
 }
 
-// Team is a group of a source that owns service accounts. Its members are those of their last sign-in.
+// Team is a group of a source that owns service accounts. Its members are those of their last
+// sign-in.
 type Team struct {
 	Source Source
 	Name   string // empty: no team
 }
 
-// ParseTeam parses text such as oidc:crash-team. It returns an error of kind Invalid for any other text.
+// ParseTeam parses text such as oidc:crash-team. It returns an error of kind Invalid for any other
+// text.
 func ParseTeam(s string) (Team, error) {
 	word, name, _ := strings.Cut(s, ":")
 	team := Team{Source(word), strings.TrimPrefix(strings.TrimSpace(name), "~")}

@@ -113,8 +113,8 @@ type User struct {
 	Private Packages // whose private data and embargoed problems the person may see
 }
 
-// Service reports whether the account is a service account: nobody can sign in to it, and its tokens are
-// managed by its team.
+// Service reports whether the account is a service account: nobody can sign in to it, and its
+// tokens are managed by its team.
 func (u User) Service() bool { return u.Team.Name != "" }
 
 // MayTriage reports whether the person may decide about problems of a source package and file bugs

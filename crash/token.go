@@ -200,7 +200,8 @@ const (
 var TokenStates = []TokenState{TokensNotRevoked, TokensValid, TokensSoon, TokensExpired, TokensUnused, TokensRevoked,
 	TokensAll}
 
-// ParseTokenState parses the name of a state. It returns an error of kind Invalid for any other text.
+// ParseTokenState parses the name of a state. It returns an error of kind Invalid for any other
+// text.
 func ParseTokenState(s string) (TokenState, error) {
 	if slices.Contains(TokenStates, TokenState(s)) {
 		return TokenState(s), nil

@@ -123,8 +123,8 @@ func TestProxyHeaderOfOthers(t *testing.T) {
 	}
 }
 
-// TestProxyGroupsAreNeverOld changes something as an administrator whose proxy states the groups with each request, and
-// who signed in long ago.
+// TestProxyGroupsAreNeverOld changes something as an administrator whose proxy states the groups
+// with each request, and who signed in long ago.
 func TestProxyGroupsAreNeverOld(t *testing.T) {
 	t.Parallel()
 	site := behindProxy(t, proxies.Loopback, handlertest.Options{})

@@ -167,6 +167,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox", "/service/",
+		"/login/resume",
 		"/candidates"}
 	problem := []string{"/traits", "/mute", "/embargo", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link",
 		"/review",

@@ -29,7 +29,8 @@ func TestRequiredApp(t *testing.T) {
 	for _, path := range []string{"/", "/admin", "/account", "/problems.csv", "/admin/access?person=x"} {
 		c.Get(path).WantRedirect(http.StatusSeeOther, "/account/second-factor")
 	}
-	c.Get("/api/1.0/instance/?id=x", handlertest.Header{Name: "Accept", Value: "application/json"}).Want(http.StatusForbidden)
+	c.Get("/api/1.0/instance/?id=x", handlertest.Header{Name: "Accept", Value: "application/json"}).Want(
+		http.StatusForbidden)
 	c.Post("/account/tokens", url.Values{"name": {"x"}, "scope": {"read"}, "days": {"30"}}).Want(http.StatusForbidden).
 		WantText("main", "need an authenticator app")
 	c.Part("/").Want(http.StatusForbidden)
@@ -43,7 +44,8 @@ func TestRequiredApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := c.Post("/account/second-factor/confirm", url.Values{"code": {code}}).Want(http.StatusOK).WantNone("[role=alert]")
+	done := c.Post("/account/second-factor/confirm", url.Values{"code": {code}}).Want(http.StatusOK).WantNone(
+		"[role=alert]")
 	if got := done.Attr("section a.button", "href"); got != "/admin/access?person=x" {
 		t.Errorf("continue at: got %q, want the page that was asked for", got)
 	}
@@ -89,7 +91,8 @@ func TestChangePassword(t *testing.T) {
 		return c.Post("/account/password", url.Values{"password": {old}, "new": {password}, "again": {again}})
 	}
 	for _, tt := range [][4]string{{"wrong", "another password", "another password", "Wrong password"},
-		{handlertest.Password, "another password", "another", "differ"}, {handlertest.Password, "short", "short", "at least 8"}} {
+		{handlertest.Password, "another password", "another", "differ"}, {handlertest.Password, "short", "short",
+			"at least 8"}} {
 		change(tt[0], tt[1], tt[2]).Want(http.StatusUnprocessableEntity).WantText("#old-password-problem", tt[3])
 	}
 	other.Get("/account").Want(http.StatusOK)

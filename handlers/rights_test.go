@@ -105,6 +105,7 @@ var rightsCases = []rightsCase{
 	{route: "POST /account/identities/{id}/unlink", need: anyPerson},
 	{route: "POST /account/password", need: anyPerson},
 	{route: "POST /admin/access/second-factor", need: admin},
+	{route: "GET /login/resume", need: anyPerson},
 	{route: "GET /service/{name}", need: anyPerson}, // of no service account
 	{route: "POST /service/{name}/tokens/{id}/renew", need: anyPerson},
 	{route: "POST /service/{name}/tokens/{id}/revoke", need: anyPerson},

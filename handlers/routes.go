@@ -113,6 +113,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.With(s.NeedPerson).Post(views.PathSecondFactor+views.SecondFactorOff, s.Do(s.account.SwitchOffSecondFactor))
 	site.With(s.NeedPerson).Post(views.PathIdentities+"/link", s.Do(s.signin.StartLink))
 	site.With(s.NeedPerson).Post(views.PathIdentities+"/{id}/unlink", s.Do(s.signin.Unlink))
+	site.With(s.NeedPerson).Get(web.PathResume, s.Do(s.account.ShowResume))
 	site.With(s.NeedPerson).Post(views.PathPassword, s.Do(s.account.ChangePassword))
 	site.With(s.NeedPerson).Get(views.PathService+"{name}", s.Do(s.services.Show))
 	site.With(s.NeedPerson).Post(views.PathService+"{name}/tokens/{id}/renew", s.Do(s.services.RenewToken))

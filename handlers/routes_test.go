@@ -141,6 +141,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /account/identities/{id}/unlink", "/account/identities/1/unlink", [4]int{401, 303, 303, 303}},
 		{"POST /account/password", "/account/password", [4]int{401, 422, 422, 422}},
 		{"POST /admin/access/second-factor", "/admin/access/second-factor", [4]int{401, 403, 403, 404}},
+		{"GET /login/resume", "/login/resume", [4]int{303, 303, 303, 303}}, // nothing to send again
 		{"GET /admin/services", "/admin/services", [4]int{303, 403, 403, 200}},
 		{"POST /admin/services", "/admin/services", [4]int{401, 403, 403, 422}},
 		{"GET /service/{name}", "/service/bot", [4]int{303, 404, 404, 404}},

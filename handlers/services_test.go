@@ -18,13 +18,15 @@ func TestServiceAccounts(t *testing.T) {
 	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
 	admin := site.As(t, crash.RoleAdmin)
 	create := func(name string) *handlertest.Answer {
-		return admin.Post("/admin/services", url.Values{"name": {name}, "role": {"triager"}, "source": {"proxy"}, "team": {"sru"}})
+		return admin.Post("/admin/services", url.Values{"name": {name}, "role": {"triager"}, "source": {"proxy"},
+			"team": {"sru"}})
 	}
 	create("a b").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "not a valid name")
 	create("ada-admin").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "already an account")
 	create("bot").WantRedirect(http.StatusSeeOther, "/service/bot")
 	admin.Get("/admin/services").Want(http.StatusOK).WantText("tbody", "sru (Proxy)").WantText("tbody", "nobody")
-	admin.Get("/service/bot").Want(http.StatusOK).WantText("#main", "triager: given by hand").WantText("#main", "Nobody of this team")
+	admin.Get("/service/bot").Want(http.StatusOK).WantText("#main", "triager: given by hand").WantText("#main",
+		"Nobody of this team")
 	newToken := func(form url.Values) *handlertest.Answer { return admin.Post("/service/bot/tokens", form) }
 	newToken(url.Values{"name": {"gate"}, "scope": {"read"}, "days": {"1"}}).Want(http.StatusUnprocessableEntity)
 	newToken(url.Values{"name": {"gate"}, "scope": {"admin"}, "days": {"30"}}).Want(http.StatusUnprocessableEntity).
@@ -43,12 +45,14 @@ func TestServiceAccounts(t *testing.T) {
 		t.Fatalf("use the token: %v", err)
 	}
 
-	// A person of the team sees, renews and revokes tokens, but cannot create others or change the team.
+	// A person of the team sees, renews and revokes tokens, but cannot create others or change the
+	// team.
 	kim, lee := site.Visitor(t), site.Visitor(t)
 	lee.Get("/service/bot", person("lee"), inGroups("staff")).Want(http.StatusForbidden).
 		WantText("main", "bot belongs to sru (Proxy)")
 	kim.Get("/account", person("kim"), inGroups("sru")).Want(http.StatusOK).WantText("[aria-labelledby=services]", "bot")
-	kim.Get("/service/bot", person("kim"), inGroups("sru")).Want(http.StatusOK).WantText("#main", "kim").WantNone("#make-token")
+	kim.Get("/service/bot", person("kim"), inGroups("sru")).Want(http.StatusOK).WantText("#main",
+		"kim").WantNone("#make-token")
 	kim.Post("/service/bot/tokens", url.Values{"name": {"x"}, "scope": {"read"}, "days": {"30"}}, person("kim"),
 		inGroups("sru")).Want(http.StatusForbidden)
 	kim.Post("/service/bot/team", url.Values{"source": {"proxy"}, "team": {"staff"}}, person("kim"), inGroups("sru")).
@@ -60,7 +64,8 @@ func TestServiceAccounts(t *testing.T) {
 		t.Errorf("got %+v, %+v, %v, want a token like the first, which still works", u, token, err)
 	}
 	lee.Post("/service/bot/tokens/1/revoke", nil, person("lee"), inGroups("staff")).Want(http.StatusForbidden)
-	kim.Post("/service/bot/tokens/1/revoke", nil, person("kim"), inGroups("sru")).WantRedirect(http.StatusSeeOther, "/service/bot")
+	kim.Post("/service/bot/tokens/1/revoke", nil, person("kim"), inGroups("sru")).WantRedirect(http.StatusSeeOther,
+		"/service/bot")
 	if use(first) == nil || use(second) != nil {
 		t.Error("want only the first token revoked")
 	}
@@ -76,7 +81,8 @@ func TestServiceAccounts(t *testing.T) {
 		kim.Post(path, nil, person("kim"), inGroups("sru")).Want(http.StatusNotFound)
 	}
 
-	// Whoever leaves the team loses access at once; the token goes on working, and the page says that nobody is left.
+	// Whoever leaves the team loses access at once; the token goes on working, and the page says
+	// that nobody is left.
 	kim.Get("/service/bot", person("kim"), inGroups("staff")).Want(http.StatusForbidden)
 	kim.Post("/service/bot/tokens/2/renew", nil, person("kim"), inGroups("staff")).Want(http.StatusForbidden)
 	admin.Get("/service/bot").WantText("#main", "Nobody of this team")
@@ -87,7 +93,8 @@ func TestServiceAccounts(t *testing.T) {
 	admin.Post("/service/bot/team", url.Values{"source": {"proxy"}, "team": {"staff"}}).Want(http.StatusSeeOther)
 	kim.Get("/service/bot", person("kim"), inGroups("staff")).Want(http.StatusOK)
 
-	const sqlRecords = `select string_agg(person || ' ' || action, ', ' order by id) from audit_events where subject = 'bot'`
+	const sqlRecords = `
+		select string_agg(person || ' ' || action, ', ' order by id) from audit_events where subject = 'bot'`
 	want := "ada-admin user.add, ada-admin token.add, kim token.add, kim token.revoke, ada-admin user.team"
 	if got := site.Value(t, sqlRecords); got != want {
 		t.Errorf("audit log: got %s, want %s", got, want)
@@ -114,7 +121,8 @@ func TestAllTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	change(`update api_tokens set created = now() - interval '20 days', expires = now() - interval '1 day' where name = 'expired'`)
+	change(`update api_tokens set created = now() - interval '20 days',
+		expires = now() - interval '1 day' where name = 'expired'`)
 	change(`update api_tokens set created = now() - interval '91 days' where name = 'unused'`)
 	change(`update api_tokens set revoked = now() where name = 'revoked'`)
 	names := func(query string) string {
@@ -136,7 +144,8 @@ func TestAllTokens(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "fresh expired unused", "?state=valid": "fresh unused", "?state=expired": "expired", "?state=unused": "unused",
 		"?state=revoked": "revoked", "?state=all": "fresh expired unused revoked", "?text=FRE": "fresh",
-		"?text=ada-viewer&scope=read": "fresh expired unused", "?scope=admin": "", "?text=%25": "", "?text=%00": "fresh expired unused",
+		"?text=ada-viewer&scope=read": "fresh expired unused", "?scope=admin": "", "?text=%25": "",
+		"?text=%00": "fresh expired unused",
 	} {
 		if got := names(query); got != want {
 			t.Errorf("%q: got %q, want %q", query, got, want)
@@ -153,7 +162,8 @@ func TestAllTokens(t *testing.T) {
 	}
 	admin.Post("/admin/tokens/1/revoke", url.Values{"filter": {"state=valid"}}).WantRedirect(http.StatusSeeOther,
 		"/admin/tokens?state=valid")
-	if got := site.Value(t, `select count(*)::text from audit_events where action = 'token.revoke' and person = 'ada-admin'`); got != "3" {
+	if got := site.Value(t,
+		`select count(*)::text from audit_events where action = 'token.revoke' and person = 'ada-admin'`); got != "3" {
 		t.Errorf("got %s records, want 3", got)
 	}
 }

@@ -274,8 +274,8 @@ func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)
 func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
 
 // lineClass returns the class of the line. The line of a small release is grey, so that it does not
-// distract. Its mark in the legend and at the end of the line has the colour that the release has on
-// every page.
+// distract. Its mark in the legend and at the end of the line has the colour that the release has
+// on every page.
 func (l RateLine) lineClass() string {
 	if l.Small {
 		return ReleaseClass("")

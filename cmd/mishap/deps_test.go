@@ -160,7 +160,8 @@ var rules = map[string]rule{
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},
-	"handlers/signin": {ours: "crash db/access views views/text handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
+	"handlers/signin": {ours: "crash db/access views views/text handlers/proxies handlers/signin/oidc " +
+		"handlers/signin/openid handlers/web"},
 	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
 		never: "database testing"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +

@@ -70,7 +70,8 @@ file and upload are for triagers and admins, admin is for admins.`,
 				if err != nil {
 					return err
 				}
-				secret, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes, time.Now().Add(time.Duration(days)*24*time.Hour))
+				secret, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes,
+					time.Now().Add(time.Duration(days)*24*time.Hour))
 				if err != nil {
 					return err
 				}
@@ -134,7 +135,8 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list revoked tokens, too")
-	cmd.Flags().StringVar(&state, "state", "", "only tokens that are valid, soon (expire within a week), expired, unused or "+
+	cmd.Flags().StringVar(&state, "state", "", "only tokens that are valid, soon (expire within a week), expired, "+
+		"unused or "+
 		"revoked")
 	cmd.Flags().StringVar(&scope, "scope", "", "only tokens with this scope")
 	cmd.Flags().StringVar(&filter.Text, "text", "", "only tokens whose account, team or name contains this")
@@ -143,7 +145,8 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
 
 func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tACCOUNT\tTEAM\tNAME\tTOKEN\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tFROM") // Flush returns the error
+	// Flush returns the error
+	_, _ = fmt.Fprintln(w, "ID\tACCOUNT\tTEAM\tNAME\tTOKEN\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tFROM")
 	for _, t := range tokens {
 		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
 		switch {
@@ -193,7 +196,8 @@ not used for 90 days. They stop working at once.`,
 				return &usageError{errors.New("give the number of a token, --expired or --unused"), cmd.CommandPath()}
 			}
 			if len(args) == 0 {
-				return revokeTokens(p, cmd, map[bool]crash.TokenState{true: crash.TokensExpired, false: crash.TokensUnused}[expired])
+				return revokeTokens(p, cmd, map[bool]crash.TokenState{true: crash.TokensExpired,
+					false: crash.TokensUnused}[expired])
 			}
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {

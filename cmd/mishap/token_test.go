@@ -84,7 +84,8 @@ func TestTokenCommands(t *testing.T) {
 	if all, _ := run(exitOK, "token", "list"); strings.Contains(all, "ada") {
 		t.Errorf("after revoking: got %q, want bob's only", all)
 	}
-	if all, _ := run(exitOK, "token", "list", "--all"); !strings.Contains(all, "revoked 20") || !strings.Contains(all, "bob") ||
+	if all, _ := run(exitOK, "token", "list", "--all"); !strings.Contains(all, "revoked 20") ||
+		!strings.Contains(all, "bob") ||
 		strings.Contains(all, token) {
 		t.Errorf("list --all: got %q, want the revoked one, too, and no secret", all)
 	}

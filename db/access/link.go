@@ -15,9 +15,9 @@ import (
 const sqlLockUser = `
 	select name, team, disabled, password_hash <> '' from users where id = @user for update`
 
-// Link adds an identity to an account, whose owner has just proved to have both. It returns Conflict if the
-// identity belongs to an account already; accounts are never merged. It returns Unprocessable for an identity that
-// cannot be stored.
+// Link adds an identity to an account, whose owner has just proved to have both. It returns
+// Conflict if the identity belongs to an account already; accounts are never merged. It returns
+// Unprocessable for an identity that cannot be stored.
 func (a *Store) Link(ctx context.Context, user int64, in crash.Identity) error {
 	if err := check(in); err != nil {
 		return err
@@ -40,7 +40,8 @@ func (a *Store) Link(ctx context.Context, user int64, in crash.Identity) error {
 		case err == nil && owner == user:
 			return crash.Errorf(crash.Conflict, "linked_already", "You can sign in this way already.")
 		case err == nil:
-			return crash.Errorf(crash.Conflict, "identity_taken", "Whom you signed in as there belongs to another account here, "+
+			return crash.Errorf(crash.Conflict, "identity_taken", "Whom you signed in as there belongs to another "+
+				"account here, "+
 				"%s. Nothing was changed: accounts are not merged. Disconnect it from that account first, or ask an "+
 				"administrator to remove that account.", other)
 		case !errors.Is(err, pgx.ErrNoRows):
@@ -53,7 +54,8 @@ func (a *Store) Link(ctx context.Context, user int64, in crash.Identity) error {
 			return err
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: name, Action: "identity.link", Subject: name,
-			After: map[string]any{"source": in.Source, "identity": in.Subject}, Detail: map[string]any{"groups": len(in.Groups)}})
+			After:  map[string]any{"source": in.Source, "identity": in.Subject},
+			Detail: map[string]any{"groups": len(in.Groups)}})
 	})
 }
 
@@ -82,8 +84,8 @@ type Ways struct {
 	Issuers  []crash.Identity // Source and Issuer
 }
 
-// Unlink removes an identity from an account, with its groups and sessions. It returns NotFound if the account has
-// no such identity, and Conflict if it is the last way of signing in that works.
+// Unlink removes an identity from an account, with its groups and sessions. It returns NotFound if
+// the account has no such identity, and Conflict if it is the last way of signing in that works.
 func (a *Store) Unlink(ctx context.Context, user, id int64, ways Ways) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		name, left, err := lockUser(ctx, tx, user)

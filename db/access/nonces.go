@@ -49,8 +49,8 @@ const sqlEndSessions = `
 	)
 	select u.name, count(*) from ended join users as u on u.id = ended.user_id group by u.name order by u.name`
 
-// EndSessions ends the sessions of a person who has signed out at the provider, records that, and returns how
-// many they were. Subject and Session of who select them, and either may be empty.
+// EndSessions ends the sessions of a person who has signed out at the provider, records that, and
+// returns how many they were. Subject and Session of who select them, and either may be empty.
 func (a *Store) EndSessions(ctx context.Context, who crash.Identity) (n int, err error) {
 	if who.Subject == "" && who.Session == "" {
 		return 0, nil

@@ -79,7 +79,8 @@ func (a *Store) Removed(ctx context.Context, name string) (time.Time, error) {
 const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
 
 // SetPassword changes the password of an account and ends its sessions. It returns Invalid for a
-// password that is not good enough, NotFound for an unknown name, and Conflict for a service account.
+// password that is not good enough, NotFound for an unknown name, and Conflict for a service
+// account.
 func (a *Store) SetPassword(ctx context.Context, by, name, password string) error {
 	if err := checkPassword(name, password); err != nil {
 		return err

@@ -96,8 +96,8 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 	return a.insert(ctx, by, crash.User{Name: name, Manual: role, HasPassword: true}, hash)
 }
 
-// AddService creates a service account, which belongs to a team. Nobody can sign in to it. It returns Invalid
-// for an invalid name, role or team, and Conflict if the name is taken.
+// AddService creates a service account, which belongs to a team. Nobody can sign in to it. It
+// returns Invalid for an invalid name, role or team, and Conflict if the name is taken.
 func (a *Store) AddService(ctx context.Context, by, name string, role crash.Role, team crash.Team) (crash.User, error) {
 	if err := errors.Join(checkNew(name, role), team.Check()); err != nil {
 		return crash.User{}, err

@@ -173,9 +173,9 @@ func (s *Store) SwitchOff(ctx context.Context, in accounts.SignIn) error {
 
 const sqlEndSessions = `delete from sessions where user_id = @user`
 
-// Reset removes the app and recovery codes of an account whose owner has lost them, ends the sessions of the
-// account, and tells its owner. by is the person who does so, or empty for the command line. It returns
-// Conflict if there is none, and NotFound for an unknown name.
+// Reset removes the app and recovery codes of an account whose owner has lost them, ends the
+// sessions of the account, and tells its owner. by is the person who does so, or empty for the
+// command line. It returns Conflict if there is none, and NotFound for an unknown name.
 func (s *Store) Reset(ctx context.Context, by, name string) error {
 	u, err := s.accounts.ByName(ctx, name)
 	if err != nil {

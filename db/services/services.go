@@ -1,5 +1,5 @@
-// Package services stores which teams own service accounts. The accounts themselves are in package accounts,
-// and their API tokens in package tokens.
+// Package services stores which teams own service accounts. The accounts themselves are in package
+// accounts, and their API tokens in package tokens.
 package services
 
 import (
@@ -54,7 +54,8 @@ const sqlMembers = `
 		join users as u on u.id = i.user_id and not u.disabled
 	where i.source = @source and m.group_name = @team order by u.name`
 
-// Members returns the names of the people in a team as of their last sign-in, without disabled accounts.
+// Members returns the names of the people in a team as of their last sign-in, without disabled
+// accounts.
 func (s *Store) Members(ctx context.Context, team crash.Team) ([]string, error) {
 	rows, err := s.store.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"source": team.Source, "team": team.Name})
 	if err != nil {
@@ -74,8 +75,9 @@ const sqlSetTeam = `
 	update users as u set team_source = @source, team = @team from old where u.id = old.id
 	returning u.name, old.team_source, old.team`
 
-// SetTeam gives a service account to another team. by is the person who does so, or empty for the command line.
-// It returns Invalid for an invalid team, and NotFound if there is no service account of this name.
+// SetTeam gives a service account to another team. by is the person who does so, or empty for the
+// command line. It returns Invalid for an invalid team, and NotFound if there is no service account
+// of this name.
 func (s *Store) SetTeam(ctx context.Context, by, name string, team crash.Team) error {
 	if err := team.Check(); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package tokens manages the API tokens of all accounts together: it lists, renews and revokes them, and warns
-// before they expire. People create their own tokens in package accounts, which also checks them.
+// Package tokens manages the API tokens of all accounts together: it lists, renews and revokes
+// them, and warns before they expire. People create their own tokens in package accounts, which
+// also checks them.
 package tokens
 
 import (
@@ -66,9 +67,9 @@ func (s *Store) List(ctx context.Context, f crash.TokenFilter) ([]crash.PersonTo
 const sqlRenewable = `
 	select name, scopes, expires - created from api_tokens where id = @id and user_id = @user and revoked is null`
 
-// Renew creates a token with the name, the scopes and the lifetime of another one of the same account, which
-// goes on working until it expires or is revoked. by is the person who does so. It returns NotFound if the
-// account has no such token, and the errors of accounts.AddTokenFor.
+// Renew creates a token with the name, the scopes and the lifetime of another one of the same
+// account, which goes on working until it expires or is revoked. by is the person who does so. It
+// returns NotFound if the account has no such token, and the errors of accounts.AddTokenFor.
 func (s *Store) Renew(ctx context.Context, by string, u crash.User, id int64) (string, crash.APIToken, error) {
 	var t crash.APIToken
 	var lifetime time.Duration
@@ -101,9 +102,9 @@ const (
 		returning t.hint, u.name`
 )
 
-// Revoke revokes a token of an account, or of any account if user is 0, at once. It returns the name of the
-// account. by is the person who revokes it, or empty for the command line. It returns NotFound if there is no
-// such token.
+// Revoke revokes a token of an account, or of any account if user is 0, at once. It returns the
+// name of the account. by is the person who revokes it, or empty for the command line. It returns
+// NotFound if there is no such token.
 func (s *Store) Revoke(ctx context.Context, by string, user, id int64) (person string, err error) {
 	all, err := s.revoke(ctx, by, sqlRevoke, pgx.NamedArgs{"id": id, "user": user})
 	if err != nil {
@@ -115,8 +116,8 @@ func (s *Store) Revoke(ctx context.Context, by string, user, id int64) (person s
 	return all[0].person, nil
 }
 
-// RevokeAll revokes all tokens that are expired or unused, and returns their number. It leaves a record for each.
-// It returns Invalid for any other state.
+// RevokeAll revokes all tokens that are expired or unused, and returns their number. It leaves a
+// record for each. It returns Invalid for any other state.
 func (s *Store) RevokeAll(ctx context.Context, by string, state crash.TokenState) (int, error) {
 	sql := map[crash.TokenState]string{crash.TokensExpired: sqlRevokeExpired, crash.TokensUnused: sqlRevokeUnused}[state]
 	if sql == "" {

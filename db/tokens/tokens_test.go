@@ -87,7 +87,8 @@ func TestWarnOfExpiry(t *testing.T) {
 	}
 
 	// The team of a service account is told, or administrators if nobody is in it.
-	kim, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
+	kim, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceOIDC,
+		Issuer:  "https://id.example",
 		Subject: "1", Name: "kim", Groups: []string{"release"}})
 	if err != nil {
 		t.Fatal(err)

@@ -35,8 +35,9 @@ const sqlResponsible = `
 
 const sqlWarned = `update api_tokens set warned = @now where id = @id`
 
-// WarnOfExpiry tells the owners of tokens that expire within crash.TokenWarning, once for each token. For a
-// service account it tells the members of its team, or administrators if there is none. A periodic job calls it.
+// WarnOfExpiry tells the owners of tokens that expire within crash.TokenWarning, once for each
+// token. For a service account it tells the members of its team, or administrators if there is
+// none. A periodic job calls it.
 func (s *Store) WarnOfExpiry(ctx context.Context) error {
 	type expiring struct {
 		crash.APIToken

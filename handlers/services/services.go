@@ -1,5 +1,5 @@
-// Package services serves the pages of service accounts: administrators create them, and the people of the team
-// that owns one manage its API tokens.
+// Package services serves the pages of service accounts: administrators create them, and the people
+// of the team that owns one manage its API tokens.
 package services
 
 import (
@@ -68,8 +68,9 @@ func (s *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, views.ServicePath(u.Name))
 }
 
-// service returns the service account that the address names, with the identities of the person who asks. It
-// returns NotFound if there is none, and Forbidden to people who are neither administrators nor in the team.
+// service returns the service account that the address names, with the identities of the person who
+// asks. It returns NotFound if there is none, and Forbidden to people who are neither
+// administrators nor in the team.
 func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, error) {
 	name, err := url.PathUnescape(chi.URLParam(r, "name"))
 	if err != nil {
@@ -135,7 +136,8 @@ func (s *Pages) SetTeam(w http.ResponseWriter, r *http.Request) error {
 	team := formTeam(r)
 	err = s.services.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
 	if crash.KindOf(err) == crash.Invalid {
-		page := views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()}, TeamProblem: web.AnswerTo(r, err).Message}
+		page := views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()},
+			TeamProblem: web.AnswerTo(r, err).Message}
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
 	if err != nil {
@@ -203,8 +205,9 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	return s.done(w, r, u, text.TokenRevoked)
 }
 
-// mayManage returns the service account that the address names, and whether the person may manage its tokens.
-// Otherwise, it returns an error, or has asked the person to sign in again because the groups are old.
+// mayManage returns the service account that the address names, and whether the person may manage
+// its tokens. Otherwise, it returns an error, or has asked the person to sign in again because the
+// groups are old.
 func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User, ok bool, err error) {
 	u, identities, err := s.service(r)
 	if err != nil {

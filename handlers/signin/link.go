@@ -13,8 +13,8 @@ import (
 	"mishap/views/text"
 )
 
-// StartLink sends a person to another site, to add the identity there to the account here. It needs the password, or
-// a fresh sign-in.
+// StartLink sends a person to another site, to add the identity there to the account here. It needs
+// the password, or a fresh sign-in.
 func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 	source := crash.Source(r.PostFormValue("source"))
 	if source == crash.SourceLaunchpad && s.openid == nil || source == crash.SourceOIDC && s.oidc == nil ||

@@ -74,7 +74,7 @@ func (s *Pages) begin(r *http.Request, a *attempt) error {
 		s.Sessions.SetDeadline(r.Context(), s.Now().Add(attemptTime))
 	}
 	s.Sessions.Put(r.Context(), sessionAttempt, string(b))
-	if saved := r.PostFormValue("kept"); saved != "" && web.HoldsLongText(a.Next) {
+	if saved := r.PostFormValue("kept"); saved != "" {
 		s.StoreForm(r, a.Next, saved)
 	}
 	return nil
@@ -148,7 +148,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if u.Role == crash.RoleNone {
 		return web.Redirect(w, r, web.PathAccount) // it says what to do
 	}
-	return web.Redirect(w, r, a.Next)
+	return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, a.Next))
 }
 
 // refuse shows the sign-in page with the reason. It records refusals of answers that this browser asked

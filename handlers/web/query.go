@@ -80,7 +80,8 @@ func (s *Kit) LastDays(n int) (since, until time.Time) {
 	return until.AddDate(0, 0, 1-n), until
 }
 
-// IDInPath returns the number {id} in the address of a request, or 0, which nothing has, if it is none.
+// IDInPath returns the number {id} in the address of a request, or 0, which nothing has, if it is
+// none.
 func IDInPath(r *http.Request) int64 {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {

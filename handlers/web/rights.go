@@ -55,20 +55,22 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	}))
 }
 
-// AskToSignInAgain refuses a change because of old groups, and leads back to it after signing in again.
+// AskToSignInAgain refuses a change because of old groups, and leads back to it after signing in
+// again.
 func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {
 	if WantsPart(r) || !IsForm(r) {
 		return crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
 	}
 	form := views.SignInForm{Next: ReturnPath(r), Problem: text.OldGroups}
 	if s.saveable(r) {
-		form.Next, form.SavedForm = r.URL.Path, encodeForm(r.PostForm)
+		form.Next, form.SavedForm = formPath(r), encodeForm(r.PostForm)
 	}
 	return s.SendSignIn(w, r, http.StatusUnauthorized, form)
 }
 
-// FreshIdentities returns those of the person's identities whose groups count for a change: a provider has stated
-// them within maxGroupAge, or the proxy states them with each request of this session.
+// FreshIdentities returns those of the person's identities whose groups count for a change: a
+// provider has stated them within maxGroupAge, or the proxy states them with each request of this
+// session.
 func FreshIdentities(s *Kit, r *http.Request, identities []crash.StoredIdentity) []crash.StoredIdentity {
 	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
 	var fresh []crash.StoredIdentity
@@ -81,7 +83,8 @@ func FreshIdentities(s *Kit, r *http.Request, identities []crash.StoredIdentity)
 	return fresh
 }
 
-// IsAdminNow reports whether the role that was given to the person by hand, or these identities, give the role admin.
+// IsAdminNow reports whether the role that was given to the person by hand, or these identities,
+// give the role admin.
 func IsAdminNow(s *Kit, r *http.Request, identities []crash.StoredIdentity) (bool, error) {
 	u := CurrentUser(r)
 	if !u.Role.Allows(crash.RoleAdmin) || u.Manual.Allows(crash.RoleAdmin) {
@@ -91,9 +94,10 @@ func IsAdminNow(s *Kit, r *http.Request, identities []crash.StoredIdentity) (boo
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(crash.RoleReasons(u, identities, grants, crash.RoleNone), func(reason crash.RoleReason) bool {
-		return reason.Role.Allows(crash.RoleAdmin)
-	}), nil
+	return slices.ContainsFunc(crash.RoleReasons(u, identities, grants, crash.RoleNone),
+		func(reason crash.RoleReason) bool {
+			return reason.Role.Allows(crash.RoleAdmin)
+		}), nil
 }
 
 // checkProblemInPath returns Forbidden if the address names a problem about which the person may not

@@ -179,12 +179,14 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 	})
 }
 
-// sessionAppNext is the session value with the local path to continue at once an authenticator app is set up.
+// sessionAppNext is the session value with the local path to continue at once an authenticator app
+// is set up.
 const sessionAppNext = "app_next"
 
-// worksWithoutApp reports whether people who must set up an authenticator app may use an address before.
+// worksWithoutApp reports whether people who must set up an authenticator app may use an address
+// before.
 func worksWithoutApp(path string) bool {
-	return path == views.PathSecondFactor || strings.HasPrefix(path, views.PathSecondFactor+"/") || path == "/logout"
+	return path == views.PathSecondFactor || strings.HasPrefix(path, views.PathSecondFactor+"/") || path == pathSignOut
 }
 
 // demandApp leads a person to the page of the authenticator app.
@@ -196,7 +198,8 @@ func demandApp(s *Kit, w http.ResponseWriter, r *http.Request) error {
 	return Redirect(w, r, views.PathSecondFactor)
 }
 
-// AfterApp returns the local path to continue at after setting up an authenticator app that was required, once.
+// AfterApp returns the local path to continue at after setting up an authenticator app that was
+// required, once.
 func AfterApp(s *Kit, r *http.Request) string {
 	return s.Sessions.PopString(r.Context(), sessionAppNext)
 }
@@ -207,8 +210,9 @@ const sessionBegan = "began"
 // freshTime is how long a person need not sign in again to change ways of signing in.
 const freshTime = 15 * time.Minute
 
-// CheckPerson checks that the person of the session has just proved who they are: by the password in the form or, if the
-// account has none, by signing in within freshTime, or by a proxy that names the person with each request.
+// CheckPerson checks that the person of the session has just proved who they are: by the password
+// in the form or, if the account has none, by signing in within freshTime, or by a proxy that names
+// the person with each request.
 func CheckPerson(s *Kit, r *http.Request) error {
 	u := CurrentUser(r)
 	if u.HasPassword && s.Config.LocalSignIn != crash.LocalOff {

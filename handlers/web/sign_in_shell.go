@@ -13,6 +13,8 @@ import (
 const (
 	// PathSignIn is the sign-in page.
 	PathSignIn = "/login"
+	// pathSignOut ends the session.
+	pathSignOut = "/logout"
 	// PathSignInCode is the page of the second step of signing in.
 	PathSignInCode = PathSignIn + "/code"
 

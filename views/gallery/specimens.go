@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +79,7 @@ func specimens() []specimen {
 			"signing in.",
 			Methods: []views.SignInMethod{{Path: "/login/openid", Name: "Launchpad"},
 				{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Send again", views.Resume(shell("Send again?", viewer), "/problem/x/notes", url.Values{"text": {"What I wrote"}})},
 		{"Sign in, password folded", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Local: crash.LocalHidden,
 			Methods: []views.SignInMethod{{Path: "/login/oidc", Name: "id.example.com"}}})},
 		{"Sign in, password off", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Local: crash.LocalOff,

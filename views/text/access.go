@@ -212,7 +212,8 @@ func MachineHidden(n int64) string {
 // Texts about service accounts.
 const (
 	ServicesHeading = "Service accounts"
-	ServicesMean    = "A service account belongs to a team instead of a person. Nobody can sign in to it: programs use its " +
+	ServicesMean    = "A service account belongs to a team instead of a person. Nobody can sign in to it: " +
+		"programs use its " +
 		"API tokens, which go on working when somebody leaves the team."
 	ServicesNone    = "There is no service account yet."
 	ServiceAdd      = "Create service account"
@@ -283,7 +284,8 @@ const (
 	TokenOwner        = "Account"
 	TokenCreated      = "Created"
 	TokensRevokeMany  = "Revoke together"
-	TokensRevokeMeans = "Revoked tokens do not work any more and cannot be restored. Each leaves a record in the audit log."
+	TokensRevokeMeans = "Revoked tokens do not work any more and cannot be restored. Each leaves a record in the " +
+		"audit log."
 )
 
 // TokenStateName names a state of tokens.

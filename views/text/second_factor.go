@@ -64,7 +64,13 @@ const (
 	SignInWithout  = "Browse problems without signing in"
 	SignInAccounts = "No account yet? Ask an administrator to run:"
 
-	SignInIsOld     = "You signed in more than 15 minutes ago. Sign in again, then change how you sign in."
+	SignInIsOld   = "You signed in more than 15 minutes ago. Sign in again, then change how you sign in."
+	ResumeHeading = "Send again?"
+	ResumeMeans   = "Your session had ended when you sent this, so nothing was changed. You are signed in again."
+	ResumeTo      = "To"
+	ResumeSend    = "Send again"
+	ResumeLeave   = "Do not send it"
+
 	SignInLocalOff  = "Signing in with a name and password is switched off here."
 	SignInLocal     = "With a name and password"
 	SignInOtherwise = "Sign in in another way"
