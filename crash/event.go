@@ -21,12 +21,14 @@ const (
 	EventMentioned   EventKind = "mentioned"    // a note names a person
 	EventEndpointOff EventKind = "endpoint off" // an endpoint was switched off because deliveries failed
 	EventToken       EventKind = "token"        // an API token expires soon
+	EventAccount     EventKind = "account"      // somebody else changed how a person signs in
 	EventMany        EventKind = "many"         // a summary of events beyond a limit
 )
 
 // EventKinds lists all kinds of events. Those that need attention first come first.
 var EventKinds = []EventKind{
-	EventTracker, EventEndpointOff, EventRefused, EventRegressed, EventStorm, EventUnmuted, EventProposed, EventNew,
+	EventTracker, EventEndpointOff, EventRefused, EventAccount, EventRegressed, EventStorm, EventUnmuted, EventProposed,
+	EventNew,
 	EventRising, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Source is a way of signing in other than a name and password.
@@ -200,7 +201,7 @@ func RoleReasons(u User, identities []StoredIdentity, grants []Grant, everyone R
 			}
 		}
 	}
-	if everyone != RoleNone {
+	if everyone != RoleNone && !u.Service() {
 		reasons = append(reasons, RoleReason{Role: everyone, Scope: GrantScope{Kind: GrantAll}})
 	}
 	slices.SortStableFunc(reasons, func(a, b RoleReason) int { return roleRank[b.Role] - roleRank[a.Role] })
@@ -227,6 +228,60 @@ func AccessOf(users []User, identities []StoredIdentity, grants []Grant, everyon
 	return people
 }
 
+// Team is a group of a source that owns service accounts. Its members are those of their last
+// sign-in.
+type Team struct {
+	Source Source
+	Name   string // empty: no team
+}
+
+// ParseTeam parses text such as oidc:crash-team. It returns an error of kind Invalid for any other
+// text.
+func ParseTeam(s string) (Team, error) {
+	word, name, _ := strings.Cut(s, ":")
+	team := Team{Source(word), strings.TrimPrefix(strings.TrimSpace(name), "~")}
+	return team, team.Check()
+}
+
+// Check returns an error of kind Invalid if there cannot be such a team.
+func (t Team) Check() error {
+	if _, err := ParseSource(string(t.Source)); err != nil {
+		return err
+	}
+	if t.Name == "" || len(t.Name) > MaxGroup || strings.ToValidUTF8(t.Name, "") != t.Name ||
+		strings.ContainsFunc(t.Name, unicode.IsControl) {
+		return Errorf(Invalid, "bad_team", "A team needs the name of a group, of at most %d bytes on one line.", MaxGroup)
+	}
+	return nil
+}
+
+// String returns the team in the form that ParseTeam parses, or an empty string for no team.
+func (t Team) String() string {
+	if t.Name == "" {
+		return ""
+	}
+	return string(t.Source) + ":" + t.Name
+}
+
+// Has reports whether one of the identities is a member of the team.
+func (t Team) Has(identities []StoredIdentity) bool {
+	return t.Name != "" && slices.ContainsFunc(identities, func(i StoredIdentity) bool {
+		return i.Source == t.Source && slices.Contains(i.Groups, t.Name)
+	})
+}
+
+// ServiceAccount is a service account with numbers about it.
+type ServiceAccount struct {
+	Name     string
+	Team     Team
+	Disabled bool
+	Created  time.Time
+	Members  int       // people of the team, as of their last sign-in, whose accounts are not disabled
+	Tokens   int       // that are valid
+	Expires  time.Time // the next of them; zero: none
+	LastUsed time.Time // of any token; zero: never
+}
+
 // Session is a browser in which a person is signed in.
 type Session struct {
 	ID      string
@@ -247,6 +302,37 @@ type SecondFactor struct {
 
 // On reports whether signing in needs a code of the app.
 func (f SecondFactor) On() bool { return !f.Since.IsZero() }
+
+// AppPolicy says which people must have an authenticator app to sign in with a password.
+type AppPolicy string
+
+// The policies. AppForEveryone applies to everyone with a role.
+const (
+	AppOptional    AppPolicy = "none"
+	AppForAdmins   AppPolicy = "admins"
+	AppForEveryone AppPolicy = "everyone"
+)
+
+// Requires reports whether a person must set up an app before anything else.
+func (p AppPolicy) Requires(u User) bool {
+	switch {
+	case !u.HasPassword || u.HasApp:
+		return false
+	case p == AppForAdmins:
+		return u.Role.Allows(RoleAdmin)
+	}
+	return p == AppForEveryone && u.Role != RoleNone
+}
+
+// LocalSignIn says whether people can sign in with a name and password.
+type LocalSignIn string
+
+// The values. With LocalHidden, the form is folded if there is another way to sign in.
+const (
+	LocalShown  LocalSignIn = "shown"
+	LocalHidden LocalSignIn = "hidden"
+	LocalOff    LocalSignIn = "off"
+)
 
 // CodeSignInAgain is the code of the error that ends the second step of signing in.
 const CodeSignInAgain = "sign_in_again"

@@ -174,6 +174,8 @@ func (e Event) Path() string {
 		return "/admin/filings"
 	case e.Kind == EventEndpointOff:
 		return "/admin/notifications"
+	case e.Kind == EventAccount:
+		return "/account"
 	case e.Kind == EventToken:
 		return "/account#tokens"
 	case e.Package != "":
@@ -186,7 +188,7 @@ func (e Event) Path() string {
 func (e Event) Heading() string { return cmp.Or(e.Title, e.Package, e.Source, string(e.Kind)) }
 
 // Urgent reports whether mail about an event ignores quiet hours and does not wait for a digest. It
-// does so for alerts to administrators.
+// does so for alerts to administrators and about the security of the person's account.
 func (k EventKind) Urgent() bool {
-	return k == EventTracker || k == EventRefused || k == EventEndpointOff
+	return k == EventTracker || k == EventRefused || k == EventEndpointOff || k == EventAccount
 }

@@ -42,7 +42,7 @@ type PlannedMail struct {
 // digestOrder lists the kinds of events in the order of digests. Other kinds follow.
 var digestOrder = []EventKind{
 	EventRegressed, EventNew, EventProposed, EventStorm, EventRising, EventUnmuted, EventTracker, EventEndpointOff,
-	EventRefused, EventToken, EventMentioned, EventAssigned, EventSymbolised, EventQuiet, EventMany,
+	EventRefused, EventAccount, EventToken, EventMentioned, EventAssigned, EventSymbolised, EventQuiet, EventMany,
 }
 
 // DigestRank returns the place of a kind of event in digests, regressions first.

@@ -103,6 +103,10 @@ type User struct {
 	Created   time.Time
 	LastLogin time.Time // zero: never
 
+	HasPassword bool // can sign in with a password
+	HasApp      bool // signing in with the password needs a code of an authenticator app
+	Team        Team // that owns the service account; zero: the account of a person
+
 	TrackerName string // name of the person's account at the tracker; empty: unknown
 
 	Triage  Packages // for whose problems the person may decide and file bugs; all if Role allows that
@@ -111,6 +115,10 @@ type User struct {
 	// of grants that an upgrade gave and nobody has confirmed.
 	Embargoed Packages
 }
+
+// Service reports whether the account is a service account: nobody can sign in to it, and its
+// tokens are managed by its team.
+func (u User) Service() bool { return u.Team.Name != "" }
 
 // MayTriage reports whether the person may decide about problems of a source package and file bugs
 // for them.

@@ -164,5 +164,57 @@ func (t APIToken) ExpiresSoon(now time.Time) bool {
 // PersonToken is an API token with its owner.
 type PersonToken struct {
 	APIToken
+	Person   string    // name of the account
+	Team     Team      // that owns the service account; zero: the account of a person
+	Disabled bool      // the account is disabled, so that the token does not work
+	Revoked  time.Time // zero: not revoked
+}
+
+// TokenUnused is how long a token that was not used at all counts as unused.
+const TokenUnused = 90 * 24 * time.Hour
+
+// Unused reports whether the token was not used within TokenUnused, although it existed.
+func (t APIToken) Unused(now time.Time) bool {
+	last := t.Created
+	if t.LastUsed.After(last) {
+		last = t.LastUsed
+	}
+	return now.Sub(last) > TokenUnused
+}
+
+// TokenState selects tokens in lists.
+type TokenState string
+
+// The states. Tokens that expire soon are valid, too, and unused ones are valid or expired.
+const (
+	TokensNotRevoked TokenState = ""
+	TokensValid      TokenState = "valid"
+	TokensSoon       TokenState = "soon"
+	TokensExpired    TokenState = "expired"
+	TokensUnused     TokenState = "unused"
+	TokensRevoked    TokenState = "revoked"
+	TokensAll        TokenState = "all"
+)
+
+// TokenStates lists all states.
+var TokenStates = []TokenState{TokensNotRevoked, TokensValid, TokensSoon, TokensExpired, TokensUnused, TokensRevoked,
+	TokensAll}
+
+// ParseTokenState parses the name of a state. It returns an error of kind Invalid for any other
+// text.
+func ParseTokenState(s string) (TokenState, error) {
+	if slices.Contains(TokenStates, TokenState(s)) {
+		return TokenState(s), nil
+	}
+	return "", Errorf(Invalid, "unknown_state",
+		"%.40q is not a state of tokens; the states are valid, soon, expired, unused, revoked and all.", s)
+}
+
+// TokenFilter selects tokens. Zero fields select all.
+type TokenFilter struct {
 	Person string // name of the account
+	Text   string // part of the name of the account, its team or the token
+	Scope  Scope
+	State  TokenState
+	Limit  int
 }

@@ -1991,7 +1991,13 @@ CREATE TABLE users (
     created timestamp with time zone NOT NULL,
     last_login timestamp with time zone,
     tracker_name text DEFAULT ''::text NOT NULL,
-    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text])))
+    team_source text DEFAULT ''::text NOT NULL,
+    team text DEFAULT ''::text NOT NULL,
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[''::text, 'viewer'::text, 'triager'::text, 'admin'::text]))),
+    CONSTRAINT users_service_without_password CHECK (((team = ''::text) OR (password_hash = ''::text))),
+    CONSTRAINT users_team_check CHECK ((length(team) <= 200)),
+    CONSTRAINT users_team_complete CHECK (((team_source = ''::text) = (team = ''::text))),
+    CONSTRAINT users_team_source_check CHECK ((team_source = ANY (ARRAY[''::text, 'launchpad'::text, 'oidc'::text, 'proxy'::text])))
 );
 COMMENT ON TABLE users IS 'Accounts.';
 COMMENT ON COLUMN users.id IS 'Serial number.';
@@ -2002,6 +2008,8 @@ COMMENT ON COLUMN users.disabled IS 'Whether the account may not sign in.';
 COMMENT ON COLUMN users.created IS 'When it was added.';
 COMMENT ON COLUMN users.last_login IS 'Last successful sign-in. Null: never.';
 COMMENT ON COLUMN users.tracker_name IS 'Name of the person''s account in the tracker; empty: unknown.';
+COMMENT ON COLUMN users.team_source IS 'Of a service account: the way of signing in that knows its team; empty: the account of a person.';
+COMMENT ON COLUMN users.team IS 'Of a service account: the group that owns it; empty: the account of a person.';
 
 ALTER TABLE users ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME users_id_seq
@@ -2472,6 +2480,8 @@ CREATE INDEX triage_standing ON triage USING btree (kind, bucket_id) WHERE ((und
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
+
+CREATE INDEX users_team ON users USING btree (team_source, team) WHERE (team <> ''::text);
 
 CREATE TRIGGER audit_events_append_only BEFORE DELETE OR UPDATE ON audit_events FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
 

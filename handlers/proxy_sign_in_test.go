@@ -122,3 +122,27 @@ func TestProxyHeaderOfOthers(t *testing.T) {
 		t.Errorf("got identities %v, %v, want none", all, err)
 	}
 }
+
+// TestProxyGroupsAreNeverOld changes something as an administrator whose proxy states the groups
+// with each request, and who signed in long ago.
+func TestProxyGroupsAreNeverOld(t *testing.T) {
+	t.Parallel()
+	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
+	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
+		Role: crash.RoleAdmin, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
+		t.Fatal(err)
+	}
+	c := site.Visitor(t)
+	change := func(groups string) *handlertest.Answer {
+		t.Helper()
+		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}}, person("kim"),
+			inGroups(groups))
+	}
+	c.Get("/", person("kim"), inGroups("admins")).Want(http.StatusOK)
+	if _, err := site.Store.Pool.Exec(t.Context(),
+		`update identities set last_sign_in = last_sign_in - interval '13 hours'`); err != nil {
+		t.Fatal(err)
+	}
+	change("admins").WantRedirect(http.StatusSeeOther, "/admin/access")
+	change("staff").Want(http.StatusForbidden)
+}

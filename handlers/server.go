@@ -20,6 +20,7 @@ import (
 	"mishap/handlers/notify"
 	"mishap/handlers/problems"
 	"mishap/handlers/rules"
+	"mishap/handlers/services"
 	"mishap/handlers/signin"
 	"mishap/handlers/triage"
 	"mishap/handlers/web"
@@ -39,6 +40,7 @@ type Server struct {
 	notify    *notify.Pages
 	endpoints *endpoints.Pages
 	rules     *rules.Pages
+	services  *services.Pages
 	signin    *signin.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
@@ -60,7 +62,7 @@ func New(d web.Deps) (*Server, error) {
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
 		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter), signin: signin.New(kit),
-		rules:     rules.New(kit),
+		rules: rules.New(kit), services: services.New(kit),
 		endpoints: endpoints.New(kit),
 	}
 	if d.SymbolFiles != nil {

@@ -28,6 +28,8 @@ type SecondFactorPage struct {
 	Factor   crash.SecondFactor
 	Address  string   // by which the app learns the secret; empty: there is none to show
 	Recovery []string // new recovery codes, which are shown only once
+	Required bool     // the person can do nothing else before
+	Next     string   // local path to continue at; empty: none
 	Pressed  string   // button whose request was refused
 	Problem  string   // why
 }

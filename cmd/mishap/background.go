@@ -20,6 +20,7 @@ import (
 	"mishap/db/jobs"
 	"mishap/db/notify"
 	"mishap/db/symbols"
+	"mishap/db/tokens"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
@@ -52,8 +53,8 @@ func (i *instance) sharedTasks() []task {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
 	}, {
-		"warn-of-expiry", "tells the owners of API tokens that expire within a week",
-		10 * time.Minute, accounts.New(i.store).WarnOfExpiry,
+		"warn-of-expiry", "tells the owners of API tokens, or their teams, that they expire within a week",
+		10 * time.Minute, tokens.New(i.store, accounts.New(i.store)).WarnOfExpiry,
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },

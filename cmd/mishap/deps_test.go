@@ -104,6 +104,8 @@ var rules = map[string]rule{
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
+	"db/services":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/tokens":       {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5"},
 	"db/endpoints":    {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/notify":       {ours: "crash crash/dpkg crash/index db db/accounts db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/people":       {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
@@ -148,16 +150,18 @@ var rules = map[string]rule{
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/filings db/people " +
 		"db/reports " +
-		"db/symbols " +
+		"db/symbols db/tokens " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
-		"db/reports tracker views views/text handlers/proxies handlers/web", others: areaLibraries +
+		"db/reports db/services tracker views views/text handlers/proxies handlers/web", others: areaLibraries +
 		" github.com/pquerna/otp"},
+	"handlers/services":  {ours: "crash db/services db/tokens views views/text handlers/web", others: areaLibraries},
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
 		others: areaLibraries},
-	"handlers/signin": {ours: "crash views handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
+	"handlers/signin": {ours: "crash db/access views views/text handlers/proxies handlers/signin/oidc " +
+		"handlers/signin/openid handlers/web"},
 	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
 		never: "database testing"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
@@ -166,7 +170,7 @@ var rules = map[string]rule{
 	"handlers": {
 		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
 			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies " +
-			"handlers/rules handlers/signin handlers/triage handlers/web",
+			"handlers/rules handlers/services handlers/signin handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {

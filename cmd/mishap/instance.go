@@ -238,6 +238,8 @@ func (i *instance) buildWeb() error {
 			Proxy: web.ProxyConfig{Header: i.config.ProxyAuthHeader, GroupsHeader: i.config.ProxyAuthGroups,
 				Peers: i.config.ProxyAuthNetworks()},
 			RoleOfEveryone:        i.config.RoleOfEveryone(),
+			RequireApp:            crash.AppPolicy(i.config.RequireTOTP),
+			LocalSignIn:           crash.LocalSignIn(i.config.LocalSignIn),
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			Cores:                 i.cores,

@@ -17,6 +17,8 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/accounts"
+	"mishap/db/tokens"
+	"mishap/views/text"
 )
 
 func (p *program) tokenCommand() *cobra.Command {
@@ -68,13 +70,14 @@ file and upload are for triagers and admins, admin is for admins.`,
 				if err != nil {
 					return err
 				}
-				text, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes, time.Now().Add(time.Duration(days)*24*time.Hour))
+				secret, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes,
+					time.Now().Add(time.Duration(days)*24*time.Hour))
 				if err != nil {
 					return err
 				}
 				_, _ = fmt.Fprintf(p.err, "Token %d of %s, for %s, until %s (UTC). It is not shown again.\n",
 					token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime))
-				_, err = fmt.Fprintln(p.out, text)
+				_, err = fmt.Fprintln(p.out, secret)
 				return err
 			})
 		},
@@ -87,50 +90,83 @@ file and upload are for triagers and admins, admin is for admins.`,
 }
 
 func (p *program) tokenListCommand() *cobra.Command {
-	return &cobra.Command{
+	var filter crash.TokenFilter
+	var all bool
+	var state, scope string
+	cmd := &cobra.Command{
 		Use:   "list [PERSON]",
 		Short: "Lists tokens",
-		Long: `Lists the tokens of all people, or of one person, including expired but not revoked ones. It prints
-the last characters of each, never the whole token. Times are UTC; the last use is to the minute.`,
+		Long: `Lists the tokens of all people and service accounts, or of one account, including expired but not
+revoked ones; with --all, revoked ones, too. It prints the last characters of each, never the whole token.
+Times are UTC; the last use is to the minute. Unused means: for 90 days. The page /admin/tokens shows the same.`,
 		Example: `  mishap token list
-  mishap token list ada`,
+  mishap token list ada
+  mishap token list --state unused`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if filter.State, err = crash.ParseTokenState(state); err == nil && scope != "" {
+				filter.Scope, err = crash.ParseScope(scope)
+			}
+			if err == nil && all && state != "" {
+				err = errors.New("--all and --state exclude each other")
+			}
+			if err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			if all {
+				filter.State = crash.TokensAll
+			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts, person := accounts.New(store), ""
+				accounts := accounts.New(store)
 				if len(args) == 1 {
 					u, err := accounts.ByName(ctx, args[0])
 					if err != nil {
 						return err
 					}
-					person = u.Name
+					filter.Person = u.Name
 				}
-				tokens, err := accounts.AllTokens(ctx, person)
+				found, err := tokens.New(store, accounts).List(ctx, filter)
 				if err != nil {
 					return err
 				}
-				return printTokens(p.out, tokens, time.Now())
+				return printTokens(p.out, found, time.Now())
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list revoked tokens, too")
+	cmd.Flags().StringVar(&state, "state", "", "only tokens that are valid, soon (expire within a week), expired, "+
+		"unused or "+
+		"revoked")
+	cmd.Flags().StringVar(&scope, "scope", "", "only tokens with this scope")
+	cmd.Flags().StringVar(&filter.Text, "text", "", "only tokens whose account, team or name contains this")
+	return cmd
 }
 
 func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tPERSON\tNAME\tTOKEN\tSCOPES\tEXPIRES\tLAST USED\tFROM") // Flush returns the error
+	// Flush returns the error
+	_, _ = fmt.Fprintln(w, "ID\tACCOUNT\tTEAM\tNAME\tTOKEN\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tFROM")
 	for _, t := range tokens {
 		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
 		switch {
+		case !t.Revoked.IsZero():
+			ends = "revoked " + t.Revoked.UTC().Format(time.DateTime)
 		case t.Expired(now):
 			ends = "expired " + ends
 		case t.ExpiresSoon(now):
 			ends += " (soon)"
 		}
+		person := t.Person
+		if t.Disabled {
+			person += " (disabled)"
+		}
 		if !t.LastUsed.IsZero() {
 			used = t.LastUsed.UTC().Format(time.DateTime)
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			t.ID, t.Person, onOneLine(t.Name), t.Label(), scopeWords(t.APIToken), ends, used, t.LastAddress)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			t.ID, person, t.Team, onOneLine(t.Name), t.Label(), scopeWords(t.APIToken), t.Created.UTC().Format(time.DateTime),
+			ends, used, t.LastAddress)
 	}
 	return w.Flush()
 }
@@ -146,13 +182,23 @@ func scopeWords(t crash.APIToken) string {
 }
 
 func (p *program) tokenRevokeCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "Revokes a token",
-		Long:    "Revokes a token of any person by its number in the list. It stops working at once.",
-		Example: "  mishap token revoke 12",
-		Args:    cobra.ExactArgs(1),
+	var expired, unused bool
+	cmd := &cobra.Command{
+		Use:   "revoke ID | --expired | --unused",
+		Short: "Revokes a token, or all that are expired or unused",
+		Long: `Revokes a token of any account by its number in the list, or all tokens that are expired, or that were
+not used for 90 days. They stop working at once.`,
+		Example: `  mishap token revoke 12
+  mishap token revoke --unused`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if countTrue(expired, unused, len(args) == 1) != 1 {
+				return &usageError{errors.New("give the number of a token, --expired or --unused"), cmd.CommandPath()}
+			}
+			if len(args) == 0 {
+				return revokeTokens(p, cmd, map[bool]crash.TokenState{true: crash.TokensExpired,
+					false: crash.TokensUnused}[expired])
+			}
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {
 				return &usageError{
@@ -160,13 +206,38 @@ func (p *program) tokenRevokeCommand() *cobra.Command {
 				}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				person, err := accounts.New(store).RevokeTokenOf(ctx, "", id)
+				person, err := tokens.New(store, accounts.New(store)).Revoke(ctx, "", 0, id)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.out, "Token %d of %s works no longer.\n", id, person)
+				_, err = fmt.Fprintf(p.out, "Token %d of %s is revoked.\n", id, person)
 				return err
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&expired, "expired", false, "revoke all expired tokens")
+	cmd.Flags().BoolVar(&unused, "unused", false, "revoke all tokens that were not used for 90 days")
+	return cmd
+}
+
+// revokeTokens revokes all tokens that are expired or unused.
+func revokeTokens(p *program, cmd *cobra.Command, state crash.TokenState) error {
+	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
+		n, err := tokens.New(store, accounts.New(store)).RevokeAll(ctx, "", state)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(p.out, text.TokensRevoked(n))
+		return err
+	})
+}
+
+// countTrue returns how many of the values are true.
+func countTrue(values ...bool) (n int) {
+	for _, v := range values {
+		if v {
+			n++
+		}
+	}
+	return n
 }

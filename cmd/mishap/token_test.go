@@ -75,7 +75,7 @@ func TestTokenCommands(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.args, stderr, tt.want)
 		}
 	}
-	if stdout, _ := run(exitOK, "token", "revoke", "1"); stdout != "Token 1 of ada works no longer.\n" {
+	if stdout, _ := run(exitOK, "token", "revoke", "1"); stdout != "Token 1 of ada is revoked.\n" {
 		t.Errorf("revoke: got %q", stdout)
 	}
 	if _, _, err := accounts.ByToken(t.Context(), token, netip.Addr{}); crash.KindOf(err) != crash.Unauthenticated {
@@ -84,4 +84,36 @@ func TestTokenCommands(t *testing.T) {
 	if all, _ := run(exitOK, "token", "list"); strings.Contains(all, "ada") {
 		t.Errorf("after revoking: got %q, want bob's only", all)
 	}
+	if all, _ := run(exitOK, "token", "list", "--all"); !strings.Contains(all, "revoked 20") ||
+		!strings.Contains(all, "bob") ||
+		strings.Contains(all, token) {
+		t.Errorf("list --all: got %q, want the revoked one, too, and no secret", all)
+	}
+
+	// A service account has tokens, but neither a password nor a person.
+	run(exitOK, "user", "add", "phasing-bot", "--role=triager", "--service", "--team=launchpad:~ubuntu-sru")
+	run(exitUsage, "user", "add", "x", "--role=viewer", "--service")
+	run(exitUsage, "user", "add", "x", "--role=viewer", "--service", "--team=ldap:x")
+	if _, stderr := run(exitFailed, "user", "password", "phasing-bot", "--password-stdin"); !strings.Contains(stderr,
+		"is a service account") {
+		t.Errorf("password of a service account: got %q", stderr)
+	}
+	stdout, _ = run(exitOK, "token", "create", "phasing-bot", "--name=gate", "--scope=file")
+	if u, _, err := accounts.ByToken(t.Context(), strings.TrimSpace(stdout), netip.Addr{}); err != nil ||
+		u.Team != (crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}) {
+		t.Errorf("got %+v, %v, want the service account", u, err)
+	}
+	run(exitOK, "user", "team", "phasing-bot", "oidc:release")
+	run(exitFailed, "user", "team", "ada", "oidc:release")
+	for args, want := range map[string]string{"user list": "oidc:release", "token list --text=release": "gate",
+		"token list --scope=file": "gate", "token list --state=valid bob": "gauge"} {
+		if out, _ := run(exitOK, strings.Fields(args)...); !strings.Contains(out, want) {
+			t.Errorf("%s: got %q, want %s", args, out, want)
+		}
+	}
+	if out, _ := run(exitOK, "token", "revoke", "--unused"); out != "There was no such token.\n" {
+		t.Errorf("revoke unused tokens: got %q", out)
+	}
+	run(exitUsage, "token", "revoke", "--unused", "1")
+	run(exitUsage, "token", "list", "--state=old")
 }

@@ -17,6 +17,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/filings"
 	"mishap/db/secondfactor"
+	"mishap/db/services"
 	"mishap/tracker"
 	"mishap/views/text"
 )
@@ -33,19 +34,24 @@ connects the bug tracker and sees /admin.`,
 	}
 	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userEnableCommand(),
 		p.userRemoveCommand(), p.userRoleCommand(), p.userPasswordCommand(), p.userTOTPResetCommand(),
-		p.userTrackerNameCommand())
+		p.userTrackerNameCommand(), userTeamCommand(p))
 	return user
 }
 
 func (p *program) userAddCommand() *cobra.Command {
-	var role string
-	var fromStdin bool
+	var role, team string
+	var fromStdin, service bool
 	cmd := &cobra.Command{
-		Use:   "add NAME --role viewer|triager|admin",
+		Use:   "add NAME --role viewer|triager|admin [--service --team SOURCE:GROUP]",
 		Short: "Creates an account",
 		Long: `Creates an account. It asks twice for the password, without showing it; with --password-stdin it
-is the first line of the standard input.`,
+is the first line of the standard input.
+
+With --service it creates a service account, which belongs to a team instead of a person: a group of
+launchpad, oidc or proxy. Nobody can sign in to it. "mishap token create" gives it API tokens, which the
+people of the team can see, renew and revoke.`,
 		Example: `  mishap user add ada --role triager
+  mishap user add phasing-bot --role viewer --service --team launchpad:ubuntu-sru
   pass show mishap/ada | mishap user add ada --role triager --password-stdin`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +61,9 @@ is the first line of the standard input.`,
 			wanted, err := crash.ParseRole(role)
 			if err != nil {
 				return &usageError{err, cmd.CommandPath()}
+			}
+			if service || team != "" {
+				return addService(p, cmd, args[0], wanted, team, service)
 			}
 			password, err := p.newPassword(cmd, fromStdin)
 			if err != nil {
@@ -82,7 +91,52 @@ is the first line of the standard input.`,
 	}
 	cmd.Flags().StringVar(&role, "role", "", "role of the person: viewer, triager or admin")
 	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
+	cmd.Flags().BoolVar(&service, "service", false, "create a service account, to which nobody can sign in")
+	cmd.Flags().StringVar(&team, "team", "", "group that owns the service account, such as oidc:crash-team")
 	return cmd
+}
+
+// addService creates a service account.
+func addService(p *program, cmd *cobra.Command, name string, role crash.Role, team string, service bool) error {
+	if !service || team == "" {
+		return &usageError{errors.New("--service and --team belong together"), cmd.CommandPath()}
+	}
+	owner, err := crash.ParseTeam(team)
+	if err != nil {
+		return &usageError{err, cmd.CommandPath()}
+	}
+	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
+		u, err := accounts.New(store).AddService(ctx, "", name, role, owner)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.out, "%s is a service account of %s now, with role %s. \"mishap token create %s\" creates a "+
+			"token.\n", u.Name, text.TeamName(owner), u.Role, u.Name)
+		return err
+	})
+}
+
+func userTeamCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "team NAME SOURCE:GROUP",
+		Short:   "Gives a service account to another team",
+		Long:    "Gives a service account to another team. Its tokens go on working.",
+		Example: "  mishap user team phasing-bot oidc:release-team",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			team, err := crash.ParseTeam(args[1])
+			if err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
+				if err := services.New(store).SetTeam(ctx, "", args[0], team); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(p.out, text.ServiceTeamSet(args[0], team))
+				return err
+			})
+		},
+	}
 }
 
 func (p *program) userListCommand() *cobra.Command {
@@ -90,7 +144,7 @@ func (p *program) userListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "Lists the accounts",
 		Long: `Lists all accounts by name with their role, including disabled ones. APP says whether signing in with the
-password needs a code of an authenticator app. Times are UTC.`,
+password needs a code of an authenticator app, TEAM who owns a service account. Times are UTC.`,
 		Example: "  mishap user list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,7 +165,7 @@ password needs a code of an authenticator app. Times are UTC.`,
 
 func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tAPP\tCREATED\tLAST SIGN-IN") // Flush returns the error
+	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tAPP\tCREATED\tLAST SIGN-IN\tTEAM") // Flush returns the error
 	for _, u := range users {
 		state, last := "active", "never"
 		if u.Disabled {
@@ -124,8 +178,8 @@ func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) err
 		if _, on := apps[u.ID]; on {
 			app = "yes"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, app,
-			u.Created.UTC().Format(time.DateTime), last)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, app,
+			u.Created.UTC().Format(time.DateTime), last, u.Team)
 	}
 	return w.Flush()
 }

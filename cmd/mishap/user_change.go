@@ -98,7 +98,8 @@ func (p *program) userTOTPResetCommand() *cobra.Command {
 		Use:   "totp-reset NAME",
 		Short: "Removes the authenticator app of an account",
 		Long: `Removes the authenticator app and the recovery codes of an account, for a person who has lost both. The
-person can then sign in with the password alone, and set up an app again. First make sure who asks.`,
+person is signed out everywhere and told in the inbox and by mail, can then sign in with the password alone, and
+set up an app again, which require_totp may demand. First make sure who asks.`,
 		Example: "  mishap user totp-reset ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -144,7 +145,7 @@ func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *accounts.Store
 		return err
 	}
 	for _, u := range users {
-		if u.Role == crash.RoleAdmin && !u.Disabled {
+		if u.Role == crash.RoleAdmin && !u.Disabled && !u.Service() {
 			return nil
 		}
 	}

@@ -36,9 +36,12 @@ func (a *Store) Grants(ctx context.Context) ([]crash.Grant, error) {
 	return grants, nil
 }
 
-const sqlGrantedGroups = `select distinct group_name from group_grants where source = @source order by group_name`
+const sqlGrantedGroups = `
+	select group_name from group_grants where source = @source
+	union select team from users where team_source = @source
+	order by 1`
 
-// GrantedGroups returns the groups of a source that give a role.
+// GrantedGroups returns the groups of a source that give a role or own a service account.
 func (a *Store) GrantedGroups(ctx context.Context, source crash.Source) ([]string, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlGrantedGroups, pgx.NamedArgs{"source": source})
 	if err != nil {

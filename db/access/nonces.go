@@ -45,21 +45,38 @@ const sqlEndSessions = `
 		where i.id = s.identity_id and i.source = @source and i.issuer = @issuer
 			and (@subject = '' or i.subject = @subject)
 			and (@session = '' or s.provider_session = @session or s.provider_session = '' and @subject <> '')
-		returning 1
+		returning i.user_id
 	)
-	select count(*) from ended`
+	select u.name, count(*) from ended join users as u on u.id = ended.user_id group by u.name order by u.name`
 
-// EndSessions ends the sessions of a person who has signed out at the provider, and returns how many
-// they were. Subject and Session of who select them, and either may be empty.
-func (a *Store) EndSessions(ctx context.Context, who crash.Identity) (int, error) {
+// EndSessions ends the sessions of a person who has signed out at the provider, records that, and
+// returns how many they were. Subject and Session of who select them, and either may be empty.
+func (a *Store) EndSessions(ctx context.Context, who crash.Identity) (n int, err error) {
 	if who.Subject == "" && who.Session == "" {
 		return 0, nil
 	}
-	var n int
-	err := a.store.Pool.QueryRow(ctx, sqlEndSessions, pgx.NamedArgs{"source": who.Source, "issuer": who.Issuer,
-		"subject": who.Subject, "session": who.Session}).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("end sessions: %w", db.Classify(err))
-	}
-	return n, nil
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlEndSessions, pgx.NamedArgs{"source": who.Source, "issuer": who.Issuer,
+			"subject": who.Subject, "session": who.Session})
+		if err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		ended := map[string]int{}
+		var name string
+		var sessions int
+		_, err = pgx.ForEachRow(rows, []any{&name, &sessions}, func() error { ended[name] = sessions; return nil })
+		if err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		n = 0
+		for name, sessions := range ended {
+			n += sessions
+			if err := a.store.Audit(ctx, tx, db.AuditEvent{Person: name, Action: "session.end-by-provider", Subject: name,
+				Detail: map[string]any{"source": who.Source, "sessions": sessions}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
 }

@@ -46,8 +46,7 @@ func (a *Store) SignIn(ctx context.Context, in crash.Identity) (SignedIn, error)
 	in.Name = readable(in.Name)
 	var out SignedIn
 	now := a.store.Now()
-	args := pgx.NamedArgs{"source": in.Source, "issuer": in.Issuer, "subject": in.Subject, "name": in.Name, "now": now,
-		"key": "identity " + string(in.Source) + " " + in.Issuer + " " + in.Subject}
+	args := identityArgs(in, now)
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlLockIdentity, args); err != nil {
 			return fmt.Errorf("lock identity: %w", err)
@@ -85,6 +84,12 @@ func (a *Store) SignIn(ctx context.Context, in crash.Identity) (SignedIn, error)
 			Detail: map[string]any{"source": in.Source, "new": out.New, "groups": len(in.Groups)}})
 	})
 	return out, err
+}
+
+// identityArgs returns the arguments of the statements about an identity.
+func identityArgs(in crash.Identity, now time.Time) pgx.NamedArgs {
+	return pgx.NamedArgs{"source": in.Source, "issuer": in.Issuer, "subject": in.Subject, "name": readable(in.Name),
+		"now": now, "key": "identity " + string(in.Source) + " " + in.Issuer + " " + in.Subject}
 }
 
 // Refused records a sign-in that was refused after a source had answered. It stores no names, because

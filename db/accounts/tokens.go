@@ -94,28 +94,6 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	return token, t, nil
 }
 
-const sqlAllTokens = `
-	select u.name, ` + tokenColumns + ` from api_tokens as t join users as u on u.id = t.user_id
-	where t.revoked is null and (@person = '' or lower(u.name) = lower(@person))
-	order by u.name, t.created desc, t.id desc`
-
-// AllTokens returns the tokens that were not revoked, of one person or, if person is empty, of
-// everyone. It sorts by person, then newest first.
-func (a *Store) AllTokens(ctx context.Context, person string) ([]crash.PersonToken, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": person})
-	if err != nil {
-		return nil, fmt.Errorf("all tokens: %w", db.Classify(err))
-	}
-	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
-		err = row.Scan(append([]any{&t.Person}, tokenFields(&t.APIToken)...)...)
-		return t, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("all tokens: %w", db.Classify(err))
-	}
-	return tokens, nil
-}
-
 // Tokens returns a person's tokens that were not revoked, newest first. It includes expired ones.
 func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlTokens, pgx.NamedArgs{"user": u.ID})
@@ -137,41 +115,25 @@ func tokenFields(t *crash.APIToken) []any {
 }
 
 const sqlRevokeToken = `
-	update api_tokens as t set revoked = @now from users as u
-	where t.id = @id and u.id = t.user_id and (@anybody::boolean or u.id = @user) and t.revoked is null
-	returning t.hint, u.name`
+	update api_tokens as t set revoked = @now where t.id = @id and t.user_id = @user and t.revoked is null
+	returning t.hint`
 
 // RevokeToken revokes a person's token at once. It returns NotFound if the person has no such
 // token.
 func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
-	_, err := a.revokeToken(ctx, u.Name, pgx.NamedArgs{"id": id, "user": u.ID, "anybody": false},
-		crash.Errorf(crash.NotFound, "unknown_token", "You have no such token."))
-	return err
-}
-
-// RevokeTokenOf revokes anyone's token at once, and returns its owner. by is the person who revokes
-// it, or empty for the command line. It returns NotFound if there is no such token.
-func (a *Store) RevokeTokenOf(ctx context.Context, by string, id int64) (person string, err error) {
-	return a.revokeToken(ctx, by, pgx.NamedArgs{"id": id, "user": int64(0), "anybody": true},
-		crash.Errorf(crash.NotFound, "unknown_token", "There is no valid token %d.", id))
-}
-
-func (a *Store) revokeToken(ctx context.Context, by string, args pgx.NamedArgs, unknown error) (person string,
-	err error) {
-	args["now"] = a.store.Now()
-	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		var hint string
-		err := tx.QueryRow(ctx, sqlRevokeToken, args).Scan(&hint, &person)
+		args := pgx.NamedArgs{"id": id, "user": u.ID, "now": a.store.Now()}
+		err := tx.QueryRow(ctx, sqlRevokeToken, args).Scan(&hint)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return unknown
+			return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")
 		}
 		if err != nil {
 			return fmt.Errorf("revoke token: %w", err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: person,
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "token.revoke", Subject: u.Name,
 			Detail: map[string]any{"token": crash.APIToken{Hint: hint}.Label()}})
 	})
-	return person, err
 }
 
 const sqlUserByToken = `

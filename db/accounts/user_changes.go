@@ -79,10 +79,15 @@ func (a *Store) Removed(ctx context.Context, name string) (time.Time, error) {
 const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
 
 // SetPassword changes the password of an account and ends its sessions. It returns Invalid for a
-// password that is not good enough, and NotFound for an unknown name.
+// password that is not good enough, NotFound for an unknown name, and Conflict for a service
+// account.
 func (a *Store) SetPassword(ctx context.Context, by, name, password string) error {
 	if err := checkPassword(name, password); err != nil {
 		return err
+	}
+	if u, err := a.ByName(ctx, name); err == nil && u.Service() {
+		return crash.Errorf(crash.Conflict, "service_account", "%s is a service account, to which nobody can sign in, "+
+			"so it has no password. Create an API token for it instead.", u.Name)
 	}
 	hash, err := a.hash(ctx, password)
 	if err != nil {

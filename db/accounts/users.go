@@ -53,7 +53,8 @@ const userColumns = `u.id, u.name, u.role, coalesce((
 			where i.user_id = u.id
 			union select a.role, a.scope, a.scope_name, a.embargoed from account_grants as a where a.user_id = u.id
 		) as g), '[]'),
-	u.disabled, u.created, u.last_login, u.tracker_name`
+	u.disabled, u.created, u.last_login, u.tracker_name, u.team_source, u.team, u.password_hash <> '',
+	exists (select from second_factors as f where f.user_id = u.id and f.confirmed is not null)`
 
 // right is a right of a person, from a group or given by hand.
 type right struct {
@@ -77,18 +78,15 @@ func errUnknownUser(name string) error {
 }
 
 const sqlInsertUser = `
-	insert into users (name, role, password_hash, created) values (@name, @role, @hash, @now)
+	insert into users (name, role, password_hash, team_source, team, created)
+	values (@name, @role, @hash, @source, @team, @now)
 	returning id`
 
 // Add creates an account. by is the name of the person who creates it, or empty for the command
 // line. A name has 1 to 64 letters, digits and "._@+-", and is unique regardless of case. Add
 // returns Invalid for an invalid name, role or password, and Conflict if the name is taken.
 func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, password string) (crash.User, error) {
-	if !accountName.MatchString(name) {
-		return crash.User{}, crash.Errorf(crash.Invalid, "bad_user_name",
-			"%q is not a valid name: use 1 to 64 letters and digits, with . _ @ + - between them.", name)
-	}
-	if _, err := crash.ParseRole(string(role)); err != nil {
+	if err := checkNew(name, role); err != nil {
 		return crash.User{}, err
 	}
 	if err := checkPassword(name, password); err != nil {
@@ -98,18 +96,47 @@ func (a *Store) Add(ctx context.Context, by, name string, role crash.Role, passw
 	if err != nil {
 		return crash.User{}, err
 	}
-	u := crash.User{Name: name, Manual: role, Created: a.store.Now().UTC().Truncate(time.Microsecond)}
+	return a.insert(ctx, by, crash.User{Name: name, Manual: role, HasPassword: true}, hash)
+}
+
+// AddService creates a service account, which belongs to a team. Nobody can sign in to it. It
+// returns Invalid for an invalid name, role or team, and Conflict if the name is taken.
+func (a *Store) AddService(ctx context.Context, by, name string, role crash.Role, team crash.Team) (crash.User, error) {
+	if err := errors.Join(checkNew(name, role), team.Check()); err != nil {
+		return crash.User{}, err
+	}
+	return a.insert(ctx, by, crash.User{Name: name, Manual: role, Team: team}, "")
+}
+
+// checkNew returns Invalid if no new account can have this name and role.
+func checkNew(name string, role crash.Role) error {
+	if !accountName.MatchString(name) {
+		return crash.Errorf(crash.Invalid, "bad_user_name",
+			"%q is not a valid name: use 1 to 64 letters and digits, with . _ @ + - between them.", name)
+	}
+	_, err := crash.ParseRole(string(role))
+	return err
+}
+
+// insert stores a new account with the hash of its password, or an empty one.
+func (a *Store) insert(ctx context.Context, by string, u crash.User, hash string) (crash.User, error) {
+	u.Created = a.store.Now().UTC().Truncate(time.Microsecond)
 	a.setRights(&u, nil)
-	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "now": u.Created}
+	name := u.Name
+	detail := map[string]any{"role": u.Manual}
+	if u.Service() {
+		detail["team"] = u.Team.String()
+	}
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"name": name, "role": u.Manual, "hash": hash, "now": u.Created, "source": u.Team.Source,
+			"team": u.Team.Name}
 		if err := tx.QueryRow(ctx, sqlInsertUser, args).Scan(&u.ID); err != nil {
 			if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.ConstraintName == "users_name" {
 				return crash.Errorf(crash.Conflict, "user_exists", "There is already an account named %q.", name)
 			}
 			return fmt.Errorf("add user %q: %w", name, err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name,
-			Detail: map[string]any{"role": role}})
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: detail})
 	})
 	if err != nil {
 		return crash.User{}, err
@@ -179,12 +206,16 @@ func (a *Store) scanUser(row pgx.CollectableRow) (crash.User, error) {
 
 // userFields returns where to store userColumns. setRights must follow.
 func userFields(u *crash.User, rights *[]right) []any {
-	return []any{&u.ID, &u.Name, &u.Manual, rights, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName}
+	return []any{&u.ID, &u.Name, &u.Manual, rights, &u.Disabled, &u.Created, db.OrZero(&u.LastLogin), &u.TrackerName,
+		&u.Team.Source, &u.Team.Name, &u.HasPassword, &u.HasApp}
 }
 
 // setRights sets what u may do. Somebody with a right for some packages is a viewer of the others.
 func (a *Store) setRights(u *crash.User, rights []right) {
-	u.Role = u.Manual.Higher(a.everyone)
+	u.Role = u.Manual
+	if !u.Service() {
+		u.Role = u.Role.Higher(a.everyone)
+	}
 	for _, r := range rights {
 		scope := crash.GrantScope{Kind: r.Kind, Name: r.Name}
 		switch {

@@ -3,6 +3,7 @@
 package secondfactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,30 +168,47 @@ func (s *Store) SwitchOff(ctx context.Context, in accounts.SignIn) error {
 	if _, _, err := s.checkPassword(ctx, in); err != nil {
 		return err
 	}
-	return s.remove(ctx, in.Name, in.Name, "user.totp-off")
+	return s.store.InTx(ctx, func(tx pgx.Tx) error { return s.remove(ctx, tx, in.Name, in.Name, "user.totp-off") })
 }
 
-// Reset removes the app and recovery codes of an account whose owner has lost them. by is the person who
-// does so, or empty for the command line. It returns Conflict if there is none, and NotFound for an
-// unknown name.
+const sqlEndSessions = `delete from sessions where user_id = @user`
+
+// Reset removes the app and recovery codes of an account whose owner has lost them, ends the
+// sessions of the account, and tells its owner. by is the person who does so, or empty for the
+// command line. It returns Conflict if there is none, and NotFound for an unknown name.
 func (s *Store) Reset(ctx context.Context, by, name string) error {
-	if _, err := s.accounts.ByName(ctx, name); err != nil {
+	u, err := s.accounts.ByName(ctx, name)
+	if err != nil {
 		return err
 	}
-	return s.remove(ctx, by, name, "user.totp-reset")
+	return s.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.remove(ctx, tx, by, u.Name, "user.totp-reset"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlEndSessions, pgx.NamedArgs{"user": u.ID}); err != nil {
+			return fmt.Errorf("end sessions of %q: %w", u.Name, err)
+		}
+		_, err := s.store.Publish(ctx, tx, crash.Event{
+			Edge:  fmt.Sprintf("app removed:%d:%d", u.ID, s.store.Now().UnixNano()),
+			Kind:  crash.EventAccount,
+			Title: "Your authenticator app was removed",
+			Text: fmt.Sprintf("%s removed the authenticator app and the recovery codes of the account %s, and signed it out "+
+				"everywhere. If nobody asked for that, change the password, and tell an administrator.",
+				cmp.Or(by, "An administrator"), u.Name),
+		}, crash.Recipients{People: []crash.Recipient{{User: u.ID, Reason: "it is your account"}}})
+		return err
+	})
 }
 
-func (s *Store) remove(ctx context.Context, by, name, action string) error {
-	return s.store.InTx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, sqlDelete, pgx.NamedArgs{"name": name}).Scan(&name)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errOff
-		}
-		if err != nil {
-			return fmt.Errorf("remove second factor: %w", err)
-		}
-		return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name})
-	})
+func (s *Store) remove(ctx context.Context, tx pgx.Tx, by, name, action string) error {
+	err := tx.QueryRow(ctx, sqlDelete, pgx.NamedArgs{"name": name}).Scan(&name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errOff
+	}
+	if err != nil {
+		return fmt.Errorf("remove second factor: %w", err)
+	}
+	return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name})
 }
 
 const sqlAll = `select user_id, confirmed from second_factors where confirmed is not null`

@@ -39,7 +39,7 @@ func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed er
 	page := views.AccountPage{
 		Tracker: s.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
 	}
-	return s.sendAccount(w, r, a.Status, page, newTokenForm())
+	return s.sendAccount(w, r, a.Status, page, views.NewTokenForm())
 }
 
 // toOwnAccount redirects to the part of the page, with a message.

@@ -30,6 +30,10 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 			return err
 		}
 	}
+	page.Required = s.Config.RequireApp.Requires(u) && !page.Factor.On()
+	if page.Recovery != nil {
+		page.Next = web.AfterApp(s.Kit, r)
+	}
 	page.Shell = s.Shell(r, text.SecondFactorHeading)
 	return s.Page(w, r, status, views.SecondFactor(page))
 }

@@ -34,7 +34,7 @@ func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form views.Si
 	s.Sessions.Put(ctx, sessionCodeProof, in.Proof)
 	s.Sessions.Put(ctx, sessionCodeSince, strconv.FormatInt(s.Now().Unix(), 10))
 	s.Sessions.Put(ctx, sessionCodeNext, form.Next)
-	if form.SavedForm != "" && web.HoldsLongText(form.Next) {
+	if form.SavedForm != "" {
 		s.StoreForm(r, form.Next, form.SavedForm)
 	}
 	return web.Redirect(w, r, web.PathSignInCode)
@@ -65,6 +65,9 @@ func (s *Pages) ShowCode(w http.ResponseWriter, r *http.Request) error {
 // SignInByCode checks a code and starts a session.
 func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
+	if s.Config.LocalSignIn == crash.LocalOff {
+		return errLocalOff
+	}
 	user, next := s.pendingUser(r), web.LocalPath(s.Sessions.GetString(ctx, sessionCodeNext))
 	if user == 0 {
 		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, views.SignInForm{
@@ -76,7 +79,7 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		web.RenewCSRFToken(w, r)
-		return web.Redirect(w, r, next)
+		return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, next))
 	}
 	a := web.AnswerTo(r, err)
 	if !a.ForPerson() {

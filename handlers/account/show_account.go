@@ -5,6 +5,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db/accounts"
+	"mishap/db/services"
 	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
@@ -18,7 +19,7 @@ func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 // sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
 func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
-	return s.sendAccount(w, r, status, page, newTokenForm())
+	return s.sendAccount(w, r, status, page, views.NewTokenForm())
 }
 
 // sendAccount sends the page with the form for an API token.
@@ -38,6 +39,16 @@ func (s *Pages) sendAccount(
 		return err
 	}
 	if page.SecondFactor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
+		return err
+	}
+	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
+	if s.Config.OpenID.URL != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
+	}
+	if s.Config.OIDC.Issuer != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
+	}
+	if page.Services, err = services.New(s.Store).List(r.Context(), u.ID); err != nil {
 		return err
 	}
 	grants, err := s.Access.Grants(r.Context())

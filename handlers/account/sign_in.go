@@ -8,6 +8,7 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 // ShowSignIn shows the sign-in form. It redirects people who are signed in already.
@@ -24,6 +25,9 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := views.SignInForm{
 		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), SavedForm: r.PostFormValue("kept"),
+	}
+	if s.Config.LocalSignIn == crash.LocalOff {
+		return s.refuseSignIn(w, r, form, errLocalOff)
 	}
 	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
@@ -48,11 +52,25 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	if form.SavedForm != "" && web.HoldsLongText(form.Next) {
+	if form.SavedForm != "" {
 		return s.SaveInSession(w, r, form.Next, form.SavedForm)
 	}
-	return web.Redirect(w, r, form.Next)
+	return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, form.Next))
 }
+
+// ShowResume shows the form that was refused before signing in, so that the person can send it
+// again.
+func (s *Pages) ShowResume(w http.ResponseWriter, r *http.Request) error {
+	path, form, found := web.SavedForm(s.Kit, r)
+	if !found {
+		return web.Redirect(w, r, "/")
+	}
+	return s.Page(w, r, http.StatusOK, views.Resume(s.Shell(r, text.ResumeHeading), path, form))
+}
+
+var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a name and password is switched "+
+	"off here. "+
+	"(Administrators: local_sign_in in the configuration.)")
 
 // refuseSignIn shows the form again with the reason.
 func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {

@@ -3,10 +3,6 @@ package account
 import (
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
 	"mishap/handlers/web"
@@ -14,32 +10,20 @@ import (
 	"mishap/views/text"
 )
 
-// newTokenForm returns the form with its defaults.
-func newTokenForm() views.TokenForm {
-	return views.TokenForm{Scopes: []crash.Scope{crash.ScopeRead}, Days: 90}
-}
-
 // CreateToken creates an API token and shows it. mishap never shows it again.
 func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	u := web.CurrentUser(r)
-	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered
-	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
-	for _, word := range r.PostForm["scope"] {
-		scope, err := crash.ParseScope(word)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(form.Scopes, scope) {
-			form.Scopes = append(form.Scopes, scope)
-		}
+	form, err := web.ReadTokenForm(r)
+	if err != nil {
+		return err
 	}
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
-	if !slices.Contains(views.TokenDays, days) {
+	if !slices.Contains(views.TokenDays, form.Days) {
 		form.Problem = text.TokenChooseDays
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
 	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, form.Scopes,
-		s.Now().Add(time.Duration(days)*24*time.Hour))
+		s.Now().AddDate(0, 0, form.Days))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
 		form.Problem = web.AnswerTo(r, err).Message
@@ -50,16 +34,12 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	page.Tokens.Made = token
-	return s.sendAccount(w, r, http.StatusCreated, page, newTokenForm())
+	return s.sendAccount(w, r, http.StatusCreated, page, views.NewTokenForm())
 }
 
 // RevokeToken revokes one of the person's own tokens.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil {
-		return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")
-	}
-	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), id); err != nil {
+	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, text.TokenRevoked); err != nil {

@@ -80,6 +80,19 @@ func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
 	return s.afterAccess(w, r, text.Revoked(g))
 }
 
+// ResetSecondFactor removes the authenticator app of a person who has lost it.
+func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error {
+	by, name := web.CurrentUser(r), r.PostFormValue("name")
+	if strings.EqualFold(by.Name, name) {
+		return crash.Errorf(crash.Conflict, "own_second_factor",
+			"You can remove your own app with your password, on the page of your account.")
+	}
+	if err := s.SecondFactors.Reset(r.Context(), by.Name, name); err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, text.AppWasReset(name))
+}
+
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
 func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
 	if err := s.Flash(r, views.FlashDone, message); err != nil {

@@ -70,6 +70,8 @@ type Options struct {
 	OIDC           crash.OIDCConfig   // signing in with OpenID Connect; zero: off
 	Proxy          web.ProxyConfig    // signing in by a header; zero: off
 	RoleOfEveryone crash.Role
+	RequireApp     crash.AppPolicy
+	LocalSignIn    crash.LocalSignIn
 
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
@@ -172,6 +174,7 @@ func New(t testing.TB, o Options) *Site {
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			TrustedProxies: trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy, RoleOfEveryone: o.RoleOfEveryone,
+			RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
 	})

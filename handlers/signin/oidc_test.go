@@ -282,4 +282,9 @@ func TestOIDCLogout(t *testing.T) {
 	if signedIn(again) {
 		t.Error("the session goes on after a logout by its id at the provider")
 	}
+	const sqlRecords = `select string_agg(person || ' ' || (detail ->> 'sessions'), ', ' order by id) from audit_events
+		where action = 'session.end-by-provider'`
+	if got := site.Value(t, sqlRecords); got != "test-user2 2, test-user2 1" {
+		t.Errorf("audit log: got %s, want both logouts", got)
+	}
 }

@@ -59,6 +59,7 @@ type attempt struct {
 	Verifier string   // of PKCE
 	Groups   []string // about which the provider was asked
 	Next     string   // local path to continue at
+	Link     int64    // account to which the identity is added; 0: sign in
 	Began    time.Time
 }
 
@@ -73,7 +74,7 @@ func (s *Pages) begin(r *http.Request, a *attempt) error {
 		s.Sessions.SetDeadline(r.Context(), s.Now().Add(attemptTime))
 	}
 	s.Sessions.Put(r.Context(), sessionAttempt, string(b))
-	if saved := r.PostFormValue("kept"); saved != "" && web.HoldsLongText(a.Next) {
+	if saved := r.PostFormValue("kept"); saved != "" {
 		s.StoreForm(r, a.Next, saved)
 	}
 	return nil
@@ -125,6 +126,9 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
 	}
+	if a.Link != 0 {
+		return s.finishLink(w, r, a, who)
+	}
 	signed, err := s.Access.SignIn(r.Context(), who)
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
@@ -144,7 +148,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if u.Role == crash.RoleNone {
 		return web.Redirect(w, r, web.PathAccount) // it says what to do
 	}
-	return web.Redirect(w, r, a.Next)
+	return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, a.Next))
 }
 
 // refuse shows the sign-in page with the reason. It records refusals of answers that this browser asked
@@ -164,6 +168,9 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 	}
 	if answer.Kind == crash.Unauthenticated {
 		answer.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
+	}
+	if a.Link != 0 && web.CurrentUser(r).ID == a.Link {
+		return s.toAccount(w, r, views.FlashError, answer.Message)
 	}
 	answer.Headers(w)
 	return s.SendSignIn(w, r, answer.Status, views.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})

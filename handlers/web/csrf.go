@@ -99,7 +99,8 @@ func (s *Kit) nosurf(next http.Handler, tls bool) http.Handler {
 	h.SetFailureHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		VisitOf(r).csrf = h
 		switch {
-		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.saveable(r):
+		case errors.Is(nosurf.Reason(r), nosurf.ErrBadToken) && s.saveable(r) &&
+			(HoldsLongText(r.URL.Path) || CurrentUser(r).ID == 0):
 			s.Do(s.saveForm)(w, r)
 		case CurrentUser(r).ID == 0 && !isSignIn(r.URL.Path):
 			s.serveError(w, r, ErrNotSignedIn)

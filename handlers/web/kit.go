@@ -66,7 +66,9 @@ type Config struct {
 	OIDC   crash.OIDCConfig   // signing in with OpenID Connect
 	Proxy  ProxyConfig        // signing in by a header
 
-	RoleOfEveryone crash.Role // role of people who sign in and have no other
+	RoleOfEveryone crash.Role        // role of people who sign in and have no other
+	RequireApp     crash.AppPolicy   // who must have an authenticator app; empty: nobody
+	LocalSignIn    crash.LocalSignIn // whether people sign in with a password; empty: they do
 
 	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
 	APIRatePerAddress int // requests a minute to the API from one address without a token; 0: no limit

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -76,4 +78,30 @@ var ErrBadCursor = crash.Errorf(crash.Invalid, "bad_after",
 func (s *Kit) LastDays(n int) (since, until time.Time) {
 	until = s.Now().UTC().Truncate(24 * time.Hour)
 	return until.AddDate(0, 0, 1-n), until
+}
+
+// IDInPath returns the number {id} in the address of a request, or 0, which nothing has, if it is
+// none.
+func IDInPath(r *http.Request) int64 {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// ReadTokenForm reads the form for a new API token. It returns Invalid for an unknown scope.
+func ReadTokenForm(r *http.Request) (views.TokenForm, error) {
+	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered
+	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
+	for _, word := range r.PostForm["scope"] {
+		scope, err := crash.ParseScope(word)
+		if err != nil {
+			return form, err
+		}
+		if !slices.Contains(form.Scopes, scope) {
+			form.Scopes = append(form.Scopes, scope)
+		}
+	}
+	return form, nil
 }

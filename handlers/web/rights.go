@@ -35,43 +35,69 @@ const maxGroupAge = 12 * time.Hour
 // only from groups at a provider, and signed in there long ago, signs in again and comes back.
 func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	return s.Need(crash.RoleAdmin)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		old, err := hasOldGroups(s, r)
-		if err != nil {
-			return err
-		}
-		if !old {
+		if SafeMethods[r.Method] || CurrentUser(r).Manual.Allows(crash.RoleAdmin) {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		if WantsPart(r) || !IsForm(r) {
-			return crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
+		identities, err := s.Access.Identities(r.Context(), CurrentUser(r).ID)
+		if err != nil {
+			return err
 		}
-		form := views.SignInForm{Next: ReturnPath(r), Problem: text.OldGroups}
-		if s.saveable(r) {
-			form.Next, form.SavedForm = r.URL.Path, encodeForm(r.PostForm)
+		now, err := IsAdminNow(s, r, FreshIdentities(s, r, identities))
+		if err != nil {
+			return err
 		}
-		return s.SendSignIn(w, r, http.StatusUnauthorized, form)
+		if !now {
+			return AskToSignInAgain(s, w, r)
+		}
+		next.ServeHTTP(w, r)
+		return nil
 	}))
 }
 
-// hasOldGroups reports whether a request changes something by a role from groups that the provider last
-// stated more than maxGroupAge ago. A proxy states them with each request.
-func hasOldGroups(s *Kit, r *http.Request) (bool, error) {
-	u := CurrentUser(r)
-	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
-	if SafeMethods[r.Method] || session == "" || u.Manual.Allows(crash.RoleAdmin) {
-		return false, nil
+// AskToSignInAgain refuses a change because of old groups, and leads back to it after signing in
+// again.
+func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {
+	if WantsPart(r) || !IsForm(r) {
+		return crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
 	}
-	identities, err := s.Access.Identities(r.Context(), u.ID)
+	form := views.SignInForm{Next: ReturnPath(r), Problem: text.OldGroups}
+	if s.saveable(r) {
+		form.Next, form.SavedForm = formPath(r), encodeForm(r.PostForm)
+	}
+	return s.SendSignIn(w, r, http.StatusUnauthorized, form)
+}
+
+// FreshIdentities returns those of the person's identities whose groups count for a change: a
+// provider has stated them within maxGroupAge, or the proxy states them with each request of this
+// session.
+func FreshIdentities(s *Kit, r *http.Request, identities []crash.StoredIdentity) []crash.StoredIdentity {
+	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
+	var fresh []crash.StoredIdentity
+	for _, i := range identities {
+		if i.Source == crash.SourceProxy && strconv.FormatInt(i.ID, 10) == session ||
+			i.Source != crash.SourceProxy && s.Now().Sub(i.LastSignIn) <= maxGroupAge {
+			fresh = append(fresh, i)
+		}
+	}
+	return fresh
+}
+
+// IsAdminNow reports whether the role that was given to the person by hand, or these identities,
+// give the role admin.
+func IsAdminNow(s *Kit, r *http.Request, identities []crash.StoredIdentity) (bool, error) {
+	u := CurrentUser(r)
+	if !u.Role.Allows(crash.RoleAdmin) || u.Manual.Allows(crash.RoleAdmin) {
+		return u.Role.Allows(crash.RoleAdmin), nil
+	}
+	grants, err := s.Access.Grants(r.Context())
 	if err != nil {
 		return false, err
 	}
-	for _, i := range identities {
-		if strconv.FormatInt(i.ID, 10) == session {
-			return i.Source != crash.SourceProxy && s.Now().Sub(i.LastSignIn) > maxGroupAge, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(crash.RoleReasons(u, identities, grants, crash.RoleNone),
+		func(reason crash.RoleReason) bool {
+			return reason.Role.Allows(crash.RoleAdmin)
+		}), nil
 }
 
 // checkProblemInPath returns Forbidden if the address names a problem about which the person may not

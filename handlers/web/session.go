@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db/accounts"
 	"mishap/handlers/proxies"
+	"mishap/views"
 	"mishap/views/text"
 )
 
@@ -126,6 +127,7 @@ func (s *Kit) BeginSession(r *http.Request, owner SessionOwner) error {
 		return err
 	}
 	s.Sessions.Put(ctx, accounts.SessionUser, strconv.FormatInt(owner.User, 10))
+	s.Sessions.Put(ctx, sessionBegan, strconv.FormatInt(s.Now().Unix(), 10))
 	if owner.Identity != 0 {
 		s.Sessions.Put(ctx, accounts.SessionIdentity, strconv.FormatInt(owner.Identity, 10))
 		s.Sessions.Put(ctx, accounts.SessionProvider, owner.Provider)
@@ -160,7 +162,8 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 			s.serveError(w, r, err)
 			return
 		}
-		if err != nil || u.Disabled {
+		byPassword := s.Sessions.GetString(r.Context(), accounts.SessionIdentity) == ""
+		if err != nil || u.Disabled || byPassword && s.Config.LocalSignIn == crash.LocalOff {
 			if err := s.Sessions.Destroy(r.Context()); err != nil {
 				s.serveError(w, r, err)
 				return
@@ -168,8 +171,59 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 			u = crash.User{}
 		}
 		v.SignIn(u, nil)
+		if byPassword && s.Config.RequireApp.Requires(u) && !worksWithoutApp(r.URL.Path) {
+			s.Do(func(w http.ResponseWriter, r *http.Request) error { return demandApp(s, w, r) })(w, r)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// sessionAppNext is the session value with the local path to continue at once an authenticator app
+// is set up.
+const sessionAppNext = "app_next"
+
+// worksWithoutApp reports whether people who must set up an authenticator app may use an address
+// before.
+func worksWithoutApp(path string) bool {
+	return path == views.PathSecondFactor || strings.HasPrefix(path, views.PathSecondFactor+"/") || path == pathSignOut
+}
+
+// demandApp leads a person to the page of the authenticator app.
+func demandApp(s *Kit, w http.ResponseWriter, r *http.Request) error {
+	if formatOf(r) != formatPage || !SafeMethods[r.Method] || WantsPart(r) {
+		return crash.Errorf(crash.Forbidden, "app_required", "%s", text.AppRequired)
+	}
+	s.Sessions.Put(r.Context(), sessionAppNext, ReturnPath(r))
+	return Redirect(w, r, views.PathSecondFactor)
+}
+
+// AfterApp returns the local path to continue at after setting up an authenticator app that was
+// required, once.
+func AfterApp(s *Kit, r *http.Request) string {
+	return s.Sessions.PopString(r.Context(), sessionAppNext)
+}
+
+// sessionBegan is the session value with the Unix time of the sign-in.
+const sessionBegan = "began"
+
+// freshTime is how long a person need not sign in again to change ways of signing in.
+const freshTime = 15 * time.Minute
+
+// CheckPerson checks that the person of the session has just proved who they are: by the password
+// in the form or, if the account has none, by signing in within freshTime, or by a proxy that names
+// the person with each request.
+func CheckPerson(s *Kit, r *http.Request) error {
+	u := CurrentUser(r)
+	if u.HasPassword && s.Config.LocalSignIn != crash.LocalOff {
+		return s.Accounts.CheckPassword(r.Context(), accounts.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
+			Address: proxies.Client(r)})
+	}
+	began, _ := strconv.ParseInt(s.Sessions.GetString(r.Context(), sessionBegan), 10, 64) // 0 is long ago
+	if s.Now().Sub(time.Unix(began, 0)) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {
+		return nil
+	}
+	return crash.Errorf(crash.Unauthenticated, "old_session", "%s", text.SignInIsOld)
 }
 
 // NeedPerson returns middleware that requires signing in, with or without a role.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"mishap/crash"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -12,6 +13,8 @@ import (
 const (
 	// PathSignIn is the sign-in page.
 	PathSignIn = "/login"
+	// pathSignOut ends the session.
+	pathSignOut = "/logout"
 	// PathSignInCode is the page of the second step of signing in.
 	PathSignInCode = PathSignIn + "/code"
 
@@ -39,6 +42,11 @@ func (s *Kit) SendSignIn(w http.ResponseWriter, r *http.Request, status int, for
 	}
 	if s.Config.OIDC.Issuer != "" {
 		form.Methods = append(form.Methods, views.SignInMethod{Path: PathOIDC, Name: s.Config.OIDC.Name})
+	}
+	form.Local = s.Config.LocalSignIn
+	form.Open = r.URL.Path == PathSignIn && r.Method == http.MethodPost
+	if form.Local == crash.LocalHidden && len(form.Methods) == 0 && s.Config.Proxy.Header == "" {
+		form.Local = crash.LocalShown // it is the only way
 	}
 	return s.Page(w, r, status, views.SignInPage(s.SignInShell(r), form))
 }

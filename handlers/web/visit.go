@@ -54,3 +54,7 @@ func CurrentUser(r *http.Request) crash.User { return VisitOf(r).User }
 
 // RequestID returns the id of the request in logs, answers and error pages.
 func RequestID(r *http.Request) string { return VisitOf(r).id }
+
+// MarkUnchanged says that a request with a method for changes has changed nothing, so that no
+// record is needed.
+func MarkUnchanged(r *http.Request) { VisitOf(r).actor.MarkRecorded() }

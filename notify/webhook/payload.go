@@ -43,6 +43,7 @@ var eventTypes = map[crash.EventKind]string{
 	crash.EventTracker:     "tracker.refused",
 	crash.EventEndpointOff: "endpoint.disabled",
 	crash.EventToken:       "token.expiring",
+	crash.EventAccount:     "account.changed",
 	crash.EventMany:        "summary",
 }
 
@@ -55,7 +56,8 @@ var words = map[crash.EventKind]string{
 	crash.EventProposed: "New in proposed", crash.EventSymbolised: "Symbolised", crash.EventQuiet: "Quiet",
 	crash.EventUnmuted: "Unmuted", crash.EventAssigned: "Assigned", crash.EventMentioned: "Mentioned",
 	crash.EventStorm: "Many new problems", crash.EventRefused: "Bug refused", crash.EventTracker: "Bug tracker",
-	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires", crash.EventMany: "Summary",
+	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires",
+	crash.EventAccount: "Account changed", crash.EventMany: "Summary",
 }
 
 // eventData is the data of an event in a payload.

@@ -93,8 +93,16 @@ func decided() []specimen {
 			Factor:   crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 2},
 			Recovery: []string{"abcd-efgh-ijkl-mnop", "qrst-uvwx-yz23-4567"}, Pressed: views.SecondFactorOff,
 			Problem: "Wrong password."})},
+		{"Authenticator app, required", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", admin), Required: true,
+			Factor: crash.SecondFactor{HasPassword: true}})},
 		{"Authenticator app, no password", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer)})},
 		{"Sign in, code", views.SignInCode(shell("Sign in", visitor), "Wrong code.")},
+		{"Account, ways to sign in", views.Account(views.AccountPage{Shell: shell("Your account", viewer),
+			Tracker:     "Launchpad",
+			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services().Services[:1],
+			Links: []views.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
+			Identities: []crash.StoredIdentity{{ID: 1, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+				Subject: "https://login.launchpad.net/+id/abc123", Name: "grace"}}}})},
 		{"Account, app", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			SecondFactor: crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 10}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
@@ -257,27 +265,69 @@ func access() views.AccessPage {
 	}
 	users := []crash.User{
 		{ID: 1, Name: "ada", Role: crash.RoleAdmin, Manual: crash.RoleAdmin, LastLogin: now},
+		{ID: 2, Name: "grace", Role: crash.RoleViewer, LastLogin: now, HasApp: true},
 		{ID: 3, Name: "kim", Role: crash.RoleTriager, LastLogin: now}, {ID: 4, Name: "noel", Disabled: true},
 	}
 	p.People = crash.AccessOf(users, []crash.StoredIdentity{kim}, p.Grants, crash.RoleNone)
 	return p
 }
 
-// embargoes returns the states of the forms about embargoed problems.
+// embargoes returns what forms ask before they touch an embargoed problem.
 func embargoes() []specimen {
-	form := views.EmbargoForm{Shell: shell(text.EmbargoTitle, admin), Bucket: bucket(0), Tracker: "Launchpad",
-		Problem: "The reason is too long.", Reason: "writes beyond a buffer", Now: now}
-	lift := views.EmbargoForm{Shell: shell(text.LiftTitle, admin), Bucket: bucket(0), Tracker: "Launchpad", Sees: true,
-		Embargo: &crash.Embargo{Person: "ada", Reason: "writes beyond a buffer", At: now.AddDate(0, 0, -3)}, Now: now}
 	public := views.LinkPage{Shell: shell(text.LinkBugHeading, admin), Bucket: bucket(0), Text: "2101233", Number: 2101233,
 		Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}
 	merged := merge("")
 	merged.Embargoes = true
 	return []specimen{
-		{"Embargo, unseen afterwards", views.EmbargoPage(form)}, {"Lift an embargo", views.EmbargoPage(lift)},
 		{"Link a public bug to an embargoed problem", views.LinkBug(public)},
 		{"Merge with an embargoed problem", views.Merge(merged)},
 	}
+}
+
+// services returns two service accounts, one of a team without members.
+func services() views.ServicesPage {
+	return views.ServicesPage{Shell: shell("Service accounts", admin),
+		Form: views.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
+		Services: []crash.ServiceAccount{
+			{Name: "phasing-bot", Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}, Members: 3, Tokens: 2,
+				Expires: now.AddDate(0, 2, 0), LastUsed: now.Add(-time.Hour)},
+			{Name: "orphan", Team: crash.Team{Source: crash.SourceOIDC, Name: "gone"}, Disabled: true},
+		}}
+}
+
+// service returns a service account as a person sees it.
+func service(reader crash.User) views.ServicePage {
+	p := views.ServicePage{Shell: shell("phasing-bot", reader), Admin: reader.Role == crash.RoleAdmin,
+		Service: crash.User{Name: "phasing-bot", Role: crash.RoleTriager,
+			Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}},
+		Base: "/service/phasing-bot", Reasons: []crash.RoleReason{{Role: crash.RoleTriager, ByHand: true,
+			Scope: crash.GrantScope{Kind: crash.GrantAll}}},
+		Tokens: views.TokensView{Form: views.NewTokenForm(), Scopes: crash.Scopes[:4]}}
+	for _, t := range allTokens().Tokens {
+		p.Tokens.Tokens = append(p.Tokens.Tokens, t.APIToken)
+	}
+	if !p.Admin {
+		p.Members, p.Renewed, p.Tokens.Made = []string{"grace", "kim"}, true, "mshp_0000000000"
+	}
+	return p
+}
+
+// allTokens returns tokens in every state.
+func allTokens() views.AllTokensPage {
+	team := crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}
+	token := func(id int64, name string, expires time.Time) crash.APIToken {
+		return crash.APIToken{ID: id, Name: name, Hint: "x7Rq2b9K", Scopes: crash.Scopes[:2], Created: now.AddDate(0, -6, 0),
+			Expires: expires}
+	}
+	used := token(1, "gate", now.AddDate(0, 1, 0))
+	used.LastUsed, used.LastAddress = now.Add(-time.Minute), "2001:db8::7"
+	return views.AllTokensPage{Shell: shell("API tokens", admin), More: true,
+		Filter: crash.TokenFilter{State: crash.TokensAll}, Tokens: []crash.PersonToken{
+			{APIToken: used, Person: "phasing-bot", Team: team},
+			{APIToken: token(2, "soon", now.AddDate(0, 0, 3)), Person: "grace"},
+			{APIToken: token(3, "old", now.AddDate(0, 0, -3)), Person: "noel", Disabled: true},
+			{APIToken: token(4, "gone", now.AddDate(0, 1, 0)), Person: "noel", Revoked: now.Add(-time.Hour)},
+		}}
 }
 
 // auditLog returns records of the audit log.

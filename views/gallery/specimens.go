@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 var (
 	admin   = crash.User{ID: 1, Name: "ada", Role: crash.RoleAdmin}
-	viewer  = crash.User{ID: 2, Name: "vera", Role: crash.RoleViewer}
+	viewer  = crash.User{ID: 2, Name: "vera", Role: crash.RoleViewer, HasPassword: true}
 	visitor = crash.User{}
 )
 
@@ -78,9 +79,21 @@ func specimens() []specimen {
 			"signing in.",
 			Methods: []views.SignInMethod{{Path: "/login/openid", Name: "Launchpad"},
 				{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Send again", views.Resume(shell("Send again?", viewer), "/problem/x/notes", url.Values{"text": {"What I wrote"}})},
+		{"Sign in, password folded", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Local: crash.LocalHidden,
+			Methods: []views.SignInMethod{{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Sign in, password off", views.SignInPage(shell("Sign in", visitor), views.SignInForm{Local: crash.LocalOff,
+			Problem: "Signing in with a name and password is switched off here.",
+			Methods: []views.SignInMethod{{Path: "/login/oidc", Name: "id.example.com"}}})},
 		{"Leaving to sign in", views.LeavePage(shell("Sign in", visitor), "Launchpad",
 			"https://login.launchpad.net/+openid")},
 		{"Roles", views.Access(access())},
+		{"Service accounts", views.Services(services())},
+		{"Service accounts, none", views.Services(views.ServicesPage{Shell: shell("Service accounts", admin)})},
+		{"Service account", views.Service(service(admin))},
+		{"Service account, new token, of one's team", views.Service(service(viewer))},
+		{"API tokens of all", views.AllTokens(allTokens())},
+		{"API tokens of all, none", views.AllTokens(views.AllTokensPage{Shell: shell("API tokens", admin)})},
 		{"Audit log", views.Audit(auditLog())},
 		{"Audit log, none", views.Audit(views.AuditPage{Shell: shell("Audit log", admin), Problem: "“x” is not a day."})},
 		{"Roles, none", views.Access(views.AccessPage{Shell: shell("Roles", admin)})},

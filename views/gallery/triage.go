@@ -46,7 +46,7 @@ func triageForms() []specimen {
 		}))},
 		{"Embargo", views.EmbargoPage(embargoForm(func(*views.EmbargoForm) {}))},
 		{"Embargo, not seen afterwards, mistake", views.EmbargoPage(embargoForm(func(p *views.EmbargoForm) {
-			p.Keeps, p.Problem = false, "A reason can have at most 500 characters."
+			p.Sees, p.Problem = false, "A reason can have at most 500 characters."
 		}))},
 		{"Embargo, lift", views.EmbargoPage(embargoForm(func(p *views.EmbargoForm) {
 			p.Embargo = &crash.Embargo{ID: 1, Bucket: p.Bucket.ID, Person: "grace", Reason: "double free", At: now}
@@ -58,7 +58,7 @@ func triageForms() []specimen {
 }
 
 func embargoForm(change func(*views.EmbargoForm)) views.EmbargoForm {
-	p := views.EmbargoForm{Bucket: bucket(0), Keeps: true, Tracker: "Launchpad", Now: now, CSRFToken: "token"}
+	p := views.EmbargoForm{Bucket: bucket(0), Sees: true, Tracker: "Launchpad", Now: now, CSRFToken: "token"}
 	change(&p)
 	p.Shell = shell(p.Heading(), admin)
 	return p

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"mishap/crash"
@@ -224,3 +225,112 @@ func MachineHidden(n int64) string {
 		crash.Plural(n, "it belongs to a package", "they belong to packages") + " whose private data you may not read. " +
 		"Somebody who is an administrator here can give you that right."
 }
+
+// Texts about service accounts.
+const (
+	ServicesHeading = "Service accounts"
+	ServicesMean    = "A service account belongs to a team instead of a person. Nobody can sign in to it: " +
+		"programs use its " +
+		"API tokens, which go on working when somebody leaves the team."
+	ServicesNone    = "There is no service account yet."
+	ServiceAdd      = "Create service account"
+	ServiceTeam     = "Team"
+	ServiceTokens   = "Valid tokens"
+	ServiceExpires  = "Next expires"
+	ServiceMeans    = "The people of the team see, renew and revoke the tokens. Administrators create them."
+	ServiceSetTeam  = "Change team"
+	ServiceRights   = "Give the account rights for some packages, or to private data, at"
+	ServiceNoTokens = "This account has no token yet. An administrator can create one."
+
+	TeamPeople      = "People of the team"
+	TeamPeopleMeans = "As of their last sign-in."
+	TeamEmpty       = "nobody"
+	TeamEmptyMeans  = "Nobody of this team has signed in with an account that works. The tokens go on working; only " +
+		"administrators can renew or revoke them."
+
+	TokenRenew      = "Renew"
+	TokenChange     = "Change"
+	TokenRenewed    = "The new token. Copy it now: it will not be shown again. Revoke the old one when this one is in use."
+	TokenMadeOf     = "The new token. Copy it now: it will not be shown again."
+	TokenRenewMeans = "Renewing creates a token with the same purpose, scopes and lifetime. The old one works until it " +
+		"expires or is revoked."
+
+	AccountServices = "Service accounts of your teams"
+)
+
+// ServiceHeading names a service account.
+func ServiceHeading(name string) string { return "Service account " + name }
+
+// TeamName names a team with the place that knows it.
+func TeamName(t crash.Team) string { return t.Name + " (" + SourceName(t.Source) + ")" }
+
+// ServiceOf says whose service account it is.
+func ServiceOf(t crash.Team) string { return "service account of " + TeamName(t) }
+
+// TeamSize says how many people of a team are known.
+func TeamSize(n int) string { return Counted(int64(n), "person", "people") }
+
+// ServiceCreated confirms a new service account.
+func ServiceCreated(name string) string {
+	return "The service account " + name + " is created. Create a token for it."
+}
+
+// ServiceTeamSet confirms a change of the team.
+func ServiceTeamSet(name string, team crash.Team) string {
+	return name + " belongs to " + TeamName(team) + " now."
+}
+
+// ServiceDisabled says that a service account is disabled.
+func ServiceDisabled(name string) string {
+	return "This account is disabled, so its tokens do not work. An administrator can enable it: mishap user enable " +
+		name
+}
+
+// RenewToken labels the button that renews a token.
+func RenewToken(name string) string { return "Renew " + name }
+
+// Texts about the tokens of all accounts.
+const (
+	AllTokensHeading  = "API tokens"
+	AllTokensMean     = "Tokens of all people and service accounts. A token has never more rights than its account."
+	AllTokensNone     = "There is no such token."
+	AllTokensMore     = "There are more tokens. Narrow the list to see them, or use “mishap token list”."
+	TokenFilterText   = "Account, team or name"
+	TokenAnyScope     = "any"
+	TokenState        = "State"
+	TokenOwner        = "Account"
+	TokenCreated      = "Created"
+	TokensRevokeMany  = "Revoke together"
+	TokensRevokeMeans = "Revoked tokens do not work any more and cannot be restored. Each leaves a record in the " +
+		"audit log."
+)
+
+// TokenStateName names a state of tokens.
+func TokenStateName(s crash.TokenState) string {
+	return map[crash.TokenState]string{
+		crash.TokensNotRevoked: "not revoked", crash.TokensValid: "valid", crash.TokensSoon: "expires soon",
+		crash.TokensExpired: "expired", crash.TokensUnused: unusedDays, crash.TokensRevoked: "revoked",
+		crash.TokensAll: "all",
+	}[s]
+}
+
+var unusedDays = "unused for " + strconv.Itoa(int(crash.TokenUnused.Hours()/24)) + " days"
+
+// TokensRevokeAll labels the button that revokes all tokens of a state.
+func TokensRevokeAll(s crash.TokenState) string {
+	return "Revoke all tokens that are " + TokenStateName(s)
+}
+
+// TokensRevoked says how many tokens were revoked.
+func TokensRevoked(n int) string {
+	if n == 0 {
+		return "There was no such token."
+	}
+	return crash.Counted(int64(n), "token", "tokens") + " revoked."
+}
+
+// TokenOfRevoked confirms that a token of an account was revoked.
+func TokenOfRevoked(person string) string { return "Token of " + person + " revoked." }
+
+// RevokeTokenOf labels the button that revokes a token of an account.
+func RevokeTokenOf(name, person string) string { return "Revoke " + name + " of " + person }

@@ -154,3 +154,29 @@ func BannerOwnRejected(tracker string) string {
 
 // BannerReconnect is the link beside it.
 const BannerReconnect = "Reconnect"
+
+// Texts about ways to sign in and the password.
+const (
+	WaysHeading = "Ways to sign in"
+	WayPassword = "Name and password"
+	WaysFresh   = "This needs a sign-in of the last 15 minutes."
+	Linked      = "Connected: from now on you can sign in this way, too."
+	Unlinked    = "Disconnected. Browsers that were signed in this way are signed out."
+
+	PasswordHeading  = "Change password"
+	PasswordOld      = "Present password"
+	PasswordNew      = "New password"
+	PasswordAgain    = "New password, again"
+	PasswordChange   = "Change password"
+	PasswordMeans    = "You are signed out everywhere else. API tokens go on working."
+	PasswordDiffers  = "The two new passwords differ."
+	PasswordIsChange = "The password is changed, and you are signed out everywhere else."
+)
+
+// ConnectIdentity labels the button that connects a way to sign in.
+func ConnectIdentity(name string) string { return "Connect " + name }
+
+// DisconnectIdentity labels the button that disconnects a way to sign in.
+func DisconnectIdentity(i crash.Identity) string {
+	return "Disconnect " + i.Name + " (" + SourceName(i.Source) + ")"
+}

@@ -66,7 +66,8 @@ var eventKinds = map[crash.EventKind]string{
 	crash.EventProposed: "New in proposed", crash.EventSymbolised: "Symbolised", crash.EventQuiet: "Quiet",
 	crash.EventUnmuted: "Unmuted", crash.EventStorm: "Many new problems", crash.EventRefused: "Filing refused",
 	crash.EventTracker: "Tracker refuses mishap", crash.EventAssigned: "Assigned", crash.EventMentioned: "Mentioned",
-	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires", crash.EventMany: "Summary",
+	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires",
+	crash.EventAccount: "Your account was changed", crash.EventMany: "Summary",
 }
 
 // EventKind names a kind of event.

@@ -27,6 +27,12 @@ const (
 	CodeHint    = "Six digits, or a recovery code."
 	CodeLost    = "Neither the app nor a recovery code? An administrator can remove the app:"
 
+	AppRequired = "Accounts like yours need an authenticator app here. Set it up to continue; until then, nothing else " +
+		"works."
+	AppContinue = "Continue"
+	AppReset    = "Remove app"
+	AppOfPerson = "app"
+
 	CommandTOTPReset = "mishap user totp-reset NAME"
 )
 
@@ -36,6 +42,14 @@ func SecondFactorBegin(again bool) string {
 		return "Make another secret"
 	}
 	return SecondFactorSetUp
+}
+
+// ResetApp labels the button that removes the authenticator app of a person.
+func ResetApp(name string) string { return "Remove the authenticator app of " + name }
+
+// AppWasReset confirms that the app of a person was removed.
+func AppWasReset(name string) string {
+	return "The authenticator app of " + name + " is removed, and " + name + " is signed out everywhere."
 }
 
 // RecoveryLeft says how many recovery codes have not been used.
@@ -50,6 +64,14 @@ const (
 	SignInWithout  = "Browse problems without signing in"
 	SignInAccounts = "No account yet? Ask an administrator to run:"
 
+	SignInIsOld   = "You signed in more than 15 minutes ago. Sign in again, then change how you sign in."
+	ResumeHeading = "Send again?"
+	ResumeMeans   = "Your session had ended when you sent this, so nothing was changed. You are signed in again."
+	ResumeTo      = "To"
+	ResumeSend    = "Send again"
+	ResumeLeave   = "Do not send it"
+
+	SignInLocalOff  = "Signing in with a name and password is switched off here."
 	SignInLocal     = "With a name and password"
 	SignInOtherwise = "Sign in in another way"
 )

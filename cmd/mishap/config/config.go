@@ -91,6 +91,8 @@ type Config struct {
 	ProxyAuthGroups      string // header with the groups; empty: none
 	ProxyAuthFrom        string // see proxies.Parse
 	SignInRole           string // none, viewer or triager
+	RequireTOTP          string // see crash.AppPolicy
+	LocalSignIn          string // see crash.LocalSignIn
 
 	File string // the configuration file, which may be missing
 
@@ -139,6 +141,8 @@ func Default() Config {
 		RuleFilingsPerHour:   20,
 		OIDCGroupsClaim:      "groups",
 		SignInRole:           "none",
+		RequireTOTP:          "none",
+		LocalSignIn:          "shown",
 		File:                 DefaultFile,
 		given:                map[string]given{},
 	}
@@ -204,6 +208,10 @@ func (c *Config) checkTogether() Mistakes {
 	if c.ProxyAuthHeader != "" && strings.EqualFold(c.ProxyAuthHeader, c.ProxyAuthGroups) {
 		wrong = append(wrong, c.given["proxy_auth_groups_header"].where+
 			": proxy_auth_groups_header: expected another header than proxy_auth_header, got the same")
+	}
+	if c.LocalSignIn == "off" && c.OpenIDURL == "" && c.OIDCIssuer == "" && c.ProxyAuthHeader == "" {
+		wrong = append(wrong, c.given["local_sign_in"].where+": local_sign_in: nobody could sign in; set openid_url, "+
+			"oidc_issuer or proxy_auth_header, too")
 	}
 	if c.Blobs != "" && c.CoresKey == "" { // all instances must be able to read the cores
 		missing("blobs", "cores_key")

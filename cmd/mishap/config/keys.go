@@ -114,6 +114,10 @@ func (c *Config) keys() []key {
 			&c.ProxyAuthFrom, isNetworks),
 		text("sign_in_role", `"none", "viewer" or "triager"`, &c.SignInRole,
 			func(s string) bool { return s == "none" || s == "viewer" || s == "triager" }),
+		text("require_totp", `"none", "admins" or "everyone"`, &c.RequireTOTP,
+			func(s string) bool { return s == "none" || s == "admins" || s == "everyone" }),
+		text("local_sign_in", `"shown", "hidden" or "off"`, &c.LocalSignIn,
+			func(s string) bool { return s == "shown" || s == "hidden" || s == "off" }),
 	}
 }
 
