@@ -65,6 +65,9 @@ func Unknown(err error) []crash.HealthCheck {
 	return checks
 }
 
+// minutes returns "2h5m" for a duration.
+func minutes(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
+
 func clock(v Vitals) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "clock", Name: "Clock", Remedy: "correct the clock that is wrong (timedatectl), and " +
 		"keep it right with chrony or systemd-timesyncd"}
@@ -83,7 +86,7 @@ func filing(v Vitals) crash.HealthCheck {
 		c.Detail = "Restored on " + v.Restored.At.UTC().Format("2006-01-02 15:04 UTC") + "."
 		c.Remedy = "run mishap filings reconcile"
 	case v.OldestFiling >= FilingLimit && v.Parked == 0:
-		c.Problem = fmt.Sprintf("A bug has waited for %v to be filed.", v.OldestFiling.Round(time.Minute))
+		c.Problem = fmt.Sprintf("A bug has waited for %s to be filed.", minutes(v.OldestFiling))
 		c.Warning = true
 		c.Remedy = "look at the filing log for the tracker's answers"
 	}
@@ -91,11 +94,12 @@ func filing(v Vitals) crash.HealthCheck {
 }
 
 func tracker(v Vitals) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker"}
+	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker",
+		Detail: "No filing waits for an access token."}
 	if v.Parked > 0 {
 		c.Problem = crash.Counted(v.Parked, "filing waits", "filings wait") +
 			" until the tracker accepts an access token of mishap."
-		c.Remedy = "connect the account again"
+		c.Detail, c.Remedy = "", "connect the account again"
 	}
 	return c
 }
@@ -120,8 +124,8 @@ func symbols(v Vitals) crash.HealthCheck {
 		c.Detail = "No running instance symbolises core dumps, so machines are not asked for any."
 	}
 	if c.Problem == "" && v.SymbolsWaiting >= SymbolsLimit {
-		c.Problem = fmt.Sprintf("%s to be symbolised, the oldest one for %v.",
-			crash.Counted(v.SymbolsQueued, "core dump waits", "core dumps wait"), v.SymbolsWaiting.Round(time.Minute))
+		c.Problem = fmt.Sprintf("%s to be symbolised, the oldest one for %s.",
+			crash.Counted(v.SymbolsQueued, "core dump waits", "core dumps wait"), minutes(v.SymbolsWaiting))
 		c.Warning = true
 		c.Remedy = "start an instance that symbolises, or more of them"
 	}
@@ -134,8 +138,8 @@ func mail(v Vitals) crash.HealthCheck {
 		c.Detail = crash.Counted(v.MailsWaiting, "mail waits", "mails wait") + "."
 	}
 	if v.MailWaiting >= MailLimit {
-		c.Problem = fmt.Sprintf("The mail relay does not accept %s, the oldest one for %v.",
-			crash.Counted(v.MailsRetried, "mail", "mails"), v.MailWaiting.Round(time.Minute))
+		c.Problem = fmt.Sprintf("The mail relay does not accept %s, the oldest one for %s.",
+			crash.Counted(v.MailsRetried, "mail", "mails"), minutes(v.MailWaiting))
 		c.Remedy = "run mishap doctor, which asks the relay; its answers are on the page of mails"
 	}
 	return c

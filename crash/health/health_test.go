@@ -25,7 +25,7 @@ func TestJudge(t *testing.T) {
 		{"a clock is behind", health.Vitals{Clock: -10 * time.Second}, "clock", crash.HealthWarning, "differ by 10s"},
 		{"a clock is wrong", health.Vitals{Clock: 5 * time.Minute}, "clock", crash.HealthFailure, "differ by 5m0s"},
 		{"a young filing", health.Vitals{OldestFiling: 59 * time.Minute}, "filing", crash.HealthOK, ""},
-		{"an old filing", health.Vitals{OldestFiling: time.Hour}, "filing", crash.HealthWarning, "1h0m0s"},
+		{"an old filing", health.Vitals{OldestFiling: time.Hour}, "filing", crash.HealthWarning, "for 1h0m to"},
 		{"a parked filing is old", health.Vitals{OldestFiling: time.Hour, Parked: 1}, "filing", crash.HealthOK, ""},
 		{"restored", health.Vitals{Restored: restored}, "filing", crash.HealthFailure, "restored from a backup"},
 		{"parked filings", health.Vitals{Parked: 2}, "tracker", crash.HealthFailure, "2 filings wait"},

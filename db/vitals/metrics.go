@@ -39,10 +39,11 @@ var (
 	mailsDesc      = desc("mishap_mail_queue_mails", "Mails that wait.")
 	retriedDesc    = desc("mishap_mail_retried_mails", "Mails that wait because the relay has not accepted them.")
 	retriedAgeDesc = desc("mishap_mail_retried_oldest_seconds", "Age of the oldest mail that the relay has not accepted.")
-	restoredDesc   = desc("mishap_filings_held_after_restore", "1 while no bug is filed because the database was restored.")
-	standbysDesc   = desc("mishap_replication_standbys", "Standby servers that are connected to the database.")
-	lagDesc        = desc("mishap_replication_lag_seconds", "Time by which a standby is behind.", "standby")
-	lagBytesDesc   = desc("mishap_replication_lag_bytes", "Write-ahead log that a standby has not replayed.", "standby")
+	restoredDesc   = desc("mishap_filings_held_after_restore",
+		"1 while no bug is filed because the database was restored.")
+	standbysDesc = desc("mishap_replication_standbys", "Standby servers that are connected to the database.")
+	lagDesc      = desc("mishap_replication_lag_seconds", "Time by which a standby is behind.", "standby")
+	lagBytesDesc = desc("mishap_replication_lag_bytes", "Write-ahead log that a standby has not replayed.", "standby")
 )
 
 // Describe implements prometheus.Collector.

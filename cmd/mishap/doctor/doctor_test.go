@@ -241,7 +241,7 @@ func TestBroken(t *testing.T) {
 			"Counting fails."},
 		{"ready", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", OK, "ready"},
 		{"a problem of the site", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", Failure,
-			"The relay refuses."},
+			"The relay refuses"},
 		{"other program", func(t *testing.T, s *site) { s.ops(t, 404, "") }, "service", Failure, "another program"},
 		{"no pages", func(_ *testing.T, s *site) { s.pages.Close() }, "base_url", Warning, "does not answer"},
 		{"other pages", func(_ *testing.T, s *site) { s.pages.Config.Handler = http.NotFoundHandler() },

@@ -80,7 +80,7 @@ func (d *doctor) running(ctx context.Context, address, known string) []Finding {
 	}
 	for _, c := range health.Checks {
 		if c.Problem != "" && !strings.Contains(known, c.Problem) {
-			out = append(out, Finding{"service", c.Status, c.Problem, c.Remedy})
+			out = append(out, Finding{"service", c.Status, strings.TrimSuffix(c.Problem, "."), c.Remedy})
 		}
 	}
 	return out
