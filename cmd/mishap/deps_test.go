@@ -189,7 +189,7 @@ var rules = map[string]rule{
 		never:  "testing net/http/httptest",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
+		ours: "assets cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -219,7 +219,8 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
-		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
+		others: "github.com/PuerkitoBio/goquery github.com/google/go-containerregistry/pkg/v1 " +
+			"github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }
