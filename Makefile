@@ -12,7 +12,7 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb clean
+.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image test-build release-notes clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,14 +25,14 @@ build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 test: ## runs all tests, with the race detector, a real database and a headless browser
-	@.ci/need postgresql chromium compiler symbols launchpadlib openid
+	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid
 	@$(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -timeout 60m ./...
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
 
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need postgresql chromium symbols launchpadlib openid
+	@.ci/need postgresql chromium symbols prometheus launchpadlib openid
 	@mkdir -p bin
 	@$(static) $(GO) run ./cmd/devtool test --postgres -- -timeout 60m -coverprofile=bin/coverage.out ./...
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
@@ -116,6 +116,20 @@ deb: ## builds a Debian package in bin, the same bytes from the same commit
 
 test-deb: ## builds the package twice, runs lintian, and installs, upgrades, removes and purges it in a chroot; needs root
 	@packaging/test-deb
+
+image: build ## writes container images, without and with PostgreSQL, into bin/image: the same digest from the same commit
+	@rm -rf bin/image
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) bin/devtool image --version '$(VERSION)' bin/image
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) bin/devtool image --version '$(VERSION)' --postgres bin/image
+
+test-image: build ## writes the images twice, compares their digests, and runs them in a chroot; needs root
+	@packaging/test-image
+
+test-build: ## builds the committed program in two folders and compares the bytes
+	@packaging/test-build
+
+release-notes: ## prints the notes of the version in VERSION, from CHANGELOG.md
+	@$(static) $(GO) run ./cmd/devtool release-notes "$$(cat VERSION)"
 
 clean: ## removes bin; data stay
 	rm -rf bin

@@ -42,12 +42,17 @@ type file struct {
 	content      []byte
 }
 
-var builtIn = sync.OnceValue(func() catalogue {
+// Files returns the embedded files.
+func Files() fs.FS {
 	static, err := fs.Sub(embedded, "static")
 	if err != nil {
 		panic(err) // "static" is a valid path, as the embed line proves
 	}
-	c, err := read(static)
+	return static
+}
+
+var builtIn = sync.OnceValue(func() catalogue {
+	c, err := read(Files())
 	if err != nil {
 		panic(err) // embedded files are always readable
 	}

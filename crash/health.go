@@ -1,10 +1,35 @@
 package crash
 
-// HealthCheck is the result of one check that an instance is able to work.
+// HealthStatus is the result of a health check. The zero value is not valid.
+type HealthStatus string
+
+// The results of a health check, in order of severity.
+const (
+	HealthOK      HealthStatus = "ok"
+	HealthWarning HealthStatus = "warning" // it works, but a person should look at it
+	HealthFailure HealthStatus = "failure" // a part of mishap does not work
+)
+
+// HealthCheck is the result of one health check.
 type HealthCheck struct {
+	ID      string // in metrics and for programs: "counting"
 	Name    string // for people: "Counting"
 	Problem string // one sentence that anyone may read; empty: healthy
+	Warning bool   // the problem is only a warning
 	Detail  string // for admins and operators only; may be empty
+	Remedy  string // what an operator can do about the problem: "restart PostgreSQL"
+	Link    string // the page where an admin can do so: "/admin/tracker"; may be empty
+}
+
+// Status returns how severe the problem is.
+func (c HealthCheck) Status() HealthStatus {
+	switch {
+	case c.Problem == "":
+		return HealthOK
+	case c.Warning:
+		return HealthWarning
+	}
+	return HealthFailure
 }
 
 // Difference is a stored count that differs from a recount of the stored reports.

@@ -44,7 +44,9 @@ func (f *failure) get() (since time.Time, err error) {
 
 // Health reports whether the database answers, has disk space, and keeps up with counting.
 func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
-	database, storing := crash.HealthCheck{Name: "Database"}, crash.HealthCheck{Name: "Storing"}
+	database := crash.HealthCheck{ID: "database", Name: "Database",
+		Remedy: "start PostgreSQL, or correct database_url; the server's log says more"}
+	storing := crash.HealthCheck{ID: "storing", Name: "Storing", Remedy: "make space on the disk of the database"}
 	if err := s.Ping(ctx); err != nil {
 		database.Problem, database.Detail = "The database cannot be reached.", err.Error()
 	}
@@ -56,7 +58,8 @@ func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 
 // health reports whether stored reports can be counted.
 func (c *counter) health() crash.HealthCheck {
-	h := crash.HealthCheck{Name: "Counting"}
+	h := crash.HealthCheck{ID: "counting", Name: "Counting",
+		Remedy: "correct what the last error says; counting then continues by itself"}
 	c.mu.Lock()
 	reports, limit := c.reports, c.limit
 	c.mu.Unlock()

@@ -46,7 +46,7 @@ func TestBackgroundLoop(t *testing.T) {
 		t.Error("log: got the error of a run that was cancelled by stopping")
 	}
 	answer := httptest.NewRecorder()
-	opsHandler(metrics, startingHealth).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+	opsHandler(metrics, startingHealth, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
 		"/metrics", nil))
 	for _, want := range []string{
 		`mishap_task_failures_total{task="sound-horn"} 2`,

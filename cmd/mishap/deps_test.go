@@ -43,6 +43,7 @@ var rules = map[string]rule{
 	"crash/intake":     {ours: "crash crash/grouping", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
 	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/audit":      {never: "=net net/http os/exec database"},
 	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
@@ -112,7 +113,9 @@ var rules = map[string]rule{
 	"db/reports":      {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/rules": {ours: "crash crash/audit crash/index crash/query db notify/rules",
 		others: "github.com/jackc/pgx/v5"},
-	"db/triage":  {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/triage": {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
+	"db/vitals": {ours: "crash crash/health db db/filings db/symbols",
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
 	"db/symbols": {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/backup": {ours: "crash crash/symbols/blobs db db/connect db/embedded migrations",
 		others: "github.com/jackc/pgx/v5"},
@@ -130,7 +133,7 @@ var rules = map[string]rule{
 		"handlers/negotiate"},
 	"handlers/web": {
 		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
-			"db/reader db/rules db/secondfactor db/symbols db/triage notify/mail notify/webhook tracker views views/text " +
+			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views views/text " +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
@@ -184,13 +187,13 @@ var rules = map[string]rule{
 		never:  "testing",
 	},
 	"cmd/mishap/doctor": {
-		ours: "cmd/mishap/config crash crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
+		ours: "cmd/mishap/config crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
 			"crash/symbols/sandbox db db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},
 	"cmd/mishap": {
-		ours: "cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
+		ours: "assets cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -221,7 +224,8 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
-		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
+		others: "github.com/PuerkitoBio/goquery github.com/google/go-containerregistry/pkg/v1 " +
+			"github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }

@@ -33,6 +33,7 @@ import (
 	dbrules "mishap/db/rules"
 	dbsymbols "mishap/db/symbols"
 	"mishap/db/triage"
+	"mishap/db/vitals"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -90,7 +91,7 @@ func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
 		i.ingest = ingest.NewServer(i.onIngest)
 	}
 	i.background = newBackground(log, i.metrics)
-	i.onOps = newReplaceable(opsHandler(i.metrics, startingHealth))
+	i.onOps = newReplaceable(opsHandler(i.metrics, startingHealth, nil))
 	i.ops = opsServer(i.onOps, log)
 	return i
 }
@@ -129,7 +130,11 @@ func (i *instance) build() error {
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)
 	}
-	i.onOps.replace(opsHandler(i.metrics, i.health))
+	site := vitals.New(i.store)
+	if err := i.metrics.Register(vitals.NewMetrics(site, i.health)); err != nil {
+		return fmt.Errorf("register metrics of the site: %w", err)
+	}
+	i.onOps.replace(opsHandler(i.metrics, i.health, site.Checks))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -21,8 +22,9 @@ func newMetrics() *prometheus.Registry {
 	return metrics
 }
 
-// opsHandler returns the handler of ops_listen: metrics, profiles, and checks for load balancers.
-func opsHandler(metrics *prometheus.Registry, health func(context.Context) []crash.HealthCheck) http.Handler {
+// opsHandler returns the handler of ops_listen: metrics, profiles, and checks. health checks whether this
+// instance can work, for load balancers; vitals are the checks of the whole site, or nil.
+func opsHandler(metrics *prometheus.Registry, health, vitals func(context.Context) []crash.HealthCheck) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -47,7 +49,38 @@ func opsHandler(metrics *prometheus.Registry, health func(context.Context) []cra
 		}
 		say(w, http.StatusOK, "ready\n")
 	})
+	if vitals != nil {
+		mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+			defer cancel()
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "no-store")
+			_ = json.NewEncoder(w).Encode(healthReport(append(health(ctx), vitals(ctx)...))) // the caller disconnected
+		})
+	}
 	return mux
+}
+
+// healthLine is a health check in the answer of /health.
+type healthLine struct {
+	Check   string             `json:"check"`
+	Name    string             `json:"name"`
+	Status  crash.HealthStatus `json:"status"`
+	Problem string             `json:"problem,omitempty"`
+	Detail  string             `json:"detail,omitempty"`
+	Remedy  string             `json:"remedy,omitempty"`
+}
+
+func healthReport(checks []crash.HealthCheck) map[string][]healthLine {
+	lines := []healthLine{}
+	for _, c := range checks {
+		l := healthLine{Check: c.ID, Name: c.Name, Status: c.Status(), Problem: c.Problem, Detail: c.Detail}
+		if c.Problem != "" {
+			l.Remedy = c.Remedy
+		}
+		lines = append(lines, l)
+	}
+	return map[string][]healthLine{"checks": lines}
 }
 
 // retryUnavailable is the Retry-After, in seconds, while the database is unavailable.

@@ -109,7 +109,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
 		p.accessCommand(), p.auditCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(),
-		doctorCommand{p}.command(),
+		doctorCommand{p}.command(), p.healthCommand(),
 		p.gateCommand(), p.regroupCommand(), backupCommand(p), restoreCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())

@@ -38,7 +38,7 @@ func TestOpsHandler(t *testing.T) {
 		health := func(context.Context) []crash.HealthCheck {
 			return []crash.HealthCheck{{Name: "Database", Problem: tt.problem, Detail: "10.1.2.3"}, {Name: "Counting"}}
 		}
-		opsHandler(newMetrics(), health).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
+		opsHandler(newMetrics(), health, nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) || strings.Contains(w.Body.String(),
 			"10.1.2.3") {
 			t.Errorf("%s with problem %q: got %d and %q, want %d and %q", tt.path, tt.problem, w.Code, w.Body, tt.status,

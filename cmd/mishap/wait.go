@@ -85,7 +85,7 @@ const textStarting = "mishap is starting and waits for its database. Please try 
 
 // startingHealth is the health of an instance that waits for its database.
 func startingHealth(context.Context) []crash.HealthCheck {
-	return []crash.HealthCheck{{Name: "Database", Problem: textStarting}}
+	return []crash.HealthCheck{{ID: "database", Name: "Database", Problem: textStarting}}
 }
 
 // startingPages answers requests for pages and the API while the instance starts.

@@ -106,8 +106,9 @@ func (w *Watch) Room() (err error) {
 // Health returns a check of each file system.
 func (w *Watch) Health() (checks []crash.HealthCheck) {
 	w.each(func(f folder, s Space) {
-		c := crash.HealthCheck{Name: "Disk of " + f.label, Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path,
-			s.Free/mib, s.Total/mib)}
+		c := crash.HealthCheck{ID: "disk", Name: "Disk of " + f.label,
+			Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path, s.Free/mib, s.Total/mib),
+			Remedy: "make space, or move " + f.label + " to a larger disk"}
 		switch {
 		case s.Full() && f.reports:
 			c.Problem = "The disk of " + f.label + " is full: no reports are taken."

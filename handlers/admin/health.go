@@ -2,9 +2,7 @@ package admin
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,53 +40,8 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.filingCheck(ctx),
-		s.symbolsCheck(ctx))}
+	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
-}
-
-// filingCheck says whether bugs are filed, or why not after the database was restored. It is not part of
-// the other checks, because everything else works meanwhile.
-func (s *Pages) filingCheck(ctx context.Context) crash.HealthCheck {
-	check := crash.HealthCheck{Name: text.FilingHealth}
-	restored, err := s.Filings.Restored(ctx)
-	switch {
-	case err != nil:
-		check.Problem, check.Detail = text.FilingHealthUnknown, err.Error()
-	case !restored.At.IsZero():
-		check.Problem = restored.Problem().Message
-		check.Detail = text.FilingRestored(restored.At)
-	}
-	return check
-}
-
-// symbolsCheck says whether an instance symbolises core dumps, and why not. It is not part of the other
-// checks, because an instance works well without that.
-func (s *Pages) symbolsCheck(ctx context.Context) crash.HealthCheck {
-	check := crash.HealthCheck{Name: text.SymbolsHealth}
-	workers, err := s.Symbols.Workers(ctx)
-	if err != nil {
-		check.Problem, check.Detail = text.SymbolsUnknown, err.Error()
-		return check
-	}
-	architectures := map[string]bool{}
-	for _, w := range workers {
-		for _, name := range w.Architectures {
-			architectures[name] = true
-		}
-		if w.Problem != "" {
-			check.Detail = w.Problem
-		}
-	}
-	switch {
-	case len(architectures) > 0:
-		check.Detail = text.SymbolsOf(strings.Join(slices.Sorted(maps.Keys(architectures)), ", "))
-	case len(workers) > 0:
-		check.Problem = text.SymbolsCannot
-	default:
-		check.Detail = text.SymbolsNobody
-	}
-	return check
 }
 
 func writeText(w http.ResponseWriter, body string) error {

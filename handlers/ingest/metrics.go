@@ -22,6 +22,8 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}, []string{"kind"}),
 	}
+	m.cores.WithLabelValues("stored", "") // starts at 0, so that rates see the first one
+	m.reports.WithLabelValues("stored", "bucketed")
 	if to == nil {
 		return m, nil
 	}

@@ -38,6 +38,7 @@ import (
 	"mishap/db/secondfactor"
 	"mishap/db/symbols"
 	"mishap/db/triage"
+	"mishap/db/vitals"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
@@ -138,6 +139,7 @@ type Kit struct {
 	Creds         *tracker.Credentials
 	Write         func(context.Context, crash.AccessToken) error
 	Health        func(context.Context) []crash.HealthCheck
+	Vitals        *vitals.Store
 	Config        Config
 	Log           *slog.Logger
 	Now           func() time.Time
@@ -243,6 +245,7 @@ func NewKit(d Deps) (*Kit, error) {
 		Write:  d.WriteTokens,
 		People: people.New(d.Store), SecondFactors: secondfactor.New(d.Store, d.Accounts),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
+		Vitals: vitals.New(d.Store),
 	}
 	if s.Health == nil {
 		s.Health = d.Store.Health

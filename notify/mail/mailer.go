@@ -75,6 +75,9 @@ func New(c Config, outbox Outbox) (*Mailer, error) {
 			Name: "mishap_mail_attempts_total",
 			Help: "Attempts to send a mail, by outcome: sent, waiting (for another attempt) or failed.",
 		}, []string{"outcome"})}
+	for _, state := range []crash.MailState{crash.MailSent, crash.MailWaiting, crash.MailFailed} {
+		m.attempts.WithLabelValues(string(state)) // starts at 0, so that rates see the first attempt
+	}
 	return m, c.Registerer.Register(m.attempts)
 }
 

@@ -56,6 +56,10 @@ func NewWorker(store Store, client *Client, log *slog.Logger, metrics prometheus
 			Help: "Attempts of this instance to deliver events to endpoints, by kind of endpoint and outcome.",
 		}, []string{"kind", "outcome"}),
 	}
+	for _, kind := range crash.EndpointKinds {
+		w.attempts.WithLabelValues(string(kind), "delivered") // starts at 0, so that rates see the first one
+		w.attempts.WithLabelValues(string(kind), "failed")
+	}
 	if metrics == nil {
 		return w, nil
 	}

@@ -54,7 +54,10 @@ func decided() []specimen {
 		{"Health, a problem", views.AdminHealthPage(views.HealthPage{Shell: shell("Health", admin),
 			Checks: []crash.HealthCheck{
 				{Name: "Database"}, {Name: "Counting", Problem: "Reports are stored, but they cannot be counted at the moment.",
-					Detail: "Counting has failed since 2026-11-21 11:40:00 UTC."}}})},
+					Detail: "Counting has failed since 2026-11-21 11:40:00 UTC.",
+					Remedy: "correct what the last error says; counting then continues by itself"},
+				{Name: "Access to the tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
+					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
 		{"Tracker, connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Bug tracker", admin),
 			Tracker:    "Launchpad",
 			ConfigFile: "local_config.toml", Connection: crash.Connection{Source: crash.FromDatabase, Person: "ada",

@@ -2,7 +2,6 @@ package text
 
 import (
 	"strconv"
-	"time"
 
 	"mishap/crash"
 )
@@ -70,8 +69,6 @@ const (
 	FilingDidLink       = "bug linked"
 	FilingDidUnlink     = "bug unlinked"
 	FilingDidRelink     = "bug linked again"
-	FilingHealth        = "Filing bugs"
-	FilingHealthUnknown = "It is not known whether bugs can be filed."
 	FilingDidReconcile  = "found in the tracker and linked"
 )
 
@@ -128,8 +125,3 @@ func FiledAs(f crash.Filing) string {
 
 // FilingFellBack says why mishap's account files a bug instead of the person's own.
 func FilingFellBack(reason string) string { return "mishap’s account files it: " + reason }
-
-// FilingRestored says when the database was restored.
-func FilingRestored(at time.Time) string {
-	return "Restored " + at.UTC().Format("2006-01-02 15:04 UTC") + ". Filings that people ask for wait meanwhile."
-}

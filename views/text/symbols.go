@@ -34,8 +34,6 @@ const (
 
 	SymbolsOneModule   = "program or library"
 	SymbolsManyModules = "programs and libraries"
-	SymbolsHealth      = "Function names of native crashes"
-	SymbolsUnknown     = "It is not known whether an instance symbolises core dumps."
 	SymbolsCannot      = "No instance can symbolise core dumps, so machines are not asked for any."
 	SymbolsNobody      = "No running instance symbolises core dumps, so machines are not asked for any."
 
@@ -51,11 +49,6 @@ const (
 
 // SymbolsModules is the label of the list of modules.
 func SymbolsModules(n string) string { return n + " and where their files were found" }
-
-// SymbolsOf says which cores are symbolised.
-func SymbolsOf(architectures string) string {
-	return "Core dumps of " + architectures + " are symbolised."
-}
 
 // CoreWantedBy says who asked for a core, and when.
 func CoreWantedBy(person, when string) string {

@@ -37,7 +37,7 @@ func TestCertificates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			server := httptest.NewUnstartedServer(health())
+			server := httptest.NewUnstartedServer(healthy())
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{c.ca.issue(t, c.host, c.left)}}
 			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // refused handshakes
 			server.StartTLS()

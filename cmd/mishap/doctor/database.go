@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/health"
 	"mishap/db"
 	"mishap/db/embedded"
 	"mishap/db/filings"
@@ -86,12 +87,6 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 	return out
 }
 
-// The limits of the difference between two clocks.
-const (
-	clockWarning = 10 * time.Second
-	clockFailure = 5 * time.Minute
-)
-
 // clock compares another clock with that of this machine, which showed began before the question and
 // ended after the answer. resolution is that of the other clock.
 func clock(of string, other, began, ended time.Time, resolution time.Duration) Finding {
@@ -105,9 +100,9 @@ func clock(of string, other, began, ended time.Time, resolution time.Duration) F
 	message := fmt.Sprintf("this machine and %s differ by %v", of, difference.Round(time.Second))
 	const remedy = "correct the clock that is wrong (timedatectl), and keep it right with chrony or systemd-timesyncd"
 	switch {
-	case difference >= clockFailure:
+	case difference >= health.ClockFailure:
 		return failed("clock", message, remedy)
-	case difference >= clockWarning:
+	case difference >= health.ClockWarning:
 		return warned("clock", message, remedy)
 	}
 	return good("clock", "this machine and "+of+" agree")

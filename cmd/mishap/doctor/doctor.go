@@ -20,13 +20,13 @@ import (
 )
 
 // Status is the result of a check.
-type Status string
+type Status = crash.HealthStatus
 
 // The results of a check, in order of severity.
 const (
-	OK      Status = "ok"
-	Warning Status = "warning" // it works, but a person should look at it
-	Failure Status = "failure" // a part of mishap does not work
+	OK      = crash.HealthOK
+	Warning = crash.HealthWarning
+	Failure = crash.HealthFailure
 )
 
 // Finding is one result, which is one line.

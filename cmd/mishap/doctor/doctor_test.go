@@ -50,7 +50,7 @@ func newSite(t *testing.T) *site {
 	s := &site{tracker: trackertest.New(t), deps: Deps{Timeout: 20 * time.Second}}
 	s.debug = httptest.NewServer(http.NotFoundHandler()) // as debuginfod answers for an unknown file
 	t.Cleanup(s.debug.Close)
-	s.pages = httptest.NewServer(health())
+	s.pages = httptest.NewServer(healthy())
 	t.Cleanup(s.pages.Close)
 	token := s.tracker.Token("mishap")
 	s.token = token.Token
@@ -65,7 +65,7 @@ func newSite(t *testing.T) *site {
 }
 
 // health answers like mishap's health check.
-func health() http.Handler {
+func healthy() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 }
 
@@ -240,6 +240,8 @@ func TestBroken(t *testing.T) {
 		{"not ready", func(t *testing.T, s *site) { s.ops(t, 503, "Counting fails.") }, "service", Failure,
 			"Counting fails."},
 		{"ready", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", OK, "ready"},
+		{"a problem of the site", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", Failure,
+			"The relay refuses"},
 		{"other program", func(t *testing.T, s *site) { s.ops(t, 404, "") }, "service", Failure, "another program"},
 		{"no pages", func(_ *testing.T, s *site) { s.pages.Close() }, "base_url", Warning, "does not answer"},
 		{"other pages", func(_ *testing.T, s *site) { s.pages.Config.Handler = http.NotFoundHandler() },
@@ -343,7 +345,14 @@ func savedToken(t *testing.T, s *site) {
 // ops makes something answer on ops_listen.
 func (s *site) ops(t *testing.T, status int, text string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/health" {
+			_, _ = w.Write([]byte(`{"checks": [
+				{"name": "Mail", "status": "failure", "problem": "The relay refuses.", "remedy": "repair it"},
+				{"name": "Counting", "status": "failure", "problem": "Counting fails."},
+				{"name": "Clock", "status": "ok"}]}`))
+			return
+		}
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(text))
 	}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 		return nil, "", err
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	return resp, strings.TrimSpace(string(body)), err
 }
 
@@ -43,21 +44,46 @@ func (d *doctor) service(ctx context.Context) []Finding {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	address := "http://" + net.JoinHostPort(host, port) + "/readyz"
-	resp, body, err := d.get(ctx, d.http, address) //nolint:bodyclose // get closes it
+	address := "http://" + net.JoinHostPort(host, port)
+	resp, body, err := d.get(ctx, d.http, address+"/readyz") //nolint:bodyclose // get closes it
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return []Finding{failed("service", "mishap does not answer on "+d.Config.OpsListen, "restart it; its log says more")}
 	case err != nil:
 		return []Finding{good("service", "mishap is not running here (nothing answers on "+d.Config.OpsListen+")")}
 	case resp.StatusCode == http.StatusOK && body == "ready":
-		return []Finding{good("service", "mishap is running and ready")}
+		return append([]Finding{good("service", "mishap is running and ready")}, d.running(ctx, address, body)...)
 	case resp.StatusCode == http.StatusServiceUnavailable:
-		return []Finding{failed("service", "mishap is running, but not ready: "+strings.Join(strings.Fields(body), " "),
-			"see docs/running.md, Monitoring")}
+		return append([]Finding{failed("service", "mishap is running, but not ready: "+
+			strings.Join(strings.Fields(body), " "), "see docs/monitoring.md")}, d.running(ctx, address, body)...)
 	}
 	return []Finding{failed("service", "another program answers on "+d.Config.OpsListen,
 		"set ops_listen to a free address")}
+}
+
+// running asks a running instance for the health of the whole site. It returns the problems that are not
+// in known.
+func (d *doctor) running(ctx context.Context, address, known string) []Finding {
+	var out []Finding
+	resp, body, err := d.get(ctx, d.http, address+"/health") //nolint:bodyclose // get closes it
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return nil // an older version, or one that is still starting
+	}
+	var health struct {
+		Checks []struct {
+			Name, Problem, Remedy string
+			Status                Status
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &health); err != nil {
+		return []Finding{failed("service", "the health of the running instance: "+err.Error(), "restart it")}
+	}
+	for _, c := range health.Checks {
+		if c.Problem != "" && !strings.Contains(known, c.Problem) {
+			out = append(out, Finding{"service", c.Status, strings.TrimSuffix(c.Problem, "."), c.Remedy})
+		}
+	}
+	return out
 }
 
 // mail connects to the relay, without sending a mail.

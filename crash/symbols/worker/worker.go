@@ -104,6 +104,10 @@ func New(d Deps) (*Worker, error) {
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 12),
 		}),
 	}
+	for _, state := range []crash.SymbolState{crash.SymbolsDone, crash.SymbolsPartial, crash.SymbolsWaiting,
+		crash.SymbolsFailed} {
+		w.ended.WithLabelValues(string(state)) // starts at 0, so that rates see the first one
+	}
 	for _, c := range []prometheus.Collector{w.ended, w.seconds} {
 		if err := d.Registerer.Register(c); err != nil {
 			return nil, err

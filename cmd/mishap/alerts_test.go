@@ -1,0 +1,172 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
+	"mishap/db/dbtest"
+	"mishap/db/disk/disktest"
+	"mishap/notify/mail/mailtest"
+	"mishap/tracker/trackertest"
+)
+
+// monitored is a server with a replicated database, a tracker and a relay, and its Prometheus.
+type monitored struct {
+	*promServer
+	pair    *dbtest.Pair
+	server  *process
+	address map[string]string
+}
+
+// sql runs statements in the database.
+func (m *monitored) sql(url string, statements ...string) {
+	m.t.Helper()
+	for _, s := range statements {
+		dbtest.Exec(m.t, url, s)
+	}
+}
+
+// shows checks that the health of the server has a problem in a check.
+func (m *monitored) shows(check string, want crash.HealthStatus) {
+	m.t.Helper()
+	_, body := fetch(m.t, "http://"+m.address["ops_listen"]+"/health")
+	var got struct{ Checks []healthLine }
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		m.t.Fatalf("health: got %s, %v", body, err)
+	}
+	for _, c := range got.Checks {
+		if c.Check == check && c.Status == want && c.Problem != "" && c.Remedy != "" {
+			return
+		}
+	}
+	m.t.Errorf("health: got %s, want %s of %s with a remedy", body, want, check)
+}
+
+// post sends a report as a machine does, and returns the status of the answer.
+func (m *monitored) post(machine string) int {
+	m.t.Helper()
+	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost,
+		"http://"+m.address["ingest_listen"]+"/"+machine, strings.NewReader(string(crashtest.GoPanic().BSON())))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	_ = resp.Body.Close() // not read
+	return resp.StatusCode
+}
+
+// TestAlerts breaks one thing after another, and waits until a real Prometheus fires the alert for it.
+// Before that, each query of the dashboard returns data, and no alert fires.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	tr, relay := trackertest.New(t), mailtest.New(t)
+	token := tr.Token("mishap")
+	m := &monitored{pair: dbtest.StartPair(t)}
+	environ := trackerEnviron(tr, "MISHAP_DATABASE_URL="+m.pair.URL(), "MISHAP_DATA_DIR="+t.TempDir(),
+		"MISHAP_TRACKER_OAUTH_TOKEN="+token.Token, "MISHAP_TRACKER_OAUTH_SECRET="+string(token.Secret),
+		"MISHAP_SMTP_URL="+relay.URL, "MISHAP_SMTP_TLS=off", "MISHAP_MAIL_FROM=mishap@example.org",
+		"MISHAP_CORES=never")
+	m.server, m.address = serveProcess(t, environ)
+	m.promServer = startPrometheus(t, m.address["ops_listen"])
+	if status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ, "user", "add", "tess",
+		"--role=triager", "--password-stdin", noConfig(t)); status != exitOK {
+		t.Fatalf("user add: %s", stderr)
+	}
+	if status, _, stderr := runIn(t.Context(), nil, environ, "import", "testdata/crashes/_usr_bin_tidewatch.1000.crash",
+		noConfig(t)); status != exitOK {
+		t.Fatalf("import: %s", stderr)
+	}
+	const signature = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"
+	person := newScript(t, "http://"+m.address["listen"], "tess")
+	if status := m.post("machine-1"); status != http.StatusOK {
+		t.Fatalf("report: got status %d, want %d", status, http.StatusOK)
+	}
+	if status, body := person.create(signature); status != http.StatusCreated {
+		t.Fatalf("create: got %d, %s", status, body)
+	}
+
+	for panel, queries := range dashboardQueries(t) {
+		for _, q := range queries {
+			eventually(t, fmt.Sprintf("the panel %q has data (%s)", panel, q), func() bool { return m.query(q) > 0 })
+		}
+	}
+	_, exported := fetch(t, "http://"+m.address["ops_listen"]+"/metrics")
+	checkMetricNames(t, exported)
+	m.quiet("MishapDiskFullSoon") // other programs may be writing to this disk
+
+	tr.Revoke(token.Token)
+	_, _ = person.create(grouping.SignatureOf(crashtest.GoPanic().Fields()).Signature) // the alert is the result
+	m.fires("MishapTrackerParked")
+	m.shows("tracker", crash.HealthFailure)
+
+	relay.OnRcpt(func(string) error { return mailtest.Temporary })
+	m.sql(m.pair.PrimaryURL(), `insert into mails (user_id, kind, address, created, due)
+		select id, 'confirm', 'tess@example.org', now() - interval '1 hour', now() from users`)
+	m.fires("MishapMailFailing")
+	m.shows("mail", crash.HealthFailure)
+
+	// The core dump is in the store of an instance that does not run.
+	m.sql(m.pair.PrimaryURL(), `
+		insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, state, created)
+		select id, bucket_id, '1', 'amd64', 'elsewhere', 1, 'queued', now() - interval '2 hours' from reports limit 1`)
+	m.fires("MishapSymbolQueue")
+	m.shows("symbols", crash.HealthWarning)
+
+	m.sql(m.pair.PrimaryURL(), `
+		insert into filing_writer (ended, rest, restored, backup_taken) values (now(), '0', now(), now())
+		on conflict (single) do update set restored = now(), backup_taken = now()`,
+		`update filings set created = now() - interval '2 hours', problem = '' where state = 'queued'`)
+	m.fires("MishapFilingHeld", "MishapFilingSlow")
+	m.shows("filing", crash.HealthFailure)
+
+	m.sql(m.pair.StandbyURL(), `select pg_wal_replay_pause()`)
+	for range 6 { // 16 MB each
+		m.sql(m.pair.PrimaryURL(), `select txid_current()`, `select pg_switch_wal()`)
+	}
+	m.fires("MishapReplicationLag")
+	m.shows("replication", crash.HealthWarning)
+	m.pair.DropStandby()
+	m.fires("MishapStandbyLost")
+
+	m.sql(m.pair.PrimaryURL(), `alter table report_days rename to elsewhere`)
+	_ = m.post("machine-2")
+	m.fires("MishapNotCounting")
+	m.shows("counting", crash.HealthFailure)
+
+	m.pair.KillPrimary()
+	_ = m.post("machine-3") // fails after some seconds
+	m.fires("MishapCannotStore")
+	m.shows("database", crash.HealthFailure)
+
+	m.server.kill()
+	m.fires("MishapInstanceDown")
+}
+
+// TestDiskAlerts fills a small disk.
+func TestDiskAlerts(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	folder, full, ok := disktest.Small(t, 192<<20, "TEST_DATABASE_URL="+url)
+	if !ok {
+		return
+	}
+	server, address := serveProcess(t, trackerEnviron(trackertest.New(t), "MISHAP_DATABASE_URL="+url,
+		"MISHAP_DATA_DIR="+folder), "--only=ingest")
+	m := &monitored{promServer: startPrometheus(t, address["ops_listen"]), server: server, address: address}
+	eventually(t, "Prometheus has scraped", func() bool { return m.query("mishap_disk_free_bytes") > 0 })
+	m.quiet()
+	full(t, true)
+	m.fires("MishapDiskLow", "MishapDiskFullSoon")
+	m.shows("disk", crash.HealthFailure)
+}

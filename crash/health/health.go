@@ -1,0 +1,168 @@
+// Package health judges facts about a site: which of its parts work, and what to do about those that
+// do not. The page of admins, the metric mishap_health and "mishap doctor" show these judgements. The
+// alert rules in packaging/monitoring use the same limits.
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
+
+// The limits from which something is a problem.
+const (
+	ClockWarning = 10 * time.Second // difference between two clocks
+	ClockFailure = 5 * time.Minute
+	FilingLimit  = time.Hour        // age of the oldest open filing
+	SymbolsLimit = time.Hour        // wait of the oldest core dump that could be symbolised
+	MailLimit    = 30 * time.Minute // age of the oldest mail that the relay has not accepted
+	LagLimit     = time.Minute      // by which a standby is behind
+	LagBytes     = 64 << 20
+)
+
+// Vitals are facts about a site from its database. All instances read the same, except the clock.
+type Vitals struct {
+	Clock time.Duration // of the database, minus that of this machine
+
+	Restored     crash.Restored
+	Parked       int64         // filings that wait for an access token that the tracker accepts
+	OldestFiling time.Duration // age of the oldest open filing
+
+	Workers        []crash.SymbolWorker // instances that symbolise
+	SymbolsQueued  int64                // core dumps that an instance could symbolise now
+	SymbolsWaiting time.Duration        // how long the oldest of them has waited
+
+	MailsWaiting int64
+	MailsRetried int64         // of those, the ones that the relay has not accepted when it was asked
+	MailWaiting  time.Duration // age of the oldest of these
+
+	Standbys []Standby
+}
+
+// Standby is a server that replicates the database.
+type Standby struct {
+	Name  string        // its application_name and address
+	Known bool          // whether the database tells how far behind it is
+	Lag   time.Duration // by which its content is behind
+	Bytes int64         // of the write-ahead log that it lacks
+}
+
+// Judge returns a check of each part.
+func Judge(v Vitals) []crash.HealthCheck {
+	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v)}
+}
+
+// Unknown returns the checks of Judge when the vitals cannot be read.
+func Unknown(err error) []crash.HealthCheck {
+	checks := Judge(Vitals{})
+	for i := range checks {
+		checks[i].Problem, checks[i].Detail = "It is not known whether this works.", err.Error()
+		checks[i].Remedy, checks[i].Link = "see the check of the database", ""
+	}
+	return checks
+}
+
+// minutes returns "2h5m" for a duration.
+func minutes(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
+
+func clock(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "clock", Name: "Clock", Remedy: "correct the clock that is wrong (timedatectl), and " +
+		"keep it right with chrony or systemd-timesyncd"}
+	if off := v.Clock.Abs(); off >= ClockWarning {
+		c.Problem = fmt.Sprintf("The clocks of this instance and of the database differ by %v.", off.Round(time.Second))
+		c.Warning = off < ClockFailure
+	}
+	return c
+}
+
+func filing(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "filing", Name: "Filing bugs", Link: "/admin/filings"}
+	switch {
+	case !v.Restored.At.IsZero():
+		c.Problem = v.Restored.Problem().Message
+		c.Detail = "Restored on " + v.Restored.At.UTC().Format("2006-01-02 15:04 UTC") + "."
+		c.Remedy = "run mishap filings reconcile"
+	case v.OldestFiling >= FilingLimit && v.Parked == 0:
+		c.Problem = fmt.Sprintf("A bug has waited for %s to be filed.", minutes(v.OldestFiling))
+		c.Warning = true
+		c.Remedy = "look at the filing log for the tracker's answers"
+	}
+	return c
+}
+
+func tracker(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker",
+		Detail: "No filing waits for an access token."}
+	if v.Parked > 0 {
+		c.Problem = crash.Counted(v.Parked, "filing waits", "filings wait") +
+			" until the tracker accepts an access token of mishap."
+		c.Detail, c.Remedy = "", "connect the account again"
+	}
+	return c
+}
+
+func symbols(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "symbols", Name: "Function names of native crashes", Link: "/admin/symbols"}
+	var architectures []string
+	for _, w := range v.Workers {
+		architectures = append(architectures, w.Architectures...)
+		if w.Problem != "" {
+			c.Detail = w.Problem
+		}
+	}
+	slices.Sort(architectures)
+	switch {
+	case len(architectures) > 0:
+		c.Detail = "Core dumps of " + strings.Join(slices.Compact(architectures), ", ") + " are symbolised."
+	case len(v.Workers) > 0:
+		c.Problem = "No instance can symbolise core dumps, so machines are not asked for any."
+		c.Remedy = "install gdb on a machine whose instance symbolises, and run mishap doctor there"
+	default:
+		c.Detail = "No running instance symbolises core dumps, so machines are not asked for any."
+	}
+	if c.Problem == "" && v.SymbolsWaiting >= SymbolsLimit {
+		c.Problem = fmt.Sprintf("%s to be symbolised, the oldest one for %s.",
+			crash.Counted(v.SymbolsQueued, "core dump waits", "core dumps wait"), minutes(v.SymbolsWaiting))
+		c.Warning = true
+		c.Remedy = "start an instance that symbolises, or more of them"
+	}
+	return c
+}
+
+func mail(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "mail", Name: "Mail", Link: "/admin/mail"}
+	if v.MailsWaiting > 0 {
+		c.Detail = crash.Counted(v.MailsWaiting, "mail waits", "mails wait") + "."
+	}
+	if v.MailWaiting >= MailLimit {
+		c.Problem = fmt.Sprintf("The mail relay does not accept %s, the oldest one for %s.",
+			crash.Counted(v.MailsRetried, "mail", "mails"), minutes(v.MailWaiting))
+		c.Remedy = "run mishap doctor, which asks the relay; its answers are on the page of mails"
+	}
+	return c
+}
+
+func replication(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "replication", Name: "Replication", Detail: "The database has no standby server."}
+	var details []string
+	for _, s := range v.Standbys {
+		switch {
+		case !s.Known:
+			details = append(details, s.Name+": how far it is behind is not known; grant pg_monitor to the role of "+
+				"database_url.")
+			continue
+		case s.Lag >= LagLimit || s.Bytes >= LagBytes:
+			c.Problem, c.Warning = "A standby of the database is behind.", true
+			c.Remedy = "look at the standby's log, disk and network"
+		}
+		details = append(details, fmt.Sprintf("%s is %v and %.1f MiB behind.", s.Name, s.Lag.Round(time.Second),
+			float64(s.Bytes)/(1<<20)))
+	}
+	if len(details) > 0 {
+		c.Detail = strings.Join(details, " ")
+	}
+	return c
+}

@@ -1,0 +1,74 @@
+package health_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/health"
+)
+
+// TestJudge checks the limits of all checks, from both sides.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	restored := crash.Restored{At: time.Unix(1, 0)}
+	tests := []struct {
+		name   string
+		vitals health.Vitals
+		check  string
+		want   crash.HealthStatus
+		text   string
+	}{
+		{"clocks agree", health.Vitals{Clock: -9 * time.Second}, "clock", crash.HealthOK, ""},
+		{"a clock is behind", health.Vitals{Clock: -10 * time.Second}, "clock", crash.HealthWarning, "differ by 10s"},
+		{"a clock is wrong", health.Vitals{Clock: 5 * time.Minute}, "clock", crash.HealthFailure, "differ by 5m0s"},
+		{"a young filing", health.Vitals{OldestFiling: 59 * time.Minute}, "filing", crash.HealthOK, ""},
+		{"an old filing", health.Vitals{OldestFiling: time.Hour}, "filing", crash.HealthWarning, "for 1h0m to"},
+		{"a parked filing is old", health.Vitals{OldestFiling: time.Hour, Parked: 1}, "filing", crash.HealthOK, ""},
+		{"restored", health.Vitals{Restored: restored}, "filing", crash.HealthFailure, "restored from a backup"},
+		{"parked filings", health.Vitals{Parked: 2}, "tracker", crash.HealthFailure, "2 filings wait"},
+		{"no instance symbolises", health.Vitals{}, "symbols", crash.HealthOK, "No running instance"},
+		{"no debugger", health.Vitals{Workers: []crash.SymbolWorker{{Problem: "gdb is not installed."}}}, "symbols",
+			crash.HealthFailure, "gdb is not installed."},
+		{"an instance symbolises", health.Vitals{Workers: []crash.SymbolWorker{{Architectures: []string{"i386", "amd64"}}},
+			SymbolsWaiting: 59 * time.Minute}, "symbols", crash.HealthOK, "amd64, i386"},
+		{"core dumps wait", health.Vitals{Workers: []crash.SymbolWorker{{Architectures: []string{"amd64"}}},
+			SymbolsQueued: 3, SymbolsWaiting: time.Hour}, "symbols", crash.HealthWarning, "3 core dumps wait"},
+		{"mails wait for a moment", health.Vitals{MailsWaiting: 2, MailWaiting: 29 * time.Minute}, "mail", crash.HealthOK,
+			"2 mails wait"},
+		{"the relay refuses", health.Vitals{MailsWaiting: 2, MailsRetried: 1, MailWaiting: 30 * time.Minute}, "mail",
+			crash.HealthFailure, "1 mail"},
+		{"no standby", health.Vitals{}, "replication", crash.HealthOK, "no standby"},
+		{"a good standby", health.Vitals{Standbys: []health.Standby{{Name: "b", Known: true, Bytes: 64<<20 - 1}}},
+			"replication", crash.HealthOK, "b is 0s and 64.0 MiB behind."},
+		{"a standby lacks much", health.Vitals{Standbys: []health.Standby{{Known: true, Bytes: 64 << 20}}}, "replication",
+			crash.HealthWarning, ""},
+		{"a standby is late", health.Vitals{Standbys: []health.Standby{{Known: true, Lag: time.Minute}}}, "replication",
+			crash.HealthWarning, ""},
+		{"an unknown standby", health.Vitals{Standbys: []health.Standby{{Name: "b"}}}, "replication", crash.HealthOK,
+			"pg_monitor"},
+	}
+	for _, tt := range tests {
+		found := false
+		for _, c := range health.Judge(tt.vitals) {
+			if c.ID != tt.check {
+				continue
+			}
+			found = true
+			if c.Status() != tt.want || !strings.Contains(c.Problem+" "+c.Detail, tt.text) ||
+				c.Problem != "" && c.Remedy == "" {
+				t.Errorf("%s: got %s %+v, want %s with %q", tt.name, c.Status(), c, tt.want, tt.text)
+			}
+		}
+		if !found {
+			t.Errorf("%s: there is no check %s", tt.name, tt.check)
+		}
+	}
+	for _, c := range health.Unknown(errors.New("no answer")) {
+		if c.Status() != crash.HealthFailure || c.Detail != "no answer" {
+			t.Errorf("unknown: got %+v, want a failure", c)
+		}
+	}
+}
