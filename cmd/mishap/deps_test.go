@@ -100,7 +100,8 @@ var rules = map[string]rule{
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
-	"db/filings": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/filings": {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},

@@ -40,8 +40,8 @@ With --data-dir it creates a new data directory with a private PostgreSQL, the c
 the keys. With --database-url it restores into an empty database; --data-dir then receives the
 configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
 
-Afterwards, mishap files no bugs until "mishap filings reconcile --apply" has compared the database
-with the tracker.
+Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
+reconcile --apply" has compared the database with the tracker.
 
 With --verify it restores into a temporary folder (see TMPDIR), recounts everything like "mishap
 check --all", compares the numbers with the manifest, and removes the folder. Exit status 1 means
@@ -185,7 +185,7 @@ func (r *restore) report(where string) {
 	m := r.manifest
 	r.program.printf("Restored the state of %s into %s: %s.", m.Taken.UTC().Format(time.DateTime+" UTC"), where,
 		describeTotals(m))
-	r.program.printf("Nothing is filed until this has compared it with the tracker: mishap filings reconcile --apply")
+	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings reconcile --apply")
 }
 
 // verifyAll restores into a temporary folder and checks the result.

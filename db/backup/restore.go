@@ -28,11 +28,18 @@ const (
 	sqlBeginRestore = `create table ` + db.UnfinishedRestore + ` ()`
 	sqlEndRestore   = `drop table ` + db.UnfinishedRestore
 	sqlMarkRestored = `update filing_writer set restored = now(), backup_taken = @taken`
-	sqlAnalyze      = `analyze`
+	// sqlRestartRules makes rules ignore what happened before the restore, so that they do not
+	// repeat what they did between the backup and the restore.
+	sqlRestartRules = `update rules set since = now(), prepared = false where deleted is null`
+	// sqlSkipWarnings marks tokens of which the owners were probably warned after the backup.
+	sqlSkipWarnings = `
+		update api_tokens set warned = now()
+		where warned is null and revoked is null and expires <= now() + @warning::interval`
+	sqlAnalyze = `analyze`
 )
 
 // Load restores the database of the backup in dir, which Verify has checked, into the empty database
-// at url, and migrates it. The database then files no bugs until it has been compared with the tracker
+// at url, and migrates it. Nothing is sent from the database until it has been compared with the tracker
 // (see filings.FinishRestore). Until Load has finished, no mishap can use the database.
 //
 // Load returns Conflict if the database is not empty, or if its server is older than that of the
@@ -84,11 +91,13 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 		return stored, err
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlMarkRestored, pgx.NamedArgs{"taken": m.Taken}); err != nil {
-			return err
+		args := pgx.NamedArgs{"taken": m.Taken, "warning": crash.TokenWarning}
+		for _, sql := range []string{sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndRestore} {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return err
+			}
 		}
-		_, err := tx.Exec(ctx, sqlEndRestore)
-		return err
+		return nil
 	})
 	return stored, db.Classify(err)
 }

@@ -131,5 +131,15 @@ func FilingFellBack(reason string) string { return "mishap’s account files it:
 
 // FilingRestored says when the database was restored.
 func FilingRestored(at time.Time) string {
-	return "Restored " + at.UTC().Format("2006-01-02 15:04 UTC") + ". Filings that people ask for wait meanwhile."
+	return "Restored " + at.UTC().Format("2006-01-02 15:04 UTC") + ". Whatever people ask for waits meanwhile. " +
+		"Without --apply, the command lists what waits, and what it will do with it."
 }
+
+// BannerRestored tells triagers and admins on every page that nothing is sent.
+func BannerRestored(taken time.Time) string {
+	return "The database was restored from a backup of " + taken.UTC().Format("2006-01-02 15:04 UTC") +
+		". mishap files no bugs and sends nothing until an administrator has compared it with the tracker."
+}
+
+// BannerMore is the link beside it.
+const BannerMore = "More"
