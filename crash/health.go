@@ -1,5 +1,7 @@
 package crash
 
+import "time"
+
 // HealthCheck is the result of one check that an instance is able to work.
 type HealthCheck struct {
 	Name    string // for people: "Counting"
@@ -31,4 +33,21 @@ type CheckResult struct {
 	// Dropped is the last month whose reports were deleted, "2025-11". Counts of reports up to then
 	// can only be too low.
 	Dropped string
+}
+
+// Backup is a complete backup of the database.
+type Backup struct {
+	Taken   time.Time // zero: there is none
+	Place   string
+	Bytes   int64
+	Reports int64
+}
+
+// backupOverdue is the age from which the last backup is too old.
+const backupOverdue = 3 * 24 * time.Hour
+
+// Overdue reports whether the backup is too old. It is false if there is none: the database may be
+// backed up by other means.
+func (b Backup) Overdue(now time.Time) bool {
+	return !b.Taken.IsZero() && now.Sub(b.Taken) > backupOverdue
 }

@@ -162,6 +162,13 @@ func TestBannerAfterRestore(t *testing.T) {
 	admin := site.As(t, crash.RoleAdmin)
 	admin.Get("/").Want(http.StatusOK).WantText(".banner", banner).WantText(".banner a[href='/admin']", "More")
 	admin.Get("/admin").Want(http.StatusOK).WantText("main", "filings reconcile --apply").WantNone(".banner a")
+	admin.Get("/admin").WantText("main", "No backup was made")
+	dbtest.Exec(t, url, `insert into backups (taken, ended, place, bytes, reports) values
+		(now() - interval '30 hours', now(), '/var/backups/mishap/new', 3145728, 7)`)
+	admin.Get("/admin").WantText("main", "7 reports, 3.0 MiB, in /var/backups/mishap/new").
+		WantText("main", "Last taken 30 hours ago")
+	dbtest.Exec(t, url, "update backups set taken = now() - interval '4 days'")
+	admin.Get("/admin").WantText("main", "older than three days")
 	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantText(".banner", banner).WantNone(".banner a")
 	site.Visitor(t).Get("/").Want(http.StatusOK).WantNone(".banner")
 	if b := file(t, site, 1); b.Filing.State != crash.FilingQueued || len(site.Tracker.Bugs()) != 0 {

@@ -101,7 +101,7 @@ var rules = map[string]rule{
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
 	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
-	"db/filings": {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
+	"db/filings":  {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
@@ -113,7 +113,8 @@ var rules = map[string]rule{
 		others: "github.com/jackc/pgx/v5"},
 	"db/triage":  {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/symbols": {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/backup": {ours: "crash crash/symbols/blobs db db/connect db/embedded migrations",
+	"db/backups": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
+	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded migrations",
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
@@ -147,7 +148,7 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/filings db/people " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/backups db/bugs db/counts db/filings db/people " +
 		"db/reports " +
 		"db/symbols " +
 		"tracker views " +
@@ -182,7 +183,7 @@ var rules = map[string]rule{
 	},
 	"cmd/mishap/doctor": {
 		ours: "cmd/mishap/config crash crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
-			"crash/symbols/sandbox db db/disk db/embedded db/filings tracker",
+			"crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},

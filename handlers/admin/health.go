@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db/backups"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -43,7 +44,7 @@ func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
 	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.filingCheck(ctx),
-		s.symbolsCheck(ctx))}
+		s.symbolsCheck(ctx), s.backupCheck(ctx))}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
 }
 
@@ -58,6 +59,24 @@ func (s *Pages) filingCheck(ctx context.Context) crash.HealthCheck {
 	case !restored.At.IsZero():
 		check.Problem = restored.Problem().Message
 		check.Detail = text.FilingRestored(restored.At)
+	}
+	return check
+}
+
+// backupCheck says when the database was last backed up.
+func (s *Pages) backupCheck(ctx context.Context) crash.HealthCheck {
+	check := crash.HealthCheck{Name: text.BackupHealth}
+	last, err := backups.Last(ctx, s.Filings.Handle)
+	switch {
+	case err != nil:
+		check.Problem, check.Detail = text.BackupUnknown, err.Error()
+	case last.Taken.IsZero():
+		check.Detail = text.BackupNone
+	default:
+		check.Detail = text.BackupLast(last, s.Now())
+		if last.Overdue(s.Now()) {
+			check.Problem = text.BackupOverdue
+		}
 	}
 	return check
 }
