@@ -135,8 +135,12 @@ type DeliveryOutcome struct {
 	Interrupted bool // the instance stopped: the attempt does not count
 }
 
-// NotificationStop says who stopped all notifications. The zero value means that nobody did.
+// NotificationStop says why no notifications are sent. The zero value means that they are.
 type NotificationStop struct {
-	Stopped time.Time
-	Person  string
+	Stopped  time.Time // when a person stopped all; zero: nobody did
+	Person   string
+	Restored time.Time // when the database was restored from a backup, see [Restored]; zero: none is pending
 }
+
+// Holds reports whether no notifications are sent.
+func (s NotificationStop) Holds() bool { return !s.Stopped.IsZero() || !s.Restored.IsZero() }

@@ -98,10 +98,19 @@ type Restored struct {
 	BackupTaken time.Time
 }
 
-// Problem returns the error that says why no bug is filed.
+// Problem returns the error that says why nothing is sent.
 func (r Restored) Problem() *Error {
-	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. Bugs that were filed "+
-		"after that "+
-		"may be missing, so none is filed until an administrator has run: mishap filings reconcile --apply",
-		r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
+	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. What was sent after that "+
+		"would be sent again, so mishap files no bugs and sends no comments, mails and webhooks until an administrator "+
+		"has run: mishap filings reconcile --apply", r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+// HeldItem is something that waits in a restored database.
+type HeldItem struct {
+	Kind      string // mail, notice (that may become a mail), delivery or filing
+	ID        string
+	Recipient string // person or endpoint; of a filing, who asked for it
+	About     string
+	Since     time.Time
+	InBackup  bool // the backup contains it, so that it was probably sent before the restore
 }

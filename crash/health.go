@@ -1,5 +1,7 @@
 package crash
 
+import "time"
+
 // HealthStatus is the result of a health check. The zero value is not valid.
 type HealthStatus string
 
@@ -56,4 +58,12 @@ type CheckResult struct {
 	// Dropped is the last month whose reports were deleted, "2025-11". Counts of reports up to then
 	// can only be too low.
 	Dropped string
+}
+
+// Backup is a complete backup of the database.
+type Backup struct {
+	Taken   time.Time // zero: there is none
+	Place   string
+	Bytes   int64
+	Reports int64
 }

@@ -119,16 +119,19 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 	return e, nil
 }
 
-// NotStopped is the condition, in SQL, that nobody has stopped all notifications.
-const NotStopped = `not exists (select from notification_stop)`
+// NotStopped is the condition, in SQL, that notifications may be sent: nobody has stopped them, and
+// no restore from a backup is pending.
+const NotStopped = `(not exists (select from notification_stop)
+	and not exists (select from filing_writer where restored is not null))`
 
-const sqlStopOfNotifications = `select stopped, person from notification_stop`
+const sqlStopOfNotifications = `
+	select n.stopped, coalesce(n.person, ''), w.restored from filing_writer as w left join notification_stop as n on true`
 
-// StopState returns who has stopped all notifications, or the zero value if nobody has.
+// StopState returns why no notifications are sent, or the zero value if they are.
 func (s *Handle) StopState(ctx context.Context) (crash.NotificationStop, error) {
 	var stop crash.NotificationStop
-	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(&stop.Stopped, &stop.Person)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(OrZero(&stop.Stopped), &stop.Person, OrZero(&stop.Restored))
+	if err != nil {
 		return stop, fmt.Errorf("stop of notifications: %w", Classify(err))
 	}
 	return stop, nil

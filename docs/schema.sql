@@ -256,6 +256,31 @@ ALTER TABLE audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE backups (
+    id bigint NOT NULL,
+    taken timestamp with time zone NOT NULL,
+    ended timestamp with time zone NOT NULL,
+    place text NOT NULL,
+    bytes bigint NOT NULL,
+    reports bigint NOT NULL
+);
+COMMENT ON TABLE backups IS 'Complete backups that the command backup has written, for 400 days.';
+COMMENT ON COLUMN backups.id IS 'Number of the backup.';
+COMMENT ON COLUMN backups.taken IS 'The state of the database in the backup is that of this moment.';
+COMMENT ON COLUMN backups.ended IS 'When the backup was complete.';
+COMMENT ON COLUMN backups.place IS 'Folder of the backup on the machine where the command ran, or its address in object storage.';
+COMMENT ON COLUMN backups.bytes IS 'Size of all its files.';
+COMMENT ON COLUMN backups.reports IS 'Number of reports in it.';
+
+ALTER TABLE backups ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME backups_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE bucket_arrivals (
     bucket_id bytea NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -2053,6 +2078,9 @@ ALTER TABLE ONLY audit_events
 
 ALTER TABLE ONLY audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY backups
+    ADD CONSTRAINT backups_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY bucket_arrivals
     ADD CONSTRAINT bucket_arrivals_pkey PRIMARY KEY (bucket_id);

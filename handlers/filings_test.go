@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -148,6 +149,33 @@ func TestLedgerPages(t *testing.T) {
 	if len(seen) != filings {
 		t.Errorf("got %d filings on all pages, want %d", len(seen), filings)
 	}
+}
+
+// TestBannerAfterRestore checks that triagers and admins see that nothing is sent after a restore,
+// and that admins can read more.
+func TestBannerAfterRestore(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url)})
+	dbtest.Exec(t, url, "update filing_writer set restored = now(), backup_taken = '2026-11-20 03:00Z'")
+	const banner = "restored from a backup of 2026-11-20 03:00 UTC"
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get("/").Want(http.StatusOK).WantText(".banner", banner).WantText(".banner a[href='/admin']", "More")
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", "filings reconcile --apply").WantNone(".banner a")
+	admin.Get("/admin").WantText("main", "No backup was made")
+	dbtest.Exec(t, url, `insert into backups (taken, ended, place, bytes, reports) values
+		(now() - interval '30 hours', now(), '/var/backups/mishap/new', 3145728, 7)`)
+	admin.Get("/admin").WantText("main", "7 reports, 3.0 MiB, in /var/backups/mishap/new").
+		WantText("main", "Last taken 30 hours ago")
+	dbtest.Exec(t, url, "update backups set taken = now() - interval '4 days'")
+	admin.Get("/admin").WantText("main", "older than three days")
+	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantText(".banner", banner).WantNone(".banner a")
+	site.Visitor(t).Get("/").Want(http.StatusOK).WantNone(".banner")
+	if b := file(t, site, 1); b.Filing.State != crash.FilingQueued || len(site.Tracker.Bugs()) != 0 {
+		t.Errorf("got %s, want the filing to wait", b.Filing.State)
+	}
+	dbtest.Exec(t, url, "update filing_writer set restored = null, backup_taken = null")
+	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
 }
 
 // TestBanner checks that only admins see the banner, on every page, while the tracker rejects our

@@ -75,8 +75,8 @@ func (c Config) userAgent() string {
 	return "mishap/" + c.Version + " (+" + c.BaseURL + ")"
 }
 
-// key returns the key under which the access token is stored.
-func (c Config) key() crash.TrackerKey {
+// Key identifies the tracker and the application in the database.
+func (c Config) Key() crash.TrackerKey {
 	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
 }
 

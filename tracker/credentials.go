@@ -46,12 +46,12 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	c.offered = c.offered || offer
 	c.mu.Unlock()
 	if offer {
-		if err := c.store.SaveConfiguredToken(ctx, c.cfg.key(), token); err != nil {
+		if err := c.store.SaveConfiguredToken(ctx, c.cfg.Key(), token); err != nil {
 			c.log.WarnContext(ctx, "cannot save the configured access token for other instances", "error", err)
 		}
 	}
 	if token.IsZero() {
-		saved, err := c.store.SavedToken(ctx, c.cfg.key())
+		saved, err := c.store.SavedToken(ctx, c.cfg.Key())
 		if err != nil {
 			return crash.AccessToken{}, err
 		}
@@ -86,7 +86,7 @@ func (c *Credentials) use(token crash.AccessToken) {
 // SaveToken saves a new access token. From now on this instance uses it, and so do all instances
 // without a configured token.
 func (c *Credentials) SaveToken(ctx context.Context, token crash.AccessToken, person string) error {
-	if err := c.store.SaveToken(ctx, c.cfg.key(), token, person); err != nil {
+	if err := c.store.SaveToken(ctx, c.cfg.Key(), token, person); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -101,12 +101,12 @@ func (c *Credentials) SaveToken(ctx context.Context, token crash.AccessToken, pe
 // DeleteToken deletes the saved token. A token in a configuration file stays in use until it is
 // removed from the file.
 func (c *Credentials) DeleteToken(ctx context.Context, person string) error {
-	return c.store.ForgetToken(ctx, c.cfg.key(), person)
+	return c.store.ForgetToken(ctx, c.cfg.Key(), person)
 }
 
 // Status returns the state of this instance's connection to the tracker, without secrets.
 func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
-	saved, err := c.store.SavedToken(ctx, c.cfg.key())
+	saved, err := c.store.SavedToken(ctx, c.cfg.Key())
 	if err != nil {
 		return crash.Connection{}, err
 	}
@@ -123,7 +123,7 @@ func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
 	if out.Token == saved.Token {
 		out.Context, out.Person, out.Since = saved.Context, saved.Person, saved.Connected
 	}
-	out.TokenHealth, err = c.store.TokenHealth(ctx, c.cfg.key(), out.Token)
+	out.TokenHealth, err = c.store.TokenHealth(ctx, c.cfg.Key(), out.Token)
 	return out, err
 }
 
@@ -137,7 +137,7 @@ func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) 
 	c.mu.Lock()
 	token := c.current.Token
 	c.mu.Unlock()
-	h, err := c.store.TokenHealth(ctx, c.cfg.key(), token)
+	h, err := c.store.TokenHealth(ctx, c.cfg.Key(), token)
 	if err != nil {
 		return h, false
 	}
@@ -152,7 +152,7 @@ func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) 
 // accounts returns the names of the accounts that we act for or have acted for, the present one
 // first.
 func (c *Credentials) accounts(ctx context.Context, present string) ([]string, error) {
-	before, err := c.store.TrackerAccounts(ctx, c.cfg.key())
+	before, err := c.store.TrackerAccounts(ctx, c.cfg.Key())
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (c *Credentials) save(ctx context.Context, change func(*crash.TokenHealth))
 	if !due {
 		return
 	}
-	if err := c.store.SaveTokenHealth(ctx, c.cfg.key(), token, after); err != nil {
+	if err := c.store.SaveTokenHealth(ctx, c.cfg.Key(), token, after); err != nil {
 		c.log.WarnContext(ctx, "cannot save the state of the connection to the tracker", "error", err)
 	}
 }

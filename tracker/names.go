@@ -7,13 +7,16 @@ import (
 	"mishap/crash/redact"
 )
 
+// NamesIntro begins each text of NamesComment.
+const NamesIntro = "The functions of this crash have names now."
+
 // NamesComment returns the comment for a bug that was filed before the functions of its problem had
 // names: the signature and the top of the stack of a report, redacted as in bugs. The report is
 // zero if none is stored any more. marker is the address of the problem.
 func NamesComment(b crash.Bucket, report crash.StoredReport, marker string) string {
 	w := writer{bucket: b, report: report, redact: redact.New(report.Fields)}
 	var text strings.Builder
-	text.WriteString("The functions of this crash have names now.\n\nSignature: " +
+	text.WriteString(NamesIntro + "\n\nSignature: " +
 		Clean(w.redact.Signature(b.Signature), maxLine) + "\n")
 	if stack := w.stack(); stack != "" {
 		text.WriteString("\nTop of the stack" + w.from() + ":\n\n" + stack)

@@ -31,7 +31,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	if user == 0 {
 		return application, nil
 	}
-	own, token, err := f.store.OwnToken(ctx, f.cfg.key(), user)
+	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), user)
 	if err != nil {
 		return application, err
 	}
@@ -86,13 +86,13 @@ func (e *CallError) rejectsAccount() bool {
 // OwnAccount returns a person's connection to their own account of the tracker, or the zero value if
 // there is none.
 func (f *Filer) OwnAccount(ctx context.Context, user int64) (crash.OwnAccount, error) {
-	return f.store.OwnAccount(ctx, f.cfg.key(), user)
+	return f.store.OwnAccount(ctx, f.cfg.Key(), user)
 }
 
 // ConnectOwnAccount stores the access token of a person's own account, and checks it. If the check
 // fails, the token stays, and CheckOwnAccount may be called again. The errors are those of Check.
 func (f *Filer) ConnectOwnAccount(ctx context.Context, u crash.User, token crash.AccessToken) (string, error) {
-	if err := f.store.SaveOwnToken(ctx, f.cfg.key(), u, token); err != nil {
+	if err := f.store.SaveOwnToken(ctx, f.cfg.Key(), u, token); err != nil {
 		return "", err
 	}
 	return f.CheckOwnAccount(ctx, u)
@@ -101,7 +101,7 @@ func (f *Filer) ConnectOwnAccount(ctx context.Context, u crash.User, token crash
 // CheckOwnAccount reads the name of a person's own account from the tracker, after which bugs can be
 // filed with it. It returns Conflict if the person has not connected one, and the errors of Check.
 func (f *Filer) CheckOwnAccount(ctx context.Context, u crash.User) (string, error) {
-	own, token, err := f.store.OwnToken(ctx, f.cfg.key(), u.ID)
+	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), u.ID)
 	if err != nil {
 		return "", err
 	}
@@ -120,19 +120,19 @@ func (f *Filer) CheckOwnAccount(ctx context.Context, u crash.User) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return account, f.store.ConfirmOwnAccount(ctx, f.cfg.key(), u, token.Token, account)
+	return account, f.store.ConfirmOwnAccount(ctx, f.cfg.Key(), u, token.Token, account)
 }
 
 // DisconnectOwnAccount deletes the access token of a person's own account. Bugs that wait for it are
 // filed with the application's account.
 func (f *Filer) DisconnectOwnAccount(ctx context.Context, u crash.User) error {
-	return f.store.RemoveOwnAccount(ctx, f.cfg.key(), u)
+	return f.store.RemoveOwnAccount(ctx, f.cfg.Key(), u)
 }
 
 // PreferOwnAccount sets whether a person's bugs are filed with their own account unless they choose
 // otherwise.
 func (f *Filer) PreferOwnAccount(ctx context.Context, u crash.User, preferred bool) error {
-	return f.store.PreferOwnAccount(ctx, f.cfg.key(), u, preferred)
+	return f.store.PreferOwnAccount(ctx, f.cfg.Key(), u, preferred)
 }
 
 // TokensURL returns the address at which people revoke the access tokens of an account.

@@ -167,12 +167,7 @@ var (
 // after an upload. It returns none for an invalid answer, because a reading is useful without
 // fixes.
 func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.BugFix, error) {
-	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
-	if count > lastMessages {
-		query.Set("ws.start", itoa(int64(count-lastMessages)))
-	}
-	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
-	messages, err := collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
+	messages, err := c.messages(ctx, number, count)
 	if AnswerStatus(err) == http.StatusOK || missing(err) {
 		return nil, nil
 	}
@@ -196,6 +191,35 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// messages returns the last messages of a bug that has count of them.
+func (c *Client) messages(ctx context.Context, number int64, count int) ([]messageEntry, error) {
+	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
+	if count > lastMessages {
+		query.Set("ws.start", itoa(int64(count-lastMessages)))
+	}
+	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
+	return collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
+}
+
+// HasComment reports whether match returns true for one of the last messages of a bug, whoever wrote
+// it. A bug that our account may not see has none. The errors are those of ReadBug.
+func (c *Client) HasComment(ctx context.Context, number int64, match func(text string) bool) (bool, error) {
+	bug, err := c.ReadBug(ctx, number)
+	if missing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	messages, err := c.messages(ctx, number, bug.MessageCount)
+	if missing(err) {
+		return false, nil
+	}
+	return slices.ContainsFunc(messages, func(m messageEntry) bool {
+		return match(strings.ReplaceAll(m.Content, "\r\n", "\n"))
+	}), err
 }
 
 // Changed lists the bugs that our account filed on the target and that have changed since a time,

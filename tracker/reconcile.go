@@ -23,25 +23,42 @@ type Stray struct {
 // LinkedBugs returns those of the bugs that are linked to a bucket.
 type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
 
-// StrayBugs returns the bugs without a link that our account has ever filed under the target. It
-// includes closed bugs and duplicates, but not bugs that our account may not see. The errors are
-// those of Check.
-func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs) ([]Stray, error) {
+// People are accounts of the tracker with which people file bugs through mishap.
+type People struct {
+	Accounts []string
+	Since    time.Time // bugs that they filed earlier are not searched for
+}
+
+// StrayBugs returns the bugs without a link that our account has ever filed under the target, and
+// those of people that name a problem of this installation. It includes closed bugs and duplicates,
+// but not bugs that our account may not see. The errors are those of Check.
+func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People) ([]Stray, error) {
 	me, err := c.Check(ctx)
 	if err != nil {
 		return nil, err
 	}
-	strays, err := c.strays(ctx, me, linked)
+	strays, err := c.strays(ctx, me, linked, people)
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return nil, sentence(e)
 	}
 	return strays, err
 }
 
-func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs) ([]Stray, error) {
-	numbers, err := c.ownBugs(ctx, me)
+func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, people People) ([]Stray, error) {
+	numbers, err := c.bugsOf(ctx, me, time.Time{})
 	if err != nil {
 		return nil, err
+	}
+	own := len(numbers)
+	for _, account := range people.Accounts {
+		of, err := c.bugsOf(ctx, account, people.Since)
+		if gone(err, account != me, false) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, of...)
 	}
 	withLink, err := linked(ctx, numbers)
 	if err != nil {
@@ -52,7 +69,7 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs) ([]St
 		skip[n] = true
 	}
 	var out []Stray
-	for _, n := range numbers {
+	for i, n := range numbers {
 		if skip[n] {
 			continue
 		}
@@ -66,13 +83,17 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs) ([]St
 		}
 		stray := Stray{Number: n, Title: Clean(bug.Title, maxWords), URL: c.cfg.bugURL(n)}
 		stray.Bucket, stray.Marker = c.cfg.marked(bug.Description)
+		if i >= own && !strings.HasPrefix(stray.Marker, c.cfg.BaseURL+"/") {
+			continue // people file bugs by hand, too
+		}
 		out = append(out, stray)
 	}
 	return out, nil
 }
 
-func (c *Client) ownBugs(ctx context.Context, me string) ([]int64, error) {
-	links, err := c.filedBy(ctx, me, "/"+c.cfg.Target, time.Time{})
+// bugsOf returns the bugs that an account has filed under the target since a time, or ever.
+func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([]int64, error) {
+	links, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
 	if err != nil {
 		return nil, err
 	}

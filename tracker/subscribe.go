@@ -34,7 +34,7 @@ func (f *Filer) subscribe(ctx context.Context) error {
 // subscribePerson subscribes a person with their own account if it works and sees the bug, else with
 // the application's account.
 func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) error {
-	own, token, err := f.store.OwnToken(ctx, f.cfg.key(), sub.User)
+	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), sub.User)
 	if err == nil && own.Unusable() == "" && own.Account == sub.Account && !sub.Private {
 		sub.As = own.Account
 		err = f.client.as(own, token, f.store).Subscribe(ctx, sub.Bug, sub.Account)

@@ -207,7 +207,7 @@ func Endpoint(p EndpointPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.stopped() {
+			if !p.Stop.Stopped.IsZero() {
 				templ_7745c5c3_Err = notificationsStopped(p.Shell, p.Stop).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

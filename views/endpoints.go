@@ -133,7 +133,7 @@ var deliveryStates = []struct {
 
 func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
 
-func (p EndpointPage) stopped() bool { return !p.Stop.Stopped.IsZero() }
+func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
 
 // action returns the form of a button that changes the endpoint.
 func (p EndpointPage) action(name string) PostFormArgs {

@@ -31,7 +31,7 @@ func (s Shell) SignedIn() bool { return s.User.Role.Allows(crash.RoleViewer) }
 // Banner is a sentence at the top of every page, shown while its cause lasts.
 type Banner struct {
 	Text string // empty: none
-	Href string // page that fixes the cause
+	Href string // page that fixes the cause or says more; empty: none
 	Link string // text of the link
 }
 

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/crash/symbols/blobs"
 	"mishap/db/backup"
 )
 
@@ -23,17 +28,23 @@ type backupFlags struct {
 func backupCommand(p *program) *cobra.Command {
 	var f backupFlags
 	cmd := &cobra.Command{
-		Use:   "backup FOLDER",
+		Use:   "backup FOLDER|s3://BUCKET/PREFIX",
 		Short: "Writes a backup while mishap runs",
 		Long: `Writes a backup into a new folder below FOLDER: the database as of one moment, the configuration
 without its secrets, the keys of data_dir, and a manifest with the checksum of each file. With
 --blobs it also contains core dumps and added symbols. It works with the private PostgreSQL and
 with database_url, while mishap serves or not, and needs pg_dump.
 
-An interrupted or failed backup leaves nothing that looks like a backup. Anyone who can read a
-backup can read all reports, also private ones, and perhaps file bugs as mishap's account.`,
+The folder that contains FOLDER must exist. With s3:// the backup is stored in object storage, with
+blobs_access_key and blobs_secret; unless the address has the parameter endpoint, that of blobs is
+used. TMPDIR must have space for the compressed database meanwhile.
+
+An interrupted or failed backup leaves nothing that looks like a backup, and no backup is ever
+overwritten. Anyone who can read a backup can read all reports, also private ones, and perhaps file
+bugs as mishap's account.`,
 		Example: `  mishap backup /var/backups/mishap --keep 14
-  mishap backup /mnt/disk --blobs --with-secrets`,
+  mishap backup /mnt/disk/mishap --blobs --with-secrets
+  mishap backup 's3://backups/mishap?endpoint=https://s3.example.com' --keep 14`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.keep < 0 || f.jobs < 1 {
@@ -48,16 +59,16 @@ backup can read all reports, also private ones, and perhaps file bugs as mishap'
 	}
 	cmd.Flags().BoolVar(&f.blobs, "blobs", false, "with core dumps and added symbols")
 	cmd.Flags().BoolVar(&f.secrets, "with-secrets", false, "with the secrets of the configuration")
-	cmd.Flags().IntVar(&f.keep, "keep", 0, "`number` of complete backups to keep, older ones are deleted; 0: all")
+	cmd.Flags().IntVar(&f.keep, "keep", 0, "`number` of good backups to keep, older ones are deleted; 0: all")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are read at the same time")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the manifest")
 	return cmd
 }
 
-func runBackup(ctx context.Context, p *program, c config.Config, folder string, f backupFlags) (err error) {
+func runBackup(ctx context.Context, p *program, c config.Config, place string, f backupFlags) (err error) {
 	began := time.Now()
 	options := backup.Options{
-		Dir: folder, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep,
+		Dir: place, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep,
 		Jobs: f.jobs,
 	}
 	if options.Config, err = c.Export(f.secrets); err != nil {
@@ -68,15 +79,35 @@ func runBackup(ctx context.Context, p *program, c config.Config, folder string, 
 			return err
 		}
 	}
+	create := func() (backup.Result, error) { return backup.Create(ctx, options) }
+	if isRemote(place) {
+		location, err := remoteLocation(c, place)
+		if err != nil {
+			return err
+		}
+		bucket, err := openRemote(ctx, c, location)
+		if err != nil {
+			return err
+		}
+		options.Dir = os.TempDir()
+		create = func() (backup.Result, error) {
+			r, err := backup.CreateRemote(ctx, options, bucket)
+			r.Path = withName(place, r.Path)
+			return r, err
+		}
+	}
 	database, err := openDatabase(ctx, c, false, newLog(p.err, slog.LevelWarn))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.close(ctx)) }()
 	options.URL = database.url
-	r, err := backup.Create(ctx, options)
+	r, err := create()
 	if err != nil {
 		return err
+	}
+	if err := backup.Record(ctx, database.url, r); err != nil {
+		return fmt.Errorf("%s is complete, but pages do not show it: %w", r.Path, err)
 	}
 	if f.json {
 		e := json.NewEncoder(p.out)
@@ -90,7 +121,53 @@ func runBackup(ctx context.Context, p *program, c config.Config, folder string, 
 	for _, old := range r.Deleted {
 		p.printf("Deleted %s.", old)
 	}
+	for _, damaged := range r.Damaged {
+		p.printf("%s is damaged or from a newer mishap. It was not counted and not deleted.", damaged)
+	}
 	return nil
+}
+
+// isRemote reports whether an address is in object storage.
+func isRemote(address string) bool { return strings.HasPrefix(address, "s3://") }
+
+// remoteLocation parses an address in object storage. Without an endpoint, it uses that of the key
+// blobs.
+func remoteLocation(c config.Config, address string) (blobs.Location, error) {
+	u, err := url.Parse(address)
+	if shared, sharedErr := url.Parse(c.Blobs); err == nil && sharedErr == nil && isRemote(c.Blobs) {
+		if !u.Query().Has("endpoint") {
+			u.RawQuery = shared.RawQuery
+			address = u.String()
+		}
+	}
+	location, err := blobs.ParseLocation(address)
+	if err != nil {
+		return location, crash.Errorf(crash.Invalid, "bad_backup_address", "%s is not an address of a backup: %s.", address,
+			err.Error())
+	}
+	return location, nil
+}
+
+// openRemote opens object storage with the credentials of the key blobs, and checks that it
+// answers.
+func openRemote(ctx context.Context, c config.Config, location blobs.Location) (*blobs.Bucket, error) {
+	bucket, err := blobs.OpenBucket(location, c.BlobsAccessKey, c.BlobsSecret)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, blobsCheckTimeout)
+	defer cancel()
+	return bucket, bucket.Check(ctx)
+}
+
+// withName returns the address of a backup in object storage, with the parameters of the address of
+// all.
+func withName(address, name string) string {
+	base, query, found := strings.Cut(address, "?")
+	if found {
+		query = "?" + query
+	}
+	return strings.TrimSuffix(base, "/") + "/" + name + query
 }
 
 // describeTotals returns "120 reports, 7 problems, 2 bugs; 85 files, 1.2 MiB".

@@ -1,22 +1,35 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"mishap/crash"
 	"mishap/crash/sizetest"
+	"mishap/crash/symbols/blobs"
+	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db"
 	"mishap/db/backup"
+	"mishap/db/backups"
 	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/tracker/trackertest"
@@ -184,8 +197,8 @@ func changeManifest(name, from, to string) error {
 	return cmd.Run()
 }
 
-// TestKilledBackup kills a backup in the middle. Nothing looks like a backup afterwards, and the next
-// one removes what is left and deletes older backups.
+// TestKilledBackup kills a backup in the middle. Nothing looks like a backup afterwards, and the
+// next one removes what is left and deletes older backups.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
@@ -265,6 +278,183 @@ func TestRestorePrivate(t *testing.T) {
 		"1 problems, 1 reports") {
 		t.Errorf("got %q, want the restored report", out)
 	}
+}
+
+// TestInterruptedRestoreIntoDatabase stops a restore into a database in the middle, and then kills
+// it. No other restore changes the database, and no mishap uses it.
+func TestInterruptedRestoreIntoDatabase(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	dir := backUp(t, environ, t.TempDir())
+	url := dbtest.Empty(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, nil, "restore", dir, "--database-url", url)
+	eventually(t, "the restore begins", func() bool {
+		var begun bool
+		err := conn.QueryRow(t.Context(), "select to_regclass($1) is not null", db.UnfinishedRestore).Scan(&begun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return begun
+	})
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, nil, "Another restore into this database is running", "restore", dir, "--database-url", url)
+	p.kill()
+	unusable := append(environ, "MISHAP_DATABASE_URL="+url)
+	wantRefusal(t, unusable, "that was interrupted", "serve", noConfig(t))
+	eventually(t, "the server has noticed the end of the restore", func() bool {
+		_, _, stderr := runIn(t.Context(), nil, nil, "restore", dir, "--database-url", url)
+		return strings.Contains(stderr, "was interrupted, and it cannot be continued")
+	})
+}
+
+// TestInterruptedRestore stops a restore into a data directory in the middle, and then kills it.
+// The next one begins anew.
+func TestInterruptedRestore(t *testing.T) {
+	t.Parallel()
+	sizetest.Needs(t, "PostgreSQL")
+	dir := backUp(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}, t.TempDir())
+	to := dataDir(t)
+	args := []string{"restore", dir, "--data-dir", to}
+	p := start(t, nil, args...)
+	unfinished := filepath.Join(filepath.Dir(to), "."+filepath.Base(to)+".restoring")
+	eventually(t, "the restore begins", func() bool {
+		_, err := os.Stat(filepath.Join(unfinished, restoredConfig))
+		return err == nil
+	})
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, nil, "Another restore to", args...)
+	p.kill()
+	if entries, err := os.ReadDir(to); len(entries) > 0 {
+		t.Fatalf("got %v, %v, want no data directory", entries, err)
+	}
+	eventually(t, "the next restore succeeds", func() bool {
+		status, _, stderr := runIn(t.Context(), nil, nil, args...)
+		if status != exitOK && !strings.Contains(stderr, "running") { // the private PostgreSQL is being stopped
+			t.Fatalf("got status %d: %s", status, stderr)
+		}
+		return status == exitOK
+	})
+	entries, err := os.ReadDir(filepath.Dir(to))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("got %s, %v, want nothing left", e.Name(), err)
+		}
+	}
+}
+
+// TestBackupDestination checks that a mistyped destination creates nothing.
+func TestBackupDestination(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	folder := t.TempDir()
+	wantRefusal(t, environ, filepath.Join(folder, "bakups")+" does not exist", "backup",
+		filepath.Join(folder, "bakups", "mishap"), noConfig(t))
+	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, environ, "is a file", "backup", filepath.Join(folder, "file"), noConfig(t))
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
+		t.Errorf("got %v, %v, want only the file", entries, err)
+	}
+}
+
+// TestRemoteBackup backs up to object storage. An interrupted backup, a damaged one and one that is
+// missing are refused.
+func TestRemoteBackup(t *testing.T) {
+	t.Parallel()
+	server := blobstest.Start(t, "backups")
+	toc := make(chan struct{})
+	var once sync.Once
+	hold := make(chan struct{}) // closed to let requests pass
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", server.Address, r.In.Host // the signature has the host
+		if r.In.Method == http.MethodPut && strings.HasSuffix(r.In.URL.Path, "/toc.dat") {
+			once.Do(func() { close(toc) })
+			<-hold
+		}
+	}})
+	t.Cleanup(proxy.Close)
+	url := dbtest.URL(t)
+	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir(),
+		"MISHAP_BLOBS=s3://blobs?endpoint=" + proxy.URL, "MISHAP_BLOBS_ACCESS_KEY=" + blobstest.AccessKey,
+		"MISHAP_BLOBS_SECRET=" + blobstest.Secret, "MISHAP_CORES_KEY=a key that object storage requires, of 32 characters"}
+	const address = "s3://backups/some/prefix" // the endpoint is that of the blobs
+	p := start(t, environ, "backup", address, noConfig(t))
+	select {
+	case <-toc:
+	case <-p.ended:
+		t.Fatalf("the backup ended: %s", p.said)
+	}
+	p.kill()
+	close(hold)
+	location, err := blobs.ParseLocation(address + "?endpoint=http://" + server.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := blobs.OpenBucket(location, blobstest.AccessKey, blobstest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func() (names []string) {
+		for info, err := range bucket.List(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name, _, _ := strings.Cut(info.Key, "/"); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	interrupted := names()
+	if len(interrupted) != 1 {
+		t.Fatalf("got %v, want an interrupted backup", interrupted)
+	}
+	wantRefusal(t, environ, "There is no complete backup", "restore", address+"/"+interrupted[0], "--database-url",
+		dbtest.Empty(t), noConfig(t))
+
+	first := backUp(t, environ, address)
+	second := backUp(t, environ, address, "--keep=1")
+	if got := names(); len(got) != 2 || !slices.Contains(got, interrupted[0]) || !slices.Contains(got, path.Base(second)) {
+		t.Errorf("got %v, want the interrupted and the last backup", got)
+	}
+	wantRefusal(t, environ, "There is no complete backup", "restore", first, "--database-url", dbtest.Empty(t), noConfig(t))
+	target := dbtest.Empty(t)
+	status, out, stderr := runIn(t.Context(), nil, environ, "restore", second, "--database-url", target, noConfig(t))
+	if status != exitOK || !strings.Contains(out, "Restored the state of") {
+		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
+	}
+	if last, err := backups.Last(t.Context(), dbtest.Open(t, url).Handle); err != nil || last.Place != second {
+		t.Errorf("last backup: got %+v, %v, want %s", last, err, second)
+	}
+
+	key := path.Base(second) + "/database/toc.dat"
+	content, err := bucket.Open(t.Context(), key, 0, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(content)
+	if err = errors.Join(err, content.Close(), bucket.Delete(t.Context(), key)); err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if _, err := bucket.Put(t.Context(), key, bytes.NewReader(text), int64(len(text))); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, environ, "database/toc.dat: its checksum is wrong", "restore", "--verify", second, noConfig(t))
+	if err := bucket.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	wantRefusal(t, environ, "database/toc.dat: it is missing", "restore", "--verify", second, noConfig(t))
+	wantRefusal(t, append(environ, "MISHAP_BLOBS_SECRET=wrong"), "refuses the credentials", "backup", address, noConfig(t))
 }
 
 // TestUnfinishedRestore checks that no mishap uses a database into which a restore was interrupted.

@@ -101,7 +101,8 @@ var rules = map[string]rule{
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
-	"db/filings": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/filings":  {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
@@ -114,10 +115,11 @@ var rules = map[string]rule{
 	"db/rules": {ours: "crash crash/audit crash/index crash/query db notify/rules",
 		others: "github.com/jackc/pgx/v5"},
 	"db/triage": {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
-	"db/vitals": {ours: "crash crash/health db db/filings db/symbols",
+	"db/vitals": {ours: "crash crash/health db db/backups db/filings db/symbols",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
 	"db/symbols": {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/backup": {ours: "crash crash/symbols/blobs db db/connect db/embedded migrations",
+	"db/backups": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
+	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded migrations",
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
@@ -188,7 +190,7 @@ var rules = map[string]rule{
 	},
 	"cmd/mishap/doctor": {
 		ours: "cmd/mishap/config crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
-			"crash/symbols/sandbox db db/disk db/embedded db/filings tracker",
+			"crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},

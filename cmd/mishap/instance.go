@@ -22,6 +22,7 @@ import (
 	"mishap/db"
 	"mishap/db/access"
 	"mishap/db/accounts"
+	"mishap/db/backups"
 	"mishap/db/bugs"
 	"mishap/db/counts"
 	"mishap/db/disk"
@@ -126,6 +127,9 @@ func (i *instance) build() error {
 			return err
 		}
 		i.onIngest.replace(handler)
+	}
+	if err := i.metrics.Register(backups.NewMetrics(i.store.Handle)); err != nil {
+		return fmt.Errorf("register metrics of backups: %w", err)
 	}
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)

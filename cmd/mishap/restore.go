@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,16 +34,17 @@ const restoredConfig = "local_config.toml"
 func restoreCommand(p *program) *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
-		Use:   "restore BACKUP",
+		Use:   "restore BACKUP|s3://BUCKET/PREFIX/BACKUP",
 		Short: "Restores or verifies a backup",
-		Long: `Restores a backup that "mishap backup" has written. First it verifies all checksums.
+		Long: `Restores a backup that "mishap backup" has written. First it verifies all checksums. A backup in
+object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret.
 
 With --data-dir it creates a new data directory with a private PostgreSQL, the configuration and
 the keys. With --database-url it restores into an empty database; --data-dir then receives the
 configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
 
-Afterwards, mishap files no bugs until "mishap filings reconcile --apply" has compared the database
-with the tracker.
+Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
+reconcile --apply" has compared the database with the tracker.
 
 With --verify it restores into a temporary folder (see TMPDIR), recounts everything like "mishap
 check --all", compares the numbers with the manifest, and removes the folder. Exit status 1 means
@@ -57,18 +60,15 @@ that the backup is not good.`,
 			if f.jobs < 1 {
 				return &usageError{errors.New("--jobs: expected a number above 0"), cmd.CommandPath()}
 			}
-			m, err := backup.Read(args[0])
-			if err != nil {
-				return err
+			r := restore{program: p, dir: args[0], place: args[0], restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
+			if isRemote(args[0]) {
+				c, err := p.config(cmd)
+				if err != nil {
+					return err
+				}
+				return r.fromRemote(cmd.Context(), c)
 			}
-			if err := m.Verify(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			r := restore{program: p, dir: args[0], manifest: m, restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
-			if f.verify {
-				return r.verifyAll(cmd.Context())
-			}
-			return r.run(cmd.Context())
+			return r.fromFolder(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "new data directory `folder`")
@@ -82,11 +82,52 @@ that the backup is not good.`,
 type restore struct {
 	restoreFlags
 	program  *program
-	dir      string // of the backup
+	dir      string // of the backup, or of its copy
+	place    string // where the backup is
 	manifest backup.Manifest
 	// lacksSecrets is whether the configuration had secrets that the backup lacks.
 	lacksSecrets bool
 	log          *slog.Logger
+}
+
+// fromRemote copies the backup from object storage to a temporary folder, and restores it from
+// there.
+func (r *restore) fromRemote(ctx context.Context, c config.Config) (err error) {
+	location, err := remoteLocation(c, r.place)
+	if err != nil {
+		return err
+	}
+	prefix, name := path.Split(strings.TrimSuffix(location.Prefix, "/"))
+	if name == "" {
+		return crash.Errorf(crash.Invalid, "no_backup", "%s names no backup: add its name, mishap-….", r.place)
+	}
+	location.Prefix = prefix
+	bucket, err := openRemote(ctx, c, location)
+	if err != nil {
+		return err
+	}
+	if r.dir, err = os.MkdirTemp("", "mishap-restore-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	if _, err := backup.Download(ctx, bucket, name, r.dir); err != nil {
+		return err
+	}
+	return r.fromFolder(ctx)
+}
+
+// fromFolder checks the backup in r.dir, and verifies or restores it.
+func (r *restore) fromFolder(ctx context.Context) (err error) {
+	if r.manifest, err = backup.Read(r.dir); err != nil {
+		return err
+	}
+	if err := r.manifest.Verify(ctx, r.dir); err != nil {
+		return err
+	}
+	if r.verify {
+		return r.verifyAll(ctx)
+	}
+	return r.run(ctx)
 }
 
 // run restores into a new data directory, or into a database.
@@ -96,7 +137,7 @@ func (r *restore) run(ctx context.Context) error {
 			return err
 		}
 		r.report("the database")
-		r.program.printf("The configuration and the keys are in %s; --data-dir restores them, too.", r.dir)
+		r.program.printf("The configuration and the keys are in %s; --data-dir restores them, too.", r.place)
 		return nil
 	}
 	dataDir, err := filepath.Abs(r.dataDir)
@@ -109,8 +150,15 @@ func (r *restore) run(ctx context.Context) error {
 			"states; name "+
 			"a new folder.", dataDir).Because(err)
 	}
-	// An interrupted restore leaves only this folder, and the next one deletes it.
+	// An interrupted restore leaves only the folder tmp, and the next one deletes it. The lock is a
+	// file beside it, because tmp is renamed.
 	tmp := filepath.Join(filepath.Dir(dataDir), "."+filepath.Base(dataDir)+".restoring")
+	unlock, err := backup.LockFile(tmp+".lock", crash.Errorf(crash.Conflict, "restore_running",
+		"Another restore to %s is running; wait for its end.", dataDir))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := embedded.Remove(tmp); err != nil {
 		return fmt.Errorf("remove an incomplete restore: %w", err)
 	}
@@ -185,7 +233,7 @@ func (r *restore) report(where string) {
 	m := r.manifest
 	r.program.printf("Restored the state of %s into %s: %s.", m.Taken.UTC().Format(time.DateTime+" UTC"), where,
 		describeTotals(m))
-	r.program.printf("Nothing is filed until this has compared it with the tracker: mishap filings reconcile --apply")
+	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings reconcile --apply")
 }
 
 // verifyAll restores into a temporary folder and checks the result.

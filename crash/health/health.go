@@ -21,6 +21,7 @@ const (
 	MailLimit    = 30 * time.Minute // age of the oldest mail that the relay has not accepted
 	LagLimit     = time.Minute      // by which a standby is behind
 	LagBytes     = 64 << 20
+	BackupLimit  = 72 * time.Hour // age of the last backup
 )
 
 // Vitals are facts about a site from its database. All instances read the same, except the clock.
@@ -40,6 +41,9 @@ type Vitals struct {
 	MailWaiting  time.Duration // age of the oldest of these
 
 	Standbys []Standby
+
+	Backup    crash.Backup  // the last complete one, or the zero value: people may back up by other means
+	BackupAge time.Duration // since it was taken
 }
 
 // Standby is a server that replicates the database.
@@ -52,7 +56,7 @@ type Standby struct {
 
 // Judge returns a check of each part.
 func Judge(v Vitals) []crash.HealthCheck {
-	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v)}
+	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v), backup(v)}
 }
 
 // Unknown returns the checks of Judge when the vitals cannot be read.
@@ -83,7 +87,8 @@ func filing(v Vitals) crash.HealthCheck {
 	switch {
 	case !v.Restored.At.IsZero():
 		c.Problem = v.Restored.Problem().Message
-		c.Detail = "Restored on " + v.Restored.At.UTC().Format("2006-01-02 15:04 UTC") + "."
+		c.Detail = "Restored on " + v.Restored.At.UTC().Format("2006-01-02 15:04 UTC") + ". Everything that people ask " +
+			"for waits meanwhile. Without --apply, the command lists what waits, and what it will do with it."
 		c.Remedy = "run mishap filings reconcile"
 	case v.OldestFiling >= FilingLimit && v.Parked == 0:
 		c.Problem = fmt.Sprintf("A bug has waited for %s to be filed.", minutes(v.OldestFiling))
@@ -163,6 +168,21 @@ func replication(v Vitals) crash.HealthCheck {
 	}
 	if len(details) > 0 {
 		c.Detail = strings.Join(details, " ")
+	}
+	return c
+}
+
+func backup(v Vitals) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "backup", Name: "Backups", Detail: "No backup was made with mishap backup yet."}
+	if v.Backup.Taken.IsZero() {
+		return c
+	}
+	c.Detail = fmt.Sprintf("The last one was taken on %s: %s, %.1f MiB, in %s.",
+		v.Backup.Taken.UTC().Format("2006-01-02 15:04 UTC"), crash.Counted(v.Backup.Reports, "report", "reports"),
+		float64(v.Backup.Bytes)/(1<<20), v.Backup.Place)
+	if v.BackupAge >= BackupLimit {
+		c.Problem, c.Warning = fmt.Sprintf("The last backup is %d days old.", v.BackupAge/(24*time.Hour)), true
+		c.Remedy = "run mishap backup, and see why its timer does not (systemctl list-timers)"
 	}
 	return c
 }

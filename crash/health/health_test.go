@@ -49,6 +49,11 @@ func TestJudge(t *testing.T) {
 			crash.HealthWarning, ""},
 		{"an unknown standby", health.Vitals{Standbys: []health.Standby{{Name: "b"}}}, "replication", crash.HealthOK,
 			"pg_monitor"},
+		{"no backup", health.Vitals{}, "backup", crash.HealthOK, "No backup"},
+		{"a backup", health.Vitals{Backup: crash.Backup{Taken: time.Unix(1, 0), Place: "/b", Reports: 1},
+			BackupAge: 72*time.Hour - 1}, "backup", crash.HealthOK, "1 report, 0.0 MiB, in /b."},
+		{"an old backup", health.Vitals{Backup: crash.Backup{Taken: time.Unix(1, 0)}, BackupAge: 72 * time.Hour}, "backup",
+			crash.HealthWarning, "3 days old"},
 	}
 	for _, tt := range tests {
 		found := false

@@ -27,6 +27,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/symbols/blobs"
 	"mishap/db"
+	"mishap/db/backups"
 	"mishap/db/embedded"
 	"mishap/migrations"
 )
@@ -42,7 +43,8 @@ const (
 // keyFiles lists the files with keys in a data directory.
 var keyFiles = []string{"cores.key"}
 
-// dataFolders lists the folders of a data directory that belong to the blobs. The others are caches.
+// dataFolders lists the folders of a data directory that belong to the blobs. The others are
+// caches.
 var dataFolders = []string{"cores", "symbols/added"}
 
 // Options say what a backup contains, and where it is written.
@@ -55,7 +57,7 @@ type Options struct {
 	Files   bool        // with blobs, cores and symbols
 	Blobs   blobs.Store // nil: there is none
 	Mishap  string      // version of this program
-	Keep    int         // number of complete backups to keep; 0: all
+	Keep    int         // number of good backups to keep; 0: all
 	Jobs    int         // parallel connections
 }
 
@@ -64,6 +66,7 @@ type Result struct {
 	Path string `json:"path"`
 	Manifest
 	Deleted []string `json:"deleted"` // older backups
+	Damaged []string `json:"damaged"` // older backups that are damaged and were left alone
 }
 
 const (
@@ -80,12 +83,13 @@ func knownSchema() (int, error) {
 	return len(files), err
 }
 
-// Create writes a backup of one moment while mishap runs. An incomplete backup never has the name of
-// a backup; the next call removes it. Create returns Unavailable if pg_dump is missing or too old, or
-// if the disk is full. It returns Conflict if another backup runs or if the schema has another
-// version than this program's.
+// Create writes a backup of one moment while mishap runs. An incomplete backup never has the name
+// of a backup; the next call removes it. Create returns Unavailable if pg_dump is missing or too
+// old, or if the disk is full. It returns Conflict if another backup runs or if the schema has
+// another version than this program's, and NotFound if the parent of the folder does not exist. It
+// never changes another backup, except that it deletes old ones if Keep is set.
 func Create(ctx context.Context, o Options) (r Result, err error) {
-	unlock, err := lockFolder(o.Dir)
+	unlock, err := openFolder(o.Dir)
 	if err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
@@ -105,11 +109,25 @@ func Create(ctx context.Context, o Options) (r Result, err error) {
 		return r, explainDisk(o.Dir, err)
 	}
 	if o.Keep > 0 {
-		if r.Deleted, err = deleteOld(o.Dir, o.Keep); err != nil {
+		if r.Deleted, r.Damaged, err = deleteOld(o.Dir, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
 	}
 	return r, nil
+}
+
+// Record stores in the database that a backup is complete, so that pages and metrics can show its
+// age. It does nothing if the schema is older than this program's.
+func Record(ctx context.Context, url string, r Result) error {
+	if known, err := knownSchema(); err != nil || r.Schema < known {
+		return err
+	}
+	conn, err := open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
+	return backups.Add(ctx, conn, crash.Backup{Taken: r.Taken, Place: r.Path, Bytes: r.Size(), Reports: r.Reports})
 }
 
 // fill writes all files of a backup to dir.
@@ -198,8 +216,8 @@ func totals(ctx context.Context, q queryer) (t Totals, err error) {
 	return t, nil
 }
 
-// copyBlobs copies the shared store, and the cores and symbols of the data directory. Files that mishap
-// deletes meanwhile are missing in the backup.
+// copyBlobs copies the shared store, and the cores and symbols of the data directory. Files that
+// mishap deletes meanwhile are missing in the backup.
 func (o Options) copyBlobs(ctx context.Context, dir string) error {
 	for _, name := range dataFolders {
 		if err := copyTree(filepath.Join(o.DataDir, name), filepath.Join(dir, dataName, name), ctx.Err); err != nil {

@@ -22,19 +22,60 @@ const partial = ".mishap-"
 // complete matches the names of complete backups, which sort by age.
 var complete = regexp.MustCompile(`^mishap-\d{8}T\d{6}Z(-\d+)?$`)
 
-// lockFolder creates the folder for backups and locks it until unlock is called or the process ends.
-// It returns Conflict if another process makes a backup there.
-func lockFolder(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// openFolder creates the folder for backups if its parent exists, and locks it until unlock is
+// called or the process ends. It returns NotFound if the parent is missing, as after a typing error
+// or while a disk is not mounted, Invalid if dir is a file, and Conflict if another process makes a
+// backup there.
+func openFolder(dir string) (unlock func(), err error) {
+	err = os.Mkdir(dir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, crash.Errorf(crash.NotFound, "no_backup_folder", "The folder %s does not exist, so no backup was "+
+			"written. Correct the name, mount the disk, or create the folder.", filepath.Dir(filepath.Clean(dir)))
+	case errors.Is(err, fs.ErrExist):
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return nil, crash.Errorf(crash.Invalid, "backup_folder_is_file", "%s is a file; name a folder.", dir)
+		}
+	case err != nil:
 		return nil, err
 	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
+	return lock(f, crash.Errorf(crash.Conflict, "backup_running", "Another backup to %s is running; wait for its end.",
+		dir))
+}
+
+// LockFile creates and locks a file until unlock is called, which deletes it, or the process ends.
+// It returns busy if another process has locked the file.
+func LockFile(name string, busy error) (unlock func(), err error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		release, err := lock(f, busy)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := f.Stat()
+		now, nowErr := os.Stat(name)
+		if err == nil && nowErr == nil && os.SameFile(ours, now) {
+			return func() {
+				_ = os.Remove(name) // an empty file is harmless
+				release()
+			}, nil
+		}
+		release() // another process has deleted the file
+	}
+}
+
+// lock locks an open file or folder until unlock is called or the process ends.
+func lock(f *os.File, busy error) (unlock func(), err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = crash.Errorf(crash.Conflict, "backup_running", "Another backup to %s is running; wait for its end.", dir)
+		err = busy
 	}
 	if err != nil {
 		_ = f.Close() // it was only opened for the lock
@@ -54,6 +95,9 @@ func removePartials(dir string) error {
 	return err
 }
 
+// nameOf returns the name of a complete backup.
+func nameOf(taken time.Time) string { return "mishap-" + taken.UTC().Format("20060102T150405Z") }
+
 // publish renames a complete backup to its final name, which it returns. All files must be synced.
 func publish(dir, tmp string, taken time.Time) (string, error) {
 	err := filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
@@ -65,7 +109,7 @@ func publish(dir, tmp string, taken time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base := filepath.Join(dir, "mishap-"+taken.UTC().Format("20060102T150405Z"))
+	base := filepath.Join(dir, nameOf(taken))
 	name := base
 	for i := 2; ; i++ {
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -79,31 +123,55 @@ func publish(dir, tmp string, taken time.Time) (string, error) {
 	return name, syncFolder(dir)
 }
 
-// deleteOld deletes all but the newest complete backups in dir, and returns the deleted names.
-func deleteOld(dir string, keep int) (deleted []string, err error) {
+// deleteOld deletes the complete backups in dir that are older than the newest keep good ones. A
+// backup is good if its manifest is undamaged and all files have their sizes. deleteOld returns the
+// names of the deleted backups, and those of the damaged ones, which it leaves alone.
+func deleteOld(dir string, keep int) (deleted, damaged []string, err error) {
 	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && complete.MatchString(e.Name()) {
-			names = append(names, e.Name())
+	good := 0
+	for _, e := range slices.Backward(entries) {
+		path := filepath.Join(dir, e.Name())
+		if !e.IsDir() || !complete.MatchString(e.Name()) {
+			continue
 		}
-	}
-	for _, name := range names[:max(0, len(names)-keep)] {
+		if !hasAllFiles(path) {
+			damaged = append(damaged, path)
+			continue
+		}
+		if good++; good <= keep {
+			continue
+		}
 		// An interrupted deletion must not leave anything that looks like a backup.
-		tmp := filepath.Join(dir, partial+"delete-"+name)
-		if err := os.Rename(filepath.Join(dir, name), tmp); err != nil {
-			return deleted, err
+		tmp := filepath.Join(dir, partial+"delete-"+e.Name())
+		if err := os.Rename(path, tmp); err != nil {
+			return deleted, damaged, err
 		}
-		deleted = append(deleted, filepath.Join(dir, name))
+		deleted = append(deleted, path)
 		if err := os.RemoveAll(tmp); err != nil {
-			return deleted, err
+			return deleted, damaged, err
 		}
 	}
 	slices.Sort(deleted)
-	return deleted, nil
+	return deleted, damaged, nil
+}
+
+// hasAllFiles reports whether the manifest of a backup is undamaged and all files have their sizes.
+// It does not read the files.
+func hasAllFiles(dir string) bool {
+	m, err := Read(dir)
+	if err != nil {
+		return false
+	}
+	for _, f := range m.Files {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path)))
+		if err != nil || info.Size() != f.Size {
+			return false
+		}
+	}
+	return true
 }
 
 // writeFile writes and syncs a file that only its owner can read.

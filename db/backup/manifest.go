@@ -119,6 +119,11 @@ func Read(dir string) (Manifest, error) {
 	if err != nil {
 		return m, damaged(checksumName, "it cannot be read").Because(err)
 	}
+	return parse(text, line)
+}
+
+// parse returns the manifest of a text whose checksum is in line. The errors are those of Read.
+func parse(text, line []byte) (m Manifest, err error) {
 	sum := sha256.Sum256(text)
 	if want, _, _ := strings.Cut(string(line), " "); want != hex.EncodeToString(sum[:]) {
 		return m, damaged(manifestName, "its checksum differs from that in "+checksumName)

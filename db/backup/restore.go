@@ -24,29 +24,54 @@ const (
 			select from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
 			where n.nspname <> 'information_schema' and n.nspname not like 'pg\_%'
 				and not exists (select from pg_depend as d where d.objid = c.oid and d.deptype = 'e')
-		), current_setting('server_version_num')::int / 10000`
+		), to_regclass('` + db.UnfinishedRestore + `') is not null, current_setting('server_version_num')::int / 10000`
+	sqlLockRestore  = `select pg_try_advisory_lock(@lock)`
 	sqlBeginRestore = `create table ` + db.UnfinishedRestore + ` ()`
 	sqlEndRestore   = `drop table ` + db.UnfinishedRestore
 	sqlMarkRestored = `update filing_writer set restored = now(), backup_taken = @taken`
-	sqlAnalyze      = `analyze`
+	// sqlRestartRules makes rules ignore what happened before the restore, so that they do not
+	// repeat what they did between the backup and the restore.
+	sqlRestartRules = `update rules set since = now(), prepared = false where deleted is null`
+	// sqlSkipWarnings marks tokens of which the owners were probably warned after the backup.
+	sqlSkipWarnings = `
+		update api_tokens set warned = now()
+		where warned is null and revoked is null and expires <= now() + @warning::interval`
+	sqlAnalyze = `analyze`
 )
 
-// Load restores the database of the backup in dir, which Verify has checked, into the empty database
-// at url, and migrates it. The database then files no bugs until it has been compared with the tracker
-// (see filings.FinishRestore). Until Load has finished, no mishap can use the database.
+// restoreLock is the key of the advisory lock of a restore in the database that it fills.
+const restoreLock = 0x6d697368_72657374
+
+// Load restores the database of the backup in dir, which Verify has checked, into the empty
+// database at url, and migrates it. Nothing is sent from the database until it has been compared
+// with the tracker (see filings.FinishRestore). Until Load has finished, no mishap can use the
+// database.
 //
-// Load returns Conflict if the database is not empty, or if its server is older than that of the
-// backup, and changes nothing then. Stored are the totals of the database before it was migrated.
+// Load returns Conflict if the database is not empty, if another restore into it runs or was
+// interrupted, or if its server is older than that of the backup. It changes nothing then. Stored
+// are the totals of the database before it was migrated.
 func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger) (stored Totals, err error) {
 	conn, err := open(ctx, url)
 	if err != nil {
 		return stored, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
-	var used bool
+	var used, unfinished, locked bool
 	var server int
-	if err := conn.QueryRow(ctx, sqlNotEmpty).Scan(&used, &server); err != nil {
+	// The lock belongs to the connection, so that it ends with this process.
+	if err := conn.QueryRow(ctx, sqlLockRestore, pgx.NamedArgs{"lock": restoreLock}).Scan(&locked); err != nil {
 		return stored, db.Classify(err)
+	}
+	if !locked {
+		return stored, crash.Errorf(crash.Conflict, "restore_running", "Another restore into this database is running; "+
+			"wait for its end.")
+	}
+	if err := conn.QueryRow(ctx, sqlNotEmpty).Scan(&used, &unfinished, &server); err != nil {
+		return stored, db.Classify(err)
+	}
+	if unfinished {
+		return stored, crash.Errorf(crash.Conflict, "restore_interrupted", "A restore into this database was interrupted, "+
+			"and it cannot be continued. Delete the database and create it again (dropdb, createdb), then restore again.")
 	}
 	if used {
 		return stored, crash.Errorf(crash.Conflict, "database_not_empty", "The database is not empty, and restoring "+
@@ -84,11 +109,13 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 		return stored, err
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlMarkRestored, pgx.NamedArgs{"taken": m.Taken}); err != nil {
-			return err
+		args := pgx.NamedArgs{"taken": m.Taken, "warning": crash.TokenWarning}
+		for _, sql := range []string{sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndRestore} {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return err
+			}
 		}
-		_, err := tx.Exec(ctx, sqlEndRestore)
-		return err
+		return nil
 	})
 	return stored, db.Classify(err)
 }
@@ -107,8 +134,9 @@ func databaseOf(environ []string) string {
 // Config returns the configuration in the backup in dir.
 func Config(dir string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, configName)) }
 
-// RestoreFiles writes the keys, cores, symbols and blobs of the backup in dir to a data directory, as
-// far as the backup has them. It returns the folder of the blobs, or an empty text if there are none.
+// RestoreFiles writes the keys, cores, symbols and blobs of the backup in dir to a data directory,
+// as far as the backup has them. It returns the folder of the blobs, or an empty text if there are
+// none.
 func RestoreFiles(ctx context.Context, dir, dataDir string) (blobs string, err error) {
 	err = errors.Join(
 		copyTree(filepath.Join(dir, keysName), dataDir, ctx.Err),

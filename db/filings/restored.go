@@ -8,13 +8,15 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
+	"mishap/db/restored"
 )
 
 const sqlRestored = `select restored, backup_taken from filing_writer where restored is not null`
 
-// Restored tells whether the database was restored from a backup and not compared with the tracker
-// since. Until FinishRestore, ClaimFiling sends nothing. It returns the zero value if nothing is
-// pending.
+// Restored returns when the database was restored from a backup, unless it was compared with the
+// tracker since. Until FinishRestore, no bugs, comments, mails or deliveries are sent. Restored
+// returns the zero value if nothing is pending.
 func (s *Store) Restored(ctx context.Context) (crash.Restored, error) {
 	rows, err := s.Pool.Query(ctx, sqlRestored)
 	if err != nil {
@@ -40,25 +42,37 @@ const (
 		returning id`
 )
 
-// FinishRestore permits filing again after the bugs in the tracker were linked to their problems. lost
-// are bugs whose problems the database lacks: if such a problem returns and a person files it, it is
-// linked to its bug instead. FinishRestore changes nothing if the database was restored again since.
-func (s *Store) FinishRestore(ctx context.Context, r crash.Restored, lost map[crash.BucketID]int64) error {
+// FinishRestore permits sending again after the bugs in the tracker were linked to their problems.
+// lost are bugs whose problems the database lacks: if such a problem returns and a person files it,
+// it is linked to its bug instead. Unless resend is set, FinishRestore cancels the mails and
+// deliveries that were waiting in the backup. It changes nothing if the database was restored again
+// since.
+func (s *Store) FinishRestore(
+	ctx context.Context, r crash.Restored, lost map[crash.BucketID]int64, resend bool,
+) error {
+	ctx = reader.Everything(ctx)
+	args := pgx.NamedArgs{"at": r.At}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		for bucket, bug := range lost {
 			if _, err := tx.Exec(ctx, sqlAddLostBug, pgx.NamedArgs{"bucket": bucket[:], "bug": bug}); err != nil {
 				return err
 			}
 		}
-		done, err := tx.Exec(ctx, sqlFinishRestore, pgx.NamedArgs{"at": r.At})
+		done, err := tx.Exec(ctx, sqlFinishRestore, args)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
+		}
+		if !resend {
+			if err := restored.Cancel(ctx, tx, r); err != nil {
+				return err
+			}
 		}
 		if err := s.wake(ctx, tx, sqlWakeRestored); err != nil {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Action: "filing.restored", Detail: map[string]any{"backup": r.BackupTaken, "lost": len(lost)},
+			Action: "filing.restored",
+			Detail: map[string]any{"backup": r.BackupTaken, "lost": len(lost), "resend": resend},
 		})
 	})
 	if err != nil {

@@ -33,9 +33,9 @@ const (
 
 // PlanMails decides for all people which notices become mails now. One transaction per person
 // stores the mails and marks their notices, so that a crash loses nothing and repeats nothing. It
-// decides nothing while everything is stopped.
+// decides nothing while notifications are stopped or a restore is pending.
 func (s *Store) PlanMails(ctx context.Context) error {
-	if stop, err := s.StopState(ctx); err != nil || !stop.Stopped.IsZero() {
+	if stop, err := s.StopState(ctx); err != nil || stop.Holds() {
 		return err
 	}
 	rows, err := s.Pool.Query(ctx, sqlWaitingPeople)

@@ -31,7 +31,7 @@ const (
 		with m as (
 			update mails set state = 'sending', unit = @unit, claimed = @now, attempts = attempts + 1
 			where id = (
-				select id from mails where state = 'waiting' and due <= @now and (kind = 'confirm' or not @stopped)
+				select id from mails where state = 'waiting' and due <= @now and (kind = 'confirm' or not @stopped) and not @restored
 				order by kind <> 'confirm', due, id limit 1 for update skip locked)
 			returning *)
 		select` + mailColumns + ` from m join users as u on u.id = m.user_id`
@@ -107,7 +107,7 @@ func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash
 		return mail, nil, err
 	}
 	rows, err := s.Pool.Query(ctx, sqlClaimMail, pgx.NamedArgs{"unit": unit, "now": s.Now(),
-		"stopped": !stop.Stopped.IsZero()})
+		"stopped": !stop.Stopped.IsZero(), "restored": !stop.Restored.IsZero()})
 	if err == nil {
 		mail, err = pgx.CollectExactlyOneRow(rows, scanMail)
 	}

@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/health"
 	"mishap/db"
+	"mishap/db/backups"
 	"mishap/db/filings"
 	"mishap/db/symbols"
 )
@@ -74,6 +75,10 @@ func (s *Store) Read(ctx context.Context) (v health.Vitals, err error) {
 	if v.Workers, err = symbols.New(s.Store).Workers(ctx); err != nil {
 		return v, err
 	}
+	if v.Backup, err = backups.Last(ctx, s.Handle); err != nil {
+		return v, err
+	}
+	v.BackupAge = at.Sub(v.Backup.Taken)
 	rows, err := s.Pool.Query(ctx, sqlStandbys)
 	if err != nil {
 		return v, fmt.Errorf("standbys: %w", db.Classify(err))

@@ -77,7 +77,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !stop.Stopped.IsZero() {
+	if stop.Holds() {
 		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", text.EndpointTestStopped)
 	}
 	person := web.CurrentUser(r).Name

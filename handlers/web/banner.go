@@ -9,10 +9,21 @@ import (
 )
 
 // banner returns the warning that admins see on every page while the tracker does not accept mishap,
-// and triagers while it does not accept their own account. It is empty for everyone else.
+// and triagers while it does not accept their own account. Both see it while nothing is sent after a
+// restore. It is empty for everyone else.
 func (s *Kit) banner(r *http.Request) views.Banner {
 	u := CurrentUser(r)
-	if !s.Config.AllowBugFiling || !u.Role.Allows(crash.RoleTriager) {
+	if !u.Role.Allows(crash.RoleTriager) {
+		return views.Banner{}
+	}
+	if restored, err := s.Filings.Restored(r.Context()); err == nil && !restored.At.IsZero() {
+		banner := views.Banner{Text: text.BannerRestored(restored.BackupTaken)}
+		if u.Role.Allows(crash.RoleAdmin) {
+			banner.Href, banner.Link = PathAdmin, text.BannerMore
+		}
+		return banner
+	}
+	if !s.Config.AllowBugFiling {
 		return views.Banner{}
 	}
 	if own, err := s.Filer.OwnAccount(r.Context(), u.ID); err == nil && own.Dead {

@@ -30,6 +30,8 @@ type BugStore interface {
 	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
 	// BugTotals counts the bugs that are read.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
+	// StopState says whether a restore from a backup is pending. Nothing is written meanwhile.
+	StopState(ctx context.Context) (crash.NotificationStop, error)
 	CommentStore
 	SectionStore
 }
@@ -149,10 +151,14 @@ func (w *BugReader) round(ctx context.Context) error {
 	return w.update(ctx)
 }
 
-// update writes to bugs what administrators have switched on for their source packages.
+// update writes to bugs what administrators have switched on for their source packages. It writes
+// nothing to bugs that may have been updated after the backup from which the database was restored.
 func (w *BugReader) update(ctx context.Context) error {
 	if w.opts.Silent {
 		return nil
+	}
+	if stop, err := w.store.StopState(ctx); err != nil || !stop.Restored.IsZero() {
+		return err
 	}
 	rules, err := w.store.UpdateRules(ctx)
 	if err != nil {

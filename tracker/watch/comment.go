@@ -18,24 +18,25 @@ type CommentStore interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	// UpdateRules returns which comments administrators have switched on, and for which packages.
 	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
-	// UncommentedRegressions returns the regressions without a comment about the version seen again,
-	// with their status.
+	// UncommentedRegressions returns the regressions without a comment about the version seen
+	// again, with their status.
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
-	// NamedBugs returns the open bugs that were filed before the functions of their problem had names,
-	// without a comment about that.
+	// NamedBugs returns the open bugs that were filed before the functions of their problem had
+	// names, without a comment about that.
 	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
 	// RepresentativeReport returns the report that stands for a problem, or NotFound.
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
 	// QuietBugs returns the open bugs without a comment of kind UpdateQuiet since the last report.
 	QuietBugs(ctx context.Context) ([]crash.QuietBug, error)
-	// BucketsOfBug returns the problems of a bug and of its duplicates, most frequent first, or NotFound.
+	// BucketsOfBug returns the problems of a bug and of its duplicates, most frequent first, or
+	// NotFound.
 	BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error)
 	// Judge adds the status to problems.
 	Judge(ctx context.Context, buckets ...*crash.Bucket) error
 	// PackageReported reports whether any problem of a package was reported after a UTC day.
 	PackageReported(ctx context.Context, pkg string, after time.Time) (bool, error)
-	// BeginComment records that a comment will be sent to a bug, about a version or a day. It returns
-	// false if one was sent before, or may have been.
+	// BeginComment records that a comment will be sent to a bug, about a version or a day. It
+	// returns false if one was sent before, or may have been.
 	BeginComment(ctx context.Context, number int64, kind crash.UpdateKind, about string, bucket crash.BucketID) (bool,
 		error)
 	// EndComment records the outcome of sending. It is empty if certainly nothing was sent.
@@ -54,10 +55,71 @@ type comment struct {
 	text   func(context.Context) (string, error)
 }
 
-// comment sends the comments that are due and switched on for the source package: on fixed bugs whose
-// problem is seen again, once for each version; on bugs that were filed before the functions of their
-// problem had names, once; and on bugs that are no longer reported, once for each quiet period. It
-// records each comment before it is sent, so that none is sent twice.
+const (
+	againIntro = "This problem is seen again in a version that should have the fix: "
+	quietIntro = "No report of this problem has arrived"
+)
+
+// is reports whether a message of the bug is this comment, whichever numbers it quotes.
+func (c comment) is(text string) bool {
+	switch c.kind {
+	case crash.UpdateAgain:
+		rest, found := strings.CutPrefix(text, againIntro)
+		words := strings.Fields(rest) // package, version, …
+		return found && len(words) > 1 && strings.TrimSuffix(words[1], ",") == tracker.Clean(c.about, 128)
+	case crash.UpdateNames:
+		return strings.HasPrefix(text, tracker.NamesIntro)
+	case crash.UpdateQuiet:
+		return strings.HasPrefix(text, quietIntro) && strings.Contains(text, " The last one was on "+c.about)
+	case crash.UpdateSection: // it is no comment
+	}
+	return false
+}
+
+// PendingComment is a comment that the next round sends, unless the bug has it.
+type PendingComment struct {
+	Bug    int64
+	Kind   crash.UpdateKind
+	About  string // the version (UpdateAgain) or the UTC day of the last report (UpdateQuiet)
+	Exists bool   // the bug has it
+}
+
+// PendingComments returns the comments that are due, and whether the bugs have them. They do if the
+// database was restored from a backup that is older than the comments.
+func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, error) {
+	if w.opts.Silent {
+		return nil, nil
+	}
+	rules, err := w.store.UpdateRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	due, err := w.dueComments(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := w.quietComments(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	var pending []PendingComment
+	for _, c := range append(due, quiet...) {
+		p := PendingComment{Bug: c.bug, Kind: c.kind, About: c.about}
+		if p.Exists, err = w.client.HasComment(ctx, c.bug, c.is); err != nil {
+			return nil, err
+		}
+		pending = append(pending, p)
+		if crash.Sleep(ctx, w.opts.Pause) != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return pending, nil
+}
+
+// comment sends the comments that are due and switched on for the source package: on fixed bugs
+// whose problem is seen again, once for each version; on bugs that were filed before the functions
+// of their problem had names, once; and on bugs that are no longer reported, once for each quiet
+// period. It records each comment before it is sent, so that none is sent twice.
 func (w *BugReader) comment(ctx context.Context, rules crash.UpdateRules) error {
 	due, err := w.dueComments(ctx, rules)
 	if err != nil {
@@ -132,8 +194,21 @@ func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([
 	return due, nil
 }
 
+// sendComment sends a comment, unless the bug has it: the database may have been restored from a
+// backup that is older than the comment.
 func (w *BugReader) sendComment(ctx context.Context, c comment, text string) error {
-	err := w.client.Comment(ctx, c.bug, text)
+	exists, err := w.client.HasComment(ctx, c.bug, c.is)
+	if err == nil && exists {
+		return w.store.EndComment(ctx, c.bug, c.kind, c.about, "sent", "")
+	}
+	if e, ok := errors.AsType[*tracker.CallError](err); err != nil && (!ok || e.Outcome != tracker.OutcomeRefused) {
+		saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.kind, c.about, "", "")
+		if ok && !unavailable(e) {
+			return saveErr // the next round tries again
+		}
+		return errors.Join(err, saveErr)
+	}
+	err = w.client.Comment(ctx, c.bug, text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
@@ -185,7 +260,7 @@ func (w *BugReader) commentText(ctx context.Context, b crash.Bucket, version str
 	if len(releases) > 0 {
 		where = " (" + strings.Join(releases, ", ") + ")"
 	}
-	return fmt.Sprintf("This problem is seen again in a version that should have the fix: "+
+	return fmt.Sprintf(againIntro+
 		"%s %s%s, %d %s so far.\n\n%s\n\nCounts, versions and stacks: %s\n\n"+
 		"This message is sent once for each version by mishap, which collects crash reports.",
 		tracker.Clean(b.Package, 128), tracker.Clean(version, 128), where,

@@ -100,7 +100,7 @@ func (w *BugReader) quietText(q crash.QuietBug, buckets []crash.Bucket, today ti
 	if newest.LastSeen.After(last) {
 		from = " from a supported release"
 	}
-	text := fmt.Sprintf("No report of this problem has arrived%s for %d weeks. The last one was on %s", from,
+	text := fmt.Sprintf(quietIntro+"%s for %d weeks. The last one was on %s", from,
 		int(today.Sub(crash.Midnight(last)).Hours()/24/7), last.UTC().Format(time.DateOnly))
 	if from == "" && newest.LastSeenVersion != "" {
 		text += fmt.Sprintf(" (version %s", tracker.Clean(newest.LastSeenVersion, 128))

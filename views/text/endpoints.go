@@ -85,7 +85,7 @@ const (
 	EndpointDisabledDone = "Switched off. Deliveries wait, and new events are not delivered to it."
 	EndpointTest         = "Send a test"
 	EndpointTestHint     = "Sends one event of the type “test” now and shows the answer."
-	EndpointTestStopped  = "Notifications are stopped. Resume them before you test an endpoint."
+	EndpointTestStopped  = "No notifications are sent at present. An endpoint can be tested when they are sent again."
 	EndpointRotate       = "Rotate the secret…"
 	EndpointRotateMeans  = "mishap makes a new secret and shows it once. For 24 hours it signs with both."
 	EndpointRotateButton = "Make a new secret"

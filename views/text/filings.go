@@ -2,6 +2,7 @@ package text
 
 import (
 	"strconv"
+	"time"
 
 	"mishap/crash"
 )
@@ -125,3 +126,12 @@ func FiledAs(f crash.Filing) string {
 
 // FilingFellBack says why mishap's account files a bug instead of the person's own.
 func FilingFellBack(reason string) string { return "mishap’s account files it: " + reason }
+
+// BannerRestored tells triagers and admins on every page that nothing is sent.
+func BannerRestored(taken time.Time) string {
+	return "The database was restored from a backup of " + taken.UTC().Format("2006-01-02 15:04 UTC") +
+		". mishap files no bugs and sends nothing until an administrator has compared it with the tracker."
+}
+
+// BannerMore is the link beside it.
+const BannerMore = "More"

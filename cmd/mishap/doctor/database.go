@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/health"
 	"mishap/db"
+	"mishap/db/backups"
 	"mishap/db/embedded"
 	"mishap/db/filings"
 )
@@ -83,8 +84,24 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 		key := crash.TrackerKey{URL: d.Tracker.URL, ConsumerKey: d.Tracker.ConsumerKey}
 		out.token, err = filings.New(&db.Store{Handle: h}).SavedToken(ctx, key)
 		out.read = err == nil
+		out.findings = append(out.findings, d.backup(ctx, h))
 	}
 	return out
+}
+
+// backup checks the age of the last backup.
+func (d *doctor) backup(ctx context.Context, h *db.Handle) Finding {
+	last, err := backups.Last(ctx, h)
+	switch {
+	case err != nil:
+		return failed("backup", explain(err), "see docs/backup.md")
+	case last.Taken.IsZero():
+		return good("backup", "none was made with mishap backup, see docs/backup.md")
+	case d.Now().Sub(last.Taken) >= health.BackupLimit:
+		return warned("backup", "the last one was taken "+last.Taken.UTC().Format(time.DateTime)+" UTC, in "+last.Place,
+			"run mishap backup, and see why its timer does not (systemctl list-timers, docs/backup.md)")
+	}
+	return good("backup", "the last one was taken "+last.Taken.UTC().Format(time.DateTime)+" UTC, in "+last.Place)
 }
 
 // clock compares another clock with that of this machine, which showed began before the question and

@@ -130,7 +130,7 @@ func TestHealthy(t *testing.T) {
 	for _, f := range all {
 		checks[f.Check] = true
 	}
-	wanted := []string{"base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema", "service",
+	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema", "service",
 		"symbols", "tracker"}
 	if got := slices.Sorted(maps.Keys(checks)); !slices.Equal(got, wanted) {
 		t.Errorf("got checks %v, want %v", got, wanted)
@@ -195,6 +195,8 @@ func TestBroken(t *testing.T) {
 			"schema", Warning, "empty"},
 		{"old schema", sql(`delete from applied_migrations where version = (select max(version) from applied_migrations)`),
 			"schema", Warning, "1 are missing"},
+		{"old backup", sql(`insert into backups (taken, ended, place, bytes, reports)
+			values (now() - interval '4 days', now(), '/var/backups/mishap/old', 1, 1)`), "backup", Warning, "mishap/old"},
 		{"old queue", sql(`delete from river_migration`), "schema", Warning, "0 are missing"},
 		{"other schema", sql(`update applied_migrations set checksum = 'beef' where version = 8`),
 			"schema", Failure, "another build"},

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func isRefusal(err error) bool {
 	return status == http.StatusForbidden || status == http.StatusUnauthorized
 }
 
-// classify returns fs.ErrNotExist for a missing blob, the error of ctx if that is done, and otherwise
-// Unavailable.
+// classify returns fs.ErrNotExist for a missing blob, the error of ctx if that is done, and
+// otherwise Unavailable.
 func (b *Bucket) classify(ctx context.Context, what, key string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s blob: %w", what, ctx.Err())
@@ -123,7 +124,8 @@ func (b *Bucket) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 	if size > maxSize {
 		return false, errTooLarge
 	}
-	// Asking first saves sending the content again. What follows is still safe if others store it now.
+	// Asking first saves sending the content again. What follows is still safe if others store it
+	// now.
 	switch _, err := b.Stat(ctx, key); {
 	case err == nil:
 		return false, nil
@@ -141,11 +143,54 @@ func (b *Bucket) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 	case response.StatusCode == http.StatusPreconditionFailed || response.StatusCode == http.StatusConflict:
 		return false, nil // stored before, or by another process at the same time
 	}
-	// A server may refuse before it has read everything; then the connection breaks and the answer is lost.
+	// A server may refuse before it has read everything; then the connection breaks and the answer
+	// is lost.
 	if _, statErr := b.Stat(ctx, key); statErr == nil {
 		return false, nil
 	}
 	return false, b.classify(ctx, "store", key, err)
+}
+
+// PutLarge stores a file under a key, and replaces what is stored there. The file can be larger
+// than 5 GiB: it is sent in parts with checksums. An interrupted PutLarge stores nothing under the
+// key.
+func (b *Bucket) PutLarge(ctx context.Context, key string, file *os.File) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	options := minio.PutObjectOptions{SendContentMd5: true, ContentType: "application/octet-stream", NumThreads: 1}
+	_, err = b.client.PutObject(ctx, b.location.Bucket, b.location.Prefix+key, &exactly{file, info.Size()}, info.Size(),
+		options)
+	if isRefusal(err) {
+		return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials: %s.",
+			b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
+	}
+	if err != nil {
+		return b.classify(ctx, "store", key, err)
+	}
+	return nil
+}
+
+// AbortUploads removes the parts that interrupted PutLarge left before a time under keys that begin
+// with prefix.
+func (b *Bucket) AbortUploads(ctx context.Context, prefix string, before time.Time) error {
+	core := minio.Core{Client: b.client}
+	for u := range b.client.ListIncompleteUploads(ctx, b.location.Bucket, b.location.Prefix+prefix, true) {
+		if u.Err != nil {
+			return b.classify(ctx, "list", "", u.Err)
+		}
+		if !u.Initiated.Before(before) {
+			continue
+		}
+		if err := core.AbortMultipartUpload(ctx, b.location.Bucket, u.Key, u.UploadID); err != nil {
+			return b.classify(ctx, "remove", "", err)
+		}
+	}
+	return nil
 }
 
 // exactly hides the other methods of a file from the client, which would read it in parts at once.

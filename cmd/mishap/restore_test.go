@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/dbtest"
+	"mishap/db/endpoints"
+	"mishap/db/filings"
+	"mishap/db/notify"
+	"mishap/notify/mail/mailtest"
+	"mishap/notify/webhook"
+	"mishap/tracker/trackertest"
+)
+
+// publish stores an event for a person and an endpoint.
+func publish(t *testing.T, store *db.Store, title string, user, endpoint int64) {
+	t.Helper()
+	s := notify.New(store)
+	err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+		_, err := s.Publish(t.Context(), tx, crash.Event{Edge: title, Kind: crash.EventNew, Title: title, Text: "It is new."},
+			crash.Recipients{People: []crash.Recipient{{User: user, Reason: "a test"}}, Endpoints: []int64{endpoint}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// regression stores a problem that was reported in the version that has the fix, and its bug.
+func (p *prepared) regression(t *testing.T) (bug int64) {
+	t.Helper()
+	report := crash.Report{System: "5d41402abc4b2a76b9719d911017c592", Fields: crashtest.Native(
+		crashtest.Set("DuplicateSignature", "/usr/bin/tidewatch:11:again"), crashtest.Version("1.1-1"),
+		crashtest.At(time.Now().UTC())).Fields()}
+	in := intake.New(intake.Config{MaxAgeDays: 3660}, p.store)
+	rec, err := in.Examine(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Accept(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Counted(t, p.store)
+	bug = p.tracker.Add(trackertest.Bug{Title: "again", Reporter: "practice-person", Package: "tidewatch"})
+	p.tracker.Change(bug, func(b *trackertest.Bug) { b.Janitor("1.1-1", "noble") })
+	err = filings.New(p.store).ReconcileBug(t.Context(), crash.BucketIDOf(rec.Grouping.Signature),
+		crash.Bug{Number: bug, Title: "again", URL: fmt.Sprint(p.tracker.URL, "/bugs/", bug), How: crash.Filed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bugs.New(p.store).SaveUpdateRule(t.Context(), crash.UpdateRule{Pattern: crash.EveryPackage, Again: true,
+		QuietWeeks: crash.DefaultQuietWeeks}); err != nil {
+		t.Fatal(err)
+	}
+	return bug
+}
+
+// TestRestoreRepeatsNothing backs up a database in which a bug, a comment, a mail and a webhook
+// wait. They are sent, and the backup is restored. Nothing is sent before the database was compared
+// with the tracker, and afterwards only what is new.
+func TestRestoreRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	var hooks atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hooks.Add(1) }))
+	t.Cleanup(receiver.Close)
+	relay := mailtest.New(t)
+	p := prepare(t, "MISHAP_BASE_URL=http://localhost:8080", "MISHAP_SMTP_URL="+relay.URL, "MISHAP_SMTP_TLS=off",
+		"MISHAP_MAIL_FROM=mishap@example.org", "MISHAP_WEBHOOK_ALLOW_NETWORKS=127.0.0.0/8")
+	regression := p.regression(t)
+	const user = 1
+	dbtest.Exec(t, p.url, `insert into mail_settings (user_id, address, confirmed) values (1, 'tess@example.org', now())`)
+	dbtest.Exec(t, p.url, `
+		insert into own_tracker_accounts (user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
+		select 1, tracker_url, consumer_key, 'tess-lp', 't', '', '', now() from (values ('`+p.tracker.URL+`', 'mishap'))
+			as v (tracker_url, consumer_key)`)
+	hook := crash.Endpoint{Kind: crash.EndpointWebhook, Name: "hook", Address: crash.Secret(receiver.URL),
+		Secret: webhook.NewSecret(), PerMinute: 600}
+	if wrong := webhook.CheckSettings(&hook, true); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	var err error
+	if hook.ID, err = endpoints.New(p.store).AddEndpoint(t.Context(), hook, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, p.store, "before the backup", user, hook.ID)
+	marker := "http://localhost:8080" + p.bucket.Path()
+	if _, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+		Title: "tidewatch crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker}, crash.Filing{}); err != nil {
+		t.Fatal(err)
+	}
+	dir := backUp(t, p.environ, t.TempDir())
+
+	comments := func() (n int) {
+		for _, b := range p.tracker.Bugs() {
+			for _, m := range b.Messages {
+				if m.Owner != trackertest.Janitor {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	sent := func() string {
+		return fmt.Sprintf("%d bugs, %d comments, %d mails, %d webhooks", len(p.tracker.Bugs()), comments(),
+			len(relay.Mails()), hooks.Load())
+	}
+	server, _ := serveProcess(t, p.environ)
+	const once = "2 bugs, 1 comments, 1 mails, 1 webhooks"
+	eventually(t, "everything is sent once", func() bool { return sent() == once })
+	server.kill()
+	// A person filed a bug of another problem with their own account after the backup.
+	lost := crash.BucketIDOf("filed by a person")
+	p.tracker.Add(trackertest.Bug{Title: "by tess", Reporter: "tess-lp", Package: "tidewatch",
+		Description: "http://localhost:8080" + lost.Path() + "\n"})
+	const all = "3 bugs, 1 comments, 1 mails, 1 webhooks"
+
+	url := dbtest.Empty(t)
+	status, out, stderr := runIn(t.Context(), nil, p.environ, "restore", dir, "--database-url", url, noConfig(t))
+	if status != exitOK || !strings.Contains(out, "Nothing is filed or sent until") {
+		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
+	}
+	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)
+	_, addresses := serveProcess(t, environ)
+	eventually(t, "each task has run in the restored database", func() bool {
+		metrics := getText(t, "http://"+addresses["ops_listen"]+"/metrics")
+		for _, task := range []string{"read-bugs", "send-mail", "deliver", "start-due-filings", "evaluate-rules"} {
+			name := `mishap_task_last_run_timestamp_seconds{task="` + task + `"} `
+			if !strings.Contains(metrics, name) || strings.Contains(metrics, name+"0\n") {
+				return false
+			}
+		}
+		return true
+	})
+	if got := sent(); got != all {
+		t.Fatalf("restored: got %s, want %s", got, all)
+	}
+	reconcile := func(want []string, args ...string) {
+		t.Helper()
+		status, out, stderr := runIn(t.Context(), nil, environ, append([]string{"filings", "reconcile", noConfig(t)},
+			args...)...)
+		if status != exitOK {
+			t.Fatalf("reconcile: got status %d: %s", status, stderr)
+		}
+		for _, w := range want {
+			if !strings.Contains(strings.Join(strings.Fields(out), " "), w) {
+				t.Errorf("reconcile %v: got %s, want %q", args, out, w)
+			}
+		}
+	}
+	store := dbtest.Open(t, url)
+	publish(t, store, "after the restore", user, hook.ID)
+	plan := []string{
+		fmt.Sprintf("comment bug %d - not sent: the bug has it again 1.1-1", regression),
+		"its problem is not in the database by tess",
+		"not sent: it was waiting in the backup before the backup", "sent: newer than the backup after the restore",
+	}
+	reconcile(append(plan, "can be linked tidewatch crashed", "otherwise filed tidewatch crashed",
+		"nothing is sent until this has run with --apply"))
+	if got := sent(); got != all {
+		t.Fatalf("reconciled without --apply: got %s, want %s", got, all)
+	}
+	reconcile(append(plan, "linked tidewatch crashed", "bugs are filed again"), "--apply")
+	const after = "3 bugs, 1 comments, 2 mails, 2 webhooks"
+	eventually(t, "what is new is sent", func() bool { return sent() == after })
+	eventually(t, "the comment counts as sent, the filing as filed and nothing waits", func() bool {
+		var done bool
+		if err := store.Pool.QueryRow(t.Context(), `
+			select exists (select from bug_comments where outcome = 'sent') and exists (select from lost_bugs)
+				and not exists (select from filings where state <> 'filed')
+				and not exists (select from mails where state in ('waiting', 'sending'))
+				and not exists (select from deliveries where state = 'waiting')`).Scan(&done); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	})
+	if got := sent(); got != after {
+		t.Errorf("in the end: got %s, want %s", got, after)
+	}
+}

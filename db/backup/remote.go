@@ -1,0 +1,246 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/symbols/blobs"
+)
+
+// A backup in object storage has the same files as a folder. checksumName is stored last and
+// deleted first, so that a backup without it is incomplete.
+
+// abandonedAfter is the age of the last file of an incomplete backup, and of an incomplete file,
+// from which it counts as interrupted and is deleted. Another backup may be writing younger ones.
+const abandonedAfter = 24 * time.Hour
+
+// CreateRemote writes a backup to object storage. It first writes it to a temporary folder in
+// o.Dir, which needs space for the compressed database. The memory that it needs does not depend on
+// the size. The errors are those of Create.
+func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, err error) {
+	if err := removeAbandoned(ctx, to); err != nil {
+		return r, err
+	}
+	tmp, err := os.MkdirTemp(o.Dir, "mishap-backup-") // mode 0700
+	if err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if r.Manifest, err = o.fill(ctx, tmp); err != nil {
+		return r, explainDisk(o.Dir, err)
+	}
+	if r.Path, err = freeName(ctx, to, nameOf(r.Taken)); err != nil {
+		return r, err
+	}
+	if err := upload(ctx, to, tmp, r.Path, r.Files); err != nil {
+		_, cleanup := to.DeletePrefix(context.WithoutCancel(ctx), r.Path+"/")
+		return r, errors.Join(err, cleanup)
+	}
+	if o.Keep > 0 {
+		if r.Deleted, r.Damaged, err = deleteOldRemote(ctx, to, o.Keep); err != nil {
+			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
+		}
+	}
+	return r, nil
+}
+
+// freeName returns the first name that no backup has.
+func freeName(ctx context.Context, in *blobs.Bucket, base string) (string, error) {
+	name := base
+	for i := 2; ; i++ {
+		taken := false
+		for _, err := range in.List(ctx, name+"/") {
+			if err != nil {
+				return "", err
+			}
+			taken = true
+			break
+		}
+		if !taken {
+			return name, nil
+		}
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+}
+
+// upload stores the files of the backup in dir under a name, and then its manifest.
+func upload(ctx context.Context, to *blobs.Bucket, dir, name string, files []File) error {
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	for _, p := range append(paths, manifestName, checksumName) {
+		f, err := os.Open(filepath.Join(dir, filepath.FromSlash(p)))
+		if err != nil {
+			return err
+		}
+		err = to.PutLarge(ctx, name+"/"+p, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("store %s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// Download copies the backup with a name to the empty folder dir, and returns its manifest. It
+// returns Invalid if there is no complete backup with this name. Verify checks the files.
+func Download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manifest, error) {
+	for _, p := range []string{checksumName, manifestName} {
+		err := fetch(ctx, from, name+"/"+p, filepath.Join(dir, p))
+		if errors.Is(err, fs.ErrNotExist) {
+			return Manifest{}, crash.Errorf(crash.Invalid, "no_backup", "There is no complete backup %s: it has no %s.",
+				name, p)
+		}
+		if err != nil {
+			return Manifest{}, err
+		}
+	}
+	m, err := Read(dir)
+	if err != nil {
+		return m, err
+	}
+	for _, f := range m.Files {
+		local := filepath.FromSlash(f.Path)
+		if !filepath.IsLocal(local) {
+			return m, damaged(manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
+		}
+		err := fetch(ctx, from, name+"/"+f.Path, filepath.Join(dir, local))
+		if errors.Is(err, fs.ErrNotExist) {
+			return m, damaged(f.Path, "it is missing")
+		}
+		if err != nil {
+			return m, explainDisk(dir, err)
+		}
+	}
+	return m, nil
+}
+
+func fetch(ctx context.Context, from *blobs.Bucket, key, file string) error {
+	content, err := from.Open(ctx, key, 0, -1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeFrom(file, content), content.Close())
+}
+
+// remote is what a bucket has of one backup.
+type remote struct {
+	name   string
+	sizes  map[string]int64 // by path in the backup
+	newest time.Time
+}
+
+// listRemote returns the backups in a bucket, also incomplete ones, oldest first.
+func listRemote(ctx context.Context, in *blobs.Bucket) ([]remote, error) {
+	var all []remote
+	for info, err := range in.List(ctx, "mishap-") {
+		if err != nil {
+			return nil, err
+		}
+		name, file, _ := strings.Cut(info.Key, "/")
+		if !complete.MatchString(name) || file == "" {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].name != name {
+			all = append(all, remote{name: name, sizes: map[string]int64{}})
+		}
+		last := &all[len(all)-1]
+		last.sizes[file] = info.Size
+		if info.At.After(last.newest) {
+			last.newest = info.At
+		}
+	}
+	return all, nil
+}
+
+// removeAbandoned deletes what interrupted backups left a day ago or earlier.
+func removeAbandoned(ctx context.Context, in *blobs.Bucket) error {
+	before := time.Now().Add(-abandonedAfter)
+	if err := in.AbortUploads(ctx, "mishap-", before); err != nil {
+		return err
+	}
+	all, err := listRemote(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if _, ok := r.sizes[checksumName]; !ok && r.newest.Before(before) {
+			if _, err := in.DeletePrefix(ctx, r.name+"/"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteOldRemote is like deleteOld. Incomplete backups are not damaged.
+func deleteOldRemote(ctx context.Context, in *blobs.Bucket, keep int) (deleted, broken []string, err error) {
+	all, err := listRemote(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	good := 0
+	for _, r := range slices.Backward(all) {
+		if _, ok := r.sizes[checksumName]; !ok {
+			continue
+		}
+		whole, err := hasAllBlobs(ctx, in, r)
+		if err != nil {
+			return deleted, broken, err
+		}
+		if !whole {
+			broken = append(broken, r.name)
+			continue
+		}
+		if good++; good <= keep {
+			continue
+		}
+		if err := in.Delete(ctx, r.name+"/"+checksumName); err != nil {
+			return deleted, broken, err
+		}
+		if _, err := in.DeletePrefix(ctx, r.name+"/"); err != nil {
+			return deleted, broken, err
+		}
+		deleted = append(deleted, r.name)
+	}
+	slices.Sort(deleted)
+	return deleted, broken, nil
+}
+
+// hasAllBlobs is like hasAllFiles.
+func hasAllBlobs(ctx context.Context, in *blobs.Bucket, r remote) (bool, error) {
+	var texts [2][]byte
+	for i, file := range []string{manifestName, checksumName} {
+		content, err := in.Open(ctx, path.Join(r.name, file), 0, -1)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		texts[i], err = io.ReadAll(content)
+		if err = errors.Join(err, content.Close()); err != nil {
+			return false, err
+		}
+	}
+	m, err := parse(texts[0], texts[1])
+	if err != nil {
+		return false, nil //nolint:nilerr // it is damaged, or from a newer mishap
+	}
+	for _, f := range m.Files {
+		if size, ok := r.sizes[f.Path]; !ok || size != f.Size {
+			return false, nil
+		}
+	}
+	return true, nil
+}
