@@ -168,7 +168,7 @@ func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox",
 		"/candidates"}
-	problem := []string{"/traits", "/mute", "/embargo", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link",
+	problem := []string{"/traits", "/mute", "/embargo", "/hold", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link",
 		"/review",
 		"/review/bugs", "/compare",
 		"/symbols"}

@@ -45,6 +45,29 @@ func (f FacetField) Package() string {
 // PackageFacet returns the field with the version of a package.
 func PackageFacet(name string) FacetField { return FacetField(facetPackage + name) }
 
+// Sources returns the fields of a report that the value is made of, and whether it is only an excerpt
+// of them, which more people may see. There are none if the value is a column of lists.
+func (f FacetField) Sources() (fields []string, excerpt bool) {
+	switch f {
+	case FacetRelease, FacetVersion, FacetArchitecture:
+		return nil, false
+	case FacetKernel:
+		return []string{"Uname"}, true
+	case FacetDesktop:
+		return []string{"CurrentDesktop"}, true
+	case FacetSession, FacetLocale:
+		return []string{"ProcEnviron"}, true
+	case FacetCPU:
+		return []string{"ProcCpuinfoMinimal", "ProcCpuinfo"}, true
+	case "VirtualMachine":
+		return []string{"VirtualMachine"}, true
+	}
+	if f.Package() != "" {
+		return []string{"Dependencies"}, false
+	}
+	return []string{string(f)}, false
+}
+
 // ValueIn returns the value of the field in a report, without line breaks and at most 150 characters
 // long. It is empty if the report does not have the field.
 func (f FacetField) ValueIn(s crash.Summary, fields crash.Fields) string {

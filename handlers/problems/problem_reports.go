@@ -95,6 +95,9 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.Repo
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
+	if !s.PermitsFacet(web.Readable(r, b.SourcePackage), choice.Facet) {
+		return chosenReports{}, web.CurrentUser(r).CheckField(b.SourcePackage)
+	}
 	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:])+string(choice.Facet),
 		func(r *http.Request) (f facetFacts, err error) {
 			f.facet, f.reports, err = s.Counts.Facet(r.Context(), b, choice.Facet)

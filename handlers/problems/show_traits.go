@@ -2,6 +2,7 @@ package problems
 
 import (
 	"net/http"
+	"slices"
 
 	"mishap/crash/stats"
 	"mishap/handlers/web"
@@ -29,7 +30,12 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there,
+	readable := web.Readable(r, b.SourcePackage)
+	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool { // others share the facts
+		field, _ := t.Facet()
+		return !s.PermitsFacet(readable, field)
+	})
+	p := views.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
 		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
