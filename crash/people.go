@@ -148,43 +148,14 @@ func (u User) CheckTriage(source string) error {
 // HiddenField is the field of a report in files and answers that lists the names of hidden fields.
 const HiddenField = "MishapHidden"
 
+// The fields of stored reports in which mishap lists the names of removed fields, one a line.
+const (
+	DroppedField = "MishapDropped" // secret fields, which were never stored or are stored no longer
+	ExpiredField = "MishapExpired" // private fields that were removed because of their age
+)
+
 // HiddenSystem stands for a machine that a person may not know.
 const HiddenSystem SystemID = "(private)"
-
-// publicFields are the fields that people without the right to private data see: what crashed, in which
-// version and where in the code. All others are private: environment, command lines, logs, registers,
-// configuration, and whatever hooks add.
-var publicFields = map[string]bool{
-	"ProblemType": true, "Title": true, "ExecutablePath": true, "InterpreterPath": true, "Package": true,
-	"SourcePackage": true, "PackageArchitecture": true, "Signal": true, "SignalName": true, "AssertionMessage": true,
-	"Failure": true, "DuplicateSignature": true, "StacktraceAddressSignature": true, "ExecutableTimestamp": true,
-	"SourcePackageVersion": true, "UnreportableReason": true, "DistroRelease": true, "Architecture": true,
-	"Date": true, "Tags": true, "Traceback": true, "StacktraceTop": true, "Stacktrace": true, "ThreadStacktrace": true,
-	"StackTrace": true, "JavaStackTrace": true, "StacktraceSource": true, "OopsText": true, "SymbolisedBy": true,
-	"RetraceOutdatedPackages": true, "Dependencies": true, "RelatedPackageVersions": true, "ApportVersion": true,
-	"Snap": true, "SnapChangeKind": true, "SnapdVersion": true,
-}
-
-// IsPublicField reports whether people without the right to private data see a field of reports.
-func IsPublicField(name string) bool { return publicFields[name] }
-
-// Visible returns those of the fields of a report that the person may read, and the sorted names of the
-// others.
-func (u User) Visible(fields Fields, source string) (visible Fields, hidden []string) {
-	if u.Private.Include(source) {
-		return fields, nil
-	}
-	visible = Fields{}
-	for name, value := range fields {
-		if publicFields[name] {
-			visible[name] = value
-		} else {
-			hidden = append(hidden, name)
-		}
-	}
-	slices.Sort(hidden)
-	return visible, hidden
-}
 
 // VisibleSystem returns the machine of a report if the person may know it.
 func (u User) VisibleSystem(system SystemID, source string) SystemID {
@@ -202,6 +173,15 @@ func (u User) CheckPrivate(source string) error {
 	}
 	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Somebody who is an administrator "+
 		"here can give it to you.", packageOrAll(source))
+}
+
+// CheckField returns Forbidden, with whom to ask, because the person may not read a field in reports of
+// a source package. Nobody may read secret fields.
+func (u User) CheckField(source string) error {
+	if err := u.CheckPrivate(source); err != nil {
+		return err
+	}
+	return Errorf(Forbidden, "secret_field", "This field is secret. mishap does not store it.")
 }
 
 func packageOrAll(source string) string {

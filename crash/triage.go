@@ -61,6 +61,15 @@ func (e Embargo) Check() error {
 	return nil
 }
 
+// Hold prevents that anything of the reports and core dumps of a problem is removed because of its age.
+type Hold struct {
+	ID     int64
+	Bucket BucketID // the bucket; the hold covers the whole problem that it belongs to
+	Person string   // account name; empty: mishap itself, or the command line
+	Reason string   // one line; may be empty
+	At     time.Time
+}
+
 // Stands reports whether the entry was neither undone nor ended.
 func (t Triage) Stands() bool { return t.UndoneAt.IsZero() && t.EndedAt.IsZero() }
 
@@ -203,6 +212,7 @@ type ManualStatus struct {
 	Fixes    []ManualFix // newest release first
 	Returned *Triage     // the last mute, if its condition was met not long ago and nothing was decided since; else nil
 	Embargo  *Embargo    // the oldest standing embargo; nil: none
+	Hold     *Hold       // the oldest standing hold; nil: none
 }
 
 // ManualFix is a version that a person has marked as fixed, and what was seen since.
@@ -217,7 +227,8 @@ type ManualFix struct {
 
 // Empty reports whether nothing was decided about the problem.
 func (m ManualStatus) Empty() bool {
-	return m.Muted == nil && m.WontFix == nil && len(m.Fixes) == 0 && m.Returned == nil && m.Embargo == nil
+	return m.Muted == nil && m.WontFix == nil && len(m.Fixes) == 0 && m.Returned == nil && m.Embargo == nil &&
+		m.Hold == nil
 }
 
 // SeenAgain reports whether the problem is seen in a version that was marked as fixed.

@@ -71,6 +71,19 @@ const (
 			where t.id = m.target
 		)
 		on conflict do nothing`
+	// sqlKeepHold holds buckets that get reports of held problems.
+	sqlKeepHold = `
+		insert into holds (bucket_id, person, reason, at)
+		select distinct m.target, '', 'Reports of a held problem moved here.', @at::timestamptz
+		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
+			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
+			join holds as h on h.bucket_id = o.id and h.lifted_at is null
+		where m.target is not null and not exists (
+			select from buckets as t join buckets as u on u.head = t.head
+				join holds as x on x.bucket_id = u.id and x.lifted_at is null
+			where t.id = m.target
+		)
+		on conflict do nothing`
 	sqlNewBucket = `
 		insert into buckets (
 			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
@@ -126,6 +139,9 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	}
 	if _, err := d.Exec(ctx, sqlKeepEmbargo, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
 		return 0, fmt.Errorf("keep embargoes: %w", err)
+	}
+	if _, err := d.Exec(ctx, sqlKeepHold, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
+		return 0, fmt.Errorf("keep holds: %w", err)
 	}
 	return len(rows.ids), d.apply(ctx, &change)
 }

@@ -83,6 +83,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	if err != nil {
 		return r, err
 	}
+	found, _ = d.store.privacy.DropSecrets(found)
 	r.fields = withNames(fields, found, r.address)
 	r.grouping = grouping.SignatureOf(r.fields)
 	body = d.store.bodies.Compress(r.fields)

@@ -147,6 +147,12 @@ func NewestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	return args
 }
 
+// Decompress returns the fields of a stored report's body. Pages use ReadBody.
+func (s *Store) Decompress(body []byte) (crash.Fields, error) { return s.bodies.Decompress(body) }
+
+// Compress returns fields as a body for the column reports.body.
+func (s *Store) Compress(f crash.Fields) []byte { return s.bodies.Compress(f) }
+
 // ReadBody calls read with the fields of a stored report's body. It reserves memory for a large
 // body until read returns. It returns Unavailable if it cannot get the memory in time.
 func (s *Store) ReadBody(ctx context.Context, body []byte, read func(crash.Fields)) error {

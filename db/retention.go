@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,9 +28,24 @@ const (
 	sqlDroppedMonth = `
 		insert into dropped_months as d (month, reports, dropped) values (@month, @reports, @now)
 		on conflict (month) do update set reports = d.reports + excluded.reports, dropped = excluded.dropped`
-	sqlDropCoreRequests = `delete from core_requests where report_id >= @from and report_id < @until`
-	sqlDropSymbolJobs   = `delete from symbol_jobs where report_id >= @from and report_id < @until`
+	// Held are the buckets of held problems.
+	sqlHeld       = `select coalesce(array_agg(id), '{}') from (` + HeldBuckets + `) as held`
+	sqlDropWorkOf = `
+		with dropped as (delete from core_requests where report_id = any(@ids::uuid[]))
+		delete from symbol_jobs where report_id = any(@ids::uuid[])`
+	sqlDropWork = `
+		with dropped as (delete from core_requests where report_id >= @from and report_id < @until)
+		delete from symbol_jobs where report_id >= @from and report_id < @until`
 )
+
+// lockHolds waits until no transaction changes holds, and lets none do so before the end of this one.
+const lockHolds = `lock table holds in share mode`
+
+// HeldBuckets selects the buckets of all held problems.
+const HeldBuckets = `
+	select m.id from (
+		select distinct b.head from holds as h join buckets as b on b.id = h.bucket_id where h.lifted_at is null
+	) as held join buckets as m on m.head = held.head`
 
 // retentionLock is the advisory lock of the instance that drops reports. The number is arbitrary.
 const retentionLock = int64(0x6d697344726f7073) // "misDrops"
@@ -156,6 +172,13 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			return err
 		}
 	}
+	if !p.keys {
+		if held, err := d.holdsSome(ctx, d.conn, p); err != nil {
+			return err
+		} else if held {
+			return d.dropOthers(ctx, p, f)
+		}
+	}
 	// Detaching concurrently waits for statements that read the partition, and blocks no others.
 	detach := "concurrently"
 	if f.pending {
@@ -169,6 +192,15 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 	}
 	return pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
 		if !p.keys {
+			// Somebody may hold a problem while the partition is detached.
+			if _, err := tx.Exec(ctx, lockHolds); err != nil {
+				return err
+			}
+			if held, err := d.holdsSome(ctx, tx, p); err != nil {
+				return err
+			} else if held {
+				return attach(ctx, tx, p)
+			}
 			var reports int64
 			if err := tx.QueryRow(ctx, "select count(*) from "+p.table()).Scan(&reports); err != nil {
 				return err
@@ -178,14 +210,94 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 				return err
 			}
 			ids := pgx.NamedArgs{"from": [16]byte(crash.FirstOopsID(p.from)), "until": [16]byte(crash.FirstOopsID(p.until()))}
-			for _, sql := range []string{sqlDropCoreRequests, sqlDropSymbolJobs} {
-				if _, err := tx.Exec(ctx, sql, ids); err != nil {
-					return err
-				}
+			if _, err := tx.Exec(ctx, sqlDropWork, ids); err != nil {
+				return err
 			}
 			d.months = append(d.months, p.from.Format("2006-01"))
 		}
 		_, err := tx.Exec(ctx, "drop table "+p.table())
 		return err
 	})
+}
+
+func attach(ctx context.Context, tx pgx.Tx, p partition) error {
+	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(),
+		p.bounds()))
+	return err
+}
+
+// queryer is a connection or a transaction.
+type queryer interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// holdsSome reports whether a partition has reports of held problems.
+func (d *dropping) holdsSome(ctx context.Context, q queryer, p partition) (some bool, err error) {
+	var held [][]byte
+	if err := q.QueryRow(ctx, sqlHeld).Scan(&held); err != nil || len(held) == 0 {
+		return false, err
+	}
+	err = q.QueryRow(ctx, "select exists (select from "+p.table()+" where bucket_id = any(@held::bytea[]))",
+		pgx.NamedArgs{"held": held}).Scan(&some)
+	return some, err
+}
+
+// dropChunk is the number of reports that one statement deletes.
+const dropChunk = 1000
+
+// dropOthers deletes the reports of a partition that do not belong to held problems, and pauses after
+// each chunk for as long as it took. The partition is dropped when the last hold has ended.
+func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition) error {
+	if f.pending {
+		if _, err := d.conn.Exec(ctx, fmt.Sprintf("alter table %s detach partition %s finalize", p.parent(),
+			p.table())); err != nil {
+			return err
+		}
+	}
+	if f.pending || !f.attached { // an interrupted call detached it before somebody held the problem
+		if err := pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error { return attach(ctx, tx, p) }); err != nil {
+			return err
+		}
+	}
+	deleting := "delete from " + p.table() + " where ctid = any(array(select ctid from " + p.table() +
+		" where (bucket_id = any(@held::bytea[])) is not true limit @most for update skip locked)) returning id"
+	month := p.from.Format("2006-01")
+	for {
+		began, deleted := time.Now(), 0
+		err := pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, lockHolds); err != nil {
+				return err
+			}
+			var held [][]byte
+			if err := tx.QueryRow(ctx, sqlHeld).Scan(&held); err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, deleting, pgx.NamedArgs{"held": held, "most": dropChunk})
+			if err != nil {
+				return err
+			}
+			ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			deleted = len(ids)
+			if _, err := tx.Exec(ctx, sqlDropWorkOf, pgx.NamedArgs{"ids": ids}); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": deleted, "now": d.store.Now()})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if deleted > 0 && !slices.Contains(d.months, month) {
+			d.months = append(d.months, month)
+		}
+		if deleted < dropChunk {
+			return nil
+		}
+		if err := crash.Sleep(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
 }

@@ -127,3 +127,66 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 		}
 	}
 }
+
+// TestDropHeldReports holds one of two problems. It checks that retention removes the old reports of the
+// other one only, that counts stay verifiable, and that it removes the rest after the hold.
+func TestDropHeldReports(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	conn := connect(t, url)
+	other := crash.Fields{"DuplicateSignature": "another problem"}
+	var held, free []crash.OopsID
+	for month := range 3 {
+		at := today.AddDate(0, -month, 0)
+		held = append(held, save(t, s, record(t, at, "machine", nil)))
+		free = append(free, save(t, s, record(t, at, "machine2", other)))
+	}
+	dbtest.Counted(t, s)
+	bucket := record(t, today, "machine", nil).Grouping.Signature
+	if _, err := conn.Exec(t.Context(), "insert into holds (bucket_id, person, reason, at) values ($1, 'ada', '', now())",
+		idOf(bucket)); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	there := func(id crash.OopsID) bool {
+		t.Helper()
+		_, err := s.Report(t.Context(), id)
+		if err != nil && !errors.Is(err, crash.NotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for call, want := range []int{2, 0} {
+		months, err := s.DropReports(t.Context(), before)
+		if err != nil || len(months) != want {
+			t.Errorf("call %d: got %v, %v; want %d months", call, months, err, want)
+		}
+		for i := range held {
+			if !there(held[i]) || there(free[i]) != (i == 0) {
+				t.Errorf("month %d: got held %v, other %v; want the old ones of the other problem gone", i, there(held[i]),
+					there(free[i]))
+			}
+		}
+	}
+	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Dropped != "2026-10" {
+		t.Errorf("check: got %+v, want no difference after 2026-10 was dropped in part", got)
+	}
+	if _, err := conn.Exec(t.Context(), "update holds set lifted_by = 'ada', lifted_at = now()"); err != nil {
+		t.Fatal(err)
+	}
+	if months, err := s.DropReports(t.Context(), before); err != nil || len(months) != 2 {
+		t.Errorf("after the hold: got %v, %v; want two months", months, err)
+	}
+	if !there(held[0]) || there(held[1]) || there(held[2]) {
+		t.Error("after the hold: want the old reports gone")
+	}
+	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 {
+		t.Errorf("check: got %+v, want no difference", got)
+	}
+}
+
+func idOf(signature string) []byte {
+	id := crash.BucketIDOf(signature)
+	return id[:]
+}

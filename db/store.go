@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/crash/privacy"
 	"mishap/db/body"
 	"mishap/db/connect"
 	"mishap/db/reader"
@@ -32,6 +33,7 @@ type Config struct {
 	MaxConns int32  // maximum number of connections; 0 means pgx's default, four or the number of cores
 	Log      *slog.Logger
 	Now      func() time.Time // returns the current time; nil means time.Now
+	Privacy  *privacy.Table   // which fields are secret; nil means the built-in table
 }
 
 // Store gives access to the database. It is safe for concurrent use.
@@ -42,6 +44,8 @@ type Store struct {
 	saver      *saver
 	counter    *counter
 	indexCache *indexCache
+
+	privacy *privacy.Table
 
 	answerDelay time.Duration // see usualAnswerDelay
 
@@ -91,6 +95,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes), answerDelay: usualAnswerDelay,
+		privacy: c.Privacy,
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {

@@ -1104,6 +1104,34 @@ ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE holds (
+    id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    person text NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    lifted_by text DEFAULT ''::text NOT NULL,
+    lifted_at timestamp with time zone,
+    CONSTRAINT holds_bucket_id_check CHECK ((length(bucket_id) = 20))
+);
+COMMENT ON TABLE holds IS 'Problems of whose reports and core dumps nothing is removed because of its age. A row stands while lifted_at is null. A problem is held if a row stands for any of its buckets. Rows are not deleted.';
+COMMENT ON COLUMN holds.id IS 'Number of the entry.';
+COMMENT ON COLUMN holds.bucket_id IS 'The bucket. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with triage.';
+COMMENT ON COLUMN holds.person IS 'Account name; empty: mishap itself, which has moved reports of a held problem.';
+COMMENT ON COLUMN holds.reason IS 'Why; empty: not given.';
+COMMENT ON COLUMN holds.at IS 'When it began.';
+COMMENT ON COLUMN holds.lifted_by IS 'Account name of the person who lifted it; empty: it was not lifted.';
+COMMENT ON COLUMN holds.lifted_at IS 'When it was lifted. Null: it stands.';
+
+ALTER TABLE holds ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME holds_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE identities (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -1419,6 +1447,54 @@ COMMENT ON COLUMN package_versions.version IS 'The version.';
 COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as dpkg compares versions.';
 COMMENT ON COLUMN package_versions.arrived IS 'When the first report with the version arrived.';
 COMMENT ON COLUMN package_versions.first_day IS 'First UTC day with a counted report of the version.';
+
+CREATE TABLE privacy_runs (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    person text NOT NULL,
+    fields text NOT NULL,
+    started timestamp with time zone NOT NULL,
+    updated timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    received timestamp with time zone DEFAULT '0001-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    report_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
+    estimate bigint NOT NULL,
+    looked_at bigint DEFAULT 0 NOT NULL,
+    secret bigint DEFAULT 0 NOT NULL,
+    private bigint DEFAULT 0 NOT NULL,
+    changed bigint DEFAULT 0 NOT NULL,
+    held bigint DEFAULT 0 NOT NULL,
+    found jsonb DEFAULT '{}'::jsonb NOT NULL,
+    finished timestamp with time zone,
+    CONSTRAINT privacy_runs_kind_check CHECK ((kind = ANY (ARRAY['check'::text, 'apply'::text, 'expire'::text])))
+);
+COMMENT ON TABLE privacy_runs IS 'Runs over stored reports that compare their fields with the table of classes. At most one is unfinished.';
+COMMENT ON COLUMN privacy_runs.id IS 'Number of the run.';
+COMMENT ON COLUMN privacy_runs.kind IS 'check: only counts; apply: removes secret fields; expire: removes private fields of old reports.';
+COMMENT ON COLUMN privacy_runs.person IS 'Account that started it; empty: mishap itself, or the command line.';
+COMMENT ON COLUMN privacy_runs.fields IS 'Hash of the table of classes at its start. If the table has changed since, the run ends.';
+COMMENT ON COLUMN privacy_runs.started IS 'When it started.';
+COMMENT ON COLUMN privacy_runs.updated IS 'When it last made progress.';
+COMMENT ON COLUMN privacy_runs.until IS 'Only reports that arrived before this time are examined.';
+COMMENT ON COLUMN privacy_runs.received IS 'Arrival of the report examined last.';
+COMMENT ON COLUMN privacy_runs.report_id IS 'The report examined last. Not a reference: retention may drop the report.';
+COMMENT ON COLUMN privacy_runs.estimate IS 'Approximate number of reports at the start.';
+COMMENT ON COLUMN privacy_runs.looked_at IS 'Number of reports examined so far.';
+COMMENT ON COLUMN privacy_runs.secret IS 'Number of these that had secret fields.';
+COMMENT ON COLUMN privacy_runs.private IS 'Number of these that had private fields.';
+COMMENT ON COLUMN privacy_runs.changed IS 'Number of these that lost fields.';
+COMMENT ON COLUMN privacy_runs.held IS 'Number of these that would have lost fields, but belong to held problems.';
+COMMENT ON COLUMN privacy_runs.found IS 'Number of reports with each secret and each private field, by class and name; at most 200 names of a class.';
+COMMENT ON COLUMN privacy_runs.finished IS 'When it ended. Null: it has not.';
+
+ALTER TABLE privacy_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME privacy_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE problem_tags (
     id bigint NOT NULL,
@@ -2193,6 +2269,9 @@ ALTER TABLE ONLY followed
 ALTER TABLE ONLY group_grants
     ADD CONSTRAINT group_grants_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY holds
+    ADD CONSTRAINT holds_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (id);
 
@@ -2243,6 +2322,9 @@ ALTER TABLE ONLY own_tracker_accounts
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
+
+ALTER TABLE ONLY privacy_runs
+    ADD CONSTRAINT privacy_runs_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY problem_tags
     ADD CONSTRAINT problem_tags_pkey PRIMARY KEY (id);
@@ -2435,6 +2517,10 @@ CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscripti
 
 CREATE UNIQUE INDEX group_grants_once ON group_grants USING btree (source, group_name, scope, scope_name, ((role = 'private'::text)));
 
+CREATE INDEX holds_bucket ON holds USING btree (bucket_id);
+
+CREATE UNIQUE INDEX holds_standing ON holds USING btree (bucket_id) WHERE (lifted_at IS NULL);
+
 CREATE INDEX identities_user ON identities USING btree (user_id);
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
@@ -2462,6 +2548,8 @@ CREATE INDEX notices_waiting ON notices USING btree (user_id, id) WHERE (mail = 
 CREATE INDEX openid_nonces_at ON openid_nonces USING btree (at);
 
 CREATE INDEX package_versions_order ON package_versions USING btree (package, release, version_key DESC);
+
+CREATE UNIQUE INDEX privacy_runs_running ON privacy_runs USING btree ((true)) WHERE (finished IS NULL);
 
 CREATE UNIQUE INDEX problem_tags_bucket ON problem_tags USING btree (bucket_id, tag) WHERE (removed_at IS NULL);
 
@@ -2537,6 +2625,8 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON embargoes FOR EACH ROW EXECUTE
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
 
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON holds FOR EACH ROW EXECUTE FUNCTION note_change();
+
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -2564,6 +2654,8 @@ CREATE TRIGGER note_update AFTER UPDATE ON decisions FOR EACH ROW WHEN ((old.* I
 CREATE TRIGGER note_update AFTER UPDATE ON embargoes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+
+CREATE TRIGGER note_update AFTER UPDATE ON holds FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 

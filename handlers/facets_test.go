@@ -41,6 +41,7 @@ func TestFacets(t *testing.T) {
 	t.Parallel()
 	site, b := facetSite(t)
 	c := site.As(t, crash.RoleViewer)
+	limited := site.AsWithoutPrivate(t, crash.RoleTriager)
 	path := b.ID.Path()
 	table := func(query string) []string {
 		t.Helper()
@@ -52,7 +53,7 @@ func TestFacets(t *testing.T) {
 		"?facet=release":          {"Ubuntu 24.04 71 % 5 100 %", "Ubuntu 26.04 29 % 2 0 %"},
 		"?facet=package:libtide1": {"1.0-1 57 % 4 0 %", "1.1-1 43 % 3 0 %"},
 		"?facet=Signal":           {"11 100 % 7 0 %"},
-		"?facet=NoSuchField":      {"not in the report 100 % 7 100 %"},
+		"?facet=AssertionMessage": {"not in the report 100 % 7 100 %"},
 	} {
 		if diff := cmp.Diff(want, table(query)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
@@ -91,6 +92,17 @@ func TestFacets(t *testing.T) {
 		}
 	}
 
+	// Values of private fields are only for people with the right to private data.
+	for _, query := range []string{"?facet=NoSuchField", "?facet=ProcEnviron", "?facet=ProcCmdline&value=x"} {
+		c.Get(path+query).Want(http.StatusOK).WantText(".facet-table", "100 %")
+		limited.Get(path+query).Want(http.StatusForbidden).WantText("main", "right to private data")
+		limited.PartFor(path+query, "section#facets").Want(http.StatusForbidden).WantNone("table")
+	}
+	if offers := limited.Get(path).Want(http.StatusOK).HTML().Find("datalist").Text(); strings.Contains(offers,
+		"ProcEnviron") {
+		t.Errorf("got the offers %q, want none of private fields", offers)
+	}
+	limited.Get(path+"?facet=kernel").Want(http.StatusOK).WantText(".facet-table", "6.8-generic")
 	c.Get(path + "?facet=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
 	visitor := site.Visitor(t)
 	visitor.Get(path + "?facet=kernel").Want(http.StatusOK).WantNone(".facets, .facet-table")

@@ -63,9 +63,11 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	if err != nil {
 		return writer{}, err
 	}
+	whole := report.Fields
+	report.Fields = f.cfg.Privacy.ForBugs(whole)
 	w := writer{
 		bucket: b, report: report, versions: versions, architectures: architectures,
-		marker: f.Marker(b.ID), redact: redact.New(report.Fields),
+		marker: f.Marker(b.ID), redact: redact.New(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
 	rules, err := f.store.UpdateRules(ctx)
@@ -130,7 +132,8 @@ func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 // writer writes title and description of one bug.
 type writer struct {
 	bucket        crash.Bucket
-	report        crash.StoredReport // zero: there is none any more
+	report        crash.StoredReport // without private fields; zero: there is none any more
+	whole         crash.Fields       // of the report, with private ones, which no text may quote
 	versions      []crash.VersionCount
 	architectures []crash.NameCount
 	marker        string

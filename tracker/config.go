@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 )
 
 // Config says which tracker to use, and with which time-outs.
@@ -31,6 +32,8 @@ type Config struct {
 	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
 	// requests that the practice tracker never answers, so that Timeout can be long.
 	Transport func(http.RoundTripper) http.RoundTripper
+
+	Privacy *privacy.Table // which fields bugs may quote; nil: the built-in table
 
 	Log        *slog.Logger
 	Now        func() time.Time

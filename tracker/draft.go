@@ -16,7 +16,7 @@ import (
 type Proposal struct {
 	crash.Draft
 	Marker string             // the permanent address of the problem, which stays in the description
-	Report crash.StoredReport // the report that the text describes; zero: none
+	Report crash.StoredReport // the report that the text describes, with private fields; zero: none
 	Edited bool               // the text is a person's, from an earlier attempt
 
 	Section string // what mishap will add to a public bug and update; empty: nothing
@@ -36,6 +36,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 		return Proposal{}, err
 	}
 	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
+	p.Report.Fields = w.whole
 	p.Draft = crash.Draft{
 		Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage,
 		Information: crash.InformationPublic, Subscribe: true,

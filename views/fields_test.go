@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 	"mishap/views"
+	"mishap/views/text"
 )
 
 func TestFieldGroups(t *testing.T) {
@@ -66,6 +68,20 @@ func TestNewStack(t *testing.T) {
 		s := views.NewStack(crash.StoredReport{Fields: test.fields})
 		if !strings.HasPrefix(s.Text, test.want) || (s.Text == "") != (test.want == "") || len(s.Frames) != test.frames {
 			t.Errorf("%s: got %d frames and text %q, want %d and %q", name, len(s.Frames), s.Text, test.frames, test.want)
+		}
+	}
+}
+
+// TestFieldsHaveClasses checks that every field with a meaning has a row in the table of classes.
+func TestFieldsHaveClasses(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for _, row := range (*privacy.Table)(nil).Rows() {
+		listed[row.Name] = true
+	}
+	for _, f := range text.FieldMeanings {
+		if !listed[f.Name] {
+			t.Errorf("%s has no class", f.Name)
 		}
 	}
 }

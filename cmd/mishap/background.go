@@ -19,6 +19,7 @@ import (
 	"mishap/db/endpoints"
 	"mishap/db/jobs"
 	"mishap/db/notify"
+	"mishap/db/retention"
 	"mishap/db/symbols"
 	"mishap/db/tokens"
 )
@@ -58,6 +59,14 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
 		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+	}, {
+		"expire-fields", "begins to remove private fields that are older than private_keep_days",
+		time.Hour, func(ctx context.Context) error {
+			return retention.New(i.store, i.config.Privacy()).StartExpiring(ctx, i.config.PrivateKeepDays)
+		},
+	}, {
+		"examine-fields", "works on a run that checks or removes fields of stored reports",
+		10 * time.Second, retention.New(i.store, i.config.Privacy()).Continue,
 	}, {
 		"drop-old-audit", "drops records of the audit log that are older than audit_keep_days",
 		6 * time.Hour, func(ctx context.Context) error {

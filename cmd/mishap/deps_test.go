@@ -32,6 +32,7 @@ var rules = map[string]rule{
 
 	"crash/dpkg":     {never: "=net net/http os/exec database"},
 	"crash":          {ours: "crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
+	"crash/privacy":  {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/pytext":   {never: "=net net/http os/exec database"},
 	"crash/grouping": {ours: "crash crash/pytext", never: "=net net/http os/exec database"},
 	"crash/stats":    {ours: "crash crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
@@ -40,7 +41,7 @@ var rules = map[string]rule{
 	"crash/compressed": {others: "github.com/klauspost/compress", never: "net/http database"},
 	"crash/apport":     {ours: "crash crash/compressed", never: "net/http database"},
 	"crash/whoopsie":   {ours: "crash crash/compressed", never: "net/http database"},
-	"crash/intake":     {ours: "crash crash/grouping", never: "net/http database"},
+	"crash/intake":     {ours: "crash crash/grouping crash/privacy", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
 	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
@@ -76,7 +77,8 @@ var rules = map[string]rule{
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker":       {ours: "crash crash/grouping crash/redact", others: "github.com/prometheus/client_golang"},
+	"tracker": {ours: "crash crash/grouping crash/privacy crash/redact",
+		others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
 	"notify/webhook": {ours: "crash",
@@ -85,7 +87,8 @@ var rules = map[string]rule{
 	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
 
 	"db": {
-		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/redact db/body " +
+		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact " +
+			"db/body " +
 			"db/connect db/reader migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/prometheus/client_golang golang.org/x/time",
@@ -117,14 +120,16 @@ var rules = map[string]rule{
 	"db/triage": {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/vitals": {ours: "crash crash/health db db/backups db/filings db/symbols",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
-	"db/symbols": {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
-	"db/backups": {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
+	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
+	"db/backups":   {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
+	"db/retention": {ours: "crash crash/grouping crash/privacy db", others: "github.com/jackc/pgx/v5"},
 	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded migrations",
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 
 	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
-	"views": {ours: "crash crash/audit crash/gate crash/grouping crash/stats crash/index crash/dpkg crash/query " +
+	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg " +
+		"crash/query " +
 		"notify/rules " +
 		"views/text assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
@@ -154,7 +159,7 @@ var rules = map[string]rule{
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/filings db/people " +
-		"db/reports " +
+		"db/reports db/retention " +
 		"db/symbols db/tokens " +
 		"tracker views " +
 		"views/text handlers/export handlers/web", others: areaLibraries},
@@ -184,7 +189,8 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours:   "crash crash/grouping crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/*",
+		ours: "crash crash/grouping crash/privacy crash/symbols/blobs crash/symbols/debuginfo handlers/proxies " +
+			"notify/*",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
@@ -220,7 +226,7 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/grouping crash/index crash/stats crash/query " +
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats crash/query " +
 		"notify/rules " +
 		"views views/text assets",
 		others: "github.com/a-h/templ"},

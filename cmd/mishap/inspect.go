@@ -28,7 +28,8 @@ package, version and release that it would count for. It uses no database.
 
 With --json it prints one JSON object per file and line, with the members file, problem_type,
 signature, rule, address_signature, title, package, version, source_package, release and
-architecture; null stands for a missing value. For a file that cannot be read, or that would be
+architecture; null stands for a missing value. The member dropped_fields lists secret fields, which would not be
+stored. For a file that cannot be read, or that would be
 refused, the members are file and refused, which is the reason. The exit status is then 1.
 
 With --why it also shows which lines of the report the grouping rule used and which it left out, each
@@ -66,6 +67,7 @@ type inspection struct {
 	SourcePackage    *string  `json:"source_package"`
 	Release          *string  `json:"release"`
 	Architecture     *string  `json:"architecture"`
+	Dropped          []string `json:"dropped_fields,omitempty"`
 	Why              *reasons `json:"why,omitempty"`
 }
 
@@ -78,7 +80,7 @@ type refusedFile struct {
 func (p *program) inspect(c config.Config, files []string, as inspectOutput) error {
 	out := json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
-	judge := intake.New(intakeConfig(c), nil)
+	judge, table := intake.New(intakeConfig(c), nil), c.Privacy()
 	var refused bool
 	for i, file := range files {
 		var rec crash.Record
@@ -96,13 +98,16 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 			err = out.Encode(refusedFile{file, reason(err)})
 		case as.json:
 			found := newInspection(file, rec)
+			_, found.Dropped = table.DropSecrets(fields)
 			found.Why = why
 			err = out.Encode(found)
 		default:
 			if i > 0 {
 				p.printf("")
 			}
-			if err = p.describe(file, rec, err); err == nil && why != nil {
+			_, private := table.Visible(crash.User{Role: crash.RoleViewer}, rec.Fields, rec.SourcePackage)
+			_, dropped := table.DropSecrets(fields)
+			if err = p.describe(file, rec, private, dropped, err); err == nil && why != nil {
 				err = p.describeReasons(*why)
 			}
 		}
@@ -132,8 +137,9 @@ func newInspection(file string, rec crash.Record) inspection {
 	}
 }
 
-// describe prints what mishap would store of a file, or the reason for a refusal.
-func (p *program) describe(file string, rec crash.Record, refusal error) error {
+// describe prints what mishap would store of a file, with the names of private fields and of dropped
+// ones, or the reason for a refusal.
+func (p *program) describe(file string, rec crash.Record, private, dropped []string, refusal error) error {
 	p.printf("%s", onOneLine(file))
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) {
@@ -160,6 +166,8 @@ func (p *program) describe(file string, rec crash.Record, refusal error) error {
 		line("problem", crash.BucketIDOf(rec.Grouping.Signature).Path())
 	}
 	line("counts on", rec.Day.Format(time.DateOnly))
+	line("private fields", strings.Join(private, ", "))
+	line("dropped fields", strings.Join(dropped, ", "))
 	return w.Flush()
 }
 

@@ -22,7 +22,7 @@ const (
 // intakeConfig returns the part of the configuration that intake applies to reports.
 func intakeConfig(c config.Config) intake.Config {
 	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
-	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases}
+	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases, Privacy: c.Privacy()}
 }
 
 // knownReleases returns the built-in releases, updated from newer files on the machine. It ignores

@@ -110,7 +110,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
 		p.accessCommand(), p.auditCommand(), p.tokenCommand(), p.filingsCommand(), p.checkCommand(),
 		doctorCommand{p}.command(), p.healthCommand(),
-		p.gateCommand(), p.regroupCommand(), backupCommand(p), restoreCommand(p),
+		p.gateCommand(), p.regroupCommand(), p.privacyCommand(), backupCommand(p), restoreCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	root.AddCommand(manCommand(root))

@@ -21,6 +21,7 @@ func trackerConfig(c config.Config, log *slog.Logger, metrics prometheus.Registe
 		Target:      c.TrackerTarget,
 		BaseURL:     c.BaseURL,
 		Version:     versionText(),
+		Privacy:     c.Privacy(),
 		Token:       crash.AccessToken{Token: string(c.TrackerOAuthToken), Secret: c.TrackerOAuthSecret},
 		Timeout:     time.Duration(c.TrackerTimeout) * time.Second,
 		Settle:      max(time.Duration(c.TrackerSettle)*time.Second, 1), // 0 would stand for the default

@@ -116,6 +116,12 @@ var Actions = map[string]string{
 	"identity.link":           "Connected another way to sign in",
 	"identity.unlink":         "Disconnected a way to sign in",
 	"session.end-by-provider": "Signed out at the provider",
+	"problem.hold":            "Held a problem",
+	"problem.lift-hold":       "Lifted the hold of a problem",
+	"privacy.apply":           "Began to remove secret fields of stored reports",
+	"privacy.check":           "Began to check the fields of stored reports",
+	"privacy.expire":          "Began to remove private fields of old reports",
+	"privacy.finished":        "Finished removing fields of stored reports",
 	"tracker.updates-order": "Reordered the rules about what " +
 		"mishap writes to bugs",
 	"user.add":                "Added an account",

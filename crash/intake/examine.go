@@ -15,6 +15,10 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	if report.ID.IsZero() {
 		report.ID = crash.NewOopsID(in.config.Now())
 	}
+	// Nothing that is stored may come from a secret field, except the hash that recognises the report
+	// when it is sent again: it must not depend on the configuration.
+	sent := report.Fields
+	report.Fields, _ = in.config.Privacy.DropSecrets(sent)
 	rec := crash.Record{
 		Report:  report,
 		Summary: grouping.SummaryOf(report.Fields),
@@ -29,7 +33,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	}
 	rec.Grouping = grouping.SignatureOf(report.Fields)
 	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
-	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, report.Fields)
+	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, sent)
 	rec.Fields = trim(report.Fields)
 	return rec, nil
 }

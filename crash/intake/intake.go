@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 )
 
 // Store stores reports. It is the part of the database that [Intake] needs.
@@ -22,6 +23,7 @@ type Store interface {
 type Config struct {
 	MaxAgeDays int                 // how many days old a report's own date may be
 	Releases   *crash.ReleaseTable // for the end of support; nil: the built-in table
+	Privacy    *privacy.Table      // which fields are dropped; nil: the built-in table
 	Now        func() time.Time    // nil: time.Now
 }
 

@@ -10,6 +10,7 @@ import (
 // private data in releases and versions.
 func Manual(m crash.ManualStatus) crash.ManualStatus {
 	m.Muted, m.WontFix, m.Returned = publicEntry(m.Muted), publicEntry(m.WontFix), publicEntry(m.Returned)
+	m.Hold = nil
 	m.Fixes = slices.Clone(m.Fixes) // cached statuses share the slice
 	for i := range m.Fixes {
 		f := &m.Fixes[i]

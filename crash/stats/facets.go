@@ -45,15 +45,27 @@ func (f FacetField) Package() string {
 // PackageFacet returns the field with the version of a package.
 func PackageFacet(name string) FacetField { return FacetField(facetPackage + name) }
 
-// IsPublic reports whether people without the right to private data see the values of the field.
-func (f FacetField) IsPublic() bool {
+// Sources returns the fields of a report that the value is made of, and whether it is only an excerpt
+// of them, which more people may see. There are none if the value is a column of lists.
+func (f FacetField) Sources() (fields []string, excerpt bool) {
 	switch f {
 	case FacetRelease, FacetVersion, FacetArchitecture:
-		return true
-	case FacetKernel, FacetDesktop, FacetSession, FacetLocale, FacetCPU:
-		return false
+		return nil, false
+	case FacetKernel:
+		return []string{"Uname"}, true
+	case FacetDesktop:
+		return []string{"CurrentDesktop"}, true
+	case FacetSession, FacetLocale:
+		return []string{"ProcEnviron"}, true
+	case FacetCPU:
+		return []string{"ProcCpuinfoMinimal", "ProcCpuinfo"}, true
+	case "VirtualMachine":
+		return []string{"VirtualMachine"}, true
 	}
-	return f.Package() != "" || crash.IsPublicField(string(f))
+	if f.Package() != "" {
+		return []string{"Dependencies"}, false
+	}
+	return []string{string(f)}, false
 }
 
 // ValueIn returns the value of the field in a report, without line breaks and at most 150 characters

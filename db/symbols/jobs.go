@@ -188,6 +188,10 @@ const (
 			and missing && @ids`
 	sqlDoneCores = `
 		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
+	sqlHeldReports = `
+		select r.id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on r.received = m.received and r.id = m.id
+		where r.bucket_id in (` + db.HeldBuckets + `)`
 	sqlUnrecordedCores = `
 		select c.report_id, r.architecture
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
@@ -223,6 +227,26 @@ func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) erro
 		return fmt.Errorf("files added: %w", db.Classify(err))
 	}
 	return nil
+}
+
+// HeldReports returns those of the reports that belong to held problems.
+func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error) {
+	received := make([]time.Time, len(reports))
+	for i, id := range reports {
+		received[i] = id.Received()
+	}
+	rows, err := s.Pool.Query(ctx, sqlHeldReports, pgx.NamedArgs{"ids": uuids(reports), "received": received})
+	if err != nil {
+		return nil, fmt.Errorf("reports of held problems: %w", db.Classify(err))
+	}
+	held, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+		err = row.Scan((*[16]byte)(&id))
+		return id, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reports of held problems: %w", db.Classify(err))
+	}
+	return held, nil
 }
 
 // DoneCores returns which of these cores are no longer needed, because their reports have names.

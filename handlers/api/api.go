@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/db/bugs"
@@ -35,6 +36,7 @@ type Deps struct {
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
+	Privacy  *privacy.Table // nil: the built-in table
 	Now      func() time.Time
 }
 
@@ -57,6 +59,7 @@ type answers struct {
 	triage   *triage.Store
 	base     string
 	releases *crash.ReleaseTable
+	privacy  *privacy.Table
 	now      func() time.Time
 	redacted redact.Cache
 }
@@ -67,6 +70,7 @@ func New(d Deps) *API {
 	from := &answers{
 		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, symbols: d.Symbols, triage: d.Triage, base: base,
 		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
+		privacy: d.Privacy,
 	}
 	a := &API{base: base, version: d.Version, from: from, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {

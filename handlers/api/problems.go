@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 )
 
 func (a *answers) problemResources() []resource {
@@ -151,7 +153,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 		if err := a.addPeople(ctx, b.ID, &out); err != nil {
 			return nil, err
 		}
-		err = a.addTraces(ctx, b.ID, &out)
+		err = a.addTraces(ctx, in, b.ID, &out)
 	}
 	return out, err
 }
@@ -171,7 +173,7 @@ func (a *answers) addPeople(ctx context.Context, id crash.BucketID, out *bucketO
 }
 
 // addTraces adds the traces of the representative report.
-func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketObject) error {
+func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, out *bucketObject) error {
 	report, err := a.store.RepresentativeReport(ctx, id)
 	if crash.KindOf(err) == crash.NotFound {
 		return nil // retention has deleted the reports
@@ -179,8 +181,10 @@ func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketO
 	if err != nil {
 		return err
 	}
+	readable := privacy.Readable(in.caller.user(), report.SourcePackage)
+	visible := a.privacy.Excerpts(report.Fields, readable)
 	field := func(name string) *string {
-		if text := report.Fields[name]; text != "" {
+		if text := visible[name]; text != "" {
 			return &text
 		}
 		return nil
@@ -188,7 +192,9 @@ func (a *answers) addTraces(ctx context.Context, id crash.BucketID, out *bucketO
 	if out.Trace = field("Traceback"); out.Trace == nil {
 		out.Stack, out.Threads = field("Stacktrace"), field("ThreadStacktrace")
 	}
-	out.Evidence = passagesOf(report.Fields)
+	out.Evidence = slices.DeleteFunc(passagesOf(report.Fields), func(p passage) bool {
+		return a.privacy.Excerpt(p.Field) > readable
+	})
 	return nil
 }
 

@@ -188,7 +188,7 @@ func (a *answers) fields(ctx context.Context, in input, id string) (map[string]s
 	}
 	fields := map[string]string{}
 	u := in.caller.user()
-	visible, hidden := u.Visible(report.Fields, report.SourcePackage)
+	visible, hidden := a.privacy.Visible(u, report.Fields, report.SourcePackage)
 	for name, value := range visible {
 		fields[name] = value
 	}

@@ -42,6 +42,7 @@ type problemStatus struct {
 	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
+	Held      bool          `json:"held" doc:"Retention removes nothing of it; false if the caller may not read reports."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
 	Text      string        `json:"manual_status" doc:"The manual status in sentences."`
 	Muted     *statusEntry  `json:"muted" doc:"The mute; null: the problem is not muted."`
@@ -95,6 +96,7 @@ type statusFix struct {
 type statusQuestion struct {
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
+	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true holds the problem, false lifts the hold."`
 	Kind      string         `json:"kind,omitempty" doc:"muted, wontfix, fixed, embargo or lift-embargo."`
 	Reason    string         `json:"reason,omitempty" doc:"One line of at most 500 characters."`
 	Replaces  int64          `json:"replaces,omitempty" doc:"With muted: number of the mute that this one replaces."`
@@ -151,6 +153,7 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 		out.Embargo = &embargo{At: e.At.UTC().Format(time.RFC3339), Person: e.Person, Reason: e.Reason}
 	}
 	if in.mayRead() {
+		out.Held = manual.Hold != nil
 		for _, t := range all {
 			out.Entries = append(out.Entries, *newStatusEntry(&t))
 		}
@@ -241,6 +244,15 @@ func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, p
 }
 
 func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.BucketID, person string) error {
+	if q.Hold != nil {
+		if q.Kind != "" || q.Undo != 0 {
+			return crash.Errorf(crash.Invalid, "hold_and_kind", "Send either hold, kind or undo.")
+		}
+		if *q.Hold {
+			return a.triage.Hold(ctx, crash.Hold{Bucket: id, Person: person, Reason: q.Reason})
+		}
+		return a.triage.LiftHold(ctx, id, person)
+	}
 	if q.Undo != 0 {
 		if q.Kind != "" {
 			return crash.Errorf(crash.Invalid, "undo_and_kind", "Send either undo or kind, not both.")

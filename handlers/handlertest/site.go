@@ -19,6 +19,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/privacy"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
@@ -60,6 +61,7 @@ type Options struct {
 	NoCores                            bool                                      // machines are not asked for cores
 	CorePackages                       debuginfo.Patterns                        // of which programs they are; nil: all
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
+	Privacy                            *privacy.Table                            // nil: the built-in table
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 
 	SMTPURL       string           // of the relay for mail, on this machine; empty: no mail is sent
@@ -146,6 +148,7 @@ func New(t testing.TB, o Options) *Site {
 	tc := tracker.Config{
 		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
 		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: Patience, Log: o.Log, Now: o.Now,
+		Privacy: o.Privacy,
 	}
 	if !o.Disconnected {
 		tc.Token = o.Tracker.Token(ConsumerKey)
@@ -169,7 +172,7 @@ func New(t testing.TB, o Options) *Site {
 		SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
-			TrackerName: "the practice tracker",
+			TrackerName: "the practice tracker", Privacy: o.Privacy,
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,

@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 )
@@ -45,10 +46,14 @@ type passage struct {
 	Used  []string `json:"used"`
 }
 
-// evidenceOf returns the passages that the grouping rule read in a report.
-func evidenceOf(f crash.Fields) []passage {
+// evidenceOf returns the passages that the grouping rule read in a report, as far as readers up to a
+// class may see them.
+func (s *Pages) evidenceOf(f crash.Fields, readable privacy.Class) []passage {
 	all := []passage{}
 	for _, p := range grouping.Explain(f).Passages {
+		if s.Config.Privacy.Excerpt(p.Field) > readable {
+			continue
+		}
 		all = append(all, passage{Field: p.Field, Used: p.UsedLines(f[p.Field])})
 	}
 	return all
@@ -61,9 +66,9 @@ func (s *Pages) sendReport(w http.ResponseWriter, r *http.Request, report crash.
 		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(),
 		Arrived: report.ID.Received(), Machine: string(u.VisibleSystem(report.System, report.SourcePackage)),
 		Unbucketed: report.Unbucketed,
-		Rule:       report.Rule, Evidence: evidenceOf(report.Fields),
+		Rule:       report.Rule, Evidence: s.evidenceOf(report.Fields, web.Readable(r, report.SourcePackage)),
 	}
-	raw.Fields, raw.Hidden = u.Visible(report.Fields, report.SourcePackage)
+	raw.Fields, raw.Hidden = s.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	if !report.Occurred.IsZero() {
 		raw.Occurred = &report.Occurred
 	}
@@ -110,7 +115,7 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 		// Not every writer supports a deadline.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime))
 	}
-	visible, hidden := web.CurrentUser(r).Visible(report.Fields, report.SourcePackage)
+	visible, hidden := s.Config.Privacy.Visible(web.CurrentUser(r), report.Fields, report.SourcePackage)
 	if len(hidden) > 0 {
 		visible[crash.HiddenField] = strings.Join(hidden, " ")
 	}

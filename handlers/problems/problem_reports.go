@@ -5,6 +5,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/db/counts"
 	"mishap/handlers/web"
@@ -91,15 +92,14 @@ type facetFacts struct {
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
 	facets := views.FacetsView{Choice: choice, Package: b.Package}
-	private := choice.Facet != "" && !choice.Facet.IsPublic()
-	if private && !web.CurrentUser(r).Private.Include(b.SourcePackage) {
+	if choice.Facet != "" && !s.PermitsFacet(web.Readable(r, b.SourcePackage), choice.Facet) {
 		facets.Problem = text.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
-	if private {
+	if !s.PermitsFacet(privacy.Restricted, choice.Facet) {
 		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return chosenReports{}, err
 		}

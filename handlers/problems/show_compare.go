@@ -7,6 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
+	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -53,6 +54,9 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	page.First, page.Second = sides[0].ReportRow, sides[1].ReportRow
+	for i := range sides {
+		sides[i].Fields = s.Config.Privacy.Excerpts(sides[i].Fields, web.Readable(r, sides[i].SourcePackage))
+	}
 	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
 	page.Facts = differentFacts(sides)
 	page.Shell = s.Shell(r, text.CompareStacks)

@@ -38,8 +38,9 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	case format == "crash":
 		return s.sendCrash(w, r, report)
 	}
-	page := views.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: views.NewStack(report)}
-	page.Stack.Links, page.Stack.OfReport = s.Config.SourceLinks, true
+	readable := web.Readable(r, report.SourcePackage)
+	page := views.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.ReportStack(report, readable)}
+	page.Stack.OfReport = true
 	if report.ProblemType == "Crash" {
 		if page.Symbols, err = s.symbolsOf(r, report); err != nil {
 			return err
@@ -48,11 +49,11 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	if page.Pager, err = s.reportNavigation(r, report); err != nil {
 		return err
 	}
-	if page.Grouping, err = s.ExplainReport(r, report); err != nil {
+	if page.Grouping, err = s.ExplainReport(r, report, readable); err != nil {
 		return err
 	}
 	u := web.CurrentUser(r)
-	page.Report.Fields, page.Hidden = u.Visible(report.Fields, report.SourcePackage)
+	page.Report.Fields, page.Hidden = s.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
 	page.Shell = s.Shell(r, "Report "+id.String())
 	return s.Page(w, r, http.StatusOK, views.Report(page))

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -30,17 +31,19 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !web.CurrentUser(r).Private.Include(b.SourcePackage) {
-		facts.found = slices.DeleteFunc(slices.Clone(facts.found), func(f stats.StandOut) bool {
-			field, _ := f.Facet()
-			return !field.IsPublic()
-		})
-	} else if len(facts.found) > 0 {
+	readable, private := web.Readable(r, b.SourcePackage), false
+	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool { // others share the facts
+		field, _ := t.Facet()
+		permitted := s.PermitsFacet(readable, field)
+		private = private || permitted && !s.PermitsFacet(privacy.Restricted, field)
+		return !permitted
+	})
+	if private {
 		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return err
 		}
 	}
-	p := views.TraitsPage{Bucket: b, Found: facts.found, Here: facts.here, There: facts.there,
+	p := views.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
 		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")

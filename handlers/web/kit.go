@@ -20,6 +20,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/crash/redact"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
@@ -60,6 +61,8 @@ type Config struct {
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages
 	AssetsDir      string                 // development: serve assets from this folder
+	Privacy        *privacy.Table         // who may read which fields; nil: the built-in table
+	Retention      Retention              // how long data is stored
 
 	TrustedProxies proxies.Networks // proxies whose X-Forwarded headers are trusted
 
@@ -78,6 +81,9 @@ type Config struct {
 	ConfigFile            string // where WriteTokens writes
 	TokensFromEnvironment bool   // the environment contains the access token and overrides the file
 }
+
+// Retention says for how many days data is stored; 0: forever.
+type Retention struct{ CoresDays, PrivateDays, ReportsDays, AuditDays int }
 
 // Deps are the dependencies of a Server. All but Releases and Health are required.
 type Deps struct {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/views"
 )
@@ -25,9 +27,9 @@ func (s *Panel) ExplainBucket(b crash.Bucket) views.GroupingView {
 
 // explainByExample extends ExplainBucket with what the rules read in one report of the bucket.
 func (s *Panel) explainByExample(
-	r *http.Request, b crash.Bucket, report crash.StoredReport,
+	r *http.Request, b crash.Bucket, report crash.StoredReport, readable privacy.Class,
 ) (views.GroupingView, error) {
-	why, err := s.ExplainReport(r, report)
+	why, err := s.ExplainReport(r, report, readable)
 	if err != nil {
 		return views.GroupingView{}, err
 	}
@@ -37,9 +39,12 @@ func (s *Panel) explainByExample(
 }
 
 // ExplainReport returns why a report is in its bucket, and whether the present rules would choose
-// another.
-func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views.GroupingView, error) {
+// another. It omits lines of fields above the class readable.
+func (s *Panel) ExplainReport(
+	r *http.Request, report crash.StoredReport, readable privacy.Class,
+) (views.GroupingView, error) {
 	e := grouping.Explain(report.Fields)
+	s.hidePassages(&e, readable)
 	why := views.GroupingView{Rule: report.Rule, Explained: &e}
 	today, grouped := e.Bucket()
 	if grouped == (report.Bucket != nil) && (!grouped || today == *report.Bucket) {
@@ -58,6 +63,17 @@ func (s *Panel) ExplainReport(r *http.Request, report crash.StoredReport) (views
 	return why, nil
 }
 
+// hidePassages removes what an explanation quotes from fields above the class readable.
+func (s *Panel) hidePassages(e *grouping.Explanation, readable privacy.Class) {
+	all := len(e.Passages)
+	e.Passages = slices.DeleteFunc(e.Passages, func(p grouping.Passage) bool {
+		return s.Config.Privacy.Excerpt(p.Field) > readable
+	})
+	if len(e.Passages) < all || s.Config.Privacy.Excerpt(e.Field) > readable && e.Field != "" {
+		e.Frames, e.Changes = nil, nil
+	}
+}
+
 // stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
 	Stack    *views.Stack // nil: no report is stored
@@ -66,18 +82,30 @@ type stackFacts struct {
 	fields   int64              // bytes of the report's fields, which the stack refers to
 }
 
-// readStack reads the stack facts of a bucket, with those for advice about filing if advise is
-// true.
-func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
+// ReportStack returns the evidence in a report for readers up to a class.
+func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *views.Stack {
+	report.Fields = s.Config.Privacy.Excerpts(report.Fields, readable)
+	stack := views.NewStack(report)
+	stack.Links = s.Config.SourceLinks
+	stack.FacetNames = slices.DeleteFunc(stack.FacetNames, func(name string) bool {
+		return !s.PermitsFacet(readable, stats.FacetField(name))
+	})
+	return stack
+}
+
+// readStack reads the stack facts of a bucket for readers up to a class, with those for advice about
+// filing if advise is true.
+func (s *Panel) readStack(
+	r *http.Request, b crash.Bucket, readable privacy.Class, advise bool,
+) (facts stackFacts, err error) {
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
-		facts.Stack = views.NewStack(report)
+		facts.Stack = s.ReportStack(report, readable)
 		for _, value := range report.Fields {
 			facts.fields += int64(len(value))
 		}
-		facts.Stack.Links = s.Config.SourceLinks
-		if facts.Grouping, err = s.explainByExample(r, b, report); err != nil {
+		if facts.Grouping, err = s.explainByExample(r, b, report, readable); err != nil {
 			return facts, err
 		}
 	case !errors.Is(err, crash.NotFound):
@@ -95,8 +123,10 @@ func (s *Panel) readStack(r *http.Request, b crash.Bucket, advise bool) (facts s
 
 // StackOf returns the result of readStack from the cache.
 func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
-	return CachedFacts(s.Kit, r, string(b.ID[:])+strconv.FormatBool(advise), func(r *http.Request) (stackFacts, error) {
-		return s.readStack(r, b, advise)
+	readable := Readable(r, b.SourcePackage)
+	key := string(b.ID[:]) + strconv.FormatBool(advise) + readable.String()
+	return CachedFacts(s.Kit, r, key, func(r *http.Request) (stackFacts, error) {
+		return s.readStack(r, b, readable, advise)
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/crash/stats"
 	"mishap/db/accounts"
 	"mishap/views"
 	"mishap/views/text"
@@ -156,6 +158,18 @@ func (s *Kit) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (n int, 
 		}
 	}
 	return n, nil
+}
+
+// Readable returns the highest class of fields that the person may read in reports of a source
+// package.
+func Readable(r *http.Request, source string) privacy.Class {
+	return privacy.Readable(CurrentUser(r), source)
+}
+
+// PermitsFacet reports whether readers up to a class may compare reports by a field.
+func (s *Kit) PermitsFacet(readable privacy.Class, field stats.FacetField) bool {
+	names, excerpt := field.Sources()
+	return s.Config.Privacy.Permits(readable, names, excerpt)
 }
 
 // HideMachines replaces the machines in rows that the person may not know. It returns a copy.

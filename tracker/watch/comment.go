@@ -188,7 +188,7 @@ func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([
 			if err != nil && !errors.Is(err, crash.NotFound) {
 				return "", err
 			}
-			return tracker.NamesComment(n.Bucket, report, w.cfg.BaseURL+n.Bucket.ID.Path()), nil
+			return tracker.NamesComment(n.Bucket, report, w.cfg.Privacy, w.cfg.BaseURL+n.Bucket.ID.Path()), nil
 		}})
 	}
 	return due, nil

@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -80,6 +81,11 @@ func decided() []specimen {
 			Moves: []crash.RegroupMove{{From: b.ID, FromLabel: b.Title, To: bucket(1).ID, ToLabel: "short rows", New: true,
 				Reports: 12}},
 		})},
+		{"Privacy, run in progress", views.Privacy(privacyPage(shell("Privacy", admin)))},
+		{"Hold", views.HoldPage(views.HoldForm{Shell: shell("Hold", viewer), Bucket: b, Now: now,
+			Problem: "A reason is one line of at most 500 characters."})},
+		{"Hold, lifting", views.HoldPage(views.HoldForm{Shell: shell("Hold", viewer), Bucket: b, Now: now,
+			Hold: &crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)}})},
 		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
 		{"Account, own account at the tracker", views.Account(views.AccountPage{
@@ -353,5 +359,23 @@ func auditLog() views.AuditPage {
 			record(audit.Command, "", "root", "user.password", "kim", "", `{"password": "changed"}`),
 			record(audit.Job, "", "drop-old-audit", "audit.drop", "", "", ""),
 		},
+	}
+}
+
+// privacyPage returns the page about fields with changed classes, a hold and a run in progress.
+func privacyPage(shell views.Shell) views.PrivacyPage {
+	table, _ := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
+	return views.PrivacyPage{
+		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(), Held: 1234,
+		Removals: []privacy.Removal{
+			{What: "Core dumps", Key: "cores_keep_days", Days: 7, Week: 3, All: 12},
+			{What: "Private fields of reports", Key: "private_keep_days", Days: 42, Week: 1_000_000, All: 10_000_000, Least: true},
+			{What: "Problems with a count", All: 40_000},
+		},
+		Holds: []views.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},
+			Problem: bucket(1)}},
+		Runs: []privacy.Run{{ID: 2, Kind: privacy.RunCheck, Person: "ada", Started: now.Add(-time.Minute), Estimate: 10_000,
+			LookedAt: 2500, Secret: 300, Private: 2400, Found: privacy.Found{Secret: map[string]int64{"JournalErrors": 300},
+				Private: map[string]int64{"ProcEnviron": 2400, "UserGroups": 2399}}}},
 	}
 }

@@ -1,5 +1,7 @@
 package text
 
+import "strconv"
+
 // Groups of the fields of a report.
 const (
 	FieldsWhat   = "What crashed"
@@ -140,6 +142,9 @@ var FieldMeanings = []struct {
 	{"SystemdCoredump", FieldMeaning{FieldsLogs, "log of systemd-coredump"}},
 	{"ApportVersion", FieldMeaning{FieldsSystem, "version of apport"}},
 
+	{"MishapDropped", FieldMeaning{FieldsSystem, "names of secret fields, which mishap does not store"}},
+	{"MishapExpired", FieldMeaning{FieldsSystem, "names of private fields that were removed because of their age"}},
+
 	{"JournalErrors", FieldMeaning{FieldsLogs, "errors in the journal around that time"}},
 	{"DpkgTerminalLog", FieldMeaning{FieldsLogs, "output of dpkg"}},
 	{"CurrentDmesg", FieldMeaning{FieldsLogs, "kernel messages"}},
@@ -158,4 +163,96 @@ var FieldMeanings = []struct {
 	{"JournalTail", FieldMeaning{FieldsLogs, "last lines of the journal"}},
 	{"VmCoreDmesg", FieldMeaning{FieldsLogs, "kernel messages from the crash dump"}},
 	{"VmCoreLog", FieldMeaning{FieldsLogs, "log of the crash dump"}},
+}
+
+// Texts of the page about the fields of reports and how long they are stored.
+const (
+	PrivacyTitle = "Privacy"
+	PrivacyMeans = "Every field of a report has a class, which says who may read it. The configuration can " +
+		"change classes."
+	PrivacyRetention     = "Retention"
+	PrivacyData          = "Data"
+	PrivacyStored        = "Stored for"
+	PrivacyKey           = "Key"
+	PrivacyWeek          = "Removed within 7 days"
+	PrivacyAll           = "Stored"
+	PrivacyStoredReports = "Stored reports"
+	PrivacyRuns          = "A check counts the stored reports that have secret or private fields, and changes " +
+		"nothing. Reports " +
+		"that were stored before a field became secret have it until it is removed here. Nobody can read it meanwhile."
+	PrivacyCheck        = "Check stored reports"
+	PrivacyApply        = "Remove secret fields"
+	PrivacyProgress     = "Progress"
+	PrivacyFoundSecret  = "Secret fields:"
+	PrivacyFoundPrivate = "Private fields:"
+	PrivacyClasses      = "Classes"
+	PrivacyClass        = "Class"
+	PrivacyReaders      = "Readers"
+	PrivacyPlaces       = "Where"
+	PrivacyChanges      = "Changes by the configuration"
+	PrivacyNoChanges    = "None. The keys privacy_fields and privacy_unlisted change classes."
+	PrivacyFields       = "Fields"
+	PrivacyField        = "Field"
+	PrivacyExcerpt      = "Restricted excerpt"
+	PrivacyStarted      = "The run over the stored reports has started."
+)
+
+// ClassReaders says who may read fields of a class.
+func ClassReaders(class string) string {
+	switch class {
+	case "public":
+		return "everyone"
+	case "restricted":
+		return "people with a role"
+	case "private":
+		return "people with the right to private data of the source package"
+	}
+	return "nobody"
+}
+
+// ClassPlaces says where fields of a class can appear.
+func ClassPlaces(class string) string {
+	switch class {
+	case "public":
+		return "lists, names of problems, feeds, search, mail, bugs (all redacted); reports"
+	case "restricted":
+		return "pages and downloads of reports, the API, comparisons; bugs (redacted)"
+	case "private":
+		return "pages and downloads of reports, the API, comparisons of fields; never in bugs, mail or feeds"
+	}
+	return "nowhere: it is dropped on arrival, before anything is stored"
+}
+
+// PrivacyDays says for how long something is stored; 0 means forever.
+func PrivacyDays(days int) string {
+	switch days {
+	case 0:
+		return "forever"
+	case 1:
+		return "1 day"
+	}
+	return strconv.Itoa(days) + " days"
+}
+
+// PrivacyHeld says how many reports retention leaves alone.
+func PrivacyHeld(reports int64) string {
+	switch reports {
+	case 0:
+		return "No reports belong to held problems."
+	case 1:
+		return "1 report belongs to a held problem. Nothing of it is removed because of its age."
+	}
+	return Count(reports) + " reports belong to held problems. Nothing of them is removed because of its age."
+}
+
+// PrivacyChanged says how the configuration has changed a class.
+func PrivacyChanged(name, before, class string) string {
+	return name + ": " + class + " instead of " + before
+}
+
+// PrivacyUnlisted says which class fields have that are not in the table.
+func PrivacyUnlisted(class, secrets string) string {
+	return "Fields that are not in the table are " + class + ". They are secret if their name contains one of these, " +
+		"whatever the case and without separators: " + secrets + ". People who may not read a private field see the " +
+		"restricted excerpt of it, if there is one."
 }

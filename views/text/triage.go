@@ -152,6 +152,33 @@ const (
 	EmbargoLifted = "The embargo is lifted: everyone sees the problem again. Its bugs are as before."
 )
 
+// Texts of held problems.
+const (
+	Held           = "held"
+	HoldMeans      = "Nothing of its reports and core dumps is removed because of its age."
+	HoldAction     = "Hold…"
+	HoldTitle      = "Hold this problem"
+	HoldButton     = "Hold"
+	HoldLiftAction = "Lift the hold…"
+	HoldLiftTitle  = "Lift the hold of this problem"
+	HoldLiftButton = "Lift the hold"
+	HoldDone       = "The problem is held."
+	HoldLifted     = "The hold is lifted. What is too old will be removed within a day."
+	HoldsTitle     = "Held problems"
+	HoldsNone      = "No problem is held."
+	HoldHint       = "While a problem is held, retention removes nothing of it: no reports, no private fields and no " +
+		"core dumps."
+	HoldLiftHint = "Reports, private fields and core dumps that are too old will be removed within a day."
+)
+
+// HoldBy says who held a problem; an empty name stands for mishap itself.
+func HoldBy(person string) string {
+	if person == "" {
+		return "Held by mishap"
+	}
+	return "Held by " + person
+}
+
 // EmbargoHint says what an embargo does.
 func EmbargoHint(tracker string) string {
 	return "Use this for a suspected security issue. Everyone without the private right for the package sees " +

@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
@@ -41,6 +42,9 @@ type Config struct {
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
 	AuditKeepDays        int          // 0: for ever, else at least 31
+	PrivacyFields        string       // see privacy.Parse
+	PrivacyUnlisted      string       // see privacy.ParseUnlisted
+	PrivateKeepDays      int          // 0: for ever
 	Cores                string       // wanted or never
 	CoresPackages        string       // see debuginfo.ParsePatterns
 	CoresKey             crash.Secret // empty: generated in data_dir
@@ -115,6 +119,7 @@ func Default() Config {
 		IngestMaxBytes:       16 << 20,
 		IngestRatePerSystem:  6000,
 		IngestMaxAgeDays:     366,
+		PrivacyUnlisted:      privacy.Unlisted.String(),
 		Cores:                "wanted",
 		CoresTotalMaxBytes:   20 << 30,
 		CoresKeepDays:        7,
@@ -281,6 +286,12 @@ func (c *Config) Relay() (*mail.Relay, error) {
 		return nil, nil //nolint:nilnil // no relay is a valid choice
 	}
 	return mail.ParseRelay(string(c.SMTPURL), c.SMTPTLS)
+}
+
+// Privacy returns the table of PrivacyFields and PrivacyUnlisted.
+func (c *Config) Privacy() *privacy.Table {
+	table, _ := privacy.Parse(c.PrivacyFields, c.PrivacyUnlisted)
+	return table
 }
 
 // WebhookNetworks returns the networks of WebhookAllowNetworks.

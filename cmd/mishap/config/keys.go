@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/privacy"
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
@@ -53,6 +54,17 @@ func (c *Config) keys() []key {
 			func() bool {
 				return c.AuditKeepDays > 0 && c.AuditKeepDays < 31 // the database keeps these days
 			}),
+		number("private_keep_days", "a number of days, or 0 for ever", &c.PrivateKeepDays, 0, 36500),
+		list("privacy_fields", "fields with a class (restricted, private or secret) such as "+
+			"JournalErrors=secret Acme*=restricted, or nothing; public fields cannot be changed", &c.PrivacyFields,
+			func(s string) bool {
+				_, err := privacy.Parse(s, privacy.Unlisted.String())
+				return err == nil
+			}),
+		text("privacy_unlisted", `"restricted", "private" or "secret"`, &c.PrivacyUnlisted, func(s string) bool {
+			_, err := privacy.ParseUnlisted(s)
+			return err == nil
+		}),
 		text("cores", `"wanted" or "never"`, &c.Cores, func(s string) bool { return s == "wanted" || s == "never" }),
 		list("cores_packages", "patterns of packages, programs or paths such as acme-* !acme-vault, or nothing",
 			&c.CoresPackages, isPatterns),

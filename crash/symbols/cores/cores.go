@@ -357,17 +357,28 @@ func (s *Store) List(ctx context.Context) ([]Core, error) {
 // RemoveOld removes the cores that were stored before the given time. Then it removes the oldest
 // until the total size is at most most bytes. It returns the reports whose cores it removed, and
 // continues after a core that it cannot remove.
-func (s *Store) RemoveOld(ctx context.Context, before time.Time, most int64) (removed []crash.OopsID, err error) {
+// The function held returns those of the reports whose cores must stay, whatever their age and size.
+func (s *Store) RemoveOld(ctx context.Context, before time.Time, most int64,
+	held func(context.Context, []crash.OopsID) ([]crash.OopsID, error)) (removed []crash.OopsID, err error) {
 	all, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var total int64
+	var ids []crash.OopsID
 	for _, c := range all {
 		total += c.Size
+		ids = append(ids, c.Report)
+	}
+	if len(all) == 0 || !all[0].At.Before(before) && total <= most { // the oldest is first
+		return nil, nil
+	}
+	stay, err := held(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range all {
-		if !c.At.Before(before) && total <= most {
+		if !c.At.Before(before) && total <= most || slices.Contains(stay, c.Report) {
 			continue
 		}
 		if removeErr := s.Remove(ctx, c.Report); removeErr != nil {

@@ -2,6 +2,7 @@ package cores_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -151,6 +152,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// noHolds returns no report.
+func noHolds(context.Context, []crash.OopsID) ([]crash.OopsID, error) { return nil, nil }
+
 // TestRemoveOld checks that old cores are removed, then the oldest until the rest is within the limit.
 func TestRemoveOld(t *testing.T) {
 	t.Parallel()
@@ -170,12 +174,12 @@ func TestRemoveOld(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size); len(removed) != 1 ||
+	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size, noHolds); len(removed) != 1 ||
 		removed[0] != ids[3] ||
 		err != nil {
 		t.Errorf("old: got %v, %v; want %s removed", removed, err, ids[3])
 	}
-	if removed, err := s.RemoveOld(t.Context(), time.Time{}, 2*size); len(removed) != 1 || removed[0] != ids[2] ||
+	if removed, err := s.RemoveOld(t.Context(), time.Time{}, 2*size, noHolds); len(removed) != 1 || removed[0] != ids[2] ||
 		err != nil {
 		t.Errorf("too many: got %v, %v; want %s removed", removed, err, ids[2])
 	}

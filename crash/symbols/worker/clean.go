@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"mishap/crash"
@@ -18,6 +19,8 @@ type CleanerStore interface {
 	CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed bool, err error)
 	// DoneCores returns those of the cores that are no longer needed.
 	DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error)
+	// HeldReports returns those of the reports that belong to held problems.
+	HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error)
 	// CoresRemoved records that cores are no longer stored.
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
 }
@@ -27,15 +30,16 @@ type CleanerStore interface {
 const unrecordedAge = 5 * time.Minute
 
 // Clean removes cores that were stored before the given time, the oldest ones above a total size, and
-// those that are no longer needed because their instance died just before it removed them. It records
-// the arrival of cores for which that failed, because their machines do not send them again. First, it
-// ships the cores that wait on this machine.
+// those that are no longer needed because their instance died just before it removed them, or because
+// a hold of their problem has ended. Cores of held problems stay. It records the arrival of cores for
+// which that failed, because their machines do not send them again. First, it ships the cores that wait
+// on this machine.
 func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.Time, most int64,
 	log *slog.Logger) error {
 	if err := from.Ship(ctx); err != nil {
 		return err
 	}
-	removed, err := from.RemoveOld(ctx, before, most)
+	removed, err := from.RemoveOld(ctx, before, most, s.HeldReports)
 	if len(removed) > 0 {
 		log.InfoContext(ctx, "removed old core dumps", "cores", len(removed))
 	}
@@ -69,6 +73,11 @@ func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.T
 	if err != nil {
 		return err
 	}
+	held, err := s.HeldReports(ctx, done)
+	if err != nil {
+		return err
+	}
+	done = slices.DeleteFunc(done, func(id crash.OopsID) bool { return slices.Contains(held, id) })
 	for _, id := range done {
 		if err := from.Remove(ctx, id); err != nil {
 			return err

@@ -53,6 +53,8 @@ type Files interface {
 	FilesAdded(ctx context.Context, store string, ids []string) error
 	// CoresRemoved records that cores are no longer stored.
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
+	// HeldReports returns those of the reports that belong to held problems.
+	HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error)
 }
 
 // Builds stores which builds the versions of packages hold.
@@ -224,6 +226,9 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 		"state", string(o.State), "reason", o.Reason, "seconds", time.Since(began).Seconds())
 	if o.State != crash.SymbolsDone || c.Addresses {
 		return nil
+	}
+	if held, err := w.Files.HeldReports(ctx, []crash.OopsID{c.Report}); err != nil || len(held) > 0 {
+		return err // the cleaner removes the core when the hold has ended
 	}
 	if err := w.Cores.Remove(ctx, c.Report); err != nil {
 		return err // the cleaner tries again

@@ -351,6 +351,15 @@ func TestClean(t *testing.T) {
 	f.wantJob(r, crash.SymbolsQueued, "")
 	f.wantCore(r, true)
 	dbtest.Exec(t, f.url, "update symbol_jobs set state = 'done'")
+	hold := func() {
+		t.Helper()
+		dbtest.Exec(t, f.url, `insert into holds (bucket_id, person, reason, at)
+			select distinct bucket_id, 'ada', '', now() from reports where bucket_id is not null`)
+	}
+	hold()
+	clean(time.Now().Add(time.Hour))
+	f.wantCore(r, true)
+	dbtest.Exec(t, f.url, "update holds set lifted_by = 'ada', lifted_at = now()")
 	clean(time.Time{}) // its instance died before it removed the core
 	f.wantCore(r, false)
 	if j := f.wantJob(r, crash.SymbolsDone, ""); !j.CoreGone {
@@ -360,6 +369,10 @@ func TestClean(t *testing.T) {
 	other := f.crashed("m2")
 	f.sends(other, "core")
 	f.age(other, 48*time.Hour)
+	hold()
+	clean(time.Now().Add(-24 * time.Hour))
+	f.wantCore(other, true)
+	dbtest.Exec(t, f.url, "update holds set lifted_by = 'ada', lifted_at = now()")
 	clean(time.Now().Add(-24 * time.Hour))
 	f.wantCore(other, false)
 	f.wantJob(other, crash.SymbolsExpired, "removed before")

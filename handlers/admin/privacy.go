@@ -1,0 +1,118 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/db/retention"
+	"mishap/handlers/web"
+	"mishap/views"
+	"mishap/views/text"
+)
+
+const (
+	shownPrivacyRuns = 5
+	shownHolds       = 200
+	dueTime          = 7 * 24 * time.Hour
+)
+
+// ShowPrivacy shows who may read which field of reports, how long data is stored, what is held, and
+// the runs over stored reports.
+func (s *Pages) ShowPrivacy(w http.ResponseWriter, r *http.Request) error {
+	return s.sendPrivacy(w, r, http.StatusOK, "")
+}
+
+func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, problem string) error {
+	table := s.Config.Privacy
+	store := retention.New(s.Store, table)
+	p := views.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
+		Problem: problem}
+	var err error
+	if p.Runs, err = store.Runs(r.Context(), shownPrivacyRuns); err != nil {
+		return err
+	}
+	if web.WantsPart(r) && status == http.StatusOK {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, status, views.PrivacyRuns(p))
+	}
+	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
+		return err
+	}
+	holds, err := s.Triage.Holds(r.Context(), shownHolds)
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		b, err := s.Store.Bucket(r.Context(), h.Bucket)
+		if errors.Is(err, crash.NotFound) { // hidden from this administrator
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.Holds = append(p.Holds, views.HeldProblem{Hold: h, Problem: b})
+	}
+	p.Shell = s.Shell(r, text.PrivacyTitle)
+	return s.Page(w, r, status, views.Privacy(p))
+}
+
+// removals returns how long the kinds of data are stored, and how much of them will be removed.
+func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []privacy.Removal, held int64, err error) {
+	keep, until := s.Config.Retention, s.Now().Add(dueTime)
+	due, err := store.Due(ctx, until, keep.ReportsDays, keep.PrivateDays, keep.AuditDays)
+	if err != nil {
+		return nil, 0, err
+	}
+	cores := privacy.Removal{What: "Core dumps", Key: "cores_keep_days", Days: keep.CoresDays}
+	if s.Config.Cores != nil {
+		stored, err := s.Config.Cores.List(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, c := range stored {
+			cores.All++
+			if keep.CoresDays > 0 && c.At.Before(until.AddDate(0, 0, -keep.CoresDays)) {
+				cores.Week++
+			}
+		}
+	}
+	return []privacy.Removal{
+		cores,
+		{What: "Private fields of reports", Key: "private_keep_days", Days: keep.PrivateDays, Week: due.Private,
+			All: due.Stored, Least: due.Private >= retention.CountLimit},
+		{What: "Reports", Key: "reports_keep_days", Days: keep.ReportsDays, Week: due.Reports, All: due.Stored,
+			Least: due.Reports >= retention.CountLimit},
+		{What: "Records of the audit log", Key: "audit_keep_days", Days: keep.AuditDays, Week: due.Audit,
+			All: due.AuditStored, Least: due.Audit >= retention.CountLimit},
+		{What: "Problems with a count", All: due.Problems},
+	}, due.Held, nil
+}
+
+// CheckPrivacy starts a run that counts the secret and private fields of stored reports.
+func (s *Pages) CheckPrivacy(w http.ResponseWriter, r *http.Request) error {
+	return s.startPrivacyRun(w, r, privacy.RunCheck)
+}
+
+// ApplyPrivacy starts a run that removes the secret fields of stored reports.
+func (s *Pages) ApplyPrivacy(w http.ResponseWriter, r *http.Request) error {
+	return s.startPrivacyRun(w, r, privacy.RunApply)
+}
+
+// startPrivacyRun starts a run. A task of any instance does the work.
+func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind privacy.RunKind) error {
+	_, err := retention.New(s.Store, s.Config.Privacy).Start(r.Context(), kind, s.Now(), web.CurrentUser(r).Name)
+	if errors.Is(err, crash.Conflict) {
+		return s.sendPrivacy(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, text.PrivacyStarted); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathPrivacy)
+}
