@@ -33,11 +33,13 @@ const (
 
 // Load restores the database of the backup in dir, which Verify has checked, into the empty database
 // at url, and migrates it. The database then files no bugs until it has been compared with the tracker
-// (see filings.FinishRestore). Until Load has finished, no mishap can use the database.
+// (see filings.FinishRestore). Until Load has finished, no mishap can use the database. It calls last, if
+// that is not nil, in the transaction that ends the restore.
 //
 // Load returns Conflict if the database is not empty, or if its server is older than that of the
 // backup, and changes nothing then. Stored are the totals of the database before it was migrated.
-func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger) (stored Totals, err error) {
+func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger,
+	last func(context.Context, pgx.Tx) error) (stored Totals, err error) {
 	conn, err := open(ctx, url)
 	if err != nil {
 		return stored, err
@@ -86,6 +88,11 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlMarkRestored, pgx.NamedArgs{"taken": m.Taken}); err != nil {
 			return err
+		}
+		if last != nil {
+			if err := last(ctx, tx); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, sqlEndRestore)
 		return err
