@@ -22,7 +22,7 @@ import (
 	"mishap/views/text"
 )
 
-func (p *program) systemCommand() *cobra.Command {
+func systemCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "system",
 		Short: "Shows or erases everything that is known about a machine",
@@ -31,11 +31,11 @@ sends reports: the last part of the address of its page, /user/HASH.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	cmd.AddCommand(p.systemDumpCommand(), p.systemEraseCommand(), p.systemUnblockCommand())
+	cmd.AddCommand(systemDumpCommand(p), systemEraseCommand(p), systemUnblockCommand(p))
 	return cmd
 }
 
-func (p *program) systemDumpCommand() *cobra.Command {
+func systemDumpCommand(p *program) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use:   "dump HASH",
@@ -97,7 +97,7 @@ func dumpCores(ctx context.Context, c config.Config, store *erase.Store, system 
 	return nil
 }
 
-func (p *program) systemEraseCommand() *cobra.Command {
+func systemEraseCommand(p *program) *cobra.Command {
 	var yes, block, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "erase HASH --yes",
@@ -126,7 +126,7 @@ machine. See docs/removal.md.`,
 				if err != nil {
 					return err
 				}
-				return p.erase(ctx, c, machines, e, asJSON)
+				return runErasure(ctx, p, c, machines, e, asJSON)
 			})
 		},
 	}
@@ -136,8 +136,8 @@ machine. See docs/removal.md.`,
 	return cmd
 }
 
-// erase works on an erasure and prints its receipt.
-func (p *program) erase(ctx context.Context, c config.Config, machines *erase.Store, e crash.Erasure,
+// runErasure works on an erasure and prints its receipt.
+func runErasure(ctx context.Context, p *program, c config.Config, machines *erase.Store, e crash.Erasure,
 	asJSON bool) error {
 	cores, err := openCores(ctx, c)
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *program) erase(ctx context.Context, c config.Config, machines *erase.St
 	return nil
 }
 
-func (p *program) systemUnblockCommand() *cobra.Command {
+func systemUnblockCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "unblock HASH",
 		Short: "Accepts reports again of a machine that was erased with --block",
