@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -157,4 +159,15 @@ func (h keyHash) key(date string) (key ReportKey) {
 	}
 	copy(key[4:], h.sha.Sum(nil))
 	return key
+}
+
+// KeysAt returns the range of the keys of reports with a Date: those of a time begin with low or a
+// higher key, and below high.
+func KeysAt(date time.Time) (low, high []byte) {
+	seconds := min(max(date.Unix(), 0), math.MaxUint32)
+	low = binary.BigEndian.AppendUint32(nil, uint32(seconds))
+	if seconds == math.MaxUint32 {
+		return low, bytes.Repeat([]byte{0xff}, len(ReportKey{})+1)
+	}
+	return low, binary.BigEndian.AppendUint32(nil, uint32(seconds+1))
 }

@@ -97,3 +97,40 @@ type Grouping struct {
 	Provisional bool   // keyed by an address signature until it is symbolised
 	Reason      string // why it is in no bucket, as one sentence; empty when Signature is set
 }
+
+// ErasedCounts is what an erasure has removed.
+type ErasedCounts struct {
+	Reports  int64 `json:"reports"`
+	Cores    int64 `json:"cores"`    // core dumps that were stored
+	Requests int64 `json:"requests"` // requests for core dumps
+	Jobs     int64 `json:"jobs"`     // of symbolising
+	Problems int64 `json:"problems"` // that have lost reports
+	Gone     int64 `json:"gone"`     // of these problems, those of which nothing was left
+	Audit    int64 `json:"audit"`    // records of the audit log in which a digest replaces the machine
+	Texts    int64 `json:"texts"`    // texts of people in which "erased-machine" replaces the machine
+	// Anonymous is the number of reports that retention has dropped before. Their counts stay, and no
+	// longer know the machine.
+	Anonymous int64 `json:"anonymous"`
+}
+
+// Erasure is the removal of a machine with all that is known about it. It does not contain the id of the
+// machine once it is finished.
+type Erasure struct {
+	ID        int64
+	Digest    string // of the machine, with a key that only the database knows
+	System    SystemID
+	Blocked   bool   // new reports of the machine are refused
+	Person    string // account; empty: the command line
+	Via       string // token, or system user of the command
+	Requested time.Time
+	Until     time.Time // reports that arrived until then are erased
+	Finished  time.Time // zero: it is running
+	Counts    ErasedCounts
+}
+
+// MachineFacts is what an erasure would remove.
+type MachineFacts struct {
+	Reports, Problems, Cores, Jobs int64
+	Only                           int64     // problems that no other machine has reported
+	First, Last                    time.Time // arrival of the first and the last report
+}

@@ -19,7 +19,7 @@ const (
 	ScopeTriage      Scope = "triage"       // change the status, assignee and tags of problems
 	ScopeFile        Scope = "file"         // create bugs
 	ScopeUpload      Scope = "upload"       // upload symbols
-	ScopeAdmin       Scope = "admin"        // read what administrators see
+	ScopeAdmin       Scope = "admin"        // read what administrators see, and erase machines
 )
 
 // Scopes lists every scope.

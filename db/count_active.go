@@ -96,33 +96,51 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 	}); err != nil {
 		return nil, err
 	}
-	var drop, put []spanRow
-	changes := map[activeDay]int64{} // change in the number of active machines, from that day on
+	changes := newSpanChanges()
 	last := make(map[cachedMachine]cachedSpan, len(machines))
 	for _, m := range machines {
-		before, after := stored[m], mergeDays(stored[m], c.active[m])
-		for _, s := range before {
-			if slices.Contains(after, s) {
-				continue
-			}
-			changes[activeDay{m.release, s.from}]--
-			changes[activeDay{m.release, s.until.AddDate(0, 0, 1)}]++
-			if !slices.ContainsFunc(after, func(n daySpan) bool { return n.from.Equal(s.from) }) {
-				drop = append(drop, spanRow{m, s})
-			}
-		}
-		for _, s := range after {
-			if slices.Contains(before, s) {
-				continue
-			}
-			changes[activeDay{m.release, s.from}]++
-			changes[activeDay{m.release, s.until.AddDate(0, 0, 1)}]--
-			put = append(put, spanRow{m, s})
-		}
+		after := mergeDays(stored[m], c.active[m])
+		changes.add(m, stored[m], after)
 		end := after[len(after)-1]
 		last[newCachedMachine(m)] = cachedSpan{dayNumber(end.from), dayNumber(end.until)}
 	}
-	spanArgs := func(rows []spanRow) pgx.NamedArgs {
+	changes.queue(write)
+	return last, nil
+}
+
+// spanChanges holds changes of release_systems, and those of release_active that follow.
+type spanChanges struct {
+	drop, put []spanRow
+	active    map[activeDay]int64 // change in the number of active machines, from that day on
+}
+
+func newSpanChanges() *spanChanges { return &spanChanges{active: map[activeDay]int64{}} }
+
+// add replaces the spans of a machine.
+func (c *spanChanges) add(m machine, before, after []daySpan) {
+	for _, s := range before {
+		if slices.Contains(after, s) {
+			continue
+		}
+		c.active[activeDay{m.release, s.from}]--
+		c.active[activeDay{m.release, s.until.AddDate(0, 0, 1)}]++
+		if !slices.ContainsFunc(after, func(n daySpan) bool { return n.from.Equal(s.from) }) {
+			c.drop = append(c.drop, spanRow{m, s})
+		}
+	}
+	for _, s := range after {
+		if slices.Contains(before, s) {
+			continue
+		}
+		c.active[activeDay{m.release, s.from}]++
+		c.active[activeDay{m.release, s.until.AddDate(0, 0, 1)}]--
+		c.put = append(c.put, spanRow{m, s})
+	}
+}
+
+// queue queues the statements that write the changes.
+func (c *spanChanges) queue(write *pgx.Batch) {
+	args := func(rows []spanRow) pgx.NamedArgs {
 		return pgx.NamedArgs{
 			"release": column(rows, func(r spanRow) string { return r.release }),
 			"system":  column(rows, func(r spanRow) int64 { return r.system }),
@@ -130,15 +148,14 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 			"until":   column(rows, func(r spanRow) time.Time { return r.until }),
 		}
 	}
-	write.Queue(sqlDropSpans, spanArgs(drop))
-	write.Queue(sqlPutSpans, spanArgs(put))
-	days := slices.DeleteFunc(keysOf(changes), func(d activeDay) bool { return changes[d] == 0 })
+	write.Queue(sqlDropSpans, args(c.drop))
+	write.Queue(sqlPutSpans, args(c.put))
+	days := slices.DeleteFunc(keysOf(c.active), func(d activeDay) bool { return c.active[d] == 0 })
 	write.Queue(sqlChangeActive, pgx.NamedArgs{
 		"release": column(days, func(d activeDay) string { return d.release }),
 		"day":     column(days, func(d activeDay) time.Time { return d.day }),
-		"change":  column(days, func(d activeDay) int64 { return changes[d] }),
+		"change":  column(days, func(d activeDay) int64 { return c.active[d] }),
 	})
-	return last, nil
 }
 
 // maxCachedSpans is the maximum number of machines whose last span is cached, at about 30 bytes
@@ -146,8 +163,8 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 const maxCachedSpans = 1 << 17
 
 type (
-	// cachedSpans caches the last stored span of machines. Spans never shrink, whichever instance
-	// writes them, so a cached span never covers too much.
+	// cachedSpans caches the last stored span of machines. Spans shrink only when a machine is erased,
+	// which ends the validity of the cache. So a cached span never covers too much.
 	cachedSpans struct {
 		rowCache[cachedMachine, cachedSpan]
 	}

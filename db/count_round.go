@@ -40,7 +40,7 @@ const (
 func (s *Store) inRound(ctx context.Context, fn func(tx pgx.Tx, at stamp) error) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		var at stamp
-		if err := tx.QueryRow(ctx, sqlNextRound).Scan(&at.round, &at.server.started, &at.server.database); err != nil {
+		if err := tx.QueryRow(ctx, sqlNextRound).Scan(append([]any{&at.round}, at.server.columns()...)...); err != nil {
 			return fmt.Errorf("next round: %w", err)
 		}
 		return fn(tx, at)

@@ -97,10 +97,15 @@ type AuditEvent struct {
 	Refused string         // code of the error that refused the action; empty: it was done
 }
 
+// sqlInsertAuditEvent does not write the id of a machine that was erased, which somebody may look for.
 const sqlInsertAuditEvent = `
 	insert into audit_events
 		(at, person, action, subject, detail, kind, via, address, request_id, before, after, result, reason, once)
-	values (@at, @person, @action, @subject, @detail, @kind, @via, @address, @request, @before, @after, @result, @reason,
+	values (@at, @person, @action,
+		coalesce((
+			select 'erased:' || encode(substr(digest, 1, 8), 'hex') from erasures where digest = system_digest(@subject::text)
+			limit 1
+		), @subject::text), @detail, @kind, @via, @address, @request, @before, @after, @result, @reason,
 		nullif(@once, ''))
 	on conflict (once) do nothing`
 

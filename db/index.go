@@ -117,7 +117,7 @@ func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {
 // stamp returns the identity of the database server and the current round number. Every change of
 // problems and counts increases that number.
 func (s *Store) stamp(ctx context.Context) (at stamp, err error) {
-	err = s.Pool.QueryRow(ctx, sqlRound).Scan(&at.round, &at.server.started, &at.server.database)
+	err = s.Pool.QueryRow(ctx, sqlRound).Scan(append([]any{&at.round}, at.server.columns()...)...)
 	return at, Classify(err)
 }
 

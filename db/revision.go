@@ -18,11 +18,15 @@ import (
 
 // serverID identifies a database: by the start time of its server and the oid of the database.
 // Caches are keyed by it. After a failover or a restore, the database may lack rows that an
-// instance has cached, and its serverID differs.
+// instance has cached, and its serverID differs. It also differs after an erasure has deleted rows.
 type serverID struct {
 	started  serverStart
 	database uint32 // the oid
+	erasures int64
 }
+
+// columns returns where to scan serverIDColumns.
+func (id *serverID) columns() []any { return []any{&id.started, &id.database, &id.erasures} }
 
 // serverStart is a time in microseconds since 1970.
 type serverStart int64
@@ -33,15 +37,17 @@ func (s *serverStart) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// serverIDColumns select a serverID. They add only a few microseconds to a statement.
+// serverIDColumns select a serverID from the table counting. They add only a few microseconds to a
+// statement.
 const serverIDColumns = `
-	pg_postmaster_start_time(), (select oid from pg_database where datname = current_database())`
+	pg_postmaster_start_time(), (select oid from pg_database where datname = current_database()), erasures`
 
 // sqlServerID selects only a serverID.
-const sqlServerID = `select ` + serverIDColumns
+const sqlServerID = `select ` + serverIDColumns + ` from counting`
 
 func (id serverID) String() string {
-	return strconv.FormatInt(int64(id.started), 36) + "." + strconv.FormatUint(uint64(id.database), 36)
+	return strconv.FormatInt(int64(id.started), 36) + "." + strconv.FormatUint(uint64(id.database), 36) + "." +
+		strconv.FormatInt(id.erasures, 36)
 }
 
 // stamp identifies a state of the counts. For one serverID, round only increases.
@@ -107,8 +113,9 @@ type revision struct {
 
 func (s *Store) revision(ctx context.Context) (r revision, err error) {
 	var embargoed reader.Embargoed
-	err = s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(&r.round, &r.changes, &r.server.started,
-		&r.server.database, &embargoed.Buckets, &embargoed.Sources)
+	columns := append([]any{&r.round, &r.changes}, r.server.columns()...)
+	err = s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(append(columns, &embargoed.Buckets,
+		&embargoed.Sources)...)
 	if err != nil {
 		return r, Classify(err)
 	}

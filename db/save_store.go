@@ -80,10 +80,12 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	again bool) (fresh []*pendingReport, err error) {
 	var keys, former [][]byte
 	var keyed [][16]byte
+	var systems []string
 	save := sqlSaveKeys
 	for _, p := range batch {
 		if p.duplicateKey != nil {
 			keys, keyed, former = append(keys, p.duplicateKey), append(keyed, p.ID), append(former, p.formerKey)
+			systems = append(systems, string(p.System))
 		}
 		if p.formerKey != nil {
 			save = sqlSaveNewKeys
@@ -99,9 +101,10 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	}
 	var b pgx.Batch
 	b.Queue(sqlBegin)
-	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&done.server.started, &done.server.database) })
+	b.Queue(sqlShareErasing, pgx.NamedArgs{"lock": eraseLock})
+	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(done.server.columns()...) })
 	if len(keys) > 0 {
-		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former}).Query(collect(first))
+		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former, "systems": systems}).Query(collect(first))
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
@@ -120,7 +123,8 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	return fresh, nil
 }
 
-// firsts returns, for each report of a batch, the id under which its crash is stored.
+// firsts returns, for each report of a batch, the id under which its crash is stored. It returns a zero
+// id for a report that was erased, or whose machine is blocked.
 func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[crash.OopsID]bool) ([]crash.OopsID,
 	error) {
 	first := make([]crash.OopsID, len(batch))
@@ -158,6 +162,8 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 			first[i] = id
 		} else if id, ok := byKey[p.FormerKey]; ok {
 			first[i] = id
+		} else if p.duplicateKey != nil {
+			first[i] = crash.OopsID{}
 		}
 	}
 	return first, nil
@@ -169,17 +175,26 @@ const (
 	// deadlock.
 	sqlSaveKeys = `
 		insert into report_keys (key, report_id)
-		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[]) as t (key, id) order by key, id
+		select distinct on (key) key, id
+		from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[], @systems::text[]) as t (key, id, former, system)
+		where ` + notErased + ` order by key, id
 		on conflict do nothing
 		returning report_id`
 	// sqlSaveNewKeys does the same, but skips reports that are stored under their former key.
 	sqlSaveNewKeys = `
 		insert into report_keys (key, report_id)
-		select distinct on (key) key, id from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[]) as t (key, id, former)
-		where not exists (select from report_keys as k where k.key = t.former)
+		select distinct on (key) key, id
+		from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[], @systems::text[]) as t (key, id, former, system)
+		where not exists (select from report_keys as k where k.key = t.former) and ` + notErased + `
 		order by key, id
 		on conflict do nothing
 		returning report_id`
+	// notErased is the condition that a report t was not erased, and that its machine is not blocked.
+	notErased = `
+		not exists (
+			select from erased_reports as e
+			where e.digest in (sha256((select key from erasure_key) || t.key), sha256((select key from erasure_key) || t.former))
+		) and not exists (select from erasures as e where e.blocked and e.digest = system_digest(t.system))`
 	// sqlStoredReports selects the reports of a batch that are stored already.
 	sqlStoredReports = `
 		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)

@@ -38,7 +38,7 @@ type saver struct {
 	calls        atomic.Int64 // running calls of SaveReport
 	noSpace      atomic.Bool  // the last transaction failed because the database's disk is full
 	partitions   partitions
-	buckets      rowCache[crash.BucketID, bool] // stored buckets, which are never deleted
+	buckets      rowCache[crash.BucketID, bool] // stored buckets; erasing a bucket ends the validity of the cache
 	stats        saverStats
 	writers      sync.WaitGroup
 
@@ -182,6 +182,10 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	}
 	buckets := map[crash.BucketID]bool{}
 	for i, p := range batch {
+		if done.first[i].IsZero() {
+			p.answer <- saved{err: errErased}
+			continue
+		}
 		p.answer <- saved{id: done.first[i], counted: counted}
 		if p.bucket != nil && done.now[p.ID] { // the bucket of a duplicate may not be stored
 			buckets[*p.bucket] = true
@@ -192,7 +196,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 
 // stored is the result of a transaction.
 type stored struct {
-	first  []crash.OopsID        // for each report of the batch, the id under which its crash is stored
+	first  []crash.OopsID        // for each report of the batch, the id under which its crash is stored; zero: erased
 	now    map[crash.OopsID]bool // reports stored by this transaction
 	work   [16]byte              // id of its row of uncounted
 	server serverID              // database in which they are stored

@@ -57,6 +57,28 @@ begin
     return dropped;
 end $$;
 
+CREATE FUNCTION erase_from_audit_events(machine text, replacement text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+	changed bigint;
+begin
+	perform set_config('mishap.erasing_machine', 'on', true);
+	update audit_events set subject = case when subject = machine or length(machine) >= 16
+			then replace(subject, machine, replacement) else subject end,
+		detail = case when length(machine) >= 16 then replace(detail::text, machine, replacement)::jsonb else detail end,
+		before = case when length(machine) >= 16 then replace(before::text, machine, replacement)::jsonb else before end,
+		after = case when length(machine) >= 16 then replace(after::text, machine, replacement)::jsonb else after end,
+		once = case when once is null then null else 'erased-' || id end
+	where subject = machine or length(machine) >= 16 and (position(machine in subject) > 0
+		or position(machine in detail::text) > 0 or position(machine in before::text) > 0
+		or position(machine in after::text) > 0);
+	get diagnostics changed = row_count;
+	perform set_config('mishap.erasing_machine', '', true);
+	return changed;
+end $$;
+
 CREATE FUNCTION note_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -69,14 +91,27 @@ COMMENT ON FUNCTION note_change() IS 'Adds the row of this transaction to change
 CREATE FUNCTION refuse_audit_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+declare
+	named constant text[] := '{subject,detail,before,after,once}';
 begin
-    if tg_op = 'DELETE' and current_setting('mishap.dropping_audit_events', true) = 'on'
-        and old.at < now() - interval '30 days' and old.action <> 'user.remove' then
-        return old;
-    end if;
-    raise exception 'Records of the audit log cannot be changed. The function drop_audit_events removes old ones.'
-        using errcode = 'insufficient_privilege';
+	if tg_op = 'DELETE' and current_setting('mishap.dropping_audit_events', true) = 'on'
+		and old.at < now() - interval '30 days' and old.action <> 'user.remove' then
+		return old;
+	end if;
+	if tg_op = 'UPDATE' and current_setting('mishap.erasing_machine', true) = 'on'
+		and to_jsonb(old) - named = to_jsonb(new) - named then
+		return new;
+	end if;
+	raise exception 'Records of the audit log cannot be changed. The function drop_audit_events removes old ones.'
+		using errcode = 'insufficient_privilege';
 end $$;
+
+CREATE FUNCTION system_digest(system text) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+	select sha256((select key from erasure_key) || convert_to('system:' || system, 'UTF8'))
+$$;
+COMMENT ON FUNCTION system_digest(system text) IS 'Digest of a machine; see erasures.digest.';
 
 CREATE TABLE account_grants (
     id bigint NOT NULL,
@@ -638,11 +673,13 @@ COMMENT ON COLUMN core_requests.version IS 'Version of the package of the report
 CREATE TABLE counting (
     single boolean DEFAULT true NOT NULL,
     round bigint NOT NULL,
+    erasures bigint DEFAULT 0 NOT NULL,
     CONSTRAINT counting_single_check CHECK (single)
 );
 COMMENT ON TABLE counting IS 'The lock on counting, in one row. Rounds, merges, splits and all else that changes counts hold it, across all instances.';
 COMMENT ON COLUMN counting.single IS 'Always true: limits the table to one row.';
 COMMENT ON COLUMN counting.round IS 'Number of the last round. Rows that it changed carry it, so caches read only what is new.';
+COMMENT ON COLUMN counting.erasures IS 'Number of times that an erasure has deleted problems or machines. Caches of rows are valid while it stays the same.';
 
 CREATE TABLE decisions (
     id bigint NOT NULL,
@@ -849,6 +886,61 @@ COMMENT ON COLUMN endpoints.claimed IS 'When an instance last claimed the endpoi
 
 ALTER TABLE endpoints ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME endpoints_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE erased_reports (
+    digest bytea NOT NULL,
+    erasure bigint NOT NULL,
+    CONSTRAINT erased_reports_digest_check CHECK ((length(digest) = 32))
+);
+COMMENT ON TABLE erased_reports IS 'Digests of the keys of erased reports (report_keys.key), with erasure_key. Such a report is refused when it is sent again.';
+COMMENT ON COLUMN erased_reports.digest IS 'The digest.';
+COMMENT ON COLUMN erased_reports.erasure IS 'The erasure.';
+
+CREATE TABLE erasure_key (
+    single boolean DEFAULT true NOT NULL,
+    key bytea NOT NULL,
+    CONSTRAINT erasure_key_key_check CHECK ((length(key) = 32)),
+    CONSTRAINT erasure_key_single_check CHECK (single)
+);
+COMMENT ON TABLE erasure_key IS 'The key of the digests of erased machines and reports, in one row. It is made once and never changes.';
+COMMENT ON COLUMN erasure_key.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN erasure_key.key IS 'Random key.';
+
+CREATE TABLE erasures (
+    id bigint NOT NULL,
+    digest bytea NOT NULL,
+    system text NOT NULL,
+    blocked boolean NOT NULL,
+    person text NOT NULL,
+    via text NOT NULL,
+    requested timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    finished timestamp with time zone,
+    receipt jsonb DEFAULT '{}'::jsonb NOT NULL,
+    touched bytea[] DEFAULT '{}'::bytea[] NOT NULL,
+    CONSTRAINT erasures_digest_check CHECK ((length(digest) = 32))
+);
+COMMENT ON TABLE erasures IS 'Machines that were erased: the receipts, and what keeps the machines erased. Rows are not deleted.';
+COMMENT ON COLUMN erasures.id IS 'Number of the erasure.';
+COMMENT ON COLUMN erasures.digest IS 'Digest of the id of the machine, with erasure_key.';
+COMMENT ON COLUMN erasures.system IS 'The machine while it is being erased. Empty: it is finished, or a restored backup has to be searched for the machine.';
+COMMENT ON COLUMN erasures.blocked IS 'Whether new reports of the machine are refused.';
+COMMENT ON COLUMN erasures.person IS 'Account name of the person who asked for it; empty: the command line.';
+COMMENT ON COLUMN erasures.via IS 'Name of the token, or system user of the command; empty: a browser.';
+COMMENT ON COLUMN erasures.requested IS 'When it was asked for.';
+COMMENT ON COLUMN erasures.until IS 'Reports that arrived until then are erased. Later ones are new.';
+COMMENT ON COLUMN erasures.finished IS 'When nothing was left. Null: it is running.';
+COMMENT ON COLUMN erasures.receipt IS 'What was removed, in numbers (crash.ErasedCounts).';
+COMMENT ON COLUMN erasures.touched IS 'Buckets that have lost reports, while it runs. Empty once it is finished.';
+
+ALTER TABLE erasures ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME erasures_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -2239,6 +2331,15 @@ ALTER TABLE ONLY embargoes
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY erased_reports
+    ADD CONSTRAINT erased_reports_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY erasure_key
+    ADD CONSTRAINT erasure_key_pkey PRIMARY KEY (single);
+
+ALTER TABLE ONLY erasures
+    ADD CONSTRAINT erasures_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY events
     ADD CONSTRAINT events_edge_key UNIQUE (edge);
 
@@ -2499,6 +2600,12 @@ CREATE UNIQUE INDEX embargoes_standing ON embargoes USING btree (bucket_id) WHER
 
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
+CREATE INDEX erasures_blocked ON erasures USING btree (digest) WHERE blocked;
+
+CREATE INDEX erasures_digest ON erasures USING btree (digest);
+
+CREATE UNIQUE INDEX erasures_running ON erasures USING btree (digest) WHERE (finished IS NULL);
+
 CREATE INDEX events_at ON events USING btree (at);
 
 CREATE INDEX events_bucket ON events USING btree (bucket_id, id) WHERE (bucket_id IS NOT NULL);
@@ -2721,6 +2828,9 @@ ALTER TABLE ONLY embargoes
 
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY erased_reports
+    ADD CONSTRAINT erased_reports_erasure_fkey FOREIGN KEY (erasure) REFERENCES erasures(id);
 
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_filing_id_fkey FOREIGN KEY (filing_id) REFERENCES filings(id);

@@ -65,7 +65,8 @@ func TestAccessibility(t *testing.T) {
 		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split",
 		problem + "/traits",
 		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
-		"/admin/tracker", views.PathUpdates, views.PathTemplates, views.PathRegroup, views.PathPrivacy, views.PathFilings, views.PathSymbols,
+		"/admin/tracker", views.PathUpdates, views.PathTemplates, views.PathRegroup, views.PathPrivacy,
+		views.PathErasures, "/user/abc/erase", views.PathFilings, views.PathSymbols,
 	} {
 		checkAxe(ctx, t, site.URL+path)
 	}

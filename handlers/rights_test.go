@@ -25,6 +25,9 @@ func someTriage(u crash.User, _ string) bool  { return u.MayTriageSome() }
 func somePrivate(u crash.User, _ string) bool { return u.Private.Some() }
 func allPrivate(u crash.User, _ string) bool  { return u.Private.All }
 func admin(u crash.User, _ string) bool       { return u.Role.Allows(crash.RoleAdmin) }
+func adminPrivate(u crash.User, _ string) bool {
+	return u.Role.Allows(crash.RoleAdmin) && u.Private.All
+}
 
 // triage and core depend on the package.
 func triage(u crash.User, source string) bool { return u.MayTriage(source) }
@@ -101,6 +104,11 @@ var rightsCases = []rightsCase{
 		json: map[string]any{"problem": "{problem}", "assignee": "me"}},
 	{route: "POST /api/1.0/problem-people/", need: triage, path: "/api/1.0/problem-people/",
 		json: map[string]any{"problem": "{signature}", "add_tags": []string{"sru"}}},
+
+	{route: "POST /api/1.0/erase-machine", need: admin, path: "/api/1.0/erase-machine",
+		json: map[string]any{"system": "no-such-machine"}},
+	{route: "POST /api/1.0/erase-machine/", need: admin, path: "/api/1.0/erase-machine/",
+		json: map[string]any{"system": "no-such-machine"}},
 
 	{route: "GET /account", need: anyPerson},
 	{route: "POST /account/identities/link", need: anyPerson},
@@ -254,6 +262,10 @@ var rightsCases = []rightsCase{
 	{route: "GET /admin/privacy", need: admin},
 	{route: "POST /admin/privacy/check", need: admin},
 	{route: "POST /admin/privacy/apply", need: admin},
+	{route: "GET /user/{system}/erase", need: admin, path: "/user/{machine}/erase", shows: true},
+	{route: "POST /user/{system}/erase", need: admin, path: "/user/{machine}/erase", form: "confirm=no"},
+	{route: "GET /user/{system}/dump.jsonl", need: adminPrivate, path: "/user/{machine}/dump.jsonl", shows: true},
+	{route: "GET /admin/erasures", need: admin},
 	{route: "GET /admin/regroup", need: admin},
 	{route: "POST /admin/regroup", need: admin},
 	{route: "POST /admin/regroup/apply", need: admin},

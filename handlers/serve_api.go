@@ -164,13 +164,28 @@ func (s *Server) createByAPI() http.Handler {
 	return s.triageByAPI(s.bugs.CreateBug, crash.ScopeFile, bugs.ErrMediaType)
 }
 
+// eraseByAPI returns the handler by which administrators erase machines.
+func (s *Server) eraseByAPI() http.Handler {
+	return s.changeByAPI(s.NeedAdmin, func(w http.ResponseWriter, r *http.Request) error {
+		return s.api.Erase(w, r, web.VisitOf(r).User.Name)
+	}, crash.ScopeAdmin, bugs.ErrMediaType)
+}
+
 // triageByAPI returns a handler by which triagers change problems: with a session and its CSRF token,
 // or with an API token that has a scope. No page of another site can send an API token, so it needs no
 // CSRF token. media is the error for bodies that are not JSON.
 func (s *Server) triageByAPI(
 	change func(http.ResponseWriter, *http.Request) error, scope crash.Scope, media error,
 ) http.Handler {
-	do := s.NeedTriager(s.Do(change))
+	return s.changeByAPI(s.NeedTriager, change, scope, media)
+}
+
+// changeByAPI does the same for people whom the middleware need lets through.
+func (s *Server) changeByAPI(
+	need func(http.Handler) http.Handler, change func(http.ResponseWriter, *http.Request) error, scope crash.Scope,
+	media error,
+) http.Handler {
+	do := need(s.Do(change))
 	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
 		s.Do(func(w http.ResponseWriter, r *http.Request) error {
 			if err := web.VisitOf(r).Token.Need(scope); err != nil {

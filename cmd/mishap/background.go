@@ -17,6 +17,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/audits"
 	"mishap/db/endpoints"
+	"mishap/db/erase"
 	"mishap/db/jobs"
 	"mishap/db/notify"
 	"mishap/db/retention"
@@ -50,6 +51,9 @@ func (i *instance) sharedTasks() []task {
 		time.Minute, func(ctx context.Context) error {
 			return db.NewDecisions(i.store).FinishDecisions(ctx, grouping.CurrentRules())
 		},
+	}, {
+		"erase-machines", "erases the machines that people asked to erase",
+		5 * time.Second, func(ctx context.Context) error { return erase.New(i.store).Continue(ctx, i.cores) },
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
@@ -96,7 +100,11 @@ func (i *instance) sharedTasks() []task {
 
 // ownTasks returns the tasks that each instance runs in a loop of its own.
 func (i *instance) ownTasks() []task {
-	var tasks []task
+	// This is not a job: each data_dir has its own copy of the file.
+	tasks := []task{{
+		"save-erasures", "writes the record of erasures that restoring a backup needs",
+		time.Minute, (&erasuresFile{instance: i}).save,
+	}}
 	if i.filer != nil {
 		// This is not a job: it must find filings of a dead instance while River has no leader, for up to
 		// 15 s.
@@ -127,6 +135,25 @@ func (i *instance) ownTasks() []task {
 		})
 	}
 	return tasks
+}
+
+// erasuresFile is the record of erasures in the data_dir of an instance.
+type erasuresFile struct {
+	instance *instance
+	state    string // of the erasures when the file was written last
+}
+
+func (f *erasuresFile) save(ctx context.Context) error {
+	store := erase.New(f.instance.store)
+	state, err := store.State(ctx)
+	if err != nil || state == f.state {
+		return err
+	}
+	if err := store.WriteFile(ctx, f.instance.config.DataDir); err != nil {
+		return err
+	}
+	f.state = state
+	return nil
 }
 
 // removeCores removes old core dumps from this instance's data_dir.

@@ -104,6 +104,7 @@ var rules = map[string]rule{
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
 	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
 		others: "github.com/jackc/pgx/v5"},
+	"db/erase":    {ours: "crash crash/audit db", others: "github.com/jackc/pgx/v5"},
 	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/filings":  {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
 	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
@@ -135,7 +136,7 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
-	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports db/symbols " +
+	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/erase db/filings db/people db/reports db/symbols " +
 		"db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
@@ -158,7 +159,7 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/filings db/people " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings db/people " +
 		"db/reports db/retention " +
 		"db/symbols db/tokens " +
 		"tracker views " +

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
@@ -19,11 +20,13 @@ import (
 	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/embedded"
+	"mishap/db/erase"
 )
 
 // restoreFlags are the flags of the command restore.
 type restoreFlags struct {
 	dataDir, databaseURL string
+	erasures             string
 	verify               bool
 	jobs                 int
 }
@@ -42,6 +45,9 @@ object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret
 With --data-dir it creates a new data directory with a private PostgreSQL, the configuration and
 the keys. With --database-url it restores into an empty database; --data-dir then receives the
 configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
+
+Machines that were erased after the backup are erased again. Their record is read from the data_dir of
+the configuration, from other backups in the same folder, and from --erasures (docs/removal.md).
 
 Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
 reconcile --apply" has compared the database with the tracker.
@@ -66,13 +72,14 @@ that the backup is not good.`,
 				if err != nil {
 					return err
 				}
-				return r.fromRemote(cmd.Context(), c)
+				return r.fromRemote(cmd, c)
 			}
-			return r.fromFolder(cmd.Context())
+			return r.fromFolder(cmd)
 		},
 	}
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "new data directory `folder`")
 	cmd.Flags().StringVar(&f.databaseURL, "database-url", "", "address of an empty `database`")
+	cmd.Flags().StringVar(&f.erasures, "erasures", "", "the newest "+backup.ErasuresName+", if it is elsewhere: a `file`")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "restore into a temporary folder and check the result")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are written at the same time")
 	return cmd
@@ -87,12 +94,15 @@ type restore struct {
 	manifest backup.Manifest
 	// lacksSecrets is whether the configuration had secrets that the backup lacks.
 	lacksSecrets bool
-	log          *slog.Logger
+	// erased is what was erased, also after the backup.
+	erased erase.Record
+	log    *slog.Logger
 }
 
 // fromRemote copies the backup from object storage to a temporary folder, and restores it from
 // there.
-func (r *restore) fromRemote(ctx context.Context, c config.Config) (err error) {
+func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
+	ctx := cmd.Context()
 	location, err := remoteLocation(c, r.place)
 	if err != nil {
 		return err
@@ -113,11 +123,12 @@ func (r *restore) fromRemote(ctx context.Context, c config.Config) (err error) {
 	if _, err := backup.Download(ctx, bucket, name, r.dir); err != nil {
 		return err
 	}
-	return r.fromFolder(ctx)
+	return r.fromFolder(cmd)
 }
 
 // fromFolder checks the backup in r.dir, and verifies or restores it.
-func (r *restore) fromFolder(ctx context.Context) (err error) {
+func (r *restore) fromFolder(cmd *cobra.Command) (err error) {
+	ctx := cmd.Context()
 	if r.manifest, err = backup.Read(r.dir); err != nil {
 		return err
 	}
@@ -127,13 +138,19 @@ func (r *restore) fromFolder(ctx context.Context) (err error) {
 	if r.verify {
 		return r.verifyAll(ctx)
 	}
+	if err := r.readErasures(cmd); err != nil {
+		return err
+	}
 	return r.run(ctx)
 }
 
 // run restores into a new data directory, or into a database.
 func (r *restore) run(ctx context.Context) error {
 	if r.dataDir == "" {
-		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log); err != nil {
+		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log, r.addErasures); err != nil {
+			return err
+		}
+		if err := r.eraseAgain(ctx, r.databaseURL, ""); err != nil {
 			return err
 		}
 		r.report("the database")
@@ -202,17 +219,20 @@ func (r *restore) fill(ctx context.Context, tmp, dataDir string) error {
 		return err
 	}
 	if r.databaseURL != "" {
-		_, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log)
-		return err
+		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log, r.addErasures); err != nil {
+			return err
+		}
+		return r.eraseAgain(ctx, r.databaseURL, tmp)
 	}
-	_, err = r.loadPrivate(ctx, embedded.Config{DataDir: tmp, Exclusive: true, Log: r.log}, nil)
+	_, err = r.loadPrivate(ctx, embedded.Config{DataDir: tmp, Exclusive: true, Log: r.log}, r.addErasures,
+		func(url string) error { return r.eraseAgain(ctx, url, tmp) })
 	return err
 }
 
-// loadPrivate restores the database into a new private PostgreSQL, calls then if it is not nil, and
-// stops the server.
+// loadPrivate restores the database into a new private PostgreSQL, calls then, and stops the server. See
+// Load for last.
 func (r *restore) loadPrivate(
-	ctx context.Context, c embedded.Config, then func(url string) error,
+	ctx context.Context, c embedded.Config, last func(context.Context, pgx.Tx) error, then func(url string) error,
 ) (stored backup.Totals, err error) {
 	server, err := embedded.Start(ctx, c)
 	if err != nil {
@@ -223,7 +243,7 @@ func (r *restore) loadPrivate(
 		defer cancel()
 		err = errors.Join(err, server.Stop(ctx))
 	}()
-	if stored, err = r.manifest.Load(ctx, r.dir, server.URL(), r.jobs, r.log); err != nil || then == nil {
+	if stored, err = r.manifest.Load(ctx, r.dir, server.URL(), r.jobs, r.log, last); err != nil {
 		return stored, err
 	}
 	return stored, then(server.URL())
@@ -253,7 +273,7 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 	dataDir := filepath.Join(parent, "data")
 	defer func() { err = errors.Join(err, embedded.Remove(dataDir), os.RemoveAll(parent)) }()
 	var good bool
-	stored, err := r.loadPrivate(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log},
+	stored, err := r.loadPrivate(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log}, nil,
 		func(url string) error {
 			store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
 			if err != nil {

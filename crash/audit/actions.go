@@ -122,6 +122,10 @@ var Actions = map[string]string{
 	"privacy.check":           "Began to check the fields of stored reports",
 	"privacy.expire":          "Began to remove private fields of old reports",
 	"privacy.finished":        "Finished removing fields of stored reports",
+	"machine.erase":           "Asked to erase a machine",
+	"machine.erased":          "Erased a machine",
+	"machine.unblock":         "Let an erased machine send reports again",
+	"read.machine-dump":       "Downloaded everything about a machine",
 	"tracker.updates-order": "Reordered the rules about what " +
 		"mishap writes to bugs",
 	"user.add":                "Added an account",

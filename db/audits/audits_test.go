@@ -185,9 +185,11 @@ const separateRoles = `
 	grant usage, create on schema public to %[1]s;
 	alter table audit_events owner to %[2]s;
 	alter function drop_audit_events(timestamptz, integer) owner to %[2]s;
+	alter function erase_from_audit_events(text, text) owner to %[2]s;
 	alter function refuse_audit_change() owner to %[2]s;
 	grant select, insert on audit_events to %[1]s;
-	grant execute on function drop_audit_events(timestamptz, integer) to %[1]s;`
+	grant execute on function drop_audit_events(timestamptz, integer) to %[1]s;
+	grant execute on function erase_from_audit_events(text, text) to %[1]s;`
 
 // TestSeparateRole checks that mishap works with a role that does not own the audit log, and that this
 // role cannot change the log in any way.

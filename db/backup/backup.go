@@ -40,8 +40,17 @@ const (
 	dataName     = "data"
 )
 
-// keyFiles lists the files with keys in a data directory.
-var keyFiles = []string{"cores.key"}
+// keyFiles lists the small files of a data directory that every backup contains: keys, and the record of
+// erasures (see package erase).
+var keyFiles = []string{"cores.key", ErasuresName}
+
+// ErasuresName is the name of the record of erasures in a data directory.
+const ErasuresName = "erasures.jsonl"
+
+// ErasuresBeside returns the records of erasures in all backups of the folder that contains dir.
+func ErasuresBeside(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(filepath.Dir(filepath.Clean(dir)), "mishap-*", keysName, ErasuresName))
+}
 
 // dataFolders lists the folders of a data directory that belong to the blobs. The others are
 // caches.

@@ -45,12 +45,13 @@ const restoreLock = 0x6d697368_72657374
 // Load restores the database of the backup in dir, which Verify has checked, into the empty
 // database at url, and migrates it. Nothing is sent from the database until it has been compared
 // with the tracker (see filings.FinishRestore). Until Load has finished, no mishap can use the
-// database.
+// database. It calls last, if that is not nil, in the transaction that ends the restore.
 //
 // Load returns Conflict if the database is not empty, if another restore into it runs or was
 // interrupted, or if its server is older than that of the backup. It changes nothing then. Stored
 // are the totals of the database before it was migrated.
-func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger) (stored Totals, err error) {
+func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog.Logger,
+	last func(context.Context, pgx.Tx) error) (stored Totals, err error) {
 	conn, err := open(ctx, url)
 	if err != nil {
 		return stored, err
@@ -114,6 +115,9 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 			if _, err := tx.Exec(ctx, sql, args); err != nil {
 				return err
 			}
+		}
+		if last != nil {
+			return last(ctx, tx)
 		}
 		return nil
 	})

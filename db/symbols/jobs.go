@@ -186,8 +186,13 @@ const (
 		update symbol_jobs set state = 'queued', not_before = null
 		where (store in (@store, '') or @store = '') and state in ('waiting', 'partial') and core_removed is null
 			and missing && @ids`
+	// sqlDoneCores includes cores that nobody has asked for any more: their reports were erased or dropped.
 	sqlDoneCores = `
-		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null`
+		select report_id from symbol_jobs where report_id = any(@ids::uuid[]) and state = 'done' and core_removed is null
+		union
+		select id from unnest(@ids::uuid[]) as c (id)
+		where not exists (select from core_requests as r where r.report_id = c.id)
+			and not exists (select from symbol_jobs as j where j.report_id = c.id)`
 	sqlHeldReports = `
 		select r.id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id
@@ -249,7 +254,8 @@ func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]cras
 	return held, nil
 }
 
-// DoneCores returns which of these cores are no longer needed, because their reports have names.
+// DoneCores returns which of these cores are no longer needed, because their reports have names or do not
+// exist any more.
 func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
 	rows, err := s.Pool.Query(ctx, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)})
 	if err != nil {

@@ -110,8 +110,11 @@ func (s *Store) CoreRequested(
 
 var errCoreNotRequested = crash.Errorf(crash.NotFound, "core_not_requested", "This core dump was not asked for.")
 
+const sqlIsRequested = `select exists (select from core_requests where report_id = @report)`
+
 // CoreReceived records that the core of a report is on disk, and queues its job. needed is false if
-// another core of the same problem and version has arrived before; then the caller removes this one.
+// another core of the same problem and version has arrived before, or if the report was erased; then the
+// caller removes this one.
 func (s *Store) CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed bool, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		var problem []byte
@@ -119,9 +122,8 @@ func (s *Store) CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed 
 		args := pgx.NamedArgs{"report": [16]byte(c.Report), "architecture": c.Architecture, "store": c.Store,
 			"bytes": c.Bytes}
 		switch err := tx.QueryRow(ctx, sqlCoreReceived, args).Scan(&problem, &version); {
-		case errors.Is(err, pgx.ErrNoRows): // received before
-			needed = true
-			return nil
+		case errors.Is(err, pgx.ErrNoRows): // received before, or erased meanwhile
+			return tx.QueryRow(ctx, sqlIsRequested, args).Scan(&needed)
 		case err != nil:
 			return err
 		}

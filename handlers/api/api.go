@@ -322,9 +322,12 @@ const (
 	signedIn    access = "signed in"
 	privateData access = "signed in, private data"
 	triager     access = "triager"
+
+	administrator access = "administrator"
 )
 
-// check returns nil if a caller may use the resource. Package handlers checks resources for triagers.
+// check returns nil if a caller may use the resource. Package handlers checks resources for triagers
+// and administrators.
 func (x access) check(c Caller) error {
 	if x == public {
 		return nil
@@ -349,6 +352,8 @@ func (res *resource) scope() crash.Scope {
 		return crash.ScopeFile
 	case res.access == triager:
 		return crash.ScopeTriage
+	case res.access == administrator:
+		return crash.ScopeAdmin
 	}
 	return crash.ScopeRead
 }

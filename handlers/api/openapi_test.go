@@ -42,7 +42,7 @@ func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.fill()
-	visitor, triager := h.Visitor(t), h.As(t, crash.RoleTriager)
+	visitor, triager, admin := h.Visitor(t), h.As(t, crash.RoleTriager), h.As(t, crash.RoleAdmin)
 	doc, router := document(t, visitor)
 	asked := map[string]bool{}
 	for _, q := range h.questions() {
@@ -64,11 +64,12 @@ func TestOpenAPI(t *testing.T) {
 			"seen": older, "release": "Ubuntu 24.04"}}},
 		"reports-state/":     map[string]any{"reports": []any{1, "2"}, "release": "Ubuntu 24.04"},
 		"create-bug-report/": map[string]any{"signature": nativeSignature()},
+		"erase-machine/":     map[string]any{"system": "no-such-machine", "block": true},
 		"problem-people/":    map[string]any{"problem": nativeSignature(), "assignee": "me", "add_tags": []string{"sru"}},
 		"set-problem-status/": map[string]any{"signature": nativeSignature(), "kind": "muted", "reason": "waits",
 			"until": map[string]any{"date": time.Now().UTC().AddDate(0, 1, 0).Format(time.DateOnly), "reports": 50, "days": 7}},
 	} {
-		asked[conforms(t, router, http.MethodPost, api(path), body, triager.PostJSON(api(path), body))] = true
+		asked[conforms(t, router, http.MethodPost, api(path), body, admin.PostJSON(api(path), body))] = true
 		conforms(t, router, http.MethodPost, api(path), body, h.Visitor(t).PostJSON(api(path), body))
 	}
 	for path := range doc.Paths.Map() {

@@ -47,7 +47,8 @@ func (res *resource) ownLimit() bool {
 // table returns all resources, in the order of the documentation.
 func (a *answers) table() []resource {
 	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(), a.gateResources(),
-		a.reportResources(), a.archiveResources(), a.bugResources(), a.statusResources(), a.symbolResources())
+		a.reportResources(), a.archiveResources(), a.bugResources(), a.statusResources(), a.symbolResources(),
+		eraseResources())
 }
 
 // Parameters that several resources share.

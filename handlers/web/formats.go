@@ -44,8 +44,8 @@ func AcceptedExport(r *http.Request) string {
 func ForFile(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)
 	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
-	log := r.URL.Path == views.PathAudit+".jsonl"
-	return SafeMethods[r.Method] && (ending != "" || report || log || AcceptedExport(r) != "")
+	lines := r.URL.Path == views.PathAudit+".jsonl" || strings.HasSuffix(r.URL.Path, "/dump.jsonl")
+	return SafeMethods[r.Method] && (ending != "" || report || lines || AcceptedExport(r) != "")
 }
 
 // CutFormat splits a name, which may contain dots, from the ending of its export format.

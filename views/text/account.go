@@ -37,7 +37,7 @@ const (
 func TokenScopeName(s crash.Scope) string {
 	return map[crash.Scope]string{
 		crash.ScopeRead: "read", crash.ScopeReadPrivate: "read private data", crash.ScopeTriage: "triage",
-		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator",
+		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator, erase machines",
 	}[s]
 }
 
@@ -49,7 +49,7 @@ func ScopeMeans(s crash.Scope) string {
 		crash.ScopeTriage:      "change the status, assignee and tags of problems",
 		crash.ScopeFile:        "create bugs",
 		crash.ScopeUpload:      "upload symbols",
-		crash.ScopeAdmin:       "read what administrators see",
+		crash.ScopeAdmin:       "read what administrators see, and erase machines",
 	}[s]
 }
 

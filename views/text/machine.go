@@ -1,6 +1,12 @@
 package text
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+)
 
 // Texts of the page of a machine.
 const (
@@ -43,3 +49,99 @@ func ReportedBetween(first, last string) string {
 
 // VersionsAndMore follows the newest versions of a list.
 func VersionsAndMore(n int) string { return " and " + strconv.Itoa(n) + " more" }
+
+// Texts of the pages about erasing a machine.
+const (
+	EraseTitle   = "Erase a machine"
+	EraseLink    = "Erase this machine…"
+	EraseDump    = "Download everything about this machine"
+	EraseGoes    = "What goes"
+	EraseStays   = "What stays"
+	EraseBlock   = "Refuse later reports of this machine, too"
+	EraseDo      = "Erase this machine"
+	EraseNoUndo  = "This cannot be undone."
+	EraseCancel  = "Cancel"
+	EraseConfirm = "To confirm, enter the first 8 characters of the id of the machine"
+	EraseWrong   = "These are not the first 8 characters of the id of the machine; nothing was erased."
+	EraseStarted = "The machine is being erased."
+	EraseRunning = "This machine is being erased."
+	Erasures     = "Erased machines"
+	ErasuresNone = "No machine has been erased."
+	EraseDigest  = "Digest of the machine"
+	EraseWhen    = "Asked for"
+	EraseWho     = "By"
+	EraseEnd     = "Finished"
+	EraseRuns    = "running"
+	EraseWhat    = "Removed"
+	EraseBlocked = "blocked"
+	EraseKnown   = "This machine was erased before:"
+)
+
+// EraseRemains lists what stays after an erasure.
+var EraseRemains = []string{
+	"Counts of other machines, exact as before.",
+	"Problems that other machines have reported, or that people have worked on. They lose what only this machine said.",
+	"Bugs in the tracker. Their texts contain nothing about single machines.",
+	"Records of the audit log: who has viewed the machine, with a digest instead of its id.",
+	"Backups, until they expire. Restoring one erases the machine again.",
+}
+
+// MachineFacts says what an erasure would remove.
+func MachineFacts(f crash.MachineFacts) string {
+	if f.Reports == 0 {
+		return "No reports of this machine are stored."
+	}
+	return strings.Join(MachineFactList(f), "\n")
+}
+
+// MachineFactList says the same in sentences.
+func MachineFactList(f crash.MachineFacts) []string {
+	lines := []string{Reports(f.Reports) + ", which arrived from " + f.First.UTC().Format(time.DateOnly) + " to " +
+		f.Last.UTC().Format(time.DateOnly) + "."}
+	lines = append(lines, Counted(f.Cores, "core dump", "core dumps")+" and "+
+		Counted(f.Jobs, "result", "results")+" of symbolising.")
+	return append(lines, "What they add to the counts of "+Counted(f.Problems, "problem", "problems")+
+		". No other machine "+
+		"has reported "+Counted(f.Only, "problem", "problems")+" of these.")
+}
+
+// EraseReceipt is the receipt of a finished erasure. It does not contain the machine.
+func EraseReceipt(e crash.Erasure) []string {
+	const form = time.DateTime + " UTC"
+	lines := []string{"The machine with the digest " + e.Digest + " is erased.",
+		"Asked for: " + e.Requested.UTC().Format(form) + ", by " + EraseAuthor(e) + ". Finished: " +
+			e.Finished.UTC().Format(form) + ".",
+		"Removed: " + ErasedCounts(e.Counts)}
+	if e.Counts.Anonymous > 0 {
+		lines = append(lines, Reports(e.Counts.Anonymous)+" that retention had dropped before stay counted, without the "+
+			"machine.")
+	}
+	if e.Blocked {
+		lines = append(lines, "Later reports of the machine are refused.")
+	}
+	return append(lines, "Backups that were taken before still contain it. Restoring one erases it again "+
+		"(docs/removal.md).")
+}
+
+// EraseAuthor says who asked for an erasure.
+func EraseAuthor(e crash.Erasure) string {
+	switch {
+	case e.Person == "" && e.Via != "":
+		return "the command line (" + e.Via + ")"
+	case e.Person == "":
+		return "the command line"
+	case e.Via != "":
+		return e.Person + " (" + e.Via + ")"
+	}
+	return e.Person
+}
+
+// ErasedCounts says what an erasure has removed.
+func ErasedCounts(c crash.ErasedCounts) string {
+	return Reports(c.Reports) + ", " + Counted(c.Cores, "core dump", "core dumps") + ", " +
+		Counted(c.Requests, "request", "requests") + " for core dumps, " +
+		Counted(c.Jobs, "result", "results") + " of symbolising; " +
+		Counted(c.Problems, "problem", "problems") + " corrected, of which " +
+		Counted(c.Gone, "problem is", "problems are") + " gone; the id in " + Counted(c.Audit, "record", "records") +
+		" of the audit log and " + Counted(c.Texts, "other text", "other texts") + "."
+}

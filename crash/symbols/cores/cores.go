@@ -325,8 +325,13 @@ func (s *Store) Size(ctx context.Context, id crash.OopsID) (int64, error) {
 	return info.Size, err
 }
 
-// Remove removes a core. It does nothing if the core is not stored.
+// Remove removes a core, also one that waits on this machine. It does nothing if the core is not stored.
 func (s *Store) Remove(ctx context.Context, id crash.OopsID) error {
+	if s.waiting != nil {
+		if err := s.waiting.Delete(ctx, id.String()+suffix); err != nil {
+			return err
+		}
+	}
 	return s.blobs.Delete(ctx, s.keyOf(id))
 }
 

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/backup"
+	"mishap/db/erase"
+	"mishap/views/text"
+)
+
+func systemCommand(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "system",
+		Short: "Shows or erases everything that is known about a machine",
+		Long: `Shows or erases everything that is known about a machine. HASH is the id under which the machine
+sends reports: the last part of the address of its page, /user/HASH.`,
+		Args: cobra.NoArgs,
+		RunE: needsCommand,
+	}
+	cmd.AddCommand(systemDumpCommand(p), systemEraseCommand(p), systemUnblockCommand(p))
+	return cmd
+}
+
+func systemDumpCommand(p *program) *cobra.Command {
+	var folder string
+	cmd := &cobra.Command{
+		Use:   "dump HASH",
+		Short: "Prints everything that is known about a machine as lines of JSON",
+		Long: `Prints everything that is known about a machine as lines of JSON: reports with all fields, requests for
+core dumps, how they were symbolised, what is counted, and records of the audit log that name the
+machine. With --cores it also writes the core dumps of this data_dir to a folder. The audit log
+records it.`,
+		Example: "  mishap system dump HASH > machine.jsonl\n  mishap system dump HASH --cores cores > machine.jsonl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				out := bufio.NewWriter(p.out)
+				system := crash.NewSystemID(args[0])
+				if err := erase.New(store).Dump(ctx, system, "", out); err != nil {
+					return err
+				}
+				if err := out.Flush(); err != nil || folder == "" {
+					return err
+				}
+				return dumpCores(ctx, c, erase.New(store), system, folder)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&folder, "cores", "", "also write core dumps to a `folder`")
+	return cmd
+}
+
+// dumpCores writes the core dumps of a machine to a folder that only its owner can read.
+func dumpCores(ctx context.Context, c config.Config, store *erase.Store, system crash.SystemID, folder string) error {
+	stored, err := openCores(ctx, c)
+	if err != nil {
+		return err
+	}
+	ids, err := store.CoresOf(ctx, system, stored.ID())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		core, err := stored.Open(ctx, id)
+		if errors.Is(err, fs.ErrNotExist) { // it was asked for, and has not arrived
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("core of %s: %w", id, err)
+		}
+		f, err := os.OpenFile(filepath.Join(folder, id.String()+".core"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = f.ReadFrom(core)
+			err = errors.Join(err, f.Close())
+		}
+		if err = errors.Join(err, core.Close()); err != nil {
+			return fmt.Errorf("core of %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func systemEraseCommand(p *program) *cobra.Command {
+	var yes, block, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "erase HASH --yes",
+		Short: "Erases everything that is known about a machine",
+		Long: `Erases everything that is known about a machine: its reports, core dumps, and what was counted from
+them. All other counts stay exact. Without --yes it only says what would be erased.
+
+It can be interrupted at any time. A running server continues it, or this command if called again.
+The reports do not come back when the machine sends them again, or when a backup is restored. Later
+crashes of the machine are accepted, unless --block is given. The receipt does not contain the
+machine. See docs/removal.md.`,
+		Example: "  mishap system erase HASH\n  mishap system erase HASH --yes --block",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				system, machines := crash.NewSystemID(args[0]), erase.New(store)
+				if !yes {
+					facts, err := machines.Facts(ctx, system)
+					if err != nil {
+						return err
+					}
+					p.printf("%s\n--yes erases it.", text.MachineFacts(facts))
+					return nil
+				}
+				e, err := machines.Request(ctx, system, block, "")
+				if err != nil {
+					return err
+				}
+				return runErasure(ctx, p, c, machines, e, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "erase it")
+	cmd.Flags().BoolVar(&block, "block", false, "refuse later reports of the machine")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the receipt as JSON")
+	return cmd
+}
+
+// runErasure works on an erasure and prints its receipt.
+func runErasure(ctx context.Context, p *program, c config.Config, machines *erase.Store, e crash.Erasure,
+	asJSON bool) error {
+	cores, err := openCores(ctx, c)
+	if err != nil {
+		return err
+	}
+	if e, err = machines.Work(ctx, e.ID, cores, nil); err != nil {
+		if ctx.Err() != nil {
+			p.printf("A running server continues it, or this command if called again.")
+		}
+		return err
+	}
+	if err := machines.WriteFile(ctx, c.DataDir); err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(p.out).Encode(erase.NewReceipt(e))
+	}
+	for _, line := range text.EraseReceipt(e) {
+		p.printf("%s", line)
+	}
+	return nil
+}
+
+func systemUnblockCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "unblock HASH",
+		Short: "Accepts reports again of a machine that was erased with --block",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				was, err := erase.New(store).Unblock(ctx, crash.NewSystemID(args[0]), "")
+				if err == nil && !was {
+					err = crash.Errorf(crash.NotFound, "not_blocked", "This machine is not blocked.")
+				}
+				if err != nil {
+					return err
+				}
+				return erase.New(store).WriteFile(ctx, c.DataDir)
+			})
+		},
+	}
+}
+
+// readErasures reads what was erased, from everywhere it can be. A missing configuration is no error: the
+// machine may be new.
+func (r *restore) readErasures(cmd *cobra.Command) error {
+	files, err := backup.ErasuresBeside(r.dir)
+	if err != nil {
+		return err
+	}
+	if c, err := r.program.config(cmd); err == nil {
+		files = append(files, filepath.Join(c.DataDir, erase.FileName))
+	}
+	if r.erasures != "" {
+		if _, err := os.Stat(r.erasures); err != nil {
+			return err
+		}
+		files = append(files, r.erasures)
+	}
+	for _, name := range files {
+		if err := r.erased.ReadFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addErasures adds to the database what was erased after the backup.
+func (r *restore) addErasures(ctx context.Context, tx pgx.Tx) error {
+	_, err := r.erased.Add(ctx, tx)
+	return err
+}
+
+// eraseAgain erases machines in a restored database, and their core dumps in a data directory, which may
+// be empty. A server would continue it.
+func (r *restore) eraseAgain(ctx context.Context, url, dataDir string) error {
+	store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	var cores erase.Cores
+	if dataDir != "" {
+		cores = coreFiles{filepath.Join(dataDir, "cores"), filepath.Join(dataDir, "blobs", "cores")}
+	}
+	machines := erase.New(store)
+	if err := machines.Continue(ctx, cores); err != nil || dataDir == "" {
+		return err
+	}
+	return machines.WriteFile(ctx, dataDir)
+}
+
+// coreFiles are folders with core dumps of any store.
+type coreFiles []string
+
+func (coreFiles) ID() string { return "" }
+
+// Remove removes the core dump of a report from all folders.
+func (f coreFiles) Remove(_ context.Context, id crash.OopsID) error {
+	for _, folder := range f {
+		if err := os.Remove(filepath.Join(folder, id.String()+".core")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,377 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+)
+
+// Erasing a machine removes its reports in chunks, each in one transaction with everything that was
+// counted from them. So an erasure can be interrupted at any time, and the counts are always exact.
+//
+// The digests of the keys of erased reports stay, so that such a report is refused when it is sent
+// again. Two transactions must not overlap: one that erases reports, and one that stores them after it
+// has looked for their digests. So the latter shares eraseLock, and the former holds it alone while it
+// writes the digests. The same lock protects problems that an erasure deletes.
+
+// eraseLock is an advisory lock, see above. The number is arbitrary.
+const eraseLock = int64(0x6d69734572617365) // "misErase"
+
+const (
+	sqlShareErasing = `select pg_advisory_xact_lock_shared(@lock)`
+	sqlLockErasing  = `select pg_advisory_xact_lock(@lock)`
+
+	// sqlReportsToErase leaves out reports that are not counted yet; they follow once they are.
+	sqlReportsToErase = `
+		select id, received, occurred, case when occurred is null then body end from reports
+		where system_key = @system_key and system = @system and received <= @until
+			and id not in (select unnest(reports) from uncounted)
+		order by received, id limit @limit`
+	sqlReportsLeft = `
+		select exists (select from reports where system_key = @system_key and system = @system and received <= @until)`
+	sqlEraseReports = `
+		delete from reports as r using unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+		where r.received = m.received and r.id = m.id`
+	sqlEraseRequests = `delete from core_requests where report_id = any(@ids::uuid[])`
+	sqlEraseJobs     = `delete from symbol_jobs where report_id = any(@ids::uuid[])`
+	sqlErasedCores   = `
+		select count(*) from symbol_jobs where report_id = any(@ids::uuid[]) and core_bytes > 0 and core_removed is null`
+
+	// sqlEraseKeys finds the keys of reports with a date by the time at which the keys begin. It gets those
+	// of other reports.
+	sqlEraseKeys = `
+		with named as (
+			delete from report_keys where key = any(@keys::bytea[]) and report_id = any(@ids::uuid[])
+		), erased as (
+			delete from report_keys as k
+			using unnest(@ids::uuid[], @from::bytea[], @until::bytea[]) as m (id, low, high)
+			where k.key >= m.low and k.key < m.high and k.report_id = m.id returning key
+		), known as (
+			select key from erased union select unnest(@keys::bytea[])
+		)
+		insert into erased_reports (digest, erasure)
+		select sha256((select key from erasure_key) || key), @erasure from known order by 1
+		on conflict do nothing`
+
+	sqlTakePackages = `
+		update report_days as d set reports = d.reports - c.n
+		from unnest(@package::text[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@problem_type::text[], @proposed::boolean[], @n::bigint[])
+			as c (package, day, release, version, architecture, problem_type, proposed, n)
+		where d.package = c.package and d.day = c.day and d.release = c.release and d.version = c.version
+			and d.architecture = c.architecture and d.problem_type = c.problem_type and d.proposed = c.proposed`
+	sqlDropPackages = `
+		delete from report_days as d using unnest(@package::text[], @day::date[]) as c (package, day)
+		where d.package = c.package and d.day = c.day and d.reports <= 0`
+	sqlTakeReleases = `
+		update release_days as d set reports = d.reports - c.n
+		from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[], @proposed::boolean[],
+			@n::bigint[]) as c (day, release, architecture, problem_type, proposed, n)
+		where d.day = c.day and d.release = c.release and d.architecture = c.architecture
+			and d.problem_type = c.problem_type and d.proposed = c.proposed`
+	sqlDropReleases = `delete from release_days where day = any(@day::date[]) and reports <= 0`
+	// sqlForgetVersions and sqlVersionsSince update the versions in use. The day of arrival can be exact
+	// only to the day.
+	sqlForgetVersions = `
+		delete from package_versions as v
+		using unnest(@package::text[], @release::text[], @version::text[]) as k (package, release, version)
+		where v.package = k.package and v.release = k.release and v.version = k.version and not exists (
+			select from report_days as d where d.package = k.package and d.release = k.release and d.version = k.version)`
+	sqlVersionsSince = `
+		update package_versions as v
+		set first_day = d.day, arrived = greatest(v.arrived, d.day::timestamp at time zone 'UTC')
+		from (
+			select k.package, k.release, k.version, min(d.day) as day
+			from (
+				select distinct * from unnest(@package::text[], @release::text[], @version::text[]) as k (package, release, version)
+			) as k join report_days as d on d.package = k.package and d.release = k.release and d.version = k.version
+			group by k.package, k.release, k.version
+		) as d
+		where v.package = d.package and v.release = d.release and v.version = d.version and v.first_day < d.day`
+	sqlForgetReleases = `
+		delete from releases as r where release = any(@release::text[])
+			and not exists (select from release_days as d where d.release = r.release)`
+	sqlForgetActive = `delete from release_active where release = any(@release::text[]) and change = 0`
+
+	sqlDaysOfMachine = `
+		select distinct release, day from reports
+		where system_key = @system_key and counted and release = any(@release::text[])
+			and id not in (select unnest(reports) from uncounted)
+		order by release, day`
+
+	// sqlDescribeAgain describes buckets by one of their newest remaining reports. If none is left,
+	// they have no title.
+	sqlDescribeAgain = `
+		update buckets as b set
+			problem_type = coalesce(n.problem_type, b.problem_type), title = coalesce(n.title, ''),
+			executable = coalesce(n.executable, ''), package = coalesce(n.package, b.package),
+			source_package = coalesce(n.source_package, b.source_package), changed = @round
+		from unnest(@buckets::bytea[]) as k (id) left join lateral (
+			select * from (
+				select id, problem_type, title, executable, package, source_package, counted
+				from reports as r where r.bucket_id = k.id order by r.received desc, r.id desc limit 20
+			) as newest order by counted desc, title = '', id desc limit 1
+		) as n on true
+		where b.id = k.id`
+	sqlArrivedLater = `
+		update bucket_arrivals as a set at = n.at
+		from unnest(@ids::bytea[], @at::timestamptz[]) as k (id, at) cross join lateral (
+			select received from reports as r where r.bucket_id = k.id and r.counted order by received limit 1
+		) as n (at)
+		where a.bucket_id = k.id and a.at = k.at`
+
+	sqlErasureForUpdate = `select receipt from erasures where id = @erasure and finished is null for update`
+	sqlErasureProgress  = `
+		update erasures set receipt = @receipt,
+			touched = array(select distinct unnest(touched || @buckets::bytea[]))
+		where id = @erasure`
+)
+
+var errErased = crash.Errorf(crash.Invalid, "erased", "This report was erased, or its machine is blocked; it is not "+
+	"accepted again.")
+
+// ErrErasureEnded is returned if another instance has finished an erasure.
+var ErrErasureEnded = crash.Errorf(crash.Conflict, "erasure_ended", "The erasure has ended already.")
+
+// EraseReports erases up to limit reports of an erasure, the oldest first. It returns how many it has
+// erased, and whether others are left that it must erase: those that are not counted yet come later.
+// It returns ErrErasureEnded if the erasure is finished.
+func (s *Decisions) EraseReports(ctx context.Context, e crash.Erasure, limit int) (erased int, left bool, err error) {
+	args := pgx.NamedArgs{"system": string(e.System), "system_key": SystemKey(e.System), "until": e.Until, "limit": limit}
+	err = s.decide(ctx, func(d *deciding) error {
+		counts, err := d.erasureForUpdate(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		chunk, err := d.reportsToErase(ctx, args, e.System)
+		if err != nil || len(chunk.ids) == 0 {
+			return errors.Join(err, errNothing)
+		}
+		erased = len(chunk.ids)
+		return d.eraseChunk(ctx, e, chunk, &counts)
+	})
+	if errors.Is(err, errNothing) {
+		erased, err = 0, nil
+	}
+	if err == nil {
+		err = Classify(s.Pool.QueryRow(ctx, sqlReportsLeft, args).Scan(&left))
+	}
+	if err != nil {
+		return erased, left, fmt.Errorf("erase reports: %w", err)
+	}
+	return erased, left, nil
+}
+
+func (d *deciding) erasureForUpdate(ctx context.Context, id int64) (counts crash.ErasedCounts, err error) {
+	err = d.QueryRow(ctx, sqlErasureForUpdate, pgx.NamedArgs{"erasure": id}).Scan(&counts)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = ErrErasureEnded
+	}
+	return counts, err
+}
+
+// erasedChunk holds the reports of one chunk, and their keys.
+type erasedChunk struct {
+	ids       [][16]byte
+	received  []time.Time
+	low, high [][]byte // range of the keys; empty for reports without a date
+	keys      [][]byte // of reports without a date
+}
+
+func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, system crash.SystemID) (c erasedChunk,
+	err error) {
+	rows, err := d.Query(ctx, sqlReportsToErase, args)
+	if err != nil {
+		return c, err
+	}
+	var id [16]byte
+	var received, occurred time.Time
+	var bodies [][]byte
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &received, OrZero(&occurred), &body}, func() error {
+		c.ids, c.received = append(c.ids, id), append(c.received, received)
+		low, high := []byte{}, []byte{}
+		if !occurred.IsZero() {
+			low, high = crash.KeysAt(occurred)
+		}
+		c.low, c.high = append(c.low, low), append(c.high, high)
+		if body != nil {
+			bodies, body = append(bodies, body), nil
+		}
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	for _, body := range bodies {
+		if err := d.store.ReadBody(ctx, body, func(f crash.Fields) {
+			key, former := crash.DuplicateKey(system, f)
+			c.keys = append(c.keys, key[:])
+			if former != (crash.ReportKey{}) {
+				c.keys = append(c.keys, former[:])
+			}
+		}); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// eraseChunk erases the reports of a chunk, with what was counted from them.
+func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChunk, counts *crash.ErasedCounts) error {
+	reports, err := d.reportsToMove(ctx, c.ids, c.received)
+	if err != nil {
+		return fmt.Errorf("reports to erase: %w", err)
+	}
+	args := pgx.NamedArgs{"ids": c.ids, "received": c.received, "erasure": e.ID, "from": c.low, "until": c.high,
+		"keys": c.keys}
+	var cores int64
+	if err := d.QueryRow(ctx, sqlErasedCores, args).Scan(&cores); err != nil {
+		return err
+	}
+	counts.Cores += cores
+	for sql, count := range map[string]*int64{sqlEraseReports: &counts.Reports, sqlEraseRequests: &counts.Requests,
+		sqlEraseJobs: &counts.Jobs} {
+		tag, err := d.Exec(ctx, sql, args)
+		if err != nil {
+			return err
+		}
+		*count += tag.RowsAffected()
+	}
+	touched, err := d.uncount(ctx, *SystemKey(e.System), reports)
+	if err != nil {
+		return err
+	}
+	if _, err := d.Exec(ctx, sqlErasureProgress, pgx.NamedArgs{"erasure": e.ID, "receipt": *counts,
+		"buckets": IDBytes(touched)}); err != nil {
+		return err
+	}
+	if _, err := d.Exec(ctx, sqlLockErasing, pgx.NamedArgs{"lock": eraseLock}); err != nil {
+		return err
+	}
+	_, err = d.Exec(ctx, sqlEraseKeys, args)
+	return err
+}
+
+// uncount corrects all counts for reports of one machine that were deleted. It returns the buckets of
+// these reports.
+func (d *deciding) uncount(ctx context.Context, system int64, reports map[crash.OopsID]movedReport) ([]crash.BucketID,
+	error) {
+	var change countChange
+	packages, releases := map[packageDay]int64{}, map[releaseDay]int64{}
+	arrivals := map[crash.BucketID]time.Time{}
+	for _, r := range reports {
+		change.add(r)
+		if r.from != nil {
+			if first, ok := arrivals[*r.from]; !ok || r.received.Before(first) {
+				arrivals[*r.from] = r.received
+			}
+		}
+		if r.counted {
+			day := releaseDay{r.day, r.release, r.architecture, r.summary.ProblemType, r.proposed}
+			releases[day]++
+			packages[packageDay{day, r.summary.Package, r.version}]++
+		}
+	}
+	if err := d.apply(ctx, &change); err != nil {
+		return nil, err
+	}
+	if err := d.applyTotals(ctx, packages, releases); err != nil {
+		return nil, fmt.Errorf("totals: %w", err)
+	}
+	named := column(keysOf(releases), func(k releaseDay) string { return k.release })
+	if err := d.shortenSpans(ctx, system, named); err != nil {
+		return nil, fmt.Errorf("active machines: %w", err)
+	}
+	touched := slices.SortedFunc(slices.Values(keysOf(arrivals)), compareIDs)
+	args := pgx.NamedArgs{"buckets": IDBytes(touched), "ids": IDBytes(touched), "round": d.round,
+		"at": column(touched, func(id crash.BucketID) time.Time { return arrivals[id] })}
+	for _, sql := range []string{sqlDescribeAgain, sqlArrivedLater} {
+		if _, err := d.Exec(ctx, sql, args); err != nil {
+			return nil, fmt.Errorf("describe problems again: %w", err)
+		}
+	}
+	return touched, nil
+}
+
+// applyTotals subtracts reports from the counts of packages and releases.
+func (d *deciding) applyTotals(ctx context.Context, packages map[packageDay]int64,
+	releases map[releaseDay]int64) error {
+	p, r := keysOf(packages), keysOf(releases)
+	of := pgx.NamedArgs{
+		"package":      column(p, func(k packageDay) string { return k.pkg }),
+		"day":          column(p, func(k packageDay) time.Time { return k.day }),
+		"release":      column(p, func(k packageDay) string { return k.release }),
+		"version":      column(p, func(k packageDay) string { return k.version }),
+		"architecture": column(p, func(k packageDay) string { return k.architecture }),
+		"problem_type": column(p, func(k packageDay) string { return k.problemType }),
+		"proposed":     column(p, func(k packageDay) bool { return k.proposed }),
+		"n":            column(p, func(k packageDay) int64 { return packages[k] }),
+	}
+	for _, sql := range []string{sqlTakePackages, sqlDropPackages, sqlForgetVersions, sqlVersionsSince} {
+		if _, err := d.Exec(ctx, sql, of); err != nil {
+			return err
+		}
+	}
+	of = pgx.NamedArgs{
+		"day":          column(r, func(k releaseDay) time.Time { return k.day }),
+		"release":      column(r, func(k releaseDay) string { return k.release }),
+		"architecture": column(r, func(k releaseDay) string { return k.architecture }),
+		"problem_type": column(r, func(k releaseDay) string { return k.problemType }),
+		"proposed":     column(r, func(k releaseDay) bool { return k.proposed }),
+		"n":            column(r, func(k releaseDay) int64 { return releases[k] }),
+	}
+	for _, sql := range []string{sqlTakeReleases, sqlDropReleases, sqlForgetReleases} {
+		if _, err := d.Exec(ctx, sql, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortenSpans computes the days again on which a machine was active in some releases, from its
+// stored reports.
+func (d *deciding) shortenSpans(ctx context.Context, system int64, releases []string) error {
+	slices.Sort(releases)
+	releases = slices.Compact(releases)
+	args := pgx.NamedArgs{"system_key": system, "release": releases}
+	rows, err := d.Query(ctx, sqlDaysOfMachine, args)
+	if err != nil {
+		return err
+	}
+	days := map[string][]time.Time{}
+	var release string
+	var day time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&release, &day}, func() error {
+		days[release] = append(days[release], day.UTC())
+		return nil
+	}); err != nil {
+		return err
+	}
+	args["system"] = slices.Repeat([]int64{system}, len(releases))
+	if rows, err = d.Query(ctx, sqlSpans, args); err != nil {
+		return err
+	}
+	stored := map[string][]daySpan{}
+	var row spanRow
+	if _, err := pgx.ForEachRow(rows, []any{&row.release, &row.system, &row.from, &row.until}, func() error {
+		stored[row.release] = append(stored[row.release], daySpan{row.from.UTC(), row.until.UTC()})
+		return nil
+	}); err != nil {
+		return err
+	}
+	changes := newSpanChanges()
+	for _, r := range releases {
+		changes.add(machine{r, system}, stored[r], mergeDays(nil, days[r]))
+	}
+	var write pgx.Batch
+	changes.queue(&write)
+	write.Queue(sqlForgetActive, args)
+	return d.SendBatch(ctx, &write).Close()
+}
