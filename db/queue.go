@@ -97,14 +97,14 @@ func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, r
 	return err
 }
 
-func (s *Store) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
+func (s *Handle) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
 	if _, err := s.inserter.InsertTx(ctx, tx, SplitJob{decision}, &river.InsertOpts{Queue: LongQueue}); err != nil {
 		return fmt.Errorf("queue split %d: %w", decision, err)
 	}
 	return nil
 }
 
-func (s *Store) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
+func (s *Handle) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
 	if _, err := s.inserter.InsertTx(ctx, tx, RegroupJob{run}, &river.InsertOpts{Queue: LongQueue}); err != nil {
 		return fmt.Errorf("queue regrouping %d: %w", run, err)
 	}

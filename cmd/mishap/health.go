@@ -17,7 +17,7 @@ import (
 // healthTimeout is how long the command "health" waits for an answer.
 const healthTimeout = 5 * time.Second
 
-func (p *program) healthCommand() *cobra.Command {
+func healthCommand(p *program) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "health",
@@ -37,7 +37,7 @@ answers, as /healthz says. Containers use this command as their health check.`,
 			if live {
 				path = "/healthz"
 			}
-			return p.askHealth(cmd.Context(), listenURL(c.OpsListen)+path)
+			return askHealth(cmd.Context(), p, listenURL(c.OpsListen)+path)
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "ask only whether the instance answers")
@@ -54,7 +54,7 @@ func listenURL(listen string) string {
 	return "http://" + listen
 }
 
-func (p *program) askHealth(ctx context.Context, address string) error {
+func askHealth(ctx context.Context, p *program, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -16,17 +16,17 @@ import (
 	"mishap/db/retention"
 )
 
-func (p *program) privacyCommand() *cobra.Command {
+func privacyCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "privacy",
 		Short: "Shows and applies the classes of the fields of reports",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(p.privacyTableCommand(), p.privacyCheckCommand())
+	cmd.AddCommand(privacyTableCommand(p), privacyCheckCommand(p))
 	return cmd
 }
 
-func (p *program) privacyTableCommand() *cobra.Command {
+func privacyTableCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "table",
 		Short: "Shows who may read which fields of reports",
@@ -55,7 +55,7 @@ no database.`,
 	}
 }
 
-func (p *program) privacyCheckCommand() *cobra.Command {
+func privacyCheckCommand(p *program) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "check [--apply]",
@@ -74,7 +74,7 @@ continues it, or this command if called again. The page /admin/privacy shows the
 				kind = privacy.RunApply
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return p.examineFields(ctx, retention.New(store, c.Privacy()), kind)
+				return examineFields(ctx, p, retention.New(store, c.Privacy()), kind)
 			})
 		},
 	}
@@ -83,7 +83,7 @@ continues it, or this command if called again. The page /admin/privacy shows the
 }
 
 // examineFields starts a run, or continues the one in progress if it is of the same kind.
-func (p *program) examineFields(ctx context.Context, store *retention.Store, kind privacy.RunKind) error {
+func examineFields(ctx context.Context, p *program, store *retention.Store, kind privacy.RunKind) error {
 	run, err := store.Start(ctx, kind, store.Now(), "")
 	if errors.Is(err, crash.Conflict) {
 		refused := err

@@ -165,7 +165,10 @@ func systemUnblockCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "unblock HASH",
 		Short: "Accepts reports again of a machine that was erased with --block",
-		Args:  cobra.ExactArgs(1),
+		Long: `Accepts reports again of a machine that was erased with --block. The reports that were erased stay
+erased, also when the machine sends them again.`,
+		Example: "  mishap system unblock HASH",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				was, err := erase.New(store).Unblock(ctx, crash.NewSystemID(args[0]), "")

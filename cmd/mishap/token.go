@@ -21,7 +21,7 @@ import (
 	"mishap/views/text"
 )
 
-func (p *program) tokenCommand() *cobra.Command {
+func tokenCommand(p *program) *cobra.Command {
 	token := &cobra.Command{
 		Use:   "token",
 		Short: "Manages the API tokens with which scripts sign in",
@@ -31,11 +31,11 @@ has scopes and an expiry date, and never more rights than its account. People cr
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	token.AddCommand(p.tokenCreateCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
+	token.AddCommand(tokenCreateCommand(p), tokenListCommand(p), tokenRevokeCommand(p))
 	return token
 }
 
-func (p *program) tokenCreateCommand() *cobra.Command {
+func tokenCreateCommand(p *program) *cobra.Command {
 	var name string
 	var words []string
 	var days int
@@ -89,7 +89,7 @@ erasing machines). triage, file and upload are for triagers and admins, admin is
 	return cmd
 }
 
-func (p *program) tokenListCommand() *cobra.Command {
+func tokenListCommand(p *program) *cobra.Command {
 	var filter crash.TokenFilter
 	var all bool
 	var state, scope string
@@ -181,7 +181,7 @@ func scopeWords(t crash.APIToken) string {
 	return strings.Join(words, ",")
 }
 
-func (p *program) tokenRevokeCommand() *cobra.Command {
+func tokenRevokeCommand(p *program) *cobra.Command {
 	var expired, unused bool
 	cmd := &cobra.Command{
 		Use:   "revoke ID | --expired | --unused",

@@ -45,7 +45,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 			p.Linked = p.Linked || known.Number == p.Number
 		}
 		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
-		embargoed, err := s.CountEmbargoed(r, b)
+		embargoed, err := web.CountEmbargoed(s.Kit, r, b)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 	if r.PostFormValue("public") == "yes" || !isPublic(found, warning) {
 		return nil
 	}
-	embargoed, err := s.CountEmbargoed(r, problems...)
+	embargoed, err := web.CountEmbargoed(s.Kit, r, problems...)
 	if err != nil || embargoed == 0 {
 		return err
 	}

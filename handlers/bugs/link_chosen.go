@@ -36,7 +36,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	if p.Number != 0 {
 		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
-		embargoed, err := s.CountEmbargoed(r, buckets...)
+		embargoed, err := web.CountEmbargoed(s.Kit, r, buckets...)
 		if err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	if p.Reports, p.Machines, err = s.Decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
-	embargoed, err := s.CountEmbargoed(r, buckets...)
+	embargoed, err := web.CountEmbargoed(s.Kit, r, buckets...)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ const maxMentions = 8
 
 // mentionsFor returns the names that complete a mention in a note about the problem in the query.
 // Visitors get none. It returns NotFound for a problem that the person may not see.
-func (s *Lists) mentionsFor(r *http.Request, begins string) (views.MentionOffers, error) {
+func mentionsFor(s *web.Kit, r *http.Request, begins string) (views.MentionOffers, error) {
 	var offers views.MentionOffers
 	if web.IsPublic(r) {
 		return offers, nil

@@ -92,14 +92,14 @@ type facetFacts struct {
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
 	facets := views.FacetsView{Choice: choice, Package: b.Package}
-	if choice.Facet != "" && !s.PermitsFacet(web.Readable(r, b.SourcePackage), choice.Facet) {
+	if choice.Facet != "" && !web.PermitsFacet(s.Kit, web.Readable(r, b.SourcePackage), choice.Facet) {
 		facets.Problem = text.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
-	if !s.PermitsFacet(privacy.Restricted, choice.Facet) {
+	if !web.PermitsFacet(s.Kit, privacy.Restricted, choice.Facet) {
 		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return chosenReports{}, err
 		}

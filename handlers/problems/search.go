@@ -185,7 +185,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		offers, err := s.mentionsFor(r, begins)
+		offers, err := mentionsFor(s.Kit, r, begins)
 		if err != nil {
 			return err
 		}

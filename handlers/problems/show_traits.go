@@ -34,8 +34,8 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	readable, private := web.Readable(r, b.SourcePackage), false
 	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool { // others share the facts
 		field, _ := t.Facet()
-		permitted := s.PermitsFacet(readable, field)
-		private = private || permitted && !s.PermitsFacet(privacy.Restricted, field)
+		permitted := web.PermitsFacet(s.Kit, readable, field)
+		private = private || permitted && !web.PermitsFacet(s.Kit, privacy.Restricted, field)
 		return !permitted
 	})
 	if private {

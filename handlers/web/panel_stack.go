@@ -88,7 +88,7 @@ func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *
 	stack := views.NewStack(report)
 	stack.Links = s.Config.SourceLinks
 	stack.FacetNames = slices.DeleteFunc(stack.FacetNames, func(name string) bool {
-		return !s.PermitsFacet(readable, stats.FacetField(name))
+		return !PermitsFacet(s.Kit, readable, stats.FacetField(name))
 	})
 	return stack
 }

@@ -147,7 +147,7 @@ func Triageable(r *http.Request, buckets []crash.Bucket) (some []crash.Bucket, r
 }
 
 // CountEmbargoed returns how many of the problems are embargoed.
-func (s *Kit) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (n int, err error) {
+func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (n int, err error) {
 	for _, b := range problems {
 		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
 		if err != nil {
@@ -167,7 +167,7 @@ func Readable(r *http.Request, source string) privacy.Class {
 }
 
 // PermitsFacet reports whether readers up to a class may compare reports by a field.
-func (s *Kit) PermitsFacet(readable privacy.Class, field stats.FacetField) bool {
+func PermitsFacet(s *Kit, readable privacy.Class, field stats.FacetField) bool {
 	names, excerpt := field.Sources()
 	return s.Config.Privacy.Permits(readable, names, excerpt)
 }
