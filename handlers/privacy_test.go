@@ -46,7 +46,7 @@ func TestFieldsByReader(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			table, err := privacy.Parse(changes, "private")
+			table, err := privacy.Parse(changes, privacy.Unlisted.String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestFieldsByReader(t *testing.T) {
 
 func TestPrivacyPage(t *testing.T) {
 	t.Parallel()
-	table, err := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
+	table, err := privacy.Parse("JournalErrors=secret Acme*=private", "restricted")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestPrivacyPage(t *testing.T) {
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get(views.PathPrivacy).Want(http.StatusOK).
 		WantText("#changes + ul", "JournalErrors: secret instead of private").
-		WantText("#changes + ul", "Acme*: restricted instead of private").
+		WantText("#changes + ul", "Acme*: private instead of restricted").
 		WantText("#retention-table", "private_keep_days").WantText("main", "No problem is held.")
 	if got, want := page.HTML().Find("#field-table tbody tr").Length(), len(table.Rows()); got != want {
 		t.Errorf("got %d rows, want %d", got, want)

@@ -7,8 +7,9 @@ type field struct {
 	fixed   bool   // the configuration cannot change the class
 }
 
-// builtIn lists the classes of known fields. Before this table existed, everything private here was
-// hidden from people without the right to private data.
+// builtIn lists the classes of known fields. A * at the end of a name stands for any characters.
+// Before this table existed, everything private here was hidden from people without the right to
+// private data.
 var builtIn = table(
 	// These are columns of lists, and parts of the names of problems.
 	of(Public, "",
@@ -42,6 +43,11 @@ var builtIn = table(
 		"XsessionErrors", "_HooksRun", "_LogindSession", "_MarkForUpload", "_PythonExceptionQualifier",
 		"dmi.bios.date", "dmi.bios.vendor", "dmi.board.name", "dmi.product.name",
 		"dmi.sys.vendor"),
+	// Hooks of apport attach these to some reports: networks, configuration files, logs of the system.
+	of(Private, "",
+		"AuditLog", "BootLog", "CRDA", "CupsErrorLog", "GdmLog", "HookError_*", "IfupdownConfig", "IpAddr", "IpRoute",
+		"IwConfig", "KernLog", "LightdmLog", "Lpstat", "NetDevice.*", "NetworkManager.*", "PciNetwork", "PpdFiles",
+		"ProcessList", "RfKill", "Syslog", "XorgConf", "XorgLogOld", "modified.conffile.*", "mtime.conffile.*", "nmcli-*"),
 	// Core dumps are files of their own, which the keys "cores…" control. These need the role triager,
 	// too.
 	of(Private, "", "CoreDump", "VmCore").fix(),

@@ -23,7 +23,7 @@ const (
 
 // Unlisted is the class of fields that neither the table nor the configuration knows, unless the
 // configuration sets another.
-const Unlisted = Private
+const Unlisted = Restricted
 
 var classNames = [...]string{"public", "restricted", "private", "secret"}
 
@@ -50,8 +50,9 @@ type prefix struct {
 	class Class
 }
 
-// Class returns the class of a field. The configuration comes first, then the built-in table, then
-// the names of secrets, then the class of unlisted fields. What a machine has sent before mishap
+// Class returns the class of a field. The configuration comes first, then the names in the
+// built-in table, then the names of secrets, then the beginnings of names in the built-in table, then
+// the class of unlisted fields. What a machine has sent before mishap
 // symbolised a report is at most as visible as the field that replaced it.
 func (t *Table) Class(name string) Class {
 	known, listed := builtIn[name]
@@ -71,6 +72,11 @@ func (t *Table) Class(name string) Class {
 	}
 	if IsSecretName(name) {
 		return Secret
+	}
+	for begins, f := range builtIn {
+		if begins, ok := strings.CutSuffix(begins, "*"); ok && strings.HasPrefix(name, begins) {
+			return f.Class // no two of these names overlap
+		}
 	}
 	return t.Unlisted()
 }
