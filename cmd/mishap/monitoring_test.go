@@ -181,7 +181,7 @@ func TestAlertRules(t *testing.T) {
 		fmt.Sprintf("oldest_open_seconds) > %.0f", health.FilingLimit.Seconds()),
 		fmt.Sprintf("symbol_queue_oldest_seconds) > %.0f", health.SymbolsLimit.Seconds()),
 		fmt.Sprintf("mail_retried_oldest_seconds) > %.0f", health.MailLimit.Seconds()),
-		fmt.Sprintf("> 0) > %.0f", health.BackupLimit.Seconds()),
+		fmt.Sprintf("!= 0) > %.0f", health.BackupLimit.Seconds()),
 		fmt.Sprintf("lag_bytes) > %d", int64(health.LagBytes)),
 		fmt.Sprintf("lag_seconds) > %.0f", health.LagLimit.Seconds()),
 	} {
