@@ -169,5 +169,5 @@ func KeysAt(date time.Time) (low, high []byte) {
 	if seconds == math.MaxUint32 {
 		return low, bytes.Repeat([]byte{0xff}, len(ReportKey{})+1)
 	}
-	return low, binary.BigEndian.AppendUint32(nil, uint32(seconds+1))
+	return low, binary.BigEndian.AppendUint32(nil, uint32(seconds+1)) //nolint:gosec // below MaxUint32, see above
 }

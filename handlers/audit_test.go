@@ -61,7 +61,7 @@ func TestAuditReads(t *testing.T) {
 	for range 2 {
 		for _, path := range []string{report, report + ".json", report + ".crash", problem + ".csv", "/user/machine-1",
 			"/user/machine-1.csv", problem + "/compare?report=" + id.String() + "&report=" + other.String(),
-			problem + "?facet=kernel",
+			problem + "?facet=ProcEnviron",
 			"/api/1.0/instance/?id=" + id.String(), problem, "/"} {
 			viewer.Get(path).Want(http.StatusOK)
 		}

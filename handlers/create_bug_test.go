@@ -261,8 +261,8 @@ func TestCreateBugFormRefused(t *testing.T) {
 
 	a := visitor.Post(createPath, form, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()}).Want(
 		http.StatusUnauthorized)
-	if got, want := a.Attr("main a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
-		t.Errorf("next link: got %q, want %q", got, want)
+	if got, want := a.Attr("#sign-in input[name=next]", "value"), createPath; got != want {
+		t.Errorf("the form is sent to %q after signing in, want %q", got, want)
 	}
 	viewer.Post(createPath, form).Want(http.StatusForbidden).WantText("main", "needs the role triager")
 	triager.Post(createPath, nil).Want(http.StatusBadRequest).WantText("main", "signature")

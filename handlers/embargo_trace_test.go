@@ -167,7 +167,7 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		value := func(sql string) string { return w.Site.Value(t, sql, id[:]) }
+		value := func(sql string) string { return w.Value(t, sql, id[:]) }
 		fills = append(fills, strings.NewReplacer("{problem}", id.String(), "{report}", w.hidden[4*i].String(),
 			"{machine}", "zyxwv-"+strconv.Itoa(i)+"-2", "{source}", w.Bucket(t, id).SourcePackage, "{signature}",
 			w.Bucket(t, id).Signature, "{candidate}", strconv.Itoa(90+i), "{entry}",
@@ -342,8 +342,8 @@ func (w *twin) stateOf(t *testing.T, ids []crash.BucketID) string {
 	for _, id := range ids {
 		hidden = append(hidden, id[:])
 	}
-	return w.Site.Value(t, `select string_agg(name || value, E'\n' order by name, value) from (`+
-		w.Site.Value(t, sqlTables)+`) as all_rows`, hidden)
+	return w.Value(t, `select string_agg(name || value, E'\n' order by name, value) from (`+
+		w.Value(t, sqlTables)+`) as all_rows`, hidden)
 }
 
 // TestEmbargoLeavesNoTrace compares the answers of every route with those of a twin site on which the

@@ -166,9 +166,9 @@ func TestBannerAfterRestore(t *testing.T) {
 	dbtest.Exec(t, url, `insert into backups (taken, ended, place, bytes, reports) values
 		(now() - interval '30 hours', now(), '/var/backups/mishap/new', 3145728, 7)`)
 	admin.Get("/admin").WantText("main", "7 reports, 3.0 MiB, in /var/backups/mishap/new").
-		WantText("main", "Last taken 30 hours ago")
+		WantText("main", "The last one was taken on")
 	dbtest.Exec(t, url, "update backups set taken = now() - interval '4 days'")
-	admin.Get("/admin").WantText("main", "older than three days")
+	admin.Get("/admin").WantText("main", "The last backup is 4 days old.")
 	site.As(t, crash.RoleTriager).Get("/").Want(http.StatusOK).WantText(".banner", banner).WantNone(".banner a")
 	site.Visitor(t).Get("/").Want(http.StatusOK).WantNone(".banner")
 	if b := file(t, site, 1); b.Filing.State != crash.FilingQueued || len(site.Tracker.Bugs()) != 0 {

@@ -52,7 +52,7 @@ func TestMergeOnPages(t *testing.T) {
 
 	// It says what happens to mutes.
 	c.Post(once.ID.Path()+"/mute", url.Values{"preset": {"newer"}}).Want(http.StatusSeeOther)
-	page = c.Get(look).WantText(".notice", "The mutes of the others end.").WantText("tbody tr:nth-child(1) .state",
+	c.Get(look).WantText(".notice", "The mutes of the others end.").WantText("tbody tr:nth-child(1) .state",
 		"muted").
 		WantNone("tbody tr:nth-child(2) .state")
 	form := url.Values{"problem": {once.ID.String(), often.ID.String()}, "reason": {"the same <fault>"}}

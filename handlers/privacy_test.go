@@ -22,7 +22,7 @@ func marked() (report crashtest.Report, values map[string]string) {
 	names := []string{"FooBar", "<b>hostile</b>", "procenviron", "ProcEnviron ", "Proc\nEnviron", "Grüße"}
 	for _, row := range (*privacy.Table)(nil).Rows() {
 		if _, used := report[row.Name]; !row.Fixed && (!used || row.Class == privacy.Private) {
-			names = append(names, row.Name)
+			names = append(names, strings.Replace(row.Name, "*", "x", 1))
 		}
 	}
 	for i, name := range names {

@@ -169,7 +169,8 @@ func needsSignIn(route string) bool {
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox", "/service/",
 		"/login/resume",
 		"/candidates"}
-	problem := []string{"/traits", "/mute", "/embargo", "/hold", "/wontfix", "/fixed", "/merge", "/rename", "/split", "/link",
+	problem := []string{"/traits", "/mute", "/embargo", "/hold", "/wontfix", "/fixed", "/merge", "/rename", "/split",
+		"/link",
 		"/review",
 		"/review/bugs", "/compare",
 		"/symbols"}

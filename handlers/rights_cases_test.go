@@ -34,7 +34,7 @@ var rightsCases = []rightsCase{
 	{route: "GET /bucket", need: everyone, path: "/bucket?id=x"},
 	{route: "GET /bucket/", need: everyone, path: "/bucket/?id=x"},
 	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}"},
-	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=HookData"},
+	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=JournalErrors"},
 	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=ProcEnviron&value=LANG%3DC"},
 	{route: "GET /problem/{id}/bug", need: everyone, path: "/problem/{problem}/bug"},
 	{route: "GET /problem/{id}/versions.{format}", need: everyone, path: "/problem/{problem}/versions.csv"},

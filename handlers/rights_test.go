@@ -81,7 +81,7 @@ func newRightsPackage(t *testing.T, p *pages, url, source, candidate string) rig
 	set := crashtest.Set
 	report := crashtest.Native(set("Package", source+" 1-1"), set("SourcePackage", source),
 		set("ExecutablePath", "/usr/bin/"+source), set("ProcEnviron", "LANG=C\nTOKEN=zebra-"+source),
-		set("ProcCmdline", source+" --key zebra-"+source), set("HookData", "zebra-"+source))
+		set("ProcCmdline", source+" --key zebra-"+source), set("JournalErrors", "zebra-"+source))
 	oops := p.accept(crash.SystemID("horse-"+source), report)
 	b := p.Bucket(t, bucketOf(t, report))
 	if b.SourcePackage != source {

@@ -25,7 +25,7 @@ func TestImage(t *testing.T) { //nolint:paralleltest // sets an environment vari
 	inputs := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(inputs, name)
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -171,7 +171,7 @@ func (t tree) addPackage(ctx context.Context, name string) error {
 		switch h.Typeflag {
 		case tar.TypeDir:
 			if _, ok := t[name]; !ok {
-				t.folder(name, fs.FileMode(h.Mode&0o777), 0) //nolint:gosec // nine bits
+				t.folder(name, fs.FileMode(h.Mode&0o777), 0)
 			}
 		case tar.TypeSymlink:
 			t.link(name, h.Linkname)

@@ -426,7 +426,8 @@ func TestRemoteBackup(t *testing.T) {
 	if got := names(); len(got) != 2 || !slices.Contains(got, interrupted[0]) || !slices.Contains(got, path.Base(second)) {
 		t.Errorf("got %v, want the interrupted and the last backup", got)
 	}
-	wantRefusal(t, environ, "There is no complete backup", "restore", first, "--database-url", dbtest.Empty(t), noConfig(t))
+	wantRefusal(t, environ, "There is no complete backup", "restore", first, "--database-url", dbtest.Empty(t),
+		noConfig(t))
 	target := dbtest.Empty(t)
 	status, out, stderr := runIn(t.Context(), nil, environ, "restore", second, "--database-url", target, noConfig(t))
 	if status != exitOK || !strings.Contains(out, "Restored the state of") {

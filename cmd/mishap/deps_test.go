@@ -136,12 +136,14 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
-	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/erase db/filings db/people db/reports db/symbols " +
+	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/erase db/filings db/people db/reports " +
+		"db/symbols " +
 		"db/triage " +
 		"handlers/negotiate"},
 	"handlers/web": {
 		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
-			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views views/text " +
+			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views " +
+			"views/text " +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
@@ -159,7 +161,8 @@ var rules = map[string]rule{
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings db/people " +
+	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings " +
+		"db/people " +
 		"db/reports db/retention " +
 		"db/symbols db/tokens " +
 		"tracker views " +
@@ -202,7 +205,8 @@ var rules = map[string]rule{
 		never:  "testing net/http/httptest",
 	},
 	"cmd/mishap": {
-		ours: "assets cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views views/text",
+		ours: "assets cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views " +
+			"views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
@@ -227,7 +231,8 @@ var rules = map[string]rule{
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats crash/query " +
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats " +
+		"crash/query " +
 		"notify/rules " +
 		"views views/text assets",
 		others: "github.com/a-h/templ"},

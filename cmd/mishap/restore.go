@@ -253,7 +253,8 @@ func (r *restore) report(where string) {
 	m := r.manifest
 	r.program.printf("Restored the state of %s into %s: %s.", m.Taken.UTC().Format(time.DateTime+" UTC"), where,
 		describeTotals(m))
-	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings reconcile --apply")
+	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings " +
+		"reconcile --apply")
 }
 
 // verifyAll restores into a temporary folder and checks the result.

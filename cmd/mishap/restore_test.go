@@ -83,7 +83,8 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	const user = 1
 	dbtest.Exec(t, p.url, `insert into mail_settings (user_id, address, confirmed) values (1, 'tess@example.org', now())`)
 	dbtest.Exec(t, p.url, `
-		insert into own_tracker_accounts (user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
+		insert into own_tracker_accounts
+			(user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
 		select 1, tracker_url, consumer_key, 'tess-lp', 't', '', '', now() from (values ('`+p.tracker.URL+`', 'mishap'))
 			as v (tracker_url, consumer_key)`)
 	hook := crash.Endpoint{Kind: crash.EndpointWebhook, Name: "hook", Address: crash.Secret(receiver.URL),
@@ -98,7 +99,8 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	publish(t, p.store, "before the backup", user, hook.ID)
 	marker := "http://localhost:8080" + p.bucket.Path()
 	if _, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
-		Title: "tidewatch crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker}, crash.Filing{}); err != nil {
+		Title: "tidewatch crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker},
+		crash.Filing{}); err != nil {
 		t.Fatal(err)
 	}
 	dir := backUp(t, p.environ, t.TempDir())

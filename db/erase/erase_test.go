@@ -404,13 +404,14 @@ var classes = map[string]string{
 	"counts": `buckets bucket_days bucket_releases bucket_versions bucket_arrivals report_days release_days
 		release_active releases package_versions`,
 	"derived": `events deliveries regroup_moves known_names rule_edges follow_marks wanted_cores`,
-	"people":  `audit_events note_texts triage decisions candidates embargoes saved_searches`,
+	"people":  `audit_events note_texts triage decisions candidates embargoes holds saved_searches`,
 	// builds are files of packages; bug_sections, bug_comments and filings are what the tracker got, without
-	// data of machines; the cursors in regroup_runs and decisions are ids of reports, and lead nowhere.
+	// data of machines; the cursors in regroup_runs, privacy_runs and decisions are ids of reports, and lead nowhere.
 	"none": `account_grants api_tokens applied_migrations archive_facts assignments bucket_bugs bug_comments bug_sections
 		bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts dropped_months endpoints
 		erased_reports erasure_key filing_attempts filing_writer filings follow_visits followed group_grants identities
-		lost_bugs mail_key mail_settings mails notes notices notification_stop oauth_credentials oauth_health
+		lost_bugs mail_key mail_settings mails notes notices backups privacy_runs
+		notification_stop oauth_credentials oauth_health
 		openid_nonces own_tracker_accounts problem_tags recovery_codes regroup_runs rule_progress rules second_factors
 		sessions sign_in_failures split_sources symbol_workers unlinked_bugs update_rules user_groups users
 		schema_version`,
@@ -448,6 +449,7 @@ func TestClasses(t *testing.T) {
 		case class[table] == "":
 			t.Errorf("table %s has no class; see classes", table)
 		case class[table] == "none" && suspicious.MatchString(column) && table+"."+column != "regroup_runs.report_id" &&
+			table+"."+column != "privacy_runs.report_id" &&
 			table+"."+column != "bug_templates.body":
 			t.Errorf("%s.%s may hold something about a machine, but the class of the table is none", table, column)
 		}

@@ -31,7 +31,8 @@ const (
 		with m as (
 			update mails set state = 'sending', unit = @unit, claimed = @now, attempts = attempts + 1
 			where id = (
-				select id from mails where state = 'waiting' and due <= @now and (kind = 'confirm' or not @stopped) and not @restored
+				select id from mails
+				where state = 'waiting' and due <= @now and (kind = 'confirm' or not @stopped) and not @restored
 				order by kind <> 'confirm', due, id limit 1 for update skip locked)
 			returning *)
 		select` + mailColumns + ` from m join users as u on u.id = m.user_id`

@@ -48,7 +48,8 @@ const notRepeated = "It was waiting in the backup from which the database was re
 	"the restore."
 
 // Held returns up to limit of what waits in a restored database, and how many there are in all.
-func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int, err error) {
+func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int,
+	err error) {
 	rows, err := h.Pool.Query(reader.Everything(ctx), sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit})
 	if err != nil {
 		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))

@@ -3,6 +3,7 @@ package symbols_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -242,8 +243,12 @@ func TestFinishJob(t *testing.T) {
 		j.Engine != "gdb 13" {
 		t.Errorf("got job %+v, %v; want it done", j, err)
 	}
-	if done, err := f.DoneCores(t.Context(), []crash.OopsID{r.Report, elsewhere.Report}); err != nil || len(done) != 1 {
-		t.Errorf("got %v, %v; want the core of the first", done, err)
+	waiting := f.crashed("m6", "cc")
+	f.asks(waiting, true)
+	f.arrives(waiting, true)
+	done, err := f.DoneCores(t.Context(), []crash.OopsID{r.Report, waiting.Report, elsewhere.Report})
+	if err != nil || len(done) != 2 || slices.Contains(done, waiting.Report) {
+		t.Errorf("got %v, %v; want the core of the first, and the one that nobody asked for", done, err)
 	}
 	f.checkCounts()
 }

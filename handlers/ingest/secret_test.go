@@ -108,7 +108,7 @@ func (h *fixture) search(t *testing.T, text string) (found []string) {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // a file of this test
+		content, err := os.ReadFile(path)
 		if strings.Contains(string(content), text) {
 			found = append(found, path)
 		}

@@ -4,11 +4,8 @@ package services
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
 	"mishap/db/services"
@@ -72,9 +69,9 @@ func (s *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 // asks. It returns NotFound if there is none, and Forbidden to people who are neither
 // administrators nor in the team.
 func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, error) {
-	name, err := url.PathUnescape(chi.URLParam(r, "name"))
+	name, err := web.PathText(r, "name")
 	if err != nil {
-		name = chi.URLParam(r, "name")
+		return crash.User{}, nil, err
 	}
 	u, err := s.Accounts.ByName(r.Context(), name)
 	if err == nil && !u.Service() {

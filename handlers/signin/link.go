@@ -65,6 +65,10 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 
 // Unlink removes an identity from the account. It needs the password, or a fresh sign-in.
 func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
+	id := web.IDInPath(r)
+	if id == 0 {
+		return crash.Errorf(crash.NotFound, "unknown_identity", "There is no such way to sign in.")
+	}
 	if err := web.CheckPerson(s.Kit, r); err != nil {
 		return s.refuseChange(w, r, err)
 	}
@@ -78,7 +82,7 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if s.Config.Proxy.Header != "" {
 		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceProxy})
 	}
-	if err := s.Access.Unlink(r.Context(), web.CurrentUser(r).ID, web.IDInPath(r), ways); err != nil {
+	if err := s.Access.Unlink(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
 		return s.refuseChange(w, r, err)
 	}
 	return s.toAccount(w, r, views.FlashDone, text.Unlinked)

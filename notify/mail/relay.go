@@ -209,14 +209,13 @@ func (r *Relay) explain(err error) error {
 		advice = "The relay does not speak TLS from the start on this port. Use smtp:// instead of smtps:// in smtp_url."
 	case strings.Contains(text, "does not support STARTTLS"):
 		return errors.New("the relay does not offer STARTTLS, so nothing was sent. Use smtps:// if it has a port for that, " +
-			`or smtp_tls = "opportunistic" to send mail without encryption.`)
+			`or smtp_tls = "opportunistic" to send mail without encryption`)
 	case errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
 		return errors.New("the relay offers no way of signing in that is safe on this connection, so the password was " +
-			"not sent. " +
-			"Encrypt the connection: smtps:// in smtp_url, or smtp_tls = \"require\".")
+			"not sent. Encrypt the connection: smtps:// in smtp_url, or smtp_tls = \"require\"")
 	case strings.Contains(text, "does not support SMTP AUTH"):
 		return errors.New("the relay does not offer to sign in on this connection. Remove the user from smtp_url, or use " +
-			"another port of the relay.")
+			"another port of the relay")
 	case refused && refusal.Code == 535:
 		advice = "The relay rejects the user or the password of smtp_url."
 	}

@@ -153,7 +153,7 @@ func TestEncryptionAndPasswords(t *testing.T) {
 
 // checkRelay sends a test mail to a server and checks the outcome.
 func checkRelay(t *testing.T, p *post, o mailtest.Options, scheme, mode, password string,
-	change func(*mishapmail.Relay), want string, clear bool) {
+	change func(*mishapmail.Relay), want string, plain bool) {
 	t.Helper()
 	o.User, o.Password = relayUser, relayPassword
 	server := mailtest.Start(t, o)
@@ -197,14 +197,14 @@ func checkRelay(t *testing.T, p *post, o mailtest.Options, scheme, mode, passwor
 	}
 	for _, form := range []string{password, base64.StdEncoding.EncodeToString([]byte(password)),
 		base64.StdEncoding.EncodeToString([]byte("\x00" + relayUser + "\x00" + password))} {
-		if password != "" && !clear && strings.Contains(sent, form) {
-			t.Errorf("the password travelled in clear text: %q", sent)
+		if password != "" && !plain && strings.Contains(sent, form) {
+			t.Errorf("the password travelled in plain text: %q", sent)
 		}
 	}
-	if clear && !strings.Contains(sent, "AUTH ") {
+	if plain && !strings.Contains(sent, "AUTH ") {
 		t.Errorf("got %q, want that the client signs in without encryption", sent)
 	}
 	if o.TLS != nil && strings.Contains(sent, "MAIL FROM") {
-		t.Errorf("the mail travelled in clear text: %q", sent)
+		t.Errorf("the mail travelled in plain text: %q", sent)
 	}
 }

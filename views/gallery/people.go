@@ -376,7 +376,8 @@ func privacyPage(shell views.Shell) views.PrivacyPage {
 		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(), Held: 1234,
 		Removals: []privacy.Removal{
 			{What: "Core dumps", Key: "cores_keep_days", Days: 7, Week: 3, All: 12},
-			{What: "Private fields of reports", Key: "private_keep_days", Days: 42, Week: 1_000_000, All: 10_000_000, Least: true},
+			{What: "Private fields of reports", Key: "private_keep_days", Days: 42, Week: 1_000_000, All: 10_000_000,
+				Least: true},
 			{What: "Problems with a count", All: 40_000},
 		},
 		Holds: []views.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},

@@ -95,7 +95,7 @@ func Unconfirmed(n int64) string {
 
 // ConfirmGrant labels the button that adds the view of embargoed problems to a grant.
 func ConfirmGrant(g crash.Grant) string {
-	return "Let " + g.Group + " see embargoed problems of " + ScopeName(g.Scope)
+	return GrantConfirm + " for " + g.Group + ": " + ScopeName(g.Scope)
 }
 
 // grantees names who has a grant, with the verb "have".
@@ -318,7 +318,10 @@ var unusedDays = "unused for " + strconv.Itoa(int(crash.TokenUnused.Hours()/24))
 
 // TokensRevokeAll labels the button that revokes all tokens of a state.
 func TokensRevokeAll(s crash.TokenState) string {
-	return "Revoke all tokens that are " + TokenStateName(s)
+	if s == crash.TokensExpired {
+		return "Revoke expired tokens"
+	}
+	return "Revoke unused tokens"
 }
 
 // TokensRevoked says how many tokens were revoked.

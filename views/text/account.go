@@ -37,7 +37,8 @@ const (
 func TokenScopeName(s crash.Scope) string {
 	return map[crash.Scope]string{
 		crash.ScopeRead: "read", crash.ScopeReadPrivate: "read private data", crash.ScopeTriage: "triage",
-		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator, erase machines",
+		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator, " +
+			"erase machines",
 	}[s]
 }
 

@@ -190,6 +190,8 @@ const (
 	PrivacyReaders      = "Readers"
 	PrivacyPlaces       = "Where"
 	PrivacyChanges      = "Changes by the configuration"
+	CommandPrivacyCheck = "mishap privacy check"
+	CommandPrivacyApply = "mishap privacy check --apply"
 	PrivacyNoChanges    = "None. The keys privacy_fields and privacy_unlisted change classes."
 	PrivacyFields       = "Fields"
 	PrivacyField        = "Field"

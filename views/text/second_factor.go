@@ -45,7 +45,7 @@ func SecondFactorBegin(again bool) string {
 }
 
 // ResetApp labels the button that removes the authenticator app of a person.
-func ResetApp(name string) string { return "Remove the authenticator app of " + name }
+func ResetApp(name string) string { return AppReset + ": " + name }
 
 // AppWasReset confirms that the app of a person was removed.
 func AppWasReset(name string) string {

@@ -130,7 +130,8 @@ func TestHealthy(t *testing.T) {
 	for _, f := range all {
 		checks[f.Check] = true
 	}
-	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema", "service",
+	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema",
+		"service",
 		"symbols", "tracker"}
 	if got := slices.Sorted(maps.Keys(checks)); !slices.Equal(got, wanted) {
 		t.Errorf("got checks %v, want %v", got, wanted)

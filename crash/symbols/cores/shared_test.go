@@ -92,8 +92,9 @@ func TestShared(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(one.Dir(), "*")); len(left) > 0 {
 		t.Errorf("got %v, want no file on this machine", left)
 	}
-	if removed, err := one.RemoveOld(t.Context(), time.Now().Add(time.Hour), 0, noHolds); len(removed) != 1 || removed[0] !=
-		second || err != nil {
+	if removed, err := one.RemoveOld(t.Context(), time.Now().Add(time.Hour), 0, noHolds); len(removed) != 1 ||
+		removed[0] !=
+			second || err != nil {
 		t.Errorf("old: got %v, %v; want %s", removed, err, second)
 	}
 }
