@@ -77,7 +77,9 @@ type instance struct {
 	jobs                   *jobs.Jobs
 	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
-	background             *background
+	// connection returns the state of the connection to the tracker; nil: this instance files no bugs.
+	connection func(context.Context) (crash.Connection, error)
+	background *background
 }
 
 // newInstance returns an instance whose servers answer that it is starting.
@@ -134,7 +136,7 @@ func (i *instance) build() error {
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)
 	}
-	site := vitals.New(i.store)
+	site := vitals.New(i.store, i.connection)
 	if err := i.metrics.Register(vitals.NewMetrics(site, i.health)); err != nil {
 		return fmt.Errorf("register metrics of the site: %w", err)
 	}
@@ -174,6 +176,9 @@ func (i *instance) buildWeb() error {
 	filings, bugs := filings.New(i.store), bugs.New(i.store)
 	i.triage = triage.New(i.store)
 	credentials := tracker.NewCredentials(settings, filings)
+	if i.config.AllowBugFiling {
+		i.connection = credentials.Status
+	}
 	client := tracker.NewClient(settings, credentials)
 	i.filer = tracker.NewFiler(settings, filings, client)
 	i.bugReader = watch.NewBugReader(settings, bugs, client, watch.BugOptions{Silent: !i.config.AllowBugFiling})

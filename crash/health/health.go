@@ -29,8 +29,9 @@ type Vitals struct {
 	Clock time.Duration // of the database, minus that of this machine
 
 	Restored     crash.Restored
-	Parked       int64         // filings that wait for an access token that the tracker accepts
-	OldestFiling time.Duration // age of the oldest open filing
+	Connection   *crash.Connection // to the tracker; nil: this instance files no bugs
+	Parked       int64             // filings that wait for an access token that the tracker accepts
+	OldestFiling time.Duration     // age of the oldest open filing
 
 	Workers        []crash.SymbolWorker // instances that symbolise
 	SymbolsQueued  int64                // core dumps that an instance could symbolise now
@@ -99,12 +100,21 @@ func filing(v Vitals) crash.HealthCheck {
 }
 
 func tracker(v Vitals) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker",
-		Detail: "No filing waits for an access token."}
-	if v.Parked > 0 {
+	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker"}
+	switch {
+	case v.Connection == nil && v.Parked == 0:
+		c.Detail = "This instance files no bugs."
+	case v.Parked == 0 && v.Connection.Source == crash.NotConnected:
+		c.Problem, c.Warning = "mishap is not connected to the tracker, so it files no bugs.", true
+		c.Remedy = "connect mishap"
+	case v.Parked == 0 && v.Connection.Dead:
+		c.Problem, c.Remedy = "The tracker does not accept mishap’s access token.", "connect the account again"
+	case v.Parked > 0:
 		c.Problem = crash.Counted(v.Parked, "filing waits", "filings wait") +
 			" until the tracker accepts an access token of mishap."
-		c.Detail, c.Remedy = "", "connect the account again"
+		c.Remedy = "connect the account again"
+	default:
+		c.Detail = "Connected. No filing waits for an access token."
 	}
 	return c
 }

@@ -18,10 +18,16 @@ import (
 )
 
 // Store reads vitals.
-type Store struct{ *db.Store }
+type Store struct {
+	*db.Store
+	connection func(context.Context) (crash.Connection, error)
+}
 
-// New returns a Store.
-func New(s *db.Store) *Store { return &Store{s} }
+// New returns a Store. The function returns the state of the connection to the tracker, which is
+// partly in the configuration; nil: this instance files no bugs.
+func New(s *db.Store, connection func(context.Context) (crash.Connection, error)) *Store {
+	return &Store{s, connection}
+}
 
 const (
 	// sqlOpenWork reads the amount and the age, in seconds, of work that waits for a tracker, a debugger
@@ -71,6 +77,13 @@ func (s *Store) Read(ctx context.Context) (v health.Vitals, err error) {
 	v.OldestFiling, v.SymbolsWaiting, v.MailWaiting = seconds(filing), seconds(symbolising), seconds(mail)
 	if v.Restored, err = filings.New(s.Store).Restored(ctx); err != nil {
 		return v, err
+	}
+	if s.connection != nil {
+		c, err := s.connection(ctx)
+		if err != nil {
+			return v, err
+		}
+		v.Connection = &c
 	}
 	if v.Workers, err = symbols.New(s.Store).Workers(ctx); err != nil {
 		return v, err

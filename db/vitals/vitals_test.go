@@ -15,7 +15,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
-	s := vitals.New(store)
+	s := vitals.New(store, nil)
 	for _, c := range s.Checks(t.Context()) {
 		if c.Status() != crash.HealthOK {
 			t.Errorf("empty database: got %+v, want healthy", c)
