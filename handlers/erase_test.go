@@ -24,7 +24,7 @@ func TestErasePage(t *testing.T) {
 	site.As(t, crash.RoleTriager).Get(views.SystemPath(system)).Want(http.StatusOK).
 		WantNone("a[href='" + views.ErasePath(system) + "']")
 	c.Get(views.ErasePath(system)).Want(http.StatusOK).WantText("main", "1 report, which arrived").WantText("main",
-		"No other machine has reported 1 problem of these.")
+		"1 problem that no other machine has reported.")
 	refused := c.Post(views.ErasePath(system), url.Values{"confirm": {"no"}, "block": {"yes"}}).
 		Want(http.StatusUnprocessableEntity).WantText("#erase-problem", "nothing was erased").
 		WantText("main", "1 report, which arrived")

@@ -307,7 +307,7 @@ func Erase(p ErasePage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, " <p><label for=\"erase-confirm\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, " <div class=\"field\"><label for=\"erase-confirm\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -320,7 +320,7 @@ func Erase(p ErasePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</label> <input id=\"erase-confirm\" name=\"confirm\" class=\"mono\" required maxlength=\"8\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"erase-undo\"></p><p><label><input type=\"checkbox\" name=\"block\" value=\"yes\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</label> <input id=\"erase-confirm\" name=\"confirm\" class=\"mono\" required maxlength=\"8\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"erase-undo\"></div><p><label><input type=\"checkbox\" name=\"block\" value=\"yes\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

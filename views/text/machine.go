@@ -96,13 +96,23 @@ func MachineFacts(f crash.MachineFacts) string {
 
 // MachineFactList says the same in sentences.
 func MachineFactList(f crash.MachineFacts) []string {
-	lines := []string{Reports(f.Reports) + ", which arrived from " + f.First.UTC().Format(time.DateOnly) + " to " +
-		f.Last.UTC().Format(time.DateOnly) + "."}
-	lines = append(lines, Counted(f.Cores, "core dump", "core dumps")+" and "+
-		Counted(f.Jobs, "result", "results")+" of symbolising.")
-	return append(lines, "What they add to the counts of "+Counted(f.Problems, "problem", "problems")+
-		". No other machine "+
-		"has reported "+Counted(f.Only, "problem", "problems")+" of these.")
+	first, last := f.First.UTC().Format(time.DateOnly), f.Last.UTC().Format(time.DateOnly)
+	arrived := "on " + first
+	if first != last {
+		arrived = "from " + first + " to " + last
+	}
+	lines := []string{Reports(f.Reports) + ", which arrived " + arrived + "."}
+	if f.Cores > 0 {
+		lines = append(lines, Counted(f.Cores, "core dump", "core dumps")+".")
+	}
+	if f.Jobs > 0 {
+		lines = append(lines, Counted(f.Jobs, "result", "results")+" of symbolising.")
+	}
+	lines = append(lines, "What they add to the counts of "+Counted(f.Problems, "problem", "problems")+".")
+	if f.Only > 0 {
+		lines = append(lines, Counted(f.Only, "problem that", "problems that")+" no other machine has reported.")
+	}
+	return lines
 }
 
 // EraseReceipt is the receipt of a finished erasure. It does not contain the machine.
