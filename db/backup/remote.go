@@ -160,6 +160,8 @@ func listRemote(ctx context.Context, in *blobs.Bucket) ([]remote, error) {
 			last.newest = info.At
 		}
 	}
+	// The keys of a second backup within a second ("-2/") come before those of the first ("/").
+	slices.SortFunc(all, func(a, b remote) int { return strings.Compare(a.name, b.name) })
 	return all, nil
 }
 
