@@ -97,16 +97,18 @@ func numbers(out string) string {
 	return strings.Join(found, " ")
 }
 
-// arrive stores reports one after the other until stop is closed.
+// arrive stores up to 100 reports a second until stop is closed.
 func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	t.Helper()
 	examine := intake.New(intake.Config{MaxAgeDays: 366}, p.store)
+	next := time.NewTicker(10 * time.Millisecond)
+	defer next.Stop()
 	for seed := uint64(6); ; seed++ {
 		for r := range crashtest.Fleet(seed, 10_000, time.Now()) {
 			select {
 			case <-stop:
 				return nil
-			default:
+			case <-next.C:
 			}
 			rec, err := examine.Examine(r)
 			if err != nil {
