@@ -40,8 +40,8 @@ func (s *Store) EmbargoIn(ctx context.Context, tx pgx.Tx, e crash.Embargo) error
 		return err
 	}
 	args := pgx.NamedArgs{"bucket": e.Bucket[:], "person": e.Person, "rule": e.Rule, "reason": e.Reason, "at": s.Now()}
-	standing, err := s.lockEmbargo(ctx, tx, args)
-	if err != nil || standing {
+	embargoed, err := s.lockAndAsk(ctx, tx, sqlEmbargoed, args)
+	if err != nil || embargoed {
 		return err
 	}
 	if _, err := tx.Exec(ctx, sqlEmbargo, args); err != nil {
@@ -51,9 +51,9 @@ func (s *Store) EmbargoIn(ctx context.Context, tx pgx.Tx, e crash.Embargo) error
 		Detail: map[string]any{"reason": e.Reason, "rule": e.Rule}})
 }
 
-// lockEmbargo locks the problem of @bucket, sets @bucket to its head, and reports whether it is
-// embargoed.
-func (s *Store) lockEmbargo(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (standing bool, err error) {
+// lockAndAsk locks the problem of @bucket, sets @bucket to its head, and returns the answer of a
+// statement about it.
+func (s *Store) lockAndAsk(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) (answer bool, err error) {
 	var head crash.BucketID
 	err = tx.QueryRow(ctx, sqlLockProblem, args).Scan(db.ScanTo(head[:]))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -63,7 +63,7 @@ func (s *Store) lockEmbargo(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) 
 		return false, err
 	}
 	args["bucket"] = head[:]
-	return standing, tx.QueryRow(ctx, sqlEmbargoed, args).Scan(&standing)
+	return answer, tx.QueryRow(ctx, sql, args).Scan(&answer)
 }
 
 var errNotEmbargoed = crash.Errorf(crash.Conflict, "not_embargoed", "This problem is not embargoed.")
@@ -71,22 +71,30 @@ var errNotEmbargoed = crash.Errorf(crash.Conflict, "not_embargoed", "This proble
 // LiftEmbargo shows an embargoed problem to everyone again. Its bugs stay as they are. It returns
 // NotFound for an unknown bucket, and Conflict if the problem is not embargoed.
 func (s *Store) LiftEmbargo(ctx context.Context, bucket crash.BucketID, person string) error {
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"bucket": bucket[:], "person": person, "at": s.Now()}
-		standing, err := s.lockEmbargo(ctx, tx, args)
-		if err != nil {
-			return err
-		}
-		if !standing {
-			return errNotEmbargoed
-		}
-		if _, err := tx.Exec(ctx, sqlLift, args); err != nil {
-			return err
-		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.lift-embargo", Subject: bucket.String()})
-	})
+	err := s.lift(ctx, bucket, sqlEmbargoed, sqlLift, errNotEmbargoed,
+		db.AuditEvent{Person: person, Action: "problem.lift-embargo", Subject: bucket.String()})
 	if err != nil {
 		return fmt.Errorf("lift the embargo of %s: %w", bucket, err)
 	}
 	return nil
+}
+
+// lift ends the embargo or the hold of a problem, and records that. It returns none if sqlStands
+// says that there is none.
+func (s *Store) lift(ctx context.Context, bucket crash.BucketID, sqlStands, sqlLift string, none error,
+	e db.AuditEvent) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"bucket": bucket[:], "person": e.Person, "at": s.Now()}
+		stands, err := s.lockAndAsk(ctx, tx, sqlStands, args)
+		if err != nil {
+			return err
+		}
+		if !stands {
+			return none
+		}
+		if _, err := tx.Exec(ctx, sqlLift, args); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, e)
+	})
 }

@@ -56,7 +56,7 @@ func (s *Store) Hold(ctx context.Context, h crash.Hold) error {
 	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"bucket": h.Bucket[:], "person": h.Person, "reason": reason, "at": s.Now()}
-		held, err := s.lockHold(ctx, tx, args)
+		held, err := s.lockAndAsk(ctx, tx, sqlIsHeld, args)
 		if err != nil || held {
 			return err
 		}
@@ -72,33 +72,13 @@ func (s *Store) Hold(ctx context.Context, h crash.Hold) error {
 	return nil
 }
 
-// lockHold locks the problem of @bucket, sets @bucket to its head, and reports whether it is held.
-func (s *Store) lockHold(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (held bool, err error) {
-	if _, err := s.lockEmbargo(ctx, tx, args); err != nil {
-		return false, err
-	}
-	return held, tx.QueryRow(ctx, sqlIsHeld, args).Scan(&held)
-}
-
 var errNotHeld = crash.Errorf(crash.Conflict, "not_held", "This problem is not held.")
 
 // LiftHold ends the hold of a problem. It returns NotFound for an unknown bucket, and Conflict if the
 // problem is not held.
 func (s *Store) LiftHold(ctx context.Context, bucket crash.BucketID, person string) error {
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"bucket": bucket[:], "person": person, "at": s.Now()}
-		held, err := s.lockHold(ctx, tx, args)
-		if err != nil {
-			return err
-		}
-		if !held {
-			return errNotHeld
-		}
-		if _, err := tx.Exec(ctx, sqlLiftHold, args); err != nil {
-			return err
-		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.lift-hold", Subject: bucket.String()})
-	})
+	err := s.lift(ctx, bucket, sqlIsHeld, sqlLiftHold, errNotHeld,
+		db.AuditEvent{Person: person, Action: "problem.lift-hold", Subject: bucket.String()})
 	if err != nil {
 		return fmt.Errorf("lift the hold of %s: %w", bucket, err)
 	}

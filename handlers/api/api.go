@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -258,16 +257,9 @@ func (a *API) serveSet(w http.ResponseWriter, r *http.Request, res *resource, in
 // servePost answers a resource that takes a JSON body. It answers 201, as errors.ubuntu.com did,
 // although it creates nothing.
 func (a *API) servePost(w http.ResponseWriter, r *http.Request, res *resource, in input) error {
-	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := readBody(r)
 	if err != nil {
-		return errNotJSON
-	}
-	if len(body) > maxBody {
-		return crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+		return err
 	}
 	answer, err := res.post(r.Context(), in, body)
 	if err != nil {

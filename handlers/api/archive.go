@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,6 +55,23 @@ func (a *answers) archiveResources() []resource {
 			},
 		},
 	}
+}
+
+// readBody reads the JSON of a question. It returns UnsupportedMedia for another media type, and
+// TooLarge above maxBody.
+func readBody(r *http.Request) ([]byte, error) {
+	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
+		return nil, crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, errNotJSON
+	}
+	if len(body) > maxBody {
+		return nil, crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+	}
+	return body, nil
 }
 
 // readQuestion decodes the body of a question. JSON of another shape is Invalid.

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"mishap/crash"
@@ -47,16 +45,9 @@ type erasureAnswer struct {
 
 // Erase begins to erase a machine on behalf of an administrator, whose right the caller has checked.
 func (a *API) Erase(w http.ResponseWriter, r *http.Request, person string) error {
-	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := readBody(r)
 	if err != nil {
-		return errNotJSON
-	}
-	if len(body) > maxBody {
-		return crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+		return err
 	}
 	var q eraseQuestion
 	if err := readQuestion(body, &q, eraseShape); err != nil {

@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"mishap/crash"
@@ -206,16 +204,9 @@ func newStatusEntry(t *crash.Triage) *statusEntry {
 // SetStatus changes the manual status of a problem on behalf of a triager, whose rights the caller
 // has checked.
 func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, person string) error {
-	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := readBody(r)
 	if err != nil {
-		return errNotJSON
-	}
-	if len(body) > maxBody {
-		return crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+		return err
 	}
 	var q statusQuestion
 	if err := readQuestion(body, &q, setStatusShape); err != nil {
