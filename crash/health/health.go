@@ -24,7 +24,8 @@ const (
 	BackupLimit  = 72 * time.Hour // age of the last backup
 )
 
-// Vitals are facts about a site from its database. All instances read the same, except the clock.
+// Vitals are facts about a site from its database. All instances read the same, except the clock and
+// the connection.
 type Vitals struct {
 	Clock time.Duration // of the database, minus that of this machine
 
@@ -102,17 +103,17 @@ func filing(v Vitals) crash.HealthCheck {
 func tracker(v Vitals) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker"}
 	switch {
-	case v.Connection == nil && v.Parked == 0:
-		c.Detail = "This instance files no bugs."
-	case v.Parked == 0 && v.Connection.Source == crash.NotConnected:
-		c.Problem, c.Warning = "mishap is not connected to the tracker, so it files no bugs.", true
-		c.Remedy = "connect mishap"
-	case v.Parked == 0 && v.Connection.Dead:
-		c.Problem, c.Remedy = "The tracker does not accept mishap’s access token.", "connect the account again"
 	case v.Parked > 0:
 		c.Problem = crash.Counted(v.Parked, "filing waits", "filings wait") +
 			" until the tracker accepts an access token of mishap."
 		c.Remedy = "connect the account again"
+	case v.Connection == nil:
+		c.Detail = "This instance files no bugs."
+	case v.Connection.Source == crash.NotConnected:
+		c.Problem, c.Warning = "mishap is not connected to the tracker, so it files no bugs.", true
+		c.Remedy = "connect mishap"
+	case v.Connection.Dead:
+		c.Problem, c.Remedy = "The tracker does not accept mishap’s access token.", "connect the account again"
 	default:
 		c.Detail = "Connected. No filing waits for an access token."
 	}
