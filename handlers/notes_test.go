@@ -125,7 +125,8 @@ func TestMentionsOnPages(t *testing.T) {
 // problem, and nobody to visitors or for a problem that one may not see.
 func TestMentionOffers(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
+	address := dbtest.URL(t)
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, address)})
 	b := site.Save(t, crashtest.Native())
 	viewer, visitor := site.As(t, crash.RoleViewer), site.Visitor(t)
 	stranger := site.AsWithoutPrivate(t, crash.RoleTriager)
@@ -157,6 +158,9 @@ func TestMentionOffers(t *testing.T) {
 	viewer.Part(path + "x&mention=ada").Want(http.StatusNotFound)
 	viewer.Part(path + strings.Repeat("0", 40) + "&mention=ada").Want(http.StatusNotFound)
 
+	dbtest.AddUser(t, site.Store, "ada-upgraded", crash.RoleViewer, handlertest.Password)
+	dbtest.Exec(t, address, `update account_grants set embargoed = false
+		where user_id = (select id from users where name = 'ada-upgraded')`)
 	if err := site.Triage.Embargo(t.Context(), crash.Embargo{Bucket: b.ID, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}

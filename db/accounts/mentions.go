@@ -54,7 +54,7 @@ func (a *Store) Mentionable(ctx context.Context, bucket crash.BucketID, begins s
 	}
 	var names []string
 	for _, u := range users {
-		hidden := slices.ContainsFunc(embargoed, func(source string) bool { return !u.Private.Include(source) })
+		hidden := slices.ContainsFunc(embargoed, func(source string) bool { return !u.Embargoed.Include(source) })
 		if u.Role.Allows(crash.RoleViewer) && !hidden && len(names) < limit {
 			names = append(names, u.Name)
 		}
