@@ -19,7 +19,7 @@ import (
 const (
 	// PathServices is the page of all service accounts.
 	PathServices = "/admin/services"
-	// PathService is the page of one, with its name.
+	// PathService is the address of the page of one service account, without its name.
 	PathService = "/service/"
 )
 

@@ -17,7 +17,7 @@ import (
 const (
 	// PathIdentities is the address below which people connect and disconnect ways to sign in.
 	PathIdentities = "/account/identities"
-	// PathPassword changes the password.
+	// PathPassword is the address to which the form for a new password is sent.
 	PathPassword = "/account/password"
 )
 
