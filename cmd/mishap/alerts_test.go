@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,10 @@ func TestAlerts(t *testing.T) {
 	m.pair.KillPrimary()
 	_ = m.post("machine-3") // fails after some seconds
 	m.fires("MishapCannotStore")
+	eventually(t, "the alert about reports that fail fires", func() bool {
+		_ = m.post("machine-3") // Prometheus sees an increase only if it knew a value before
+		return slices.Contains(m.firing(), "MishapReportsFail")
+	})
 	m.shows("database", crash.HealthFailure)
 
 	m.server.kill()
@@ -169,4 +174,37 @@ func TestDiskAlerts(t *testing.T) {
 	full(t, true)
 	m.fires("MishapDiskLow", "MishapDiskFullSoon")
 	m.shows("disk", crash.HealthFailure)
+}
+
+// TestNeglectAlerts starts a server on a machine without gdb, whose database has another clock and lacks
+// a table, and that nobody backs up any more.
+func TestNeglectAlerts(t *testing.T) {
+	t.Parallel()
+	url, relay := dbtest.URL(t), mailtest.New(t)
+	m := &monitored{promServer: &promServer{t: t}}
+	m.sql(url, `create function clock_timestamp() returns timestamptz language sql
+			as 'select pg_catalog.clock_timestamp()'`,
+		`do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`)
+	environ := trackerEnviron(trackertest.New(t), "MISHAP_DATABASE_URL="+url, "MISHAP_DATA_DIR="+t.TempDir(),
+		"MISHAP_SMTP_URL="+relay.URL, "MISHAP_SMTP_TLS=off", "MISHAP_MAIL_FROM=mishap@example.org")
+	if status, _, stderr := runIn(t.Context(), nil, environ, "backup", t.TempDir(), noConfig(t)); status != exitOK {
+		t.Fatalf("backup: %s", stderr)
+	}
+	m.server, m.address = serveProcess(t, append(environ, "PATH="+t.TempDir()))
+	m.promServer = startPrometheus(t, m.address["ops_listen"])
+	m.fires("MishapSymbolsBroken")
+	m.shows("symbols", crash.HealthFailure)
+	m.quiet("MishapSymbolsBroken", "MishapDiskFullSoon")
+
+	m.sql(url, `update backups set taken = taken - interval '4 days'`)
+	m.fires("MishapBackupOld")
+	m.shows("backup", crash.HealthWarning)
+
+	m.sql(url, `create or replace function clock_timestamp() returns timestamptz language sql
+		as 'select pg_catalog.clock_timestamp() + interval ''11 seconds'' '`)
+	m.fires("MishapClockWrong")
+	m.shows("clock", crash.HealthWarning)
+
+	m.sql(url, `alter table deliveries rename to elsewhere`)
+	m.fires("MishapTaskFailing")
 }
