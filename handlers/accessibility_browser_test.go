@@ -72,14 +72,26 @@ func TestAccessibility(t *testing.T) {
 	}
 }
 
-// TestAccessibilityOfGallery runs axe-core on the gallery, which has every part in every state.
-func TestAccessibilityOfGallery(t *testing.T) {
+// TestGalleryInBrowser checks each page of the gallery, which has every part in every state, with and
+// without rights: axe-core finds nothing, and at most one button is filled, so that the main action is
+// obvious.
+func TestGalleryInBrowser(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gallery.Handler(""))
 	t.Cleanup(server.Close)
 	ctx := browsertest.Start(t)
+	with := 0
 	for _, path := range gallery.Paths() {
 		checkAxe(ctx, t, server.URL+path)
+		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
+		case len(filled) > 1:
+			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
+		case len(filled) == 1:
+			with++
+		}
+	}
+	if with < 5 {
+		t.Errorf("got %d pages with a filled button, want at least 5", with)
 	}
 }
 
@@ -160,26 +172,3 @@ const filledButtons = `(() => {
 		.filter((e) => e.checkVisibility({visibilityProperty: true}) && getComputedStyle(e).backgroundColor === accent)
 		.map((e) => e.textContent.trim());
 })()`
-
-// TestOneFilledButton checks that no page of the gallery has more than one filled button, so that the
-// main action is obvious. Gallery pages show every state, with and without rights.
-func TestOneFilledButton(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(gallery.Handler(""))
-	t.Cleanup(server.Close)
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.EmulateViewport(1440, 900))
-	with := 0
-	for _, path := range gallery.Paths() {
-		browsertest.Do(ctx, t, chromedp.Navigate(server.URL+path), browsertest.WaitPresent("main"))
-		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
-		case len(filled) > 1:
-			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
-		case len(filled) == 1:
-			with++
-		}
-	}
-	if with < 5 {
-		t.Errorf("got %d pages with a filled button, want at least 5", with)
-	}
-}
