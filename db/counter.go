@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"mishap/crash"
+	"mishap/crash/span"
 )
 
 // These constants limit how often stored reports are counted, and how many at a time.
@@ -51,6 +52,7 @@ type work struct {
 	id      [16]byte
 	reports int
 	counted chan struct{} // closed when the reports are counted
+	cause   span.Cause    // the span that stored them, if it is traced
 }
 
 // counter counts, in rounds, the reports that this instance stores and those that dead instances
@@ -102,12 +104,12 @@ func (c *counter) close() {
 // that is closed once they are counted. It returns nil if counting may take long: under load, while
 // rounds fail, or before the next round may start. Argument storing is the number of reports that
 // are being stored.
-func (c *counter) add(id [16]byte, reports int, storing int64) <-chan struct{} {
+func (c *counter) add(id [16]byte, reports int, storing int64, cause span.Cause) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, failing := c.failing.get()
 	prompt := failing == nil && storing <= promptReports && c.reports <= promptReports && !c.busy()
-	w := &work{id, reports, make(chan struct{})}
+	w := &work{id, reports, make(chan struct{}), cause}
 	c.uncounted = append(c.uncounted, w)
 	c.reports += reports
 	c.notify()
@@ -189,18 +191,22 @@ func (c *counter) run(ctx, stopping context.Context) {
 func (c *counter) countOwn(ctx context.Context) error {
 	c.mu.Lock()
 	var ids [][16]byte
+	var causes []span.Cause
 	sum := 0
 	for _, w := range c.uncounted {
 		if sum += w.reports; sum > c.limit && len(ids) > 0 {
 			break
 		}
 		ids = append(ids, w.id)
+		if c.store.tracer != nil {
+			causes = append(causes, w.cause)
+		}
 	}
 	c.mu.Unlock()
 	if len(ids) == 0 {
 		return nil
 	}
-	r, err := c.round(ctx, workOf(ids))
+	r, err := c.round(ctx, workOf(ids), causes...)
 	c.failing.result(err)
 	if err != nil {
 		c.store.Log.ErrorContext(ctx, "reports not counted yet", "reports", r.reports, "error", err)
@@ -240,15 +246,19 @@ func (c *counter) countOrphans(ctx, stopping context.Context, age time.Duration)
 
 // round runs one round with a time-out. If it fails, and its size may be the reason, round halves
 // the limit for the next one. So a slow round is repeated in smaller parts, and a report that
-// cannot be counted is isolated in the end. Each success raises the limit by an eighth.
-func (c *counter) round(ctx context.Context, which workChoice) (roundResult, error) {
+// cannot be counted is isolated in the end. Each success raises the limit by an eighth. causes are the
+// spans that stored the reports.
+func (c *counter) round(ctx context.Context, which workChoice, causes ...span.Cause) (roundResult, error) {
 	c.mu.Lock()
 	timeout, limit := c.timeout, c.limit
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := time.Now()
+	ctx, step := c.store.tracer.Start(ctx, "count reports", causes...)
 	r, err := c.store.countRound(ctx, which, limit)
+	step.Count(span.Reports, r.reports)
+	step.End(err)
 	if err == nil && r.reports > 0 {
 		c.stats.round(r.reports, time.Since(began))
 	} else if err != nil {

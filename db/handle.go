@@ -19,6 +19,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"mishap/crash/audit"
+	"mishap/crash/span"
 	"mishap/db/connect"
 )
 
@@ -33,6 +34,7 @@ type Handle struct {
 	password string                // of the database; it encrypts the tracker's secrets
 	inserter *river.Client[pgx.Tx] // inserts jobs into the queue
 	audited  recentAudits
+	tracer   *span.Tracer
 }
 
 func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, error) {
@@ -43,6 +45,7 @@ func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, erro
 	h := &Handle{
 		Pool: pool, Log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), Now: c.Now,
 		instance: newInstance(ctx, pool.Config().ConnConfig), password: pool.Config().ConnConfig.Password, inserter: inserter,
+		tracer: c.Tracer,
 	}
 	if h.Now == nil {
 		h.Now = time.Now

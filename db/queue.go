@@ -18,7 +18,8 @@ import (
 // FilingJob does the next step of one filing. It is harmless if the job runs too often, too late or
 // never, because the filing itself records its next step.
 type FilingJob struct {
-	Filing int64 `json:"filing"`
+	Filing int64  `json:"filing"`
+	Cause  string `json:"cause,omitempty"` // the span that queued the job, see package span; empty: not traced
 }
 
 // Kind returns the name of the job in the queue.
@@ -39,7 +40,7 @@ func (s *Handle) AddFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in t
 	if in > 0 {
 		opts.ScheduledAt = time.Now().Add(in)
 	}
-	if _, err := s.inserter.InsertTx(ctx, tx, FilingJob{Filing: filing}, opts); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, FilingJob{filing, s.tracer.CauseOf(ctx).String()}, opts); err != nil {
 		return fmt.Errorf("queue filing %d: %w", filing, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/span"
 )
 
 // SaveReport stores rec and returns its id once the transaction is on disk. Reports of concurrent
@@ -21,6 +22,7 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	s.saver.calls.Add(1)
 	defer s.saver.calls.Add(-1)
 	p := newPendingReport(rec, s.bodies.Compress(rec.Fields))
+	p.cause = s.tracer.CauseOf(ctx)
 	if rec.Done != nil {
 		rec.Done()
 	}
@@ -68,6 +70,8 @@ type pendingReport struct {
 	systemKey    *int64     // identifies the machine
 	duplicateKey []byte
 	formerKey    []byte // key by which earlier versions may have stored the report
+
+	cause span.Cause // the request, if it is traced
 }
 
 // saved is the outcome of storing a report.

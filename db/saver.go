@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/span"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -154,7 +155,9 @@ const (
 func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	v.store.counter.await()
 	began := time.Now()
+	ctx, step := v.startSpan(ctx, batch)
 	done, err := v.saveWithRetries(ctx, batch)
+	step.End(err)
 	if faulty(err) && len(batch) > 1 {
 		v.save(ctx, batch[:len(batch)/2])
 		v.save(ctx, batch[len(batch)/2:])
@@ -178,7 +181,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	}
 	var counted <-chan struct{}
 	if len(done.now) > 0 {
-		counted = v.store.counter.add(done.work, len(done.now), v.calls.Load())
+		counted = v.store.counter.add(done.work, len(done.now), v.calls.Load(), v.store.tracer.CauseOf(ctx))
 	}
 	buckets := map[crash.BucketID]bool{}
 	for i, p := range batch {
@@ -192,6 +195,17 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		}
 	}
 	v.buckets.add(done.server, buckets)
+}
+
+// startSpan starts the span of a batch, which the requests of its reports have caused.
+func (v *saver) startSpan(ctx context.Context, batch []*pendingReport) (context.Context, *span.Span) {
+	if v.store.tracer == nil {
+		return ctx, nil
+	}
+	ctx, step := v.store.tracer.Start(ctx, "store reports",
+		column(batch, func(p *pendingReport) span.Cause { return p.cause })...)
+	step.Count(span.Reports, len(batch))
+	return ctx, step
 }
 
 // stored is the result of a transaction.

@@ -22,6 +22,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/crash/privacy"
+	"mishap/crash/span"
 	"mishap/db/body"
 	"mishap/db/connect"
 	"mishap/db/reader"
@@ -34,6 +35,9 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time // returns the current time; nil means time.Now
 	Privacy  *privacy.Table   // which fields are secret; nil means the built-in table
+
+	Tracer     *span.Tracer    // records rounds and batches; nil means none
+	Statements pgx.QueryTracer // records statements; nil means none
 }
 
 // Store gives access to the database. It is safe for concurrent use.
@@ -81,6 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	pc.AfterConnect, pc.PrepareConn = timesInUTC, reader.Prepare
+	pc.ConnConfig.Tracer = c.Statements
 	var pool *pgxpool.Pool
 	connect.DropFrozen(pc, func() { pool.Reset() })
 	pool, err = pgxpool.NewWithConfig(ctx, pc)

@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/crash/span"
 )
 
 // Config says which tracker to use, and with which time-outs.
@@ -32,6 +33,8 @@ type Config struct {
 	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
 	// requests that the practice tracker never answers, so that Timeout can be long.
 	Transport func(http.RoundTripper) http.RoundTripper
+
+	Tracer *span.Tracer // records steps of filings; nil: none
 
 	Privacy *privacy.Table // which fields bugs may quote; nil: the built-in table
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/span"
 )
 
 // Filer files bugs in the tracker: at most one for each bucket, and it never loses a filed one. Any
@@ -145,7 +146,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 	if settled(filing) {
 		return filing, nil
 	}
-	done := f.start(filing.ID)
+	done := f.start(ctx, filing.ID)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
@@ -174,14 +175,14 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 			return filing, nil
 		}
 		if filing.State != crash.FilingSending || f.working(filing.ID) {
-			done = f.start(filing.ID)
+			done = f.start(ctx, filing.ID)
 		}
 	}
 }
 
 // start does the next step of a filing in the background and returns a channel that is closed when
-// it is done. Concurrent callers share one step.
-func (f *Filer) start(id int64) <-chan struct{} {
+// it is done. Concurrent callers share one step. The end of ctx does not end it.
+func (f *Filer) start(ctx context.Context, id int64) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if done, ok := f.steps[id]; ok {
@@ -193,12 +194,13 @@ func (f *Filer) start(id int64) <-chan struct{} {
 		return done
 	}
 	f.steps[id] = done
-	f.running.Go(func() { f.run(id, done) })
+	cause := f.cfg.Tracer.CauseOf(ctx)
+	f.running.Go(func() { f.run(id, done, cause) })
 	return done
 }
 
 // run does one step of a filing, and closes done.
-func (f *Filer) run(id int64, done chan struct{}) {
+func (f *Filer) run(id int64, done chan struct{}, cause span.Cause) {
 	defer func() {
 		f.mu.Lock()
 		delete(f.steps, id)
@@ -211,8 +213,11 @@ func (f *Filer) run(id int64, done chan struct{}) {
 	case <-f.closing:
 		return
 	}
-	if err := f.step(f.ctx, id); err != nil {
-		f.log.ErrorContext(f.ctx, "a step of a filing failed", "filing", id, "error", err)
+	ctx, step := f.cfg.Tracer.Start(f.ctx, "file bug", cause)
+	err := f.step(ctx, id)
+	step.End(err)
+	if err != nil {
+		f.log.ErrorContext(ctx, "a step of a filing failed", "filing", id, "error", err)
 	}
 }
 
@@ -244,7 +249,7 @@ func (f *Filer) Work(ctx context.Context, filingID int64) error {
 		}
 	}
 	select {
-	case <-f.start(filingID):
+	case <-f.start(ctx, filingID):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -259,7 +264,7 @@ const maxDue = 50
 func (f *Filer) StartDue(ctx context.Context) error {
 	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
-		f.start(id)
+		f.start(ctx, id)
 	}
 	if err == nil {
 		f.startSubscribing()

@@ -26,7 +26,7 @@ func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing
 		if filing, err = f.store.HastenFiling(ctx, id, opts.Person); err != nil {
 			return filing, err
 		}
-		f.start(id)
+		f.start(ctx, id)
 	case crash.FilingSending, crash.FilingFiled:
 		return filing, nil
 	}

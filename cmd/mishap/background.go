@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/cmd/mishap/traces"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/worker"
@@ -171,12 +172,13 @@ type background struct {
 	interval *prometheus.GaugeVec
 	lastRun  *prometheus.GaugeVec
 	failures *prometheus.CounterVec
+	traces   *traces.Traces
 	loops    sync.WaitGroup
 }
 
-func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background {
+func newBackground(log *slog.Logger, metrics prometheus.Registerer, t *traces.Traces) *background {
 	b := &background{
-		log: log,
+		log: log, traces: t,
 		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "mishap_task_interval_seconds",
 			Help: "Interval of each background task of this instance, with its purpose.",
@@ -198,7 +200,7 @@ func newBackground(log *slog.Logger, metrics prometheus.Registerer) *background 
 func (b *background) observed(t task) func(context.Context) error {
 	b.interval.WithLabelValues(t.name, t.purpose).Set(t.every.Seconds())
 	lastRun, failures := b.lastRun.WithLabelValues(t.name), b.failures.WithLabelValues(t.name)
-	return func(ctx context.Context) (err error) {
+	return b.traces.Task(t.name, func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -214,7 +216,7 @@ func (b *background) observed(t task) func(context.Context) error {
 			}
 		}()
 		return t.run(audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: t.name}))
-	}
+	})
 }
 
 // jobs returns the tasks as River runs them.

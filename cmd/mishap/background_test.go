@@ -18,7 +18,7 @@ func TestBackgroundLoop(t *testing.T) {
 	t.Parallel()
 	said := &quietBuffer{}
 	metrics := prometheus.NewRegistry()
-	b := newBackground(newLog(said, 0), metrics)
+	b := newBackground(newLog(said, 0), metrics, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	runs := 0
 	b.start(ctx, []task{{"sound-horn", "warns ships", time.Millisecond, func(context.Context) error {

@@ -46,8 +46,10 @@ var rules = map[string]rule{
 	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/audit":      {never: "=net net/http os/exec database"},
-	"crash/redact":     {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/query":      {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
+	"crash/span": {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes " +
+		"go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
+	"crash/redact": {ours: "crash", never: "=net net/http os/exec database"},
+	"crash/query":  {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
 	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/addr crash/symbols/builds " +
 		"crash/symbols/corefile crash/symbols/debuginfo crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox",
@@ -72,12 +74,12 @@ var rules = map[string]rule{
 		"crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
-	"notify/mail": {ours: "crash crash/redact views/text",
+	"notify/mail": {ours: "crash crash/redact crash/span views/text",
 		others: "github.com/a-h/templ github.com/prometheus/client_golang github.com/wneessen/go-mail"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker": {ours: "crash crash/grouping crash/privacy crash/redact",
+	"tracker": {ours: "crash crash/grouping crash/privacy crash/redact crash/span",
 		others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
@@ -88,7 +90,7 @@ var rules = map[string]rule{
 
 	"db": {
 		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact " +
-			"db/body " +
+			"crash/span db/body " +
 			"db/connect db/reader migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
 			"github.com/prometheus/client_golang golang.org/x/time",
@@ -107,7 +109,7 @@ var rules = map[string]rule{
 	"db/erase":    {ours: "crash crash/audit db", others: "github.com/jackc/pgx/v5"},
 	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/filings":  {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
-	"db/jobs": {ours: "crash crash/audit crash/grouping db", others: "github.com/jackc/pgx/v5 " +
+	"db/jobs": {ours: "crash crash/audit crash/grouping crash/span db", others: "github.com/jackc/pgx/v5 " +
 		"github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
 	"db/services":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
@@ -199,13 +201,19 @@ var rules = map[string]rule{
 		never:  "testing",
 	},
 	"cmd/mishap/doctor": {
-		ours: "cmd/mishap/config crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
+		ours: "cmd/mishap/config cmd/mishap/traces crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
 			"crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},
+	"cmd/mishap/traces": {
+		ours: "crash crash/span",
+		others: "github.com/exaring/otelpgx github.com/jackc/pgx/v5 github.com/prometheus/client_golang " +
+			"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp go.opentelemetry.io/otel",
+		never: "testing net/http/httptest",
+	},
 	"cmd/mishap": {
-		ours: "assets cmd/mishap/config cmd/mishap/doctor crash/* db/* notify/* tracker tracker/watch handlers/* views " +
+		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch handlers/* views " +
 			"views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",

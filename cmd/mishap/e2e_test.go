@@ -44,10 +44,21 @@ func install(t *testing.T, lines ...string) *installation {
 	t.Helper()
 	tr := trackertest.New(t)
 	if len(lines) == 0 {
-		token := tr.Token("mishap")
-		lines = []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q",
-			string(token.Secret))}
+		lines = connected(tr)
 	}
+	return installFor(t, tr, lines...)
+}
+
+// connected returns lines of a configuration that is connected to a tracker.
+func connected(tr *trackertest.Tracker) []string {
+	token := tr.Token("mishap")
+	return []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q",
+		string(token.Secret))}
+}
+
+// installFor starts an installation for a practice tracker, with these lines in its configuration file.
+func installFor(t *testing.T, tr *trackertest.Tracker, lines ...string) *installation {
+	t.Helper()
 	database := dbtest.URL(t)
 	in := &installation{
 		t: t, tracker: tr, said: &quietBuffer{}, store: dbtest.Open(t, database),

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/cmd/mishap/config"
+	"mishap/cmd/mishap/traces"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -59,6 +60,7 @@ type instance struct {
 	store     *db.Store
 	log       *slog.Logger
 	metrics   *prometheus.Registry
+	traces    *traces.Traces // nil: off
 	disk      *disk.Watch
 	cores     *cores.Store
 	now       func() time.Time
@@ -83,8 +85,15 @@ type instance struct {
 }
 
 // newInstance returns an instance whose servers answer that it is starting.
-func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
-	i := &instance{config: c, listeners: l, log: log, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
+func newInstance(ctx context.Context, c config.Config, l *listeners, log *slog.Logger) (*instance, error) {
+	i := &instance{config: c, listeners: l, metrics: newMetrics(), now: time.Now, failed: make(chan error, 3)}
+	var err error
+	if i.traces, err = traces.Start(ctx, traces.Config{Address: c.TracesAddress(), Ratio: c.TracesRatio,
+		Version: versionText(), Log: log, Registerer: i.metrics}); err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	log = i.traces.Logger(log)
+	i.log = log
 	if l.web != nil {
 		i.onWeb = newReplaceable(http.HandlerFunc(startingPages))
 		i.web = webServer(i.onWeb, log)
@@ -93,10 +102,10 @@ func newInstance(c config.Config, l *listeners, log *slog.Logger) *instance {
 		i.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
 		i.ingest = ingest.NewServer(i.onIngest)
 	}
-	i.background = newBackground(log, i.metrics)
+	i.background = newBackground(log, i.metrics, i.traces)
 	i.onOps = newReplaceable(opsHandler(i.metrics, startingHealth, nil))
 	i.ops = opsServer(i.onOps, log)
-	return i
+	return i, nil
 }
 
 // build creates the parts that this kind of instance needs, and replaces the handlers of its
@@ -124,6 +133,7 @@ func (i *instance) build() error {
 			Log:            i.log,
 			Now:            i.now,
 			Registerer:     i.metrics,
+			Tracer:         i.traces.Tracer(),
 		})
 		if err != nil {
 			return err
@@ -151,7 +161,7 @@ func (i *instance) health(ctx context.Context) []crash.HealthCheck {
 
 // buildSymbols creates the worker that symbolises cores and names addresses.
 func (i *instance) buildSymbols() error {
-	s, err := symboliser(i.config)
+	s, err := symboliser(i.config, i.traces.Transport("debuginfod"))
 	if err != nil {
 		return err
 	}
@@ -173,6 +183,7 @@ func (i *instance) buildSymbols() error {
 
 func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
+	settings.Tracer, settings.Transport = i.traces.Tracer(), i.traces.Transport("tracker")
 	filings, bugs := filings.New(i.store), bugs.New(i.store)
 	i.triage = triage.New(i.store)
 	credentials := tracker.NewCredentials(settings, filings)
@@ -187,7 +198,7 @@ func (i *instance) buildWeb() error {
 	}
 	notices, ends := notify.New(i.store), endpoints.New(i.store)
 	sender := webhook.NewClient(webhook.Config{Allow: i.config.WebhookNetworks(), BaseURL: i.config.BaseURL,
-		Version: version, Now: i.now})
+		Version: version, Now: i.now, Transport: i.traces.Transport("webhook")})
 	var err error
 	if i.deliveries, err = webhook.NewWorker(ends, sender, i.log, i.metrics); err != nil {
 		return err
@@ -197,14 +208,14 @@ func (i *instance) buildWeb() error {
 		return err
 	}
 	i.mailer, err = mail.New(mail.Config{Relay: relay, From: i.config.MailFrom, BaseURL: i.config.BaseURL, Log: i.log,
-		Now: i.now, Registerer: i.metrics}, notices)
+		Now: i.now, Registerer: i.metrics, Tracer: i.traces.Tracer()}, notices)
 	if err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
 	rules := dbrules.New(i.store)
 	i.rules = dbrules.NewEvaluator(rules, i.ruleOptions())
 	jobs, err := jobs.New(i.store, jobs.Config{
-		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()),
+		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
 	})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
@@ -273,6 +284,7 @@ func (i *instance) buildWeb() error {
 		Log:           i.log,
 		Now:           i.now,
 		Registerer:    i.metrics,
+		Tracer:        i.traces.Tracer(),
 		SymbolFiles:   added,
 		SharedSymbols: shared,
 		Health:        i.health,

@@ -92,7 +92,11 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 		return err
 	}
 	defer listeners.close()
-	i := newInstance(c, listeners, log)
+	i, err := newInstance(ctx, c, listeners, log)
+	if err != nil {
+		return err
+	}
+	defer i.traces.Stop(ctx)
 	defer i.stopServers()
 	if i.store, err = i.openStore(ctx, database.url); errors.Is(err, errStoppedWaiting) {
 		return nil

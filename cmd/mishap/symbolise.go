@@ -63,7 +63,7 @@ is printed (with --json: the member failed), and the exit status is 1.`,
 }
 
 func (p *program) symbolise(ctx context.Context, c config.Config, reports []string, asJSON bool) error {
-	s, err := symboliser(c)
+	s, err := symboliser(c, nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -247,8 +248,9 @@ func openCores(ctx context.Context, c config.Config) (*cores.Store, error) {
 	return cores.Open(ctx, shared, "cores/", dir, key)
 }
 
-// symboliser returns a Symboliser with this configuration.
-func symboliser(c config.Config) (*symbols.Symboliser, error) {
+// symboliser returns a Symboliser with this configuration. wrap wraps the transport of every request to
+// a debuginfod server, unless it is nil.
+func symboliser(c config.Config, wrap func(http.RoundTripper) http.RoundTripper) (*symbols.Symboliser, error) {
 	added, cache, err := symbolFolders(c)
 	if err != nil {
 		return nil, err
@@ -263,7 +265,7 @@ func symboliser(c config.Config) (*symbols.Symboliser, error) {
 	}
 	return symbols.New(symbols.Config{
 		Finder: debuginfo.NewFinder(debuginfo.Config{Added: added, Cache: cache, Machine: c.SymbolsFromMachine,
-			Shared: shared, Servers: servers, UserAgent: "mishap/" + versionText()}),
+			Shared: shared, Servers: servers, UserAgent: "mishap/" + versionText(), Transport: wrap}),
 		WorkDir: filepath.Join(c.DataDir, "symbols", "jobs"),
 		Core:    int64(c.CoreMaxBytes), Memory: int64(c.SymboliseMaxMemory),
 		Time: time.Duration(c.SymboliseSeconds) * time.Second,

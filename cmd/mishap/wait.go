@@ -62,7 +62,8 @@ func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 	if err := db.Migrate(ctx, url, i.log); err != nil {
 		return nil, err
 	}
-	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log, Privacy: i.config.Privacy()})
+	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log, Privacy: i.config.Privacy(),
+		Tracer: i.traces.Tracer(), Statements: i.traces.Statements()})
 }
 
 // replaceable is a handler that can be replaced while it is in use.

@@ -16,6 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
+	"mishap/crash/span"
 	"mishap/db"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	File  func(ctx context.Context, filing int64) error // does one step of a filing
 	Tasks []Task                                        // periodic tasks; each run takes place in one instance
 	Rules crash.Rules                                   // for regrouping; zero means this program's
+
+	Tracer *span.Tracer // records jobs; nil means none
 }
 
 // Jobs works on the queue. Each instance may have one.
@@ -52,10 +55,10 @@ func New(s *db.Store, c Config) (*Jobs, error) {
 		c.Rules = grouping.CurrentRules()
 	}
 	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
-	long := &longJobs{decisions: db.NewDecisions(s), rules: c.Rules, running: running}
+	long := &longJobs{decisions: db.NewDecisions(s), rules: c.Rules, running: running, tracer: c.Tracer}
 	workers := river.NewWorkers()
 	err := errors.Join(
-		river.AddWorkerSafely(workers, &filingWorker{file: c.File}),
+		river.AddWorkerSafely(workers, &filingWorker{file: c.File, tracer: c.Tracer}),
 		river.AddWorkerSafely(workers, &splitWorker{longJobs: long}),
 		river.AddWorkerSafely(workers, &regroupWorker{longJobs: long}),
 	)
@@ -110,12 +113,15 @@ func (j *Jobs) Stop(ctx context.Context) error {
 
 type filingWorker struct {
 	river.WorkerDefaults[db.FilingJob]
-	file func(ctx context.Context, filing int64) error
+	file   func(ctx context.Context, filing int64) error
+	tracer *span.Tracer
 }
 
 // Work does one step of a filing. The next step has a job of its own.
-func (w *filingWorker) Work(ctx context.Context, job *river.Job[db.FilingJob]) error {
+func (w *filingWorker) Work(ctx context.Context, job *river.Job[db.FilingJob]) (err error) {
 	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: "file-bugs"})
+	ctx, step := w.tracer.Start(ctx, "job file-bugs", span.ParseCause(job.Args.Cause))
+	defer func() { step.End(err) }()
 	return w.file(ctx, job.Args.Filing)
 }
 

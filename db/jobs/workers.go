@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"mishap/crash"
+	"mishap/crash/span"
 	"mishap/db"
 )
 
@@ -16,6 +17,15 @@ type longJobs struct {
 	decisions *db.Decisions
 	rules     crash.Rules
 	running   context.Context // ends when the instance stops
+	tracer    *span.Tracer
+}
+
+// interruptible calls do as a step with this name. It ends early if the instance stops.
+func (l *longJobs) interruptible(ctx context.Context, name string, do func(context.Context) error) error {
+	ctx, step := l.tracer.Start(ctx, name)
+	err := interruptible(ctx, l.running, do)
+	step.End(err)
+	return err
 }
 
 type splitWorker struct {
@@ -25,7 +35,7 @@ type splitWorker struct {
 
 // Work runs all remaining steps of a split.
 func (w *splitWorker) Work(ctx context.Context, job *river.Job[db.SplitJob]) error {
-	return interruptible(ctx, w.running, func(ctx context.Context) error {
+	return w.interruptible(ctx, "job split", func(ctx context.Context) error {
 		return w.decisions.FinishSplit(ctx, job.Args.Decision)
 	})
 }
@@ -41,7 +51,7 @@ type regroupWorker struct {
 
 // Work runs all remaining steps of a regrouping run, unless another instance works on it.
 func (w *regroupWorker) Work(ctx context.Context, job *river.Job[db.RegroupJob]) error {
-	return interruptible(ctx, w.running, func(ctx context.Context) error {
+	return w.interruptible(ctx, "job regroup", func(ctx context.Context) error {
 		run, err := w.decisions.Regroup(ctx, job.Args.Run)
 		if err != nil {
 			return err

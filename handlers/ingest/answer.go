@@ -10,8 +10,11 @@ import (
 	"mishap/crash"
 )
 
-// result is the result of a request: the text of the answer, and two words for the metrics.
-type result struct{ text, outcome, reason string }
+// result is the result of a request: the text of the answer, two words for the metrics, and the status.
+type result struct {
+	text, outcome, reason string
+	status                int
+}
 
 // answer sends one line of plain text without a line break: clients compare every byte.
 func answer(w http.ResponseWriter, status int, text string) {
@@ -54,5 +57,5 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) resu
 		outcome = "refused"
 	}
 	answer(w, status, text)
-	return result{outcome: outcome, reason: reason}
+	return result{outcome: outcome, reason: reason, status: status}
 }

@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/intake"
+	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db/disk"
@@ -60,6 +61,7 @@ type Deps struct {
 	Log            *slog.Logger          // nil: none
 	Now            func() time.Time      // nil: time.Now
 	Registerer     prometheus.Registerer // nil: no metrics
+	Tracer         *span.Tracer          // nil: requests are not traced
 }
 
 const (
@@ -140,6 +142,11 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prome
 	submit func(http.ResponseWriter, *http.Request, path) (result, error),
 ) {
 	began := time.Now()
+	ctx, step := h.Tracer.Request(r.Context())
+	defer step.End(nil)
+	if h.Tracer != nil {
+		r = r.WithContext(ctx)
+	}
 	var res result
 	err := h.admit(w, r, to)
 	if err == nil {
@@ -148,8 +155,10 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prome
 	if err != nil {
 		res = h.refuse(w, r, err)
 	} else {
-		answer(w, http.StatusOK, res.text)
+		res.status = http.StatusOK
+		answer(w, res.status, res.text)
 	}
+	step.Answered(http.MethodPost, routes[to.kind], res.status)
 	counter.WithLabelValues(res.outcome, res.reason).Inc()
 	h.metrics.seconds.WithLabelValues(kind).Observe(time.Since(began).Seconds())
 }

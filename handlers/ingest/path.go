@@ -14,6 +14,9 @@ const (
 	core
 )
 
+// routes are the patterns of the paths, for traces.
+var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}"}
+
 // path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {
 	kind               pathKind

@@ -22,6 +22,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/redact"
+	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
@@ -85,7 +86,7 @@ type Config struct {
 // Retention says for how many days data is stored; 0: forever.
 type Retention struct{ CoresDays, PrivateDays, ReportsDays, AuditDays int }
 
-// Deps are the dependencies of a Server. All but Releases and Health are required.
+// Deps are the dependencies of a Server. All but Releases, Tracer and Health are required.
 type Deps struct {
 	Releases      *crash.ReleaseTable // nil: the built-in table
 	Store         *db.Store
@@ -110,6 +111,7 @@ type Deps struct {
 	Log           *slog.Logger
 	Now           func() time.Time
 	Registerer    prometheus.Registerer
+	Tracer        *span.Tracer      // records requests; nil: none
 	SymbolFiles   *debuginfo.Folder // added symbols; nil: none
 	SharedSymbols debuginfo.Shared  // where other instances find them; nil: nowhere
 
@@ -154,6 +156,7 @@ type Kit struct {
 	Base        *url.URL
 	Sessions    *scs.SessionManager
 	metrics     *metrics
+	tracer      *span.Tracer
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
@@ -269,6 +272,7 @@ func NewKit(d Deps) (*Kit, error) {
 		s.Config.SearchTime = 4 * time.Second
 	}
 	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
+	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}

@@ -88,6 +88,11 @@ func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
 func (s *Kit) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
+		ctx, step := s.tracer.Request(r.Context())
+		defer step.End(nil)
+		if s.tracer != nil {
+			r = r.WithContext(ctx)
+		}
 		ww := chimw.NewWrapResponseWriter(w, r.ProtoMajor)
 		next.ServeHTTP(ww, r)
 
@@ -106,6 +111,7 @@ func (s *Kit) Observe(next http.Handler) http.Handler {
 		}
 		s.metrics.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+		step.Answered(method, route, status)
 		v := VisitOf(r)
 		attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", method),
 			slog.String("route", route), slog.Int("status", status), slog.Int("bytes", ww.BytesWritten()),

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/span"
 )
 
 // Outbox holds the mails to send. Its methods return [crash.Unavailable] if it cannot be reached.
@@ -44,6 +45,7 @@ type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Registerer prometheus.Registerer
+	Tracer     *span.Tracer // records calls of the relay; nil: none
 }
 
 // Mailer sends the mails of an Outbox. It is safe for concurrent use.

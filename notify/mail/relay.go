@@ -165,6 +165,22 @@ type sending struct {
 	reply     string // of the relay, or why there was none
 }
 
+// failure returns an error if the relay has not accepted the mail.
+func (s sending) failure() error {
+	switch {
+	case s.accepted:
+		return nil
+	case s.lost:
+		return errNoConnection
+	}
+	return errNotAccepted
+}
+
+var (
+	errNoConnection = &crash.Error{Kind: crash.Unavailable, Code: "no_connection"}
+	errNotAccepted  = &crash.Error{Kind: crash.Refused, Code: "not_accepted"}
+)
+
 // send hands a mail to the relay.
 func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
 	if err := c.connect(ctx); err != nil {

@@ -77,7 +77,10 @@ func (m *Mailer) send(
 	if err != nil {
 		return sending{permanent: true, reply: replyOf(err)}
 	}
-	return relay.send(ctx, message)
+	ctx, step := m.config.Tracer.Start(ctx, "send mail")
+	result := relay.send(ctx, message)
+	step.End(result.failure())
+	return result
 }
 
 // settle records what became of a mail, even if ctx has ended.

@@ -35,6 +35,9 @@ type Config struct {
 	Version string   // of the program
 	Now     func() time.Time
 	Timeout time.Duration // for a request, from the look-up of the name to the status; 0: 20 s
+
+	// Transport wraps the transport of every request, unless it is nil.
+	Transport func(http.RoundTripper) http.RoundTripper
 }
 
 // Client sends requests to endpoints. It ignores the proxies of the environment, does not follow
@@ -48,12 +51,15 @@ type Client struct {
 func NewClient(c Config) *Client {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	dialer := &net.Dialer{Control: c.Allow.control}
-	transport := &http.Transport{
+	var transport http.RoundTripper = &http.Transport{
 		Proxy:                  nil, // a proxy would connect to addresses that the dialer refuses
 		DialContext:            dialer.DialContext,
 		DisableKeepAlives:      true, // each request checks its address
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
+	}
+	if c.Transport != nil {
+		transport = c.Transport(transport)
 	}
 	return &Client{config: c, http: &http.Client{
 		Transport:     transport,

@@ -36,6 +36,8 @@ type Config struct {
 	Listen               string
 	IngestListen         string
 	OpsListen            string
+	TracesURL            string  // of the OpenTelemetry collector; empty: off
+	TracesRatio          float64 // part of the traces that are recorded, 0 to 1
 	IngestMaxBytes       int
 	IngestRatePerSystem  int // reports per minute; 0: off
 	IngestRatePerAddress int // reports per minute; 0: off
@@ -116,6 +118,7 @@ func Default() Config {
 		Listen:               "127.0.0.1:8080",
 		IngestListen:         "127.0.0.1:8081",
 		OpsListen:            "127.0.0.1:8082",
+		TracesRatio:          1,
 		IngestMaxBytes:       16 << 20,
 		IngestRatePerSystem:  6000,
 		IngestMaxAgeDays:     366,
@@ -173,6 +176,7 @@ func Load(file string, required bool, environ []string) (Config, error) {
 		wrong = append(wrong, file+": cannot be read: "+cause(err))
 	}
 	wrong = append(wrong, c.readEnvironment(environ)...)
+	wrong = append(wrong, c.readStandardVariables(environ)...)
 	wrong = append(wrong, c.checkTogether()...)
 	if len(wrong) > 0 {
 		return Config{}, wrong
@@ -287,6 +291,17 @@ func (c *Config) Relay() (*mail.Relay, error) {
 	}
 	return mail.ParseRelay(string(c.SMTPURL), c.SMTPTLS)
 }
+
+// TracesAddress returns the address to which spans are sent, or an empty string if traces are off.
+func (c *Config) TracesAddress() string {
+	if c.TracesURL == "" || strings.HasSuffix(c.TracesURL, tracesPath) {
+		return c.TracesURL
+	}
+	return c.TracesURL + tracesPath
+}
+
+// tracesPath is the path at which collectors receive spans by OTLP over HTTP.
+const tracesPath = "/v1/traces"
 
 // Privacy returns the table of PrivacyFields and PrivacyUnlisted.
 func (c *Config) Privacy() *privacy.Table {

@@ -319,3 +319,38 @@ func TestStrayVariables(t *testing.T) {
 		t.Errorf("stray variables (-want +got):\n%s", diff)
 	}
 }
+
+// TestTraces checks the address of the collector, with the variables that other programs have in
+// common, and the part of traces that are recorded.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	const standard = "OTEL_EXPORTER_OTLP_ENDPOINT=http://a:4318"
+	for _, tt := range []struct {
+		file    string
+		environ []string
+		want    string // the address; or a part of the mistake
+		ratio   float64
+	}{
+		{"", nil, "", 1},
+		{"traces_url = \"http://c:4318/\"\ntraces_ratio = 0.25\n", []string{standard}, "http://c:4318/v1/traces", 0.25},
+		{"traces_ratio = 0\n", []string{standard}, "http://a:4318/v1/traces", 0},
+		{"", []string{standard, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://b/v1/traces"}, "http://b/v1/traces", 1},
+		{"", []string{standard, "OTEL_SDK_DISABLED=true"}, "", 1},
+		{"traces_url = \"\"\n", []string{standard}, "http://a:4318/v1/traces", 1},
+		{"", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address", 0},
+		{"traces_ratio = 1.5\n", nil, "traces_ratio: expected a number from 0 to 1", 0},
+		{"traces_ratio = nan\n", nil, "traces_ratio: expected a number from 0 to 1", 0},
+	} {
+		c, err := Load(writeFile(t, tt.file), true, tt.environ)
+		if err != nil {
+			if tt.want == "" || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q with %v: got %v, want %q", tt.file, tt.environ, err, tt.want)
+			}
+			continue
+		}
+		if c.TracesAddress() != tt.want || c.TracesRatio != tt.ratio {
+			t.Errorf("%q with %v: got %s and %v, want %s and %v", tt.file, tt.environ, c.TracesAddress(), c.TracesRatio,
+				tt.want, tt.ratio)
+		}
+	}
+}

@@ -56,6 +56,36 @@ func (c *Config) readEnvironment(environ []string) Mistakes {
 	return wrong
 }
 
+// readStandardVariables sets traces_url, if it is empty, from the variables that programs with
+// OpenTelemetry have in common. It returns their mistakes.
+func (c *Config) readStandardVariables(environ []string) Mistakes {
+	if c.TracesURL != "" {
+		return nil
+	}
+	values := map[string]string{}
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	if strings.EqualFold(values["OTEL_SDK_DISABLED"], "true") {
+		return nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		value := values[name]
+		if value == "" {
+			continue
+		}
+		k := optionalAddress("traces_url", "", &c.TracesURL)
+		if !k.set(value) {
+			return Mistakes{name + ": expected an address such as http://localhost:4318, got " + strconv.Quote(value) +
+				"; unset it, or set traces_url"}
+		}
+		c.given["traces_url"] = given{where: name, value: value}
+		return nil
+	}
+	return nil
+}
+
 // StrayVariables returns a warning for each variable that looks misspelt. These are not mistakes,
 // because container platforms add their own variables with the same prefix.
 func StrayVariables(environ []string) []string {

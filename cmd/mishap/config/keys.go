@@ -41,6 +41,9 @@ func (c *Config) keys() []key {
 		text("listen", "an address such as 127.0.0.1:8080", &c.Listen, isAddress),
 		text("ingest_listen", "an address such as 127.0.0.1:8081", &c.IngestListen, isAddress),
 		text("ops_listen", "an address such as 127.0.0.1:8082", &c.OpsListen, isAddress),
+		optionalAddress("traces_url", "the address of an OpenTelemetry collector such as http://localhost:4318, or nothing",
+			&c.TracesURL),
+		fraction("traces_ratio", "a number from 0 to 1 such as 0.01", &c.TracesRatio),
 		list("trusted_proxies", "networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing",
 			&c.TrustedProxies, isNetworks),
 		address("base_url", "an address such as https://crashes.example.com, without a path", &c.BaseURL, false),
@@ -206,6 +209,20 @@ func number(name, wants string, into *int, low, high int) key {
 			return true
 		},
 		show: func() string { return strconv.Itoa(*into) }}
+}
+
+// fraction returns a key for a number from 0 to 1.
+func fraction(name, wants string, into *float64) key {
+	return key{name: name, wants: wants, kind: unstable.Float,
+		set: func(s string) bool {
+			f, err := strconv.ParseFloat(s, 64)
+			if err != nil || !(f >= 0 && f <= 1) { // not a number is neither
+				return false
+			}
+			*into = f
+			return true
+		},
+		show: func() string { return strconv.FormatFloat(*into, 'g', -1, 64) }}
 }
 
 // except returns k without the values after which wrong returns true.

@@ -72,7 +72,7 @@ func Run(ctx context.Context, deps Deps) []Finding {
 	}{
 		{"service", d.service}, {"disk", d.disks}, {"permissions", d.permissions},
 		{"tracker", func(ctx context.Context) []Finding { return d.tracker(ctx, facts) }},
-		{"mail", d.mail}, {"symbols", d.symbols}, {"proxies", d.proxies}, {"base_url", d.baseURL},
+		{"mail", d.mail}, {"traces", d.traces}, {"symbols", d.symbols}, {"proxies", d.proxies}, {"base_url", d.baseURL},
 	}
 	results := make([][]Finding, len(checks))
 	var running sync.WaitGroup

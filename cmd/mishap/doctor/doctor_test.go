@@ -132,7 +132,7 @@ func TestHealthy(t *testing.T) {
 	}
 	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema",
 		"service",
-		"symbols", "tracker"}
+		"symbols", "traces", "tracker"}
 	if got := slices.Sorted(maps.Keys(checks)); !slices.Equal(got, wanted) {
 		t.Errorf("got checks %v, want %v", got, wanted)
 	}
@@ -445,4 +445,20 @@ func TestCheckThatHangs(t *testing.T) {
 	if ok {
 		t.Error("got a result, want none")
 	}
+}
+
+// TestTraces checks the line about the collector of traces.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	want(t, s.run(t), "traces", OK, "off")
+	status := http.StatusOK
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(collector.Close)
+	s.keys["traces_url"] = collector.URL
+	want(t, s.run(t), "traces", OK, "accepts traces")
+	status = http.StatusForbidden
+	want(t, s.run(t), "traces", Warning, "403 Forbidden")
+	collector.Close()
+	want(t, s.run(t), "traces", Warning, "connection refused")
 }

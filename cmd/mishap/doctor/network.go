@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"mishap/cmd/mishap/traces"
 )
 
 // get requests an address and returns the status and the beginning of the answer.
@@ -111,6 +113,18 @@ func (d *doctor) mail(ctx context.Context) []Finding {
 		return []Finding{good("mail", "the relay "+relay.Address()+" answers, without encryption")}
 	}
 	return []Finding{good("mail", "the relay "+relay.Address()+" answers, encrypted")}
+}
+
+// traces sends an empty message to the collector of traces.
+func (d *doctor) traces(ctx context.Context) []Finding {
+	if d.Config.TracesURL == "" {
+		return []Finding{good("traces", "off (traces_url is empty)")}
+	}
+	if err := traces.Check(ctx, d.Config.TracesAddress()); err != nil {
+		return []Finding{warned("traces", "the collector "+d.Config.TracesURL+" does not accept traces: "+explain(err),
+			"start the collector, or correct traces_url; OTEL_EXPORTER_OTLP_HEADERS sets what a collector asks for")}
+	}
+	return []Finding{good("traces", "the collector "+d.Config.TracesURL+" accepts traces")}
 }
 
 // proxies compares trusted_proxies with base_url and listen.

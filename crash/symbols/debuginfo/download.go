@@ -43,11 +43,15 @@ type server struct {
 	askAgain time.Time // when its pause ends
 }
 
-func newServer(s Server, agent string) *server {
+func newServer(s Server, agent string, wrap func(http.RoundTripper) http.RoundTripper) *server {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // so that a file cannot be larger than what crosses the network
 	transport.MaxConnsPerHost = atOnce
-	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	var used http.RoundTripper = transport
+	if wrap != nil {
+		used = wrap(transport)
+	}
+	client := &http.Client{Transport: used, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= maxRedirects || r.URL.Host != via[0].URL.Host ||
 			via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
 			return fmt.Errorf("the server redirects to %s", r.URL.Host)

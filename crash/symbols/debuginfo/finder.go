@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -88,6 +89,8 @@ type Config struct {
 	Shared    Shared   // files that people added on other instances; nil: none
 	Servers   []Server // in order
 	UserAgent string
+
+	Transport func(http.RoundTripper) http.RoundTripper // wraps the transport of every request; nil: none
 }
 
 // NewFinder returns a Finder.
@@ -97,7 +100,7 @@ func NewFinder(c Config) *Finder {
 		f.machine = "/"
 	}
 	for _, s := range c.Servers {
-		f.servers = append(f.servers, newServer(s, c.UserAgent))
+		f.servers = append(f.servers, newServer(s, c.UserAgent, c.Transport))
 	}
 	return f
 }
