@@ -17,8 +17,8 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 	m := r.manifest
 	r.program.printf("Taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
 		m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
-	r.program.printf("It is %s: %s; secrets: %s, blobs: %s. All checksums are right.", describeMethod(m), describeTotals(m),
-		yesNo(m.Secrets), yesNo(m.Blobs))
+	r.program.printf("It is %s: %s; secrets: %s, blobs: %s. All checksums are right.", describeMethod(m),
+		describeTotals(m), yesNo(m.Secrets), yesNo(m.Blobs))
 	dataDir, remove, err := temporaryDataDir("mishap-verify-")
 	if err != nil {
 		return err
@@ -45,8 +45,8 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 	switch {
 	case stored == m.Totals:
 	case m.Before != nil && *m.Before != m.Totals: // the state is one between these
-		r.program.printf("Restored are %s. Before the backup there were %s, and after it %s.", countsOf(stored), countsOf(*m.Before),
-			countsOf(m.Totals))
+		r.program.printf("Restored are %s. Before the backup there were %s, and after it %s.", countsOf(stored),
+			countsOf(*m.Before), countsOf(m.Totals))
 	default:
 		good = false
 		r.program.printf("Restored are %s, but the manifest says %s.", countsOf(stored), countsOf(m.Totals))

@@ -97,6 +97,7 @@ func deleteOld(ctx context.Context, on shelf, keep int) (deleted, damaged []stri
 		deleted = append(deleted, h.name)
 	}
 	slices.Sort(deleted)
+	slices.Sort(damaged)
 	return deleted, damaged, nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,15 +37,15 @@ func programsOf(ctx context.Context, major int) (programs, error) {
 			return p, nil
 		}
 	}
-	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql", "These files are of PostgreSQL %d and need its "+
-		"server programs, which were not found; install that version (Debian, Ubuntu: apt-get install postgresql-%d).",
-		major, major)
+	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql", "The database files are of PostgreSQL %d and "+
+		"need its server programs, which were not found; install that version (Debian, Ubuntu: apt-get install "+
+		"postgresql-%d).", major, major)
 }
 
 // The configuration of a private PostgreSQL that was made from the files of another server. That of the
 // other server may name files of its machine, or send its write-ahead log to the same archive.
 const (
-	copiedSettings = "# mishap passes all settings on the command line.\ndefault_text_search_config = 'pg_catalog.simple'\n"
+	copiedSettings = "# mishap passes all settings on the command line.\n"
 	copiedAccess   = "local all all trust\nlocal replication all trust\n"
 )
 
@@ -99,26 +97,29 @@ func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error
 	return nil
 }
 
+// Statements for a single-user server, one a line. The server may have another database with our name.
+const (
+	sqlAdoptRole = "do $$ begin if not exists (select from pg_roles where rolname = '" + role + "') then create role " +
+		role + "; end if; end $$;\n" +
+		"alter role " + role + " with superuser login connection limit -1 valid until 'infinity';\n"
+	sqlFreeName = "do $$ begin if exists (select from pg_database where datname = '" + database + "') then " +
+		"alter database " + database + " rename to other_" + database + "; end if; end $$;\n"
+)
+
 // adoptDatabase gives the database and its role the names that a private PostgreSQL has. The server
 // recovers from the write-ahead log of the copy first.
 func (h home) adoptDatabase(ctx context.Context, p programs, dir, name string, throwaway bool) error {
-	sql := "do $$ begin if not exists (select from pg_roles where rolname = '" + role + "') then create role " + role +
-		"; end if; end $$;\nalter role " + role + " with superuser login connection limit -1 valid until 'infinity';\n"
+	sql := sqlAdoptRole
 	if name != database {
-		sql += "alter database " + pgx.Identifier{name}.Sanitize() + " rename to " + database + ";\n"
+		sql += sqlFreeName + "alter database " + pgx.Identifier{name}.Sanitize() + " rename to " + database + ";\n"
 	}
 	sql += "alter database " + database + " set log_error_verbosity = terse;\n"
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on"}
-	if throwaway {
-		args = append(args, "-c", "fsync=off")
-	}
 	for _, s := range settings(throwaway) {
-		if !strings.HasPrefix(s, "port=") {
-			args = append(args, "-c", s)
-		}
+		args = append(args, "-c", s)
 	}
 	if err := h.run(ctx, dir, sql, p.path("postgres"), append(args, "template1")...); err != nil {
-		return fmt.Errorf("recover PostgreSQL %s: %w", strconv.Itoa(p.major), err)
+		return fmt.Errorf("recover PostgreSQL %d: %w", p.major, err)
 	}
 	return nil
 }
