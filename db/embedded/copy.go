@@ -7,8 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/jackc/pgx/v5"
+	"strings"
 
 	"mishap/crash"
 )
@@ -111,7 +110,7 @@ const (
 func (h home) adoptDatabase(ctx context.Context, p programs, dir, name string, throwaway bool) error {
 	sql := sqlAdoptRole
 	if name != database {
-		sql += sqlFreeName + "alter database " + pgx.Identifier{name}.Sanitize() + " rename to " + database + ";\n"
+		sql += sqlFreeName + "alter database " + `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + " rename to " + database + ";\n"
 	}
 	sql += "alter database " + database + " set log_error_verbosity = terse;\n"
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on"}
