@@ -25,14 +25,14 @@ build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 test: ## runs all tests, with the race detector, a real database and a headless browser
-	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid
+	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
 	@$(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -timeout 60m ./...
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
 
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need postgresql chromium symbols prometheus launchpadlib openid
+	@.ci/need postgresql chromium symbols prometheus launchpadlib openid postgresql17
 	@mkdir -p bin
 	@$(static) $(GO) run ./cmd/devtool test --postgres -- -timeout 60m -coverprofile=bin/coverage.out ./...
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html

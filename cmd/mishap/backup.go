@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 
 // backupFlags are the flags of the command backup.
 type backupFlags struct {
-	blobs, secrets, json bool
-	keep, jobs           int
+	blobs, secrets, json, incremental bool
+	method                            string
+	keep, jobs                        int
 }
 
 func backupCommand(p *program) *cobra.Command {
@@ -33,7 +35,13 @@ func backupCommand(p *program) *cobra.Command {
 		Long: `Writes a backup into a new folder below FOLDER: the database as of one moment, the configuration
 without its secrets, the keys of data_dir, and a manifest with the checksum of each file. With
 --blobs it also contains core dumps and added symbols. It works with the private PostgreSQL and
-with database_url, while mishap serves or not, and needs pg_dump.
+with database_url, while mishap serves or not.
+
+The method dump copies the database with pg_dump. The method base copies all files of the server with
+pg_basebackup, which is quicker for large databases; with database_url the role needs the right
+REPLICATION. The method auto takes base from 4 GiB, if it is possible. With --incremental and
+PostgreSQL 17 or newer, a base backup contains only what has changed since the last one in FOLDER;
+every seventh is a whole one.
 
 The folder that contains FOLDER must exist. With s3:// the backup is stored in object storage, with
 blobs_access_key and blobs_secret; unless the address has the parameter endpoint, that of blobs is
@@ -43,12 +51,19 @@ An interrupted or failed backup leaves nothing that looks like a backup, and no 
 overwritten. Anyone who can read a backup can read all reports, also private ones, and perhaps file
 bugs as mishap's account.`,
 		Example: `  mishap backup /var/backups/mishap --keep 14
+  mishap backup /var/backups/mishap --keep 14 --incremental
   mishap backup /mnt/disk/mishap --blobs --with-secrets
   mishap backup 's3://backups/mishap?endpoint=https://s3.example.com' --keep 14`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.keep < 0 || f.jobs < 1 {
 				return &usageError{errors.New("--keep and --jobs: expected a number above 0"), cmd.CommandPath()}
+			}
+			if !slices.Contains([]backup.Method{backup.Auto, backup.Dump, backup.Base}, backup.Method(f.method)) {
+				return &usageError{errors.New("--method: expected auto, dump or base"), cmd.CommandPath()}
+			}
+			if f.incremental && f.method == string(backup.Dump) {
+				return &usageError{errors.New("--incremental needs a base backup, not --method dump"), cmd.CommandPath()}
 			}
 			c, err := p.config(cmd)
 			if err != nil {
@@ -61,6 +76,8 @@ bugs as mishap's account.`,
 	cmd.Flags().BoolVar(&f.secrets, "with-secrets", false, "with the secrets of the configuration")
 	cmd.Flags().IntVar(&f.keep, "keep", 0, "`number` of good backups to keep, older ones are deleted; 0: all")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are read at the same time")
+	cmd.Flags().StringVar(&f.method, "method", string(backup.Auto), "auto, dump or base")
+	cmd.Flags().BoolVar(&f.incremental, "incremental", false, "only what has changed since the last base backup")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the manifest")
 	return cmd
 }
@@ -69,7 +86,7 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 	began := time.Now()
 	options := backup.Options{
 		Dir: place, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep,
-		Jobs: f.jobs,
+		Jobs: f.jobs, Method: backup.Method(f.method), Incremental: f.incremental, Private: c.DatabaseURL == "",
 	}
 	if options.Config, err = c.Export(f.secrets); err != nil {
 		return err
@@ -114,7 +131,11 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
-	p.printf("%s is complete: %s, in %s.", r.Path, describeTotals(r.Manifest), time.Since(began).Round(time.Second/10))
+	p.printf("%s is complete: %s, %s, in %s.", r.Path, describeMethod(r.Manifest), describeTotals(r.Manifest),
+		time.Since(began).Round(time.Second/10))
+	if r.Notice != "" {
+		p.printf("%s", r.Notice)
+	}
 	if !f.blobs {
 		p.printf("Core dumps and added symbols are not in it; --blobs adds them.")
 	}
@@ -168,6 +189,17 @@ func withName(address, name string) string {
 		query = "?" + query
 	}
 	return strings.TrimSuffix(base, "/") + "/" + name + query
+}
+
+// describeMethod returns what a backup contains of the database.
+func describeMethod(m backup.Manifest) string {
+	switch {
+	case m.Method != backup.Base:
+		return "a dump"
+	case m.BasedOn != "":
+		return "an incremental base backup on " + m.BasedOn
+	}
+	return "a base backup"
 }
 
 // describeTotals returns "120 reports, 7 problems, 2 bugs; 85 files, 1.2 MiB".

@@ -12,12 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
-	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/embedded"
 	"mishap/db/erase"
@@ -40,7 +38,9 @@ func restoreCommand(p *program) *cobra.Command {
 		Use:   "restore BACKUP|s3://BUCKET/PREFIX/BACKUP",
 		Short: "Restores or verifies a backup",
 		Long: `Restores a backup that "mishap backup" has written. First it verifies all checksums. A backup in
-object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret.
+object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret. An incremental
+backup needs those in the same folder that it is based on. A base backup needs the server programs of
+its version of PostgreSQL.
 
 With --data-dir it creates a new data directory with a private PostgreSQL, the configuration and
 the keys. With --database-url it restores into an empty database; --data-dir then receives the
@@ -92,6 +92,7 @@ type restore struct {
 	dir      string // of the backup, or of its copy
 	place    string // where the backup is
 	manifest backup.Manifest
+	chain    []string // folders of the backups that it needs, see backup.Manifest.Chain
 	// lacksSecrets is whether the configuration had secrets that the backup lacks.
 	lacksSecrets bool
 	// erased is what was erased, also after the backup.
@@ -116,13 +117,15 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.dir, err = os.MkdirTemp("", "mishap-restore-"); err != nil {
+	tmp, err := os.MkdirTemp("", "mishap-restore-")
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
-	if _, err := backup.Download(ctx, bucket, name, r.dir); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if err := backup.Download(ctx, bucket, name, tmp); err != nil {
 		return err
 	}
+	r.dir = filepath.Join(tmp, name)
 	return r.fromFolder(cmd)
 }
 
@@ -132,8 +135,22 @@ func (r *restore) fromFolder(cmd *cobra.Command) (err error) {
 	if r.manifest, err = backup.Read(r.dir); err != nil {
 		return err
 	}
-	if err := r.manifest.Verify(ctx, r.dir); err != nil {
+	if r.chain, err = r.manifest.Chain(r.dir); err != nil {
 		return err
+	}
+	for _, dir := range r.chain {
+		m, err := backup.Read(dir)
+		if err == nil {
+			err = m.Verify(ctx, dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.manifest.Method == backup.Base { // say so before anything is unpacked
+		if err := embedded.CheckMajor(ctx, r.manifest.PostgreSQL); err != nil {
+			return err
+		}
 	}
 	if r.verify {
 		return r.verifyAll(ctx)
@@ -147,7 +164,7 @@ func (r *restore) fromFolder(cmd *cobra.Command) (err error) {
 // run restores into a new data directory, or into a database.
 func (r *restore) run(ctx context.Context) error {
 	if r.dataDir == "" {
-		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log, r.addErasures); err != nil {
+		if err := r.loadInto(ctx, r.databaseURL); err != nil {
 			return err
 		}
 		if err := r.eraseAgain(ctx, r.databaseURL, ""); err != nil {
@@ -219,7 +236,7 @@ func (r *restore) fill(ctx context.Context, tmp, dataDir string) error {
 		return err
 	}
 	if r.databaseURL != "" {
-		if _, err := r.manifest.Load(ctx, r.dir, r.databaseURL, r.jobs, r.log, r.addErasures); err != nil {
+		if err := r.loadInto(ctx, r.databaseURL); err != nil {
 			return err
 		}
 		return r.eraseAgain(ctx, r.databaseURL, tmp)
@@ -229,84 +246,10 @@ func (r *restore) fill(ctx context.Context, tmp, dataDir string) error {
 	return err
 }
 
-// loadPrivate restores the database into a new private PostgreSQL, calls then, and stops the server. See
-// Load for last.
-func (r *restore) loadPrivate(
-	ctx context.Context, c embedded.Config, last func(context.Context, pgx.Tx) error, then func(url string) error,
-) (stored backup.Totals, err error) {
-	server, err := embedded.Start(ctx, c)
-	if err != nil {
-		return stored, err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		err = errors.Join(err, server.Stop(ctx))
-	}()
-	if stored, err = r.manifest.Load(ctx, r.dir, server.URL(), r.jobs, r.log, last); err != nil {
-		return stored, err
-	}
-	return stored, then(server.URL())
-}
-
 func (r *restore) report(where string) {
 	m := r.manifest
 	r.program.printf("Restored the state of %s into %s: %s.", m.Taken.UTC().Format(time.DateTime+" UTC"), where,
 		describeTotals(m))
 	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings " +
 		"reconcile --apply")
-}
-
-// verifyAll restores into a temporary folder and checks the result.
-func (r *restore) verifyAll(ctx context.Context) (err error) {
-	m := r.manifest
-	r.program.printf("Taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
-		m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
-	r.program.printf("%s; secrets: %s, blobs: %s. All checksums are right.", describeTotals(m), yesNo(m.Secrets),
-		yesNo(m.Blobs))
-	parent, err := os.MkdirTemp("", "mishap-verify-")
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(parent, 0o711); err != nil { // the server's user needs access
-		return err
-	}
-	dataDir := filepath.Join(parent, "data")
-	defer func() { err = errors.Join(err, embedded.Remove(dataDir), os.RemoveAll(parent)) }()
-	var good bool
-	stored, err := r.loadPrivate(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log}, nil,
-		func(url string) error {
-			store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			err = r.program.check(ctx, store, crash.CheckScope{Most: checkExamples})
-			good = err == nil
-			if errors.Is(err, errReported) {
-				return nil
-			}
-			return err
-		})
-	if err != nil {
-		return err
-	}
-	if stored != m.Totals {
-		good = false
-		r.program.printf("Restored are %d reports, %d problems and %d bugs, but the manifest says %d, %d and %d.",
-			stored.Reports, stored.Problems, stored.Bugs, m.Reports, m.Problems, m.Bugs)
-	}
-	if !good {
-		r.program.printf("The backup is NOT good.")
-		return errReported
-	}
-	r.program.printf("The backup is good.")
-	return nil
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

@@ -2,7 +2,7 @@
 //
 //	manifest.json     what is in the backup, with the checksum of every other file
 //	manifest.sha256   the checksum of manifest.json
-//	database/         the database, as written by pg_dump --format=directory
+//	database/         the database, as written by pg_dump --format=directory or by pg_basebackup
 //	config.toml       the configuration
 //	keys/             keys of the data directory
 //	blobs/            the store of the key blobs, if wanted
@@ -67,7 +67,14 @@ type Options struct {
 	Blobs   blobs.Store // nil: there is none
 	Mishap  string      // version of this program
 	Keep    int         // number of good backups to keep; 0: all
-	Jobs    int         // parallel connections
+	Jobs    int         // parallel connections of a dump
+	Method  Method
+	Private bool // the server is a private PostgreSQL
+	// Incremental makes a base backup that contains only what has changed since the last one, if there is
+	// one.
+	Incremental bool
+
+	shelf shelf // where the backups are
 }
 
 // Result describes a new backup.
@@ -76,12 +83,14 @@ type Result struct {
 	Manifest
 	Deleted []string `json:"deleted"` // older backups
 	Damaged []string `json:"damaged"` // older backups that are damaged and were left alone
+	Notice  string   `json:"-"`       // why the method is not the one that the size suggests
 }
 
 const (
-	sqlSnapshot = `select pg_export_snapshot(), now(), current_setting('server_version_num')::int / 10000,
+	sqlState = `select now(), current_setting('server_version_num')::int / 10000,
 		(select coalesce(max(version), 0) from applied_migrations)`
-	sqlTotals = `select (select count(*) from reports), (select count(*) from buckets),
+	sqlSnapshot = `select pg_export_snapshot()`
+	sqlTotals   = `select (select count(*) from reports), (select count(*) from buckets),
 		(select count(distinct bug_number) from bucket_bugs)`
 	sqlSize = `select pg_database_size(current_database())`
 )
@@ -111,18 +120,28 @@ func Create(ctx context.Context, o Options) (r Result, err error) {
 		return r, explainDisk(o.Dir, err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // after success, it has been renamed
-	if r.Manifest, err = o.fill(ctx, tmp); err != nil {
+	o.shelf = folder(o.Dir)
+	if r.Manifest, r.Notice, err = o.fill(ctx, tmp); err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
 	if r.Path, err = publish(o.Dir, tmp, r.Taken); err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
 	if o.Keep > 0 {
-		if r.Deleted, r.Damaged, err = deleteOld(o.Dir, o.Keep); err != nil {
+		if r.Deleted, r.Damaged, err = deleteOld(ctx, o.shelf, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
+		r.Deleted, r.Damaged = below(o.Dir, r.Deleted), below(o.Dir, r.Damaged)
 	}
 	return r, nil
+}
+
+// below returns the paths of names in a folder.
+func below(dir string, names []string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths
 }
 
 // Record stores in the database that a backup is complete, so that pages and metrics can show its
@@ -139,14 +158,36 @@ func Record(ctx context.Context, url string, r Result) error {
 	return backups.Add(ctx, conn, crash.Backup{Taken: r.Taken, Place: r.Path, Bytes: r.Size(), Reports: r.Reports})
 }
 
-// fill writes all files of a backup to dir.
-func (o Options) fill(ctx context.Context, dir string) (Manifest, error) {
-	m, err := o.dump(ctx, dir)
+// fill writes all files of a backup to dir. See server.choose for the notice.
+func (o Options) fill(ctx context.Context, dir string) (m Manifest, notice string, err error) {
+	conn, err := open(ctx, o.URL)
 	if err != nil {
-		return m, err
+		return m, "", err
 	}
+	s, err := readServer(ctx, conn)
+	if err = errors.Join(err, conn.Close(ctx)); err != nil {
+		return m, "", err
+	}
+	method, notice, err := s.choose(o.Method, o.Incremental)
+	if err != nil {
+		return m, "", err
+	}
+	if method == Base {
+		m, err = o.base(ctx, s, dir)
+	} else {
+		m, err = o.dump(ctx, dir)
+	}
+	if err != nil {
+		return m, notice, err
+	}
+	err = o.addFiles(ctx, &m, dir)
+	return m, notice, err
+}
+
+// addFiles writes everything but the database to dir, and the manifest.
+func (o Options) addFiles(ctx context.Context, m *Manifest, dir string) (err error) {
 	if err := writeFile(filepath.Join(dir, configName), o.Config); err != nil {
-		return m, err
+		return err
 	}
 	for _, name := range keyFiles {
 		key, err := os.ReadFile(filepath.Join(o.DataDir, name))
@@ -154,26 +195,26 @@ func (o Options) fill(ctx context.Context, dir string) (Manifest, error) {
 			continue
 		}
 		if err != nil {
-			return m, err
+			return err
 		}
 		if err := writeFile(filepath.Join(dir, keysName, name), key); err != nil {
-			return m, err
+			return err
 		}
 	}
 	if o.Files {
 		if err := o.copyBlobs(ctx, dir); err != nil {
-			return m, err
+			return err
 		}
 	}
 	if m.Files, err = describe(ctx, dir); err != nil {
-		return m, err
+		return err
 	}
-	return m, m.write(dir)
+	return m.write(dir)
 }
 
 // dump writes the database to dir. The numbers in the manifest are those of the same snapshot.
 func (o Options) dump(ctx context.Context, dir string) (Manifest, error) {
-	m := Manifest{Format: manifestFormat, Mishap: o.Mishap, Method: "dump", Secrets: o.Secrets, Blobs: o.Files}
+	m := Manifest{Format: dumpFormat, Mishap: o.Mishap, Method: Dump, Secrets: o.Secrets, Blobs: o.Files}
 	conn, err := open(ctx, o.URL)
 	if err != nil {
 		return m, err
@@ -185,16 +226,11 @@ func (o Options) dump(ctx context.Context, dir string) (Manifest, error) {
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	var snapshot string
-	if err := tx.QueryRow(ctx, sqlSnapshot).Scan(&snapshot, &m.Taken, &m.PostgreSQL, &m.Schema); err != nil {
-		return m, fmt.Errorf("read the state of the database: %w", db.Classify(err))
+	if err := tx.QueryRow(ctx, sqlSnapshot).Scan(&snapshot); err != nil {
+		return m, fmt.Errorf("export a snapshot: %w", db.Classify(err))
 	}
-	known, err := knownSchema()
-	if err != nil {
+	if err := m.readState(ctx, tx); err != nil {
 		return m, err
-	}
-	if m.Schema > known {
-		return m, crash.Errorf(crash.Conflict, "database_newer", "The database was migrated by a newer mishap (schema %d, "+
-			"this program knows up to %d); make the backup with that version.", m.Schema, known)
 	}
 	if m.Totals, err = totals(ctx, tx); err != nil {
 		return m, err
@@ -211,6 +247,20 @@ func (o Options) dump(ctx context.Context, dir string) (Manifest, error) {
 	_, err = embedded.RunTool(ctx, environ, program, "--format=directory", "--file="+filepath.Join(dir, databaseName),
 		"--jobs="+strconv.Itoa(max(o.Jobs, 1)), "--compress=1", "--no-owner", "--no-privileges", "--snapshot="+snapshot)
 	return m, err
+}
+
+// readState reads the time, the version of PostgreSQL and the schema, and returns Conflict if this
+// program does not know the schema.
+func (m *Manifest) readState(ctx context.Context, q queryer) error {
+	if err := q.QueryRow(ctx, sqlState).Scan(&m.Taken, &m.PostgreSQL, &m.Schema); err != nil {
+		return fmt.Errorf("read the state of the database: %w", db.Classify(err))
+	}
+	known, err := knownSchema()
+	if err == nil && m.Schema > known {
+		err = crash.Errorf(crash.Conflict, "database_newer", "The database was migrated by a newer mishap (schema %d, "+
+			"this program knows up to %d); make the backup with that version.", m.Schema, known)
+	}
+	return err
 }
 
 // queryer is a connection or a transaction.

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -123,48 +123,36 @@ func publish(dir, tmp string, taken time.Time) (string, error) {
 	return name, syncFolder(dir)
 }
 
-// deleteOld deletes the complete backups in dir that are older than the newest keep good ones. A
-// backup is good if its manifest is undamaged and all files have their sizes. deleteOld returns the
-// names of the deleted backups, and those of the damaged ones, which it leaves alone.
-func deleteOld(dir string, keep int) (deleted, damaged []string, err error) {
-	entries, err := os.ReadDir(dir) // sorted
-	if err != nil {
-		return nil, nil, err
-	}
-	good := 0
-	for _, e := range slices.Backward(entries) {
-		path := filepath.Join(dir, e.Name())
+// folder is a folder with backups.
+type folder string
+
+func (dir folder) held(context.Context) (all []held, err error) {
+	entries, err := os.ReadDir(string(dir)) // sorted
+	for _, e := range entries {
 		if !e.IsDir() || !complete.MatchString(e.Name()) {
 			continue
 		}
-		if !hasAllFiles(path) {
-			damaged = append(damaged, path)
-			continue
+		h := held{name: e.Name()}
+		path := filepath.Join(string(dir), e.Name())
+		if m, sum, err := read(path); err == nil {
+			h.manifest, h.sum, h.good = m, sum, m.hasAllFiles(path)
 		}
-		if good++; good <= keep {
-			continue
-		}
-		// An interrupted deletion must not leave anything that looks like a backup.
-		tmp := filepath.Join(dir, partial+"delete-"+e.Name())
-		if err := os.Rename(path, tmp); err != nil {
-			return deleted, damaged, err
-		}
-		deleted = append(deleted, path)
-		if err := os.RemoveAll(tmp); err != nil {
-			return deleted, damaged, err
-		}
+		all = append(all, h)
 	}
-	slices.Sort(deleted)
-	return deleted, damaged, nil
+	return all, err
 }
 
-// hasAllFiles reports whether the manifest of a backup is undamaged and all files have their sizes.
-// It does not read the files.
-func hasAllFiles(dir string) bool {
-	m, err := Read(dir)
-	if err != nil {
-		return false
-	}
+func (dir folder) open(_ context.Context, name, file string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(string(dir), name, filepath.FromSlash(file)))
+}
+
+func (dir folder) remove(_ context.Context, name string) error {
+	tmp := filepath.Join(string(dir), partial+"delete-"+name)
+	return errors.Join(os.Rename(filepath.Join(string(dir), name), tmp), os.RemoveAll(tmp))
+}
+
+// hasAllFiles reports whether all files of the backup in dir have their sizes. It does not read them.
+func (m Manifest) hasAllFiles(dir string) bool {
 	for _, f := range m.Files {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path)))
 		if err != nil || info.Size() != f.Size {

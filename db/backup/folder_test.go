@@ -35,20 +35,13 @@ func TestDeleteOld(t *testing.T) {
 	write("mishap-20260106T000000Z", nil)
 	write("of-another-program", nil)
 
-	deleted, damaged, err := deleteOld(dir, 2)
-	names := func(paths []string) (names []string) {
-		for _, p := range paths {
-			names = append(names, filepath.Base(p))
-		}
-		slices.Sort(names)
-		return names
-	}
+	deleted, damaged, err := deleteOld(t.Context(), folder(dir), 2)
 	if want := []string{"mishap-20260101T000000Z", "mishap-20260102T000000Z"}; err != nil ||
-		!slices.Equal(names(deleted), want) {
-		t.Errorf("deleted: got %v, %v, want %v", names(deleted), err, want)
+		!slices.Equal(deleted, want) {
+		t.Errorf("deleted: got %v, %v, want %v", deleted, err, want)
 	}
-	if want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}; !slices.Equal(names(damaged), want) {
-		t.Errorf("damaged: got %v, want %v", names(damaged), want)
+	if want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}; !slices.Equal(damaged, want) {
+		t.Errorf("damaged: got %v, want %v", damaged, want)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 5 {

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	manifestFormat = 1
+	manifestFormat = 2 // with base backups
+	dumpFormat     = 1 // of backups with a dump, which older programs can restore
 	manifestName   = "manifest.json"
 	checksumName   = "manifest.sha256" // checksum of the manifest, in the format of sha256sum
 )
@@ -30,12 +31,20 @@ type Manifest struct {
 	Mishap     string    `json:"mishap"`     // version of the program that made the backup
 	Schema     int       `json:"schema"`     // version of the database schema
 	PostgreSQL int       `json:"postgresql"` // major version of the server
-	Taken      time.Time `json:"taken"`      // the state of the database is that of this moment
-	Method     string    `json:"method"`     // always "dump"
-	Secrets    bool      `json:"secrets"`    // whether the configuration has its secrets
+	Taken      time.Time `json:"taken"`      // the state is that of this moment; of a base backup: not older
+	Method     Method    `json:"method"`
+	Secrets    bool      `json:"secrets"` // whether the configuration has its secrets
 	Blobs      bool      `json:"blobs"`
 	Totals
 	Files []File `json:"files"`
+
+	// Only base backups have the following.
+
+	Before     *Totals `json:"before,omitempty"`       // before the backup; Totals are those after it
+	Database   string  `json:"database,omitempty"`     // name of the database in the server
+	Private    bool    `json:"private,omitempty"`      // the server was a private PostgreSQL
+	BasedOn    string  `json:"based_on,omitempty"`     // name of the backup on which an incremental one is based
+	BasedOnSum string  `json:"based_on_sum,omitempty"` // checksum of its manifest
 }
 
 // Totals are numbers of rows that identify the state of a database.
@@ -98,8 +107,7 @@ func (m Manifest) write(dir string) error {
 		return err
 	}
 	text = append(text, '\n')
-	sum := sha256.Sum256(text)
-	line := hex.EncodeToString(sum[:]) + "  " + manifestName + "\n"
+	line := sumOf(text) + "  " + manifestName + "\n"
 	return errors.Join(writeFile(filepath.Join(dir, manifestName), text),
 		writeFile(filepath.Join(dir, checksumName), []byte(line)))
 }
@@ -107,25 +115,30 @@ func (m Manifest) write(dir string) error {
 // Read reads the manifest of the backup in dir and checks that this program can restore the backup. It
 // returns Invalid if dir contains no undamaged backup, and Conflict if it needs a newer mishap.
 func Read(dir string) (Manifest, error) {
-	var m Manifest
+	m, _, err := read(dir)
+	return m, err
+}
+
+// read also returns the checksum of the manifest.
+func read(dir string) (m Manifest, sum string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
+		return m, "", crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
 	}
 	if err != nil {
-		return m, err
+		return m, "", err
 	}
 	line, err := os.ReadFile(filepath.Join(dir, checksumName))
 	if err != nil {
-		return m, damaged(checksumName, "it cannot be read").Because(err)
+		return m, "", damaged(checksumName, "it cannot be read").Because(err)
 	}
-	return parse(text, line)
+	m, err = parse(text, line)
+	return m, sumOf(text), err
 }
 
 // parse returns the manifest of a text whose checksum is in line. The errors are those of Read.
 func parse(text, line []byte) (m Manifest, err error) {
-	sum := sha256.Sum256(text)
-	if want, _, _ := strings.Cut(string(line), " "); want != hex.EncodeToString(sum[:]) {
+	if want, _, _ := strings.Cut(string(line), " "); want != sumOf(text) {
 		return m, damaged(manifestName, "its checksum differs from that in "+checksumName)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -166,7 +179,11 @@ func (m Manifest) Verify(ctx context.Context, dir string) error {
 			return damaged(f.Path, "its checksum is wrong")
 		}
 	}
-	if !slices.ContainsFunc(m.Files, func(f File) bool { return f.Path == databaseName+"/toc.dat" }) {
+	content := "toc.dat"
+	if m.Method == Base {
+		content = baseArchive
+	}
+	if !slices.ContainsFunc(m.Files, func(f File) bool { return f.Path == databaseName+"/"+content }) {
 		return damaged(manifestName, "it lists no database")
 	}
 	return nil

@@ -36,7 +36,8 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, explainDisk(o.Dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if r.Manifest, err = o.fill(ctx, tmp); err != nil {
+	o.shelf = objects{to}
+	if r.Manifest, r.Notice, err = o.fill(ctx, tmp); err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
 	if r.Path, err = freeName(ctx, to, nameOf(r.Taken)); err != nil {
@@ -47,7 +48,7 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, errors.Join(err, cleanup)
 	}
 	if o.Keep > 0 {
-		if r.Deleted, r.Damaged, err = deleteOldRemote(ctx, to, o.Keep); err != nil {
+		if r.Deleted, r.Damaged, err = deleteOld(ctx, o.shelf, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
 	}
@@ -92,9 +93,24 @@ func upload(ctx context.Context, to *blobs.Bucket, dir, name string, files []Fil
 	return nil
 }
 
-// Download copies the backup with a name to the empty folder dir, and returns its manifest. It
-// returns Invalid if there is no complete backup with this name. Verify checks the files.
-func Download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manifest, error) {
+// Download copies the backup with a name, and those that it is based on, to folders of their names in the
+// empty folder dir. It returns Invalid if there is no complete backup with this name. Verify checks the
+// files.
+func Download(ctx context.Context, from *blobs.Bucket, name, dir string) error {
+	for range chainMax {
+		m, err := download(ctx, from, name, filepath.Join(dir, name))
+		if err != nil || m.BasedOn == "" {
+			return err
+		}
+		if name = m.BasedOn; !complete.MatchString(name) {
+			break
+		}
+	}
+	return damaged(manifestName, "it is based on an impossible backup")
+}
+
+// download copies one backup to dir, and returns its manifest.
+func download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manifest, error) {
 	for _, p := range []string{checksumName, manifestName} {
 		err := fetch(ctx, from, name+"/"+p, filepath.Join(dir, p))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -185,64 +201,61 @@ func removeAbandoned(ctx context.Context, in *blobs.Bucket) error {
 	return nil
 }
 
-// deleteOldRemote is like deleteOld. Incomplete backups are not damaged.
-func deleteOldRemote(ctx context.Context, in *blobs.Bucket, keep int) (deleted, broken []string, err error) {
-	all, err := listRemote(ctx, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	good := 0
-	for _, r := range slices.Backward(all) {
+// objects is object storage with backups.
+type objects struct{ *blobs.Bucket }
+
+func (in objects) held(ctx context.Context) (all []held, err error) {
+	found, err := listRemote(ctx, in.Bucket)
+	for _, r := range found {
 		if _, ok := r.sizes[checksumName]; !ok {
-			continue
+			continue // it is incomplete
 		}
-		whole, err := hasAllBlobs(ctx, in, r)
-		if err != nil {
-			return deleted, broken, err
+		h := held{name: r.name}
+		text, line, err := readManifest(ctx, in.Bucket, r.name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
-		if !whole {
-			broken = append(broken, r.name)
-			continue
+		if m, parseErr := parse(text, line); err == nil && parseErr == nil { // else it is damaged or from a newer mishap
+			h.manifest, h.sum, h.good = m, sumOf(text), r.hasAllFiles(m)
 		}
-		if good++; good <= keep {
-			continue
-		}
-		if err := in.Delete(ctx, r.name+"/"+checksumName); err != nil {
-			return deleted, broken, err
-		}
-		if _, err := in.DeletePrefix(ctx, r.name+"/"); err != nil {
-			return deleted, broken, err
-		}
-		deleted = append(deleted, r.name)
+		all = append(all, h)
 	}
-	slices.Sort(deleted)
-	return deleted, broken, nil
+	return all, err
 }
 
-// hasAllBlobs is like hasAllFiles.
-func hasAllBlobs(ctx context.Context, in *blobs.Bucket, r remote) (bool, error) {
-	var texts [2][]byte
-	for i, file := range []string{manifestName, checksumName} {
-		content, err := in.Open(ctx, path.Join(r.name, file), 0, -1)
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
+func (in objects) open(ctx context.Context, name, file string) (io.ReadCloser, error) {
+	return in.Open(ctx, path.Join(name, file), 0, -1)
+}
+
+func (in objects) remove(ctx context.Context, name string) error {
+	if err := in.Delete(ctx, name+"/"+checksumName); err != nil {
+		return err
+	}
+	_, err := in.DeletePrefix(ctx, name+"/")
+	return err
+}
+
+// readManifest returns the manifest of a backup and the line with its checksum.
+func readManifest(ctx context.Context, in *blobs.Bucket, name string) (text, line []byte, err error) {
+	for file, to := range map[string]*[]byte{manifestName: &text, checksumName: &line} {
+		content, err := in.Open(ctx, path.Join(name, file), 0, -1)
 		if err != nil {
-			return false, err
+			return nil, nil, err
 		}
-		texts[i], err = io.ReadAll(content)
+		*to, err = io.ReadAll(content)
 		if err = errors.Join(err, content.Close()); err != nil {
-			return false, err
+			return nil, nil, err
 		}
 	}
-	m, err := parse(texts[0], texts[1])
-	if err != nil {
-		return false, nil //nolint:nilerr // it is damaged, or from a newer mishap
-	}
+	return text, line, nil
+}
+
+// hasAllFiles reports whether all files of the backup with the manifest m have their sizes.
+func (r remote) hasAllFiles(m Manifest) bool {
 	for _, f := range m.Files {
 		if size, ok := r.sizes[f.Path]; !ok || size != f.Size {
-			return false, nil
+			return false
 		}
 	}
-	return true, nil
+	return true
 }

@@ -103,6 +103,38 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 	if _, err := conn.Exec(ctx, sqlAnalyze); err != nil {
 		return stored, db.Classify(err)
 	}
+	return m.finish(ctx, conn, url, log, last)
+}
+
+// Adopt does the same as Load with a database that is a copy of the server's files, see [Manifest.Copy].
+func (m Manifest) Adopt(ctx context.Context, url string, log *slog.Logger, last func(context.Context, pgx.Tx) error) (
+	stored Totals, err error,
+) {
+	conn, err := open(ctx, url)
+	if err != nil {
+		return stored, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
+	if _, err := conn.Exec(ctx, sqlBeginRestore); err != nil {
+		return stored, db.Classify(err)
+	}
+	return m.finish(ctx, conn, url, log, last)
+}
+
+// Convert dumps the restored database at url, which nobody changes, to the new folder dir for Load. The
+// dump counts as taken when the base backup was.
+func (m Manifest) Convert(ctx context.Context, url, dir string, jobs int) (Manifest, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return m, err
+	}
+	dump, err := Options{URL: url, Jobs: jobs, Mishap: m.Mishap}.dump(ctx, dir)
+	dump.Taken = m.Taken
+	return dump, err
+}
+
+// finish counts, migrates and releases a database that contains the backup.
+func (m Manifest) finish(ctx context.Context, conn *pgx.Conn, url string, log *slog.Logger,
+	last func(context.Context, pgx.Tx) error) (stored Totals, err error) {
 	if stored, err = totals(ctx, conn); err != nil {
 		return stored, err
 	}

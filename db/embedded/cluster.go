@@ -20,14 +20,11 @@ const firstSQL = "create database " + database + ";\n" +
 // makeCluster creates the server's files if there are none. It uses a temporary directory and
 // renames it at the end, so an interrupted start leaves nothing that looks like a database.
 func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error {
-	leftovers, _ := filepath.Glob(h.path("new-*")) // the pattern is valid
-	for _, dir := range leftovers {
-		_ = os.RemoveAll(dir) // a remaining directory does no harm
-	}
+	h.removeScratch()
 	if _, err := os.Stat(filepath.Join(h.cluster(), "PG_VERSION")); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	scratch, err := os.MkdirTemp(h.dir, "new-")
+	scratch, err := os.MkdirTemp(h.dir, scratchPrefix)
 	if err != nil {
 		return fmt.Errorf("make the private database: %w", err)
 	}
@@ -52,6 +49,17 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 		return fmt.Errorf("make the private database: %w", err)
 	}
 	return nil
+}
+
+// scratchPrefix begins the names of temporary directories.
+const scratchPrefix = "new-"
+
+// removeScratch removes the temporary directories of interrupted starts.
+func (h home) removeScratch() {
+	leftovers, _ := filepath.Glob(h.path(scratchPrefix + "*")) // the pattern is valid
+	for _, dir := range leftovers {
+		_ = os.RemoveAll(dir) // a remaining directory does no harm
+	}
 }
 
 // run runs a program until it ends. An error includes its last messages.

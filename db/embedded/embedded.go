@@ -27,6 +27,7 @@ type Config struct {
 	DataDir   string // mishap's data directory; the server's files are in DataDir/postgres
 	Exclusive bool   // for serve: no other process may be exclusive on the same DataDir
 	Throwaway bool   // for tests: nothing is synced to disk, so a power failure loses everything
+	From      *Copy  // the files of a new private PostgreSQL; nil: initdb makes them
 	Log       *slog.Logger
 }
 
@@ -85,8 +86,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 
 // acquire becomes the owner of the server or attaches to the owner's server.
 func (s *Server) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
+	if s.cfg.From == nil { // unpacking and recovering a copy takes as long as its size requires
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+	}
 	began := time.Now()
 	for {
 		owned, err := s.owner.tryLock(exclusive)
@@ -134,6 +138,11 @@ func (s *Server) startAsOwner(ctx context.Context) error {
 	me := owner{pid: os.Getpid(), exclusive: s.cfg.Exclusive}
 	if err := me.write(s.owner); err != nil {
 		return err
+	}
+	if s.cfg.From != nil {
+		if err := s.home.copyCluster(ctx, s.cfg.From, s.cfg.Throwaway); err != nil {
+			return err
+		}
 	}
 	programs, err := findPrograms(ctx, s.home)
 	if err != nil {

@@ -205,6 +205,15 @@ func TestBroken(t *testing.T) {
 			"schema", Failure, "newer mishap"},
 		{"no private database", func(_ *testing.T, s *site) { s.keys["database_url"] = "" },
 			"database", OK, "does not exist yet"},
+		{"private database of another PostgreSQL", func(t *testing.T, s *site) {
+			s.keys["database_url"] = ""
+			s.makeData(t, 0o755)
+			cluster := filepath.Join(s.keys["data_dir"], "postgres", "data")
+			if err := os.MkdirAll(cluster, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(cluster, "PG_VERSION"), "9\n", 0o600)
+		}, "database", Failure, "belongs to PostgreSQL 9"},
 		{"clock a minute off", clockOff(time.Minute), "clock", Warning, "the database differ by 1m0s"},
 		{"clock an hour off", clockOff(-time.Hour), "clock", Failure, "the database differ by 1h0m0s"},
 		{"tracker's clock", clockOff(time.Hour), "clock", Failure, "127.0.0.1"},
