@@ -81,7 +81,7 @@ func TestLinks(t *testing.T) {
 	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("putting it back twice: got %v, want NotFound", err)
 	}
-	got := lines(t, url,
+	got := dbtest.Lines(t, url,
 		`select id::text, concat_ws(' ', person, action, detail ->> 'bug') from audit_events where subject = '`+
 			ids["alpha"].String()+`'`)
 	counts := map[string]int{}

@@ -85,7 +85,7 @@ func TestCheckSeesDamage(t *testing.T) {
 				got.Counts < 100 {
 				t.Fatalf("got %+v, want most of 60 reports, many counts and no difference", got)
 			}
-			if tag, err := connect(t, url).Exec(t.Context(), damage); err != nil || tag.RowsAffected() != 1 {
+			if tag, err := dbtest.Connect(t, url).Exec(t.Context(), damage); err != nil || tag.RowsAffected() != 1 {
 				t.Fatalf("got %v, %v; want one row", tag, err)
 			}
 			for _, scope := range []crash.CheckScope{{Most: 5}, {Buckets: 1 << 20, Seed: 7, Most: 5}} {

@@ -58,7 +58,7 @@ func TestCountingTooSlow(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			s := dbtest.Open(t, url)
-			if _, err := connect(t, url).Exec(t.Context(), slowCounting); err != nil {
+			if _, err := dbtest.Connect(t, url).Exec(t.Context(), slowCounting); err != nil {
 				t.Fatal(err)
 			}
 			s.SetRoundTimeout(time.Second)
@@ -91,7 +91,7 @@ func TestCountingFails(t *testing.T) {
 	if p, _ := problem(); p != "" {
 		t.Fatalf("got %q, want no problem", p)
 	}
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	run := func(sql string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
@@ -124,7 +124,7 @@ func TestDatabaseDiskFull(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	if _, err := conn.Exec(t.Context(), `
 		create function full_disk() returns trigger language plpgsql as
 			$$ begin raise 'could not extend file "base/1/2": No space left on device' using errcode = 'disk_full'; end $$;

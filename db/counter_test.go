@@ -95,7 +95,7 @@ func TestNoOrphans(t *testing.T) {
 	url := dbtest.URL(t)
 	release := holdCounting(t, url)
 	looks := dbtest.Open(t, url)
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	value := func(sql string) (n int64) {
 		t.Helper()
 		if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
@@ -146,7 +146,7 @@ func TestUncountedIsLimited(t *testing.T) {
 		wantOverload(t, <-refused)
 	}
 	var stored int
-	if err := connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil ||
+	if err := dbtest.Connect(t, url).QueryRow(t.Context(), "select count(*) from reports").Scan(&stored); err != nil ||
 		stored > most+batches*batchSize {
 		t.Errorf("while counting is blocked: %d reports are stored, %v; want at most %d", stored, err,
 			most+batches*batchSize)

@@ -81,7 +81,7 @@ func (d *desk) store() *db.Store { return d.stores[d.r.IntN(len(d.stores))] }
 
 // anyBucket returns a random bucket, which may be a head or not.
 func (d *desk) anyBucket(t *testing.T) crash.BucketID {
-	ids := lines(t, d.url, `select encode(id, 'hex'), '' from buckets`)
+	ids := dbtest.Lines(t, d.url, `select encode(id, 'hex'), '' from buckets`)
 	var all []string
 	for id := range ids {
 		all = append(all, id)
@@ -105,7 +105,7 @@ func (d *desk) condition(t *testing.T) crash.Condition {
 		return crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: "frame_1"}}}
 	}
 	var c crash.Condition
-	for id := range lines(t, d.url, `select id::text, '' from reports`) {
+	for id := range dbtest.Lines(t, d.url, `select id::text, '' from reports`) {
 		if len(c.Reports) < 3 {
 			oops, err := crash.ParseOopsID(id)
 			if err != nil {
@@ -120,7 +120,7 @@ func (d *desk) condition(t *testing.T) crash.Condition {
 // standing returns the decisions that are not undone, latest first.
 func (d *desk) standing(t *testing.T) []int64 {
 	var ids []int64
-	for id := range lines(t, d.url, `select id::text, '' from decisions where undone_at is null`) {
+	for id := range dbtest.Lines(t, d.url, `select id::text, '' from decisions where undone_at is null`) {
 		var n int64
 		_, _ = fmt.Sscan(id, &n)
 		ids = append(ids, n)
@@ -230,10 +230,10 @@ func (d *desk) finish(ctx context.Context, t *testing.T) {
 // checkHeads checks that heads agree with the merges, and that there is no cycle.
 func (d *desk) checkHeads(t *testing.T) {
 	t.Helper()
-	parents := lines(t, d.url,
+	parents := dbtest.Lines(t, d.url,
 		`select encode(bucket_id, 'hex'), encode(other_id, 'hex') from decisions
 		where kind = 'merged' and undone_at is null`)
-	for id, head := range lines(t, d.url, `select encode(id, 'hex'), encode(head, 'hex') from buckets`) {
+	for id, head := range dbtest.Lines(t, d.url, `select encode(id, 'hex'), encode(head, 'hex') from buckets`) {
 		root := id
 		for steps := 0; parents[root] != ""; steps++ {
 			if root = parents[root]; steps > len(parents) {
@@ -249,7 +249,7 @@ func (d *desk) checkHeads(t *testing.T) {
 // checkPlaces checks that no report is in the wrong bucket after a finished split.
 func (d *desk) checkPlaces(t *testing.T) {
 	t.Helper()
-	for key := range lines(t, d.url, `
+	for key := range dbtest.Lines(t, d.url, `
 		select r.id || ' ' || d.id, '' from reports as r join split_sources as s on s.bucket_id = r.bucket_id
 			join decisions as d on d.id = s.decision_id
 		where d.undone_at is null and d.finished and d.condition -> 'terms' -> 0 ->> 'field' = 'architecture'
@@ -326,7 +326,7 @@ func (d *desk) undoAll(t *testing.T) {
 	}
 	d.check(t)
 	places := map[string]string{}
-	for id, bucket := range lines(t, d.url, `select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
+	for id, bucket := range dbtest.Lines(t, d.url, `select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
 		places[id] = bucket
 	}
 	for id, got := range places {

@@ -1,11 +1,6 @@
 package db
 
-import (
-	"context"
-	"io/fs"
-	"log/slog"
-	"time"
-)
+import "time"
 
 // SetMaxUncounted sets the number of uncounted reports above which storing waits.
 func (s *Store) SetMaxUncounted(most int) {
@@ -23,16 +18,3 @@ func (s *Store) SetRoundTimeout(d time.Duration) {
 
 // SetAnswerDelay sets how long the answer for a stored report waits until the report is counted.
 func (s *Store) SetAnswerDelay(d time.Duration) { s.answerDelay = d }
-
-// These names are for the tests of migrations.
-const (
-	BaselineVersion     = baselineVersion
-	BaselineFingerprint = baselineFingerprint
-)
-
-var (
-	Fingerprint  = schemaFingerprint
-	MigrateFiles = func(ctx context.Context, url string, log *slog.Logger, files fs.FS) error {
-		return migrateTo(ctx, url, log, files, false)
-	}
-)

@@ -39,7 +39,7 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	}
 	checkCountsOf(t, url, s)
 
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	for _, sql := range []string{
 		"delete from reports where day < (select percentile_disc(0.5) within group (order by day) from reports)",
 		"insert into dropped_months values ('2026-01-01', 1, now())",
@@ -49,7 +49,7 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 		}
 	}
 	days := func() map[string]string {
-		return lines(t, url,
+		return dbtest.Lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), release),
 				concat_ws('|', ((first_seen).seen at time zone 'UTC')::date, ((last_seen).seen at time zone 'UTC')::date,
 					(lowest_version).version, (highest_version).version)
@@ -60,7 +60,7 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	if diff := gocmp.Diff(before, days()); diff != "" {
 		t.Errorf("days of first and last seen differ after reports were dropped (-counted +filled):\n%s", diff)
 	}
-	wrong := lines(t, url,
+	wrong := dbtest.Lines(t, url,
 		`select concat_ws('|', encode(bucket_id, 'hex'), release), (first_seen).version from bucket_releases as r
 		where not exists (
 			select from bucket_days as d
@@ -82,7 +82,7 @@ func refill(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = pgx.BeginFunc(t.Context(), connect(t, url), func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(t.Context(), dbtest.Connect(t, url), func(tx pgx.Tx) error {
 		for _, sql := range []string{"drop schema if exists visible cascade", beforeSeen, string(migration)} {
 			if _, err := tx.Exec(t.Context(), sql); err != nil {
 				return fmt.Errorf("%.60s: %w", sql, err)

@@ -2,16 +2,13 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"mishap/crash"
 	"mishap/db/connect"
-	"mishap/migrations"
+	"mishap/db/schema"
 )
 
 // failure holds the last error of an operation and the start of the failures, until the operation
@@ -77,87 +74,32 @@ func (c *counter) health() crash.HealthCheck {
 	return h
 }
 
-const undefinedTable = "42P01"
-
-var builtInMigrations = sync.OnceValues(func() ([]appliedMigration, error) { return ownMigrations(migrations.Files) })
-
 // checkSchema returns Unavailable if this program cannot work with the schema. This happens if the
-// database was replaced while the program ran, for example by a backup. checkSchema accepts a
-// schema with later migrations, so that instances can be upgraded one after another.
+// database was replaced while the program ran, for example by a backup.
 func (s *Store) checkSchema(ctx context.Context) error {
-	own, err := builtInMigrations()
-	if err != nil {
-		return err
-	}
-	applied, err := readHistory(ctx, s.Pool)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
-		err = nil // an empty database, or one older than 0.1.0
-	}
-	if err != nil {
-		return Classify(err)
-	}
-	if err := compareHistory(applied, own); err != nil {
+	err := schema.Check(ctx, s.Pool)
+	if crash.KindOf(err) == crash.Conflict {
 		return errReplaced.Because(err)
 	}
-	if len(applied) < len(own) {
-		return errReplaced
-	}
-	return nil
+	return Classify(err)
 }
 
 var errReplaced = crash.Errorf(crash.Unavailable, "database_replaced",
 	"The database was replaced by one with another schema while mishap was running; restart mishap, which upgrades it or "+
 		"says why it cannot.")
 
-// Inspection describes a database server and the state of the schema on it.
-type Inspection struct {
-	Server   string    // version, "15.18 (Debian 15.18-0+deb12u1)"
-	Encoding string    // "UTF8"
-	Clock    time.Time // of the server
-	Applied  int       // migrations that were applied
-	Pending  int       // migrations that "mishap migrate" would apply, without those of the job queue
-	Queue    bool      // the tables of the job queue are current
-}
-
-const sqlInspect = `
-	select current_setting('server_version'), current_setting('server_encoding'), clock_timestamp()`
-
 // Inspect reads the version of the server and the state of the schema. It returns Unavailable if the
 // database does not answer, Invalid if it refuses the credentials or is too old, and Conflict if the
 // schema is not one of this program. Even with a Conflict, the Inspection is complete.
-func (h *Handle) Inspect(ctx context.Context) (Inspection, error) {
-	var i Inspection
+func (h *Handle) Inspect(ctx context.Context) (schema.Inspection, error) {
 	conn, err := h.Pool.Acquire(ctx)
 	if err != nil {
 		if refused := connect.Refusal(err); refused != nil {
-			return i, refused.Because(err)
+			return schema.Inspection{}, refused.Because(err)
 		}
-		return i, errUnavailable.Because(err)
+		return schema.Inspection{}, errUnavailable.Because(err)
 	}
-	err = errors.Join(checkServer(conn.Conn()), conn.QueryRow(ctx, sqlInspect).Scan(&i.Server, &i.Encoding, &i.Clock))
 	conn.Release()
-	if err != nil {
-		return i, Classify(err)
-	}
-	own, err := builtInMigrations()
-	if err != nil {
-		return i, err
-	}
-	applied, err := readHistory(ctx, h.Pool)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
-		err = nil // an empty database, or one older than 0.1.0
-	}
-	if err != nil {
-		return i, Classify(err)
-	}
-	i.Applied, i.Pending = len(applied), len(own)-len(applied)
-	if i.Pending < 0 {
-		return i, errNewer(len(applied), len(own))
-	}
-	if err := compareHistory(applied, own); err != nil {
-		return i, err
-	}
-	at, newest, err := queueVersions(ctx, h.Pool)
-	i.Queue = at >= newest
+	i, err := schema.Inspect(ctx, h.Pool)
 	return i, Classify(err)
 }

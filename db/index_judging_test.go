@@ -109,7 +109,7 @@ func TestListsWhileJudging(t *testing.T) {
 // waitForLock waits until a statement waits for a lock on bucket_bugs.
 func waitForLock(t *testing.T, url string) {
 	t.Helper()
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	for waiting := false; !waiting; {
 		err := conn.QueryRow(t.Context(),
 			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting)

@@ -197,7 +197,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 
 func countRows(t *testing.T, url, sql string) (n int) {
 	t.Helper()
-	if err := connect(t, url).QueryRow(t.Context(), sql).Scan(&n); err != nil {
+	if err := dbtest.Connect(t, url).QueryRow(t.Context(), sql).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

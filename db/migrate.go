@@ -2,39 +2,10 @@ package db
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/tern/v2/migrate"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
-
-	"mishap/crash"
-	"mishap/db/connect"
+	"mishap/db/schema"
 	"mishap/migrations"
-)
-
-// migrateLock is the advisory lock that ensures that only one instance migrates at a time. The
-// number is arbitrary.
-const migrateLock = int64(0x6d6973686170) // "mishap"
-
-const (
-	sqlMigrateTryLock  = `select pg_try_advisory_lock(@lock)`
-	sqlMigrateLock     = `select pg_advisory_lock(@lock)`
-	sqlMigrateUnlock   = `select pg_advisory_unlock(@lock)`
-	sqlMigrateForever  = `select set_config('lock_timeout', '0', false)`
-	sqlMigrateTimeout  = `select set_config('lock_timeout', '10s', false)`
-	sqlHasRiver        = `select to_regclass('river_migration') is not null`
-	sqlRiverAt         = `select coalesce(max(version), 0)::int from river_migration where line = 'main'`
-	versionTable       = "schema_version"
-	lockNotAvailable   = "55P03"
-	minServer          = 15
-	migrateConnections = 2 // one holds the lock and runs our migrations, the other runs those of the job queue
 )
 
 // Migrate updates the schema: first our own tables, then those of the job queue. Several instances
@@ -42,184 +13,11 @@ const (
 // newer than this program or was made by other migrations. It returns Invalid if the server is too
 // old, and Unavailable if it cannot be reached or a table stays locked.
 func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	return migrateTo(ctx, url, log, migrations.Files, false)
+	return Classify(schema.Migrate(ctx, url, log, migrations.Files, false))
 }
 
 // MigrateRestored does the same with a database whose restore from a backup has not finished, which
 // Migrate refuses.
 func MigrateRestored(ctx context.Context, url string, log *slog.Logger) error {
-	return migrateTo(ctx, url, log, migrations.Files, true)
-}
-
-// UnfinishedRestore is a table that exists while a backup is being restored into the database. If the
-// restore is interrupted, the table stays.
-const UnfinishedRestore = "unfinished_restore"
-
-const sqlRestoreUnfinished = `select to_regclass('` + UnfinishedRestore + `') is not null`
-
-var errRestoreUnfinished = crash.Errorf(crash.Conflict, "restore_unfinished", "A backup is being restored into this "+
-	"database, or that was interrupted. If it was interrupted, delete the database and restore the backup again.")
-
-func migrateTo(ctx context.Context, url string, log *slog.Logger, files fs.FS, restoring bool) error {
-	pc, err := connect.ParseURL(url)
-	if err != nil {
-		return err
-	}
-	pc.MaxConns = migrateConnections
-	// tern resets the session after each file, so these settings are parameters of the connection. A
-	// migration may run for long, but must not wait for long for a busy table: every other statement
-	// on that table would wait behind it.
-	pc.ConnConfig.RuntimeParams["application_name"] = "mishap migrate"
-	pc.ConnConfig.RuntimeParams["statement_timeout"] = "0"
-	pc.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	defer pool.Close()
-
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		if refused := connect.Refusal(err); refused != nil {
-			return refused.Because(err)
-		}
-		return Classify(fmt.Errorf("migrate: %w", err))
-	}
-	defer conn.Release()
-	if err := checkServer(conn.Conn()); err != nil {
-		return err
-	}
-	var unfinished bool
-	if err := conn.QueryRow(ctx, sqlRestoreUnfinished).Scan(&unfinished); err != nil {
-		return Classify(fmt.Errorf("migrate: %w", err))
-	}
-	if unfinished && !restoring {
-		return errRestoreUnfinished
-	}
-	if err := lockMigrations(ctx, conn.Conn(), log); err != nil {
-		return Classify(fmt.Errorf("migrate: %w", err))
-	}
-	defer func() {
-		// Closing the connection also releases the lock, so an error does not matter.
-		_, _ = conn.Exec(context.WithoutCancel(ctx), sqlMigrateUnlock, pgx.NamedArgs{"lock": migrateLock})
-	}()
-
-	err = migrateOwn(ctx, conn.Conn(), log, files)
-	if err == nil {
-		err = migrateQueue(ctx, pool, log)
-	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
-		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right "+
-			"now; start again in a moment.").Because(err)
-	}
-	return Classify(err)
-}
-
-// checkServer returns Invalid if PostgreSQL is older than the oldest version that mishap supports.
-func checkServer(conn *pgx.Conn) error {
-	version := conn.PgConn().ParameterStatus("server_version") // "15.18 (Debian …)", "18beta2"
-	var major int
-	if _, err := fmt.Sscanf(version, "%d", &major); err == nil && major < minServer {
-		return crash.Errorf(crash.Invalid, "old_postgresql",
-			"The database server is PostgreSQL %s; mishap needs version %d or newer.", version, minServer)
-	}
-	return nil
-}
-
-// lockMigrations waits until no other instance migrates, or until ctx ends.
-func lockMigrations(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
-	args := pgx.NamedArgs{"lock": migrateLock}
-	var free bool
-	if err := conn.QueryRow(ctx, sqlMigrateTryLock, args).Scan(&free); err != nil || free {
-		return err
-	}
-	log.InfoContext(ctx, "waiting for another instance to migrate the database")
-	if _, err := conn.Exec(ctx, sqlMigrateForever); err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, sqlMigrateLock, args); err != nil {
-		return err
-	}
-	_, err := conn.Exec(ctx, sqlMigrateTimeout)
-	return err
-}
-
-func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.FS) error {
-	m, err := migrate.NewMigrator(ctx, conn, versionTable)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if err := m.LoadMigrations(files); err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	at, err := m.GetCurrentVersion(ctx)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if int(at) > len(m.Migrations) {
-		return errNewer(int(at), len(m.Migrations))
-	}
-	own, err := ownMigrations(files)
-	if err != nil {
-		return err
-	}
-	if err := verifyHistory(ctx, conn, int(at), own); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if err := recordMigrations(m.Migrations, own); err != nil {
-		return err
-	}
-	m.OnStart = func(_ int32, name, _, _ string) {
-		log.InfoContext(ctx, "migrating the database", "migration", name)
-	}
-	if err := m.Migrate(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
-}
-
-// migrateQueue creates or updates the tables of the job queue, which has its own migrations.
-func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return fmt.Errorf("migrate job queue: %w", err)
-	}
-	at, newest, err := queueVersions(ctx, pool)
-	if err != nil {
-		return fmt.Errorf("migrate job queue: %w", err)
-	}
-	switch {
-	case at == newest:
-		return nil
-	case at > newest:
-		return errNewer(at, newest)
-	}
-	log.InfoContext(ctx, "migrating the job queue", "from", at, "to", newest)
-	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate job queue: %w", err)
-	}
-	return nil
-}
-
-// queueVersions returns the schema version of the job queue in the database, or 0 if it has none,
-// and the newest one that this program knows.
-func queueVersions(ctx context.Context, pool *pgxpool.Pool) (at, newest int, err error) {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return 0, 0, err
-	}
-	all := m.AllVersions()
-	newest = all[len(all)-1].Version
-	var created bool
-	if err := pool.QueryRow(ctx, sqlHasRiver).Scan(&created); err != nil || !created {
-		return 0, newest, err
-	}
-	err = pool.QueryRow(ctx, sqlRiverAt).Scan(&at)
-	return at, newest, err
-}
-
-func errNewer(at, known int) error {
-	return crash.Errorf(crash.Conflict, "database_newer",
-		"The database was migrated by a newer mishap (schema %d, this program knows up to %d); run that version or a "+
-			"later one.", at, known)
+	return Classify(schema.Migrate(ctx, url, log, migrations.Files, true))
 }

@@ -139,7 +139,7 @@ func TestBucket(t *testing.T) {
 	}
 
 	at := today.UTC()
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	for _, sql := range []string{
 		`insert into bugs (number, title, url) values (7, 'old', 'u/7'), (8, 'filed', 'u/8'), (9, 'new', 'u/9')`,
 		`insert into bucket_bugs select id, n, how, 'ada', '2026-11-21 12:00Z'::timestamptz + n * interval '1 minute'

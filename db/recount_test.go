@@ -44,66 +44,36 @@ func checkCountsOf(t *testing.T, url string, s *db.Store) {
 	}
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	t.Cleanup(func() { _ = conn.Close(t.Context()) })
-	return conn
-}
-
-// lines returns the rows of a query for two texts as a map.
-func lines(t *testing.T, url, sql string) map[string]string {
-	t.Helper()
-	conn := connect(t, url)
-	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), sql)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	found := map[string]string{}
-	var key, value string
-	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
-		found[key] = value
-		return nil
-	}); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return found
-}
-
 func storedCounts(t *testing.T, url string) countedTables {
 	return countedTables{
-		Buckets: lines(t, url, `select encode(id, 'hex'), concat_ws('|', reports, systems,
+		Buckets: dbtest.Lines(t, url, `select encode(id, 'hex'), concat_ws('|', reports, systems,
 			coalesce((first_version).version, '-'), coalesce((first_version).release, '-'),
 			coalesce((last_version).version, '-'), coalesce((last_version).release, '-'),
 			coalesce((first_release).release, '-'), coalesce((last_release).release, '-')) from buckets
 			where reports <> 0 or systems <> 0 or exists (select from reports where bucket_id = buckets.id)`),
-		Seen: lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|',
+		Seen: dbtest.Lines(t, url, `select concat_ws('|', encode(bucket_id, 'hex'), release), concat_ws('|',
 			extract(epoch from (first_seen).seen)::bigint, (first_seen).version,
 			extract(epoch from (last_seen).seen)::bigint, (last_seen).version,
 			coalesce((lowest_version).version, '-'), coalesce((highest_version).version, '-')) from bucket_releases`),
-		Systems: lines(t, url,
+		Systems: dbtest.Lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), system, release, version), reports::text from bucket_systems`),
-		Travellers: lines(t, url,
+		Travellers: dbtest.Lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), version, system), extra::text from bucket_travellers`),
-		Versions: lines(t, url,
+		Versions: dbtest.Lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), release, version), reports || '|' || systems from bucket_versions`),
-		Days: lines(t, url,
+		Days: dbtest.Lines(t, url,
 			`select concat_ws('|', encode(bucket_id, 'hex'), day, release, version, architecture, package_architecture),
 				reports || '|' || proposed
 			from bucket_days`),
-		Reports: lines(t, url,
+		Reports: dbtest.Lines(t, url,
 			`select concat_ws('|', day, release, package, version, architecture, problem_type, proposed::text),
 			reports::text from report_days`),
-		Releases: lines(t, url,
+		Releases: dbtest.Lines(t, url,
 			`select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
-		Active: lines(t, url, `select concat_ws('|', release, day), active::text from (
+		Active: dbtest.Lines(t, url, `select concat_ws('|', release, day), active::text from (
 			select release, day, sum(change) over (partition by release order by day) as active, change from release_active
 			) as a where change <> 0`),
-		Packages: lines(t, url,
+		Packages: dbtest.Lines(t, url,
 			`select concat_ws('|', package, release, version),
 				to_char(arrived, 'YYYY-MM-DD HH24:MI:SS.US') || '|' || first_day
 			from package_versions`),
@@ -171,7 +141,7 @@ func recount(t *testing.T, url string) countedTables {
 		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{},
 		packages: map[string][2]string{},
 	}
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows, err := conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
 		day::text, received, occurred, release, package, version, architecture, problem_type, proposed,

@@ -69,7 +69,7 @@ func TestUpgradeReleased(t *testing.T) {
 					t.Errorf("%s: got %q rows after the upgrade, want the %s of before", table, after[table], rows)
 				}
 			}
-			if _, err := connect(t, url).Exec(t.Context(), "update audit_events set person = 'x'"); err == nil {
+			if _, err := dbtest.Connect(t, url).Exec(t.Context(), "update audit_events set person = 'x'"); err == nil {
 				t.Error("the audit log can be changed after the upgrade")
 			}
 			s := dbtest.Open(t, url)
@@ -89,7 +89,7 @@ func TestUpgradeReleased(t *testing.T) {
 // rowCounts returns the number of rows of each table, with those of partitions under their parents.
 func rowCounts(t *testing.T, url string) map[string]string {
 	t.Helper()
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	rows, err := conn.Query(t.Context(),
 		`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
 		and not relispartition and relname <> 'schema_version'`)
@@ -119,7 +119,7 @@ func restore(t *testing.T, url, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := connect(t, url).PgConn().Exec(t.Context(), string(sql)).ReadAll(); err != nil {
+	if _, err := dbtest.Connect(t, url).PgConn().Exec(t.Context(), string(sql)).ReadAll(); err != nil {
 		t.Fatalf("restore %s: %v", file, err)
 	}
 }

@@ -32,7 +32,7 @@ func TestDropReports(t *testing.T) {
 	if months, err := s.DropReports(t.Context(), today.AddDate(-10, 0, 0)); err != nil || len(months) != 0 {
 		t.Fatalf("nothing is that old: got %v, %v", months, err)
 	}
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	if _, err := conn.Exec(t.Context(), "alter table reports detach partition reports_2026_09 concurrently"); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestDropKeys(t *testing.T) {
 			}
 		}
 	}
-	left := lines(t, url, "select relname, '' from pg_class where relname like 'report_keys_%' and relkind = 'r'")
+	left := dbtest.Lines(t, url, "select relname, '' from pg_class where relname like 'report_keys_%' and relkind = 'r'")
 	if _, there := left["report_keys_2019"]; !there {
 		t.Errorf("got partitions %v, want that of 2019 still there", left)
 	}
@@ -109,7 +109,7 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 	if got.Found != 0 || got.Dropped != "2026-09" || got.Reports != 6 {
 		t.Errorf("got %+v, want no difference in 6 reports after 2026-09 was dropped", got)
 	}
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	for _, step := range []struct {
 		change string
 		found  bool
@@ -134,7 +134,7 @@ func TestDropHeldReports(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	other := crash.Fields{"DuplicateSignature": "another problem"}
 	var held, free []crash.OopsID
 	for month := range 3 {

@@ -70,7 +70,7 @@ func TestRevision(t *testing.T) {
 
 func begin(t *testing.T, url string) pgx.Tx {
 	t.Helper()
-	tx, err := connect(t, url).Begin(t.Context())
+	tx, err := dbtest.Connect(t, url).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestRevisionOfPolls(t *testing.T) {
 	known := crash.ArchiveFact{ArchiveWant: want, Exists: true, Names: []string{"tide"}}
 	// wait makes the stored facts look old, so that they are read again.
 	wait := func() error {
-		_, err := connect(t, url).Exec(ctx,
+		_, err := dbtest.Connect(t, url).Exec(ctx,
 			`update bug_states set read = read - interval '1 hour', next_read = now() + interval '1 hour';
 			update archive_facts set asked = asked - interval '3 days'`)
 		return err
@@ -147,7 +147,7 @@ func TestRevisionOfPolls(t *testing.T) {
 			return bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: want}, time.Minute)
 		}},
 		{"the same title", false, func() error {
-			_, err := connect(t, url).Exec(ctx, `update bugs set title = title`)
+			_, err := dbtest.Connect(t, url).Exec(ctx, `update bugs set title = title`)
 			return err
 		}},
 	} {

@@ -30,7 +30,7 @@ func holdCounting(t *testing.T, url string) (release func()) {
 
 func holdBy(t *testing.T, url, lock string) (release func()) {
 	t.Helper()
-	tx, err := connect(t, url).BeginTx(t.Context(), pgx.TxOptions{})
+	tx, err := dbtest.Connect(t, url).BeginTx(t.Context(), pgx.TxOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	save(t, s, record(t, today, "first", nil))
-	tx, err := connect(t, url).Begin(t.Context())
+	tx, err := dbtest.Connect(t, url).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

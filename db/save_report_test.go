@@ -205,7 +205,7 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 	cutter.Wait()
 
 	checkCounts(t, url)
-	keyed := lines(t, url, `select 'keys', count(*)::text from report_keys union all
+	keyed := dbtest.Lines(t, url, `select 'keys', count(*)::text from report_keys union all
 		select 'reports', count(*)::text from reports`)
 	if keyed["keys"] != keyed["reports"] {
 		t.Errorf("got %s reports and %s keys, want each report once", keyed["reports"], keyed["keys"])
@@ -215,7 +215,7 @@ func TestCountsAfterHostileMixture(t *testing.T) {
 // cutConnections terminates a connection of a store after every twelfth report, if possible one
 // that runs a statement.
 func cutConnections(t *testing.T, url string, confirmed <-chan struct{}) {
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	n, cuts := 0, int64(0)
 	for range confirmed {
 		if n++; n%12 > 0 {
@@ -294,15 +294,15 @@ func TestSaveReportMakesPartitions(t *testing.T) {
 	save(t, s, record(t, today, "a", nil))
 	want := map[string]string{"reports_2026_11": "", "reports_2026_12": ""}
 	partitions := `select relname, '' from pg_class where relname like 'reports\_20__\___'`
-	if got := lines(t, url, partitions); len(got) != len(want) {
+	if got := dbtest.Lines(t, url, partitions); len(got) != len(want) {
 		t.Errorf("got partitions %v, want %v", got, want)
 	}
-	if _, err := connect(t, url).Exec(t.Context(), "drop table reports_2026_12"); err != nil {
+	if _, err := dbtest.Connect(t, url).Exec(t.Context(), "drop table reports_2026_12"); err != nil {
 		t.Fatal(err)
 	}
 	save(t, s, record(t, today.AddDate(0, 1, 0), "b", nil))
 	save(t, s, record(t, today.AddDate(0, 2, 0), "c", nil))
-	if got := lines(t, url, partitions); len(got) != 4 || !strings.Contains(fmt.Sprint(got), "reports_2027_02") {
+	if got := dbtest.Lines(t, url, partitions); len(got) != 4 || !strings.Contains(fmt.Sprint(got), "reports_2027_02") {
 		t.Errorf("got partitions %v, want November to February", got)
 	}
 }

@@ -30,7 +30,7 @@ const sqlWithoutComment = `
 // adds one must also add its comment.
 func TestSchemaComments(t *testing.T) {
 	t.Parallel()
-	rows, err := connect(t, dbtest.URL(t)).Query(t.Context(), sqlWithoutComment)
+	rows, err := dbtest.Connect(t, dbtest.URL(t)).Query(t.Context(), sqlWithoutComment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ const sqlViewColumns = `
 // the schema visible again.
 func TestViewsHaveAllColumns(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, dbtest.URL(t))
+	conn := dbtest.Connect(t, dbtest.URL(t))
 	read := func() []string {
 		t.Helper()
 		rows, err := conn.Query(t.Context(), sqlViewColumns)

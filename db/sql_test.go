@@ -27,7 +27,7 @@ func TestSQL(t *testing.T) {
 	t.Parallel()
 	all := readPackages(t)
 	url := dbtest.URL(t)
-	conn, hiding := connect(t, url), connect(t, url)
+	conn, hiding := dbtest.Connect(t, url), dbtest.Connect(t, url)
 	if _, err := hiding.Exec(t.Context(), `set search_path = visible, public`); err != nil {
 		t.Fatal(err)
 	}

@@ -27,11 +27,11 @@ import (
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/blobs/blobstest"
-	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/backups"
 	"mishap/db/dbtest"
 	"mishap/db/filings"
+	"mishap/db/schema"
 	"mishap/tracker/trackertest"
 )
 
@@ -294,7 +294,7 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	p := start(t, nil, "restore", dir, "--database-url", url)
 	eventually(t, "the restore begins", func() bool {
 		var begun bool
-		err := conn.QueryRow(t.Context(), "select to_regclass($1) is not null", db.UnfinishedRestore).Scan(&begun)
+		err := conn.QueryRow(t.Context(), "select to_regclass($1) is not null", schema.UnfinishedRestore).Scan(&begun)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -462,7 +462,7 @@ func TestRemoteBackup(t *testing.T) {
 func TestUnfinishedRestore(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Empty(t)
-	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", db.UnfinishedRestore))
+	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", schema.UnfinishedRestore))
 	wantRefusal(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}, "that was interrupted",
 		"migrate", noConfig(t))
 }

@@ -91,13 +91,15 @@ var rules = map[string]rule{
 	"db": {
 		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact " +
 			"crash/span db/body " +
-			"db/connect db/reader migrations",
-		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/jackc/tern/v2 github.com/riverqueue/river " +
+			"db/connect db/reader db/schema migrations",
+		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/riverqueue/river " +
 			"github.com/prometheus/client_golang golang.org/x/time",
 		never: "net/http/httptest testing",
 	},
-	"db/body":     {ours: "crash", others: "github.com/klauspost/compress golang.org/x/sync", never: "net/http database"},
-	"db/reader":   {ours: "crash", others: "github.com/jackc/pgx/v5"},
+	"db/body":   {ours: "crash", others: "github.com/klauspost/compress golang.org/x/sync", never: "net/http database"},
+	"db/reader": {ours: "crash", others: "github.com/jackc/pgx/v5"},
+	"db/schema": {ours: "crash db/connect migrations",
+		others: "github.com/jackc/pgx/v5 github.com/jackc/tern/v2 github.com/riverqueue/river"},
 	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
 	"db/accounts": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
 	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
@@ -126,7 +128,7 @@ var rules = map[string]rule{
 	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
 	"db/backups":   {ours: "crash db", others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
 	"db/retention": {ours: "crash crash/grouping crash/privacy db", others: "github.com/jackc/pgx/v5"},
-	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded migrations",
+	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded db/schema migrations",
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", never: "net/http"},
 

@@ -1,4 +1,4 @@
-package db_test
+package schema_test
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func tables(t *testing.T, url string) string {
 	t.Helper()
 	const sql = `select table_name || '.' || column_name from information_schema.columns
 		where table_schema = 'public' order by table_name, ordinal_position`
-	rows, err := connect(t, url).Query(t.Context(), sql)
+	rows, err := dbtest.Connect(t, url).Query(t.Context(), sql)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func tables(t *testing.T, url string) string {
 func TestMigrateAgain(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	if _, err := connect(t, url).Exec(t.Context(),
+	if _, err := dbtest.Connect(t, url).Exec(t.Context(),
 		`insert into bugs (number, url) values (1, 'https://example.org/1')`); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestMigrateAgain(t *testing.T) {
 		t.Errorf("migrate: %v", err)
 	}
 	var bugs int
-	if err := connect(t, url).QueryRow(t.Context(), `select count(*) from bugs`).Scan(&bugs); err != nil || bugs != 1 {
+	if err := dbtest.Connect(t, url).QueryRow(t.Context(), `select count(*) from bugs`).Scan(&bugs); err != nil || bugs != 1 {
 		t.Errorf("got %d bugs, %v, want the one from before", bugs, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestMigrateRefusals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
-			if _, err := connect(t, url).Exec(t.Context(), test.before); err != nil {
+			if _, err := dbtest.Connect(t, url).Exec(t.Context(), test.before); err != nil {
 				t.Fatal(err)
 			}
 			err := db.Migrate(t.Context(), url, dbtest.Log(t))

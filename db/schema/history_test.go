@@ -1,4 +1,4 @@
-package db_test
+package schema_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/schema"
 	"mishap/migrations"
 )
 
@@ -20,7 +21,7 @@ import (
 func baseline(t *testing.T, version int, edit func(name, sql string) string) (url string) {
 	t.Helper()
 	url = dbtest.Empty(t)
-	conn := connect(t, url)
+	conn := dbtest.Connect(t, url)
 	m, err := migrate.NewMigrator(t.Context(), conn, "schema_version")
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +44,14 @@ const history = `select version::text, name || ' ' || checksum from applied_migr
 
 func TestMigrateBeforeHistory(t *testing.T) {
 	t.Parallel()
-	url := baseline(t, db.BaselineVersion, nil)
-	if got, err := db.Fingerprint(t.Context(), connect(t, url)); err != nil || got != db.BaselineFingerprint {
-		t.Errorf("got fingerprint %q, %v, want %q", got, err, db.BaselineFingerprint)
+	url := baseline(t, schema.BaselineVersion, nil)
+	if got, err := schema.Fingerprint(t.Context(), dbtest.Connect(t, url)); err != nil || got != schema.BaselineFingerprint {
+		t.Errorf("got fingerprint %q, %v, want %q", got, err, schema.BaselineFingerprint)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
-	if got, want := fmt.Sprint(lines(t, url, history)), fmt.Sprint(lines(t, dbtest.URL(t), history)); got != want {
+	if got, want := fmt.Sprint(dbtest.Lines(t, url, history)), fmt.Sprint(dbtest.Lines(t, dbtest.URL(t), history)); got != want {
 		t.Errorf("got %s\nwant what a fresh database has, %s", got, want)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
@@ -83,17 +84,17 @@ func TestMigrateEditedHistory(t *testing.T) {
 		change  string
 		code    string
 	}{
-		{name: "before bucket_travellers", version: db.BaselineVersion, edit: travellers, code: "database_before_release"},
-		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release",
+		{name: "before bucket_travellers", version: schema.BaselineVersion, edit: travellers, code: "database_before_release"},
+		{name: "before bucket_versions_version", version: schema.BaselineVersion, code: "database_before_release",
 			edit: func(name, sql string) string {
 				return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
 			}},
 		{name: "before followed", version: 9, code: "database_before_release"},
-		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text",
+		{name: "a column by hand", version: schema.BaselineVersion, change: "alter table bugs add column note text",
 			code: "database_before_release"},
-		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs",
+		{name: "a trigger less", version: schema.BaselineVersion, change: "drop trigger note_change on bugs",
 			code: "database_before_release"},
-		{name: "a function changed", version: db.BaselineVersion, code: "database_before_release",
+		{name: "a function changed", version: schema.BaselineVersion, code: "database_before_release",
 			change: "create or replace function note_change() returns trigger language plpgsql as 'begin return null; end'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -150,7 +151,7 @@ func TestMigrateDifferentHistory(t *testing.T) {
 func TestMigrateFails(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	before := lines(t, url, history)
+	before := dbtest.Lines(t, url, history)
 	next := fmt.Sprintf("%03d_broken.sql", len(before)+1)
 	files := fstest.MapFS{}
 	for _, name := range glob(t) {
@@ -161,18 +162,18 @@ func TestMigrateFails(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: text}
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table half (id int);\nselect 1/0")}
-	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err == nil {
+	if err := schema.Migrate(t.Context(), url, dbtest.Log(t), files, false); err == nil {
 		t.Fatal("got no error of a migration that divides by zero")
 	}
-	if got := lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url),
+	if got := dbtest.Lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url),
 		"half.id") {
 		t.Errorf("got %v, want no trace of the migration", got)
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
-	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files); err != nil {
+	if err := schema.Migrate(t.Context(), url, dbtest.Log(t), files, false); err != nil {
 		t.Fatalf("fixed: %v", err)
 	}
-	if got := lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
+	if got := dbtest.Lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
 		next) {
 		t.Errorf("got %v, want a record of %s", got, next)
 	}
