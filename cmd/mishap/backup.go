@@ -37,8 +37,8 @@ without its secrets, the keys of data_dir, and a manifest with the checksum of e
 --blobs it also contains core dumps and added symbols. It works with the private PostgreSQL and
 with database_url, while mishap serves or not.
 
-The method dump copies the database with pg_dump. The method base copies all files of the server with
-pg_basebackup, which is quicker for large databases; with database_url the role needs the right
+The method dump copies the database with pg_dump. The method base copies all files of the server
+with pg_basebackup, which is restored quicker; with database_url the role needs the right
 REPLICATION. The method auto takes base from 4 GiB, if it is possible. With --incremental and
 PostgreSQL 17 or newer, a base backup contains only what has changed since the last one in FOLDER;
 every seventh is a whole one.

@@ -67,7 +67,8 @@ func (s server) choose(m Method, incremental bool) (Method, string, error) {
 	if m == Auto && !incremental {
 		switch {
 		case impossible != nil:
-			return Dump, "A base backup would be quicker. " + impossible.Error(), nil //nolint:nilerr // it is the notice
+			notice := "A base backup would be restored quicker. " + impossible.Error()
+			return Dump, notice, nil //nolint:nilerr // the notice says it
 		case s.others > s.size: // a base backup contains them, too
 			return Dump, "", nil
 		}

@@ -98,19 +98,19 @@ func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error
 
 // Statements for a single-user server, one a line. The server may have another database with our name.
 const (
-	sqlAdoptRole = "do $$ begin if not exists (select from pg_roles where rolname = '" + role + "') then create role " +
+	adoptRole = "do $$ begin if not exists (select from pg_roles where rolname = '" + role + "') then create role " +
 		role + "; end if; end $$;\n" +
 		"alter role " + role + " with superuser login connection limit -1 valid until 'infinity';\n"
-	sqlFreeName = "do $$ begin if exists (select from pg_database where datname = '" + database + "') then " +
+	freeName = "do $$ begin if exists (select from pg_database where datname = '" + database + "') then " +
 		"alter database " + database + " rename to other_" + database + "; end if; end $$;\n"
 )
 
 // adoptDatabase gives the database and its role the names that a private PostgreSQL has. The server
 // recovers from the write-ahead log of the copy first.
 func (h home) adoptDatabase(ctx context.Context, p programs, dir, name string, throwaway bool) error {
-	sql := sqlAdoptRole
+	sql := adoptRole
 	if name != database {
-		sql += sqlFreeName + "alter database " + `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + " rename to " + database + ";\n"
+		sql += freeName + "alter database " + `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + " rename to " + database + ";\n"
 	}
 	sql += "alter database " + database + " set log_error_verbosity = terse;\n"
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on"}
