@@ -195,7 +195,7 @@ func (f *Filer) start(ctx context.Context, id int64) <-chan struct{} {
 	}
 	f.steps[id] = done
 	cause := f.cfg.Tracer.CauseOf(ctx)
-	f.running.Go(func() { f.run(id, done, cause) })
+	f.running.Go(func() { f.run(id, done, cause) }) //nolint:contextcheck // f.ctx outlives ctx
 	return done
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db/accounts"
+	"mishap/db/dbtest"
 	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -15,7 +16,8 @@ import (
 // person adds an account to mishap.
 func (h *fixture) person(name string) crash.User {
 	h.t.Helper()
-	u, err := accounts.New(h.db).Add(h.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+	dbtest.AddUser(h.t, h.db, name, crash.RoleTriager, "correct horse battery")
+	u, err := accounts.New(h.db).ByName(h.t.Context(), name)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -37,9 +37,7 @@ func TestSubscribe(t *testing.T) {
 	u := h.instance()
 	accounts := accounts.New(h.db)
 	for _, name := range []string{"ines", "theo"} {
-		if _, err := accounts.Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.AddUser(t, h.db, name, crash.RoleTriager, "correct horse battery")
 	}
 	if err := accounts.SetTrackerName(t.Context(), "", "ines", "ines-lp"); err != nil {
 		t.Fatal(err)
@@ -74,9 +72,7 @@ func TestSubscribe(t *testing.T) {
 	h.wantOneBug(failed)
 
 	// A subscription for a removed account does not delay others.
-	if _, err := accounts.Add(t.Context(), "", "gone", crash.RoleTriager, "correct horse battery"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.AddUser(t, h.db, "gone", crash.RoleTriager, "correct horse battery")
 	create(4, "gone")
 	next := create(5, "theo")
 	dbtest.Exec(t, h.url, `update filings set subscription = 'due' where person in ('gone', 'theo')`)

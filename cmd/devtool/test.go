@@ -64,8 +64,19 @@ func runTests(ctx context.Context, args, environ []string, out, progress io.Writ
 		}
 		total = bytes.Count(listed, []byte("\n"))
 	}
+	programs, err := os.MkdirTemp("", "mishap-programs-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(programs) }()     // a temporary folder
+	if err := os.Chmod(programs, 0o755); err != nil { // gdb runs as another user
+		return err
+	}
+	if environ == nil {
+		environ = os.Environ()
+	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Env, cmd.Stderr = environ, os.Stderr
+	cmd.Env, cmd.Stderr = append(environ, sizetest.Programs+"="+programs), os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	events, err := cmd.StdoutPipe()
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mishap/crash/sizetest"
 )
 
 // TestRunTests runs go test on a small module with tests that pass, fail, print, are omitted, panic
@@ -20,7 +22,9 @@ func TestRunTests(t *testing.T) {
 		"b/b.go": "package b\n",
 		"c/c.go": "package c\n",
 		"d/d.go": "package d\n",
-		"a/a_test.go": "package a\nimport \"testing\"\nfunc TestGood(t *testing.T) { t.Log(\"quiet\") }\n" +
+		"a/a_test.go": "package a\nimport (\n\"os\"\n\"testing\"\n)\nfunc TestGood(t *testing.T) { t.Log(\"quiet\") }\n" +
+			"func TestShared(t *testing.T) { _, err := os.Stat(os.Getenv(\"" + sizetest.Programs + "\"))\n" +
+			"if err != nil { t.Error(err) } }\n" +
 			"func TestAway(t *testing.T) { t.Skip(\"left out of a short run: needs a moon\") }\n",
 		"b/b_test.go": "package b\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Run(\"part\", func(t *testing.T) { " +
 			"t.Error(\"the reason\") }) }\n" +

@@ -203,8 +203,8 @@ var rules = map[string]rule{
 		never:  "testing",
 	},
 	"cmd/mishap/doctor": {
-		ours: "cmd/mishap/config cmd/mishap/traces crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb " +
-			"crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
+		ours: "cmd/mishap/config cmd/mishap/traces crash crash/health crash/symbols/blobs crash/symbols/debuginfo " +
+			"crash/symbols/gdb crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},
@@ -215,8 +215,8 @@ var rules = map[string]rule{
 		never: "testing net/http/httptest",
 	},
 	"cmd/mishap": {
-		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch handlers/* views " +
-			"views/text",
+		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch " +
+			"handlers/* views views/text",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",

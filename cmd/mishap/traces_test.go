@@ -2,23 +2,36 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"mishap/cmd/mishap/config"
+	"mishap/cmd/mishap/traces"
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/db/notify"
+	"mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
+	"mishap/notify/webhook"
 	"mishap/tracker/trackertest"
 )
 
@@ -141,5 +154,72 @@ func TestTraces(t *testing.T) {
 		if len(got.Events) > 0 || got.Status.GetMessage() != "" {
 			t.Errorf("%s: got events %v and status %q, want none", got.Name, got.Events, got.Status.GetMessage())
 		}
+	}
+}
+
+// TestTracesOfCalls checks the spans of a webhook, a debuginfod server, a mail, and of statements that
+// fail, and that they hold no addresses and texts.
+func TestTracesOfCalls(t *testing.T) {
+	t.Parallel()
+	spans, metrics, log := newTraceCollector(t), prometheus.NewRegistry(), newLog(&quietBuffer{}, 0)
+	tr, err := traces.Start(t.Context(), traces.Config{Address: spans.url + "/v1/traces", Ratio: 1, Log: log,
+		Registerer: metrics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config.Default()
+	c.DataDir, c.SymbolsFromMachine = t.TempDir(), false
+	site := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(site.Close)
+	c.DebuginfodURLs = site.URL + "/inwendig"
+	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Tracer: tr.Tracer(), Statements: tr.Statements()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	ctx, step := tr.Tracer().Start(t.Context(), "task deliver")
+
+	networks, err := webhook.ParseNetworks("127.0.0.0/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook.NewClient(webhook.Config{Allow: networks, Now: time.Now, Transport: tr.Transport("webhook")}).Send(ctx,
+		crash.Endpoint{Kind: crash.EndpointSlack, Address: crash.Secret(site.URL + "/inwendig?key=inwendig")}, "1", 0, "{}")
+	s, err := symboliser(c, tr.Transport("debuginfod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Finder.Find(ctx, debuginfo.Wanted{ID: "0123456789abcdef0123456789abcdef01234567",
+		Kind: debuginfo.Debuginfo, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Path: "/inwendig"},
+		filepath.Join(t.TempDir(), "found")); err != nil {
+		t.Fatal(err)
+	}
+	relay, err := mail.ParseRelay(mailtest.New(t).URL, "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mail.New(mail.Config{Relay: relay, From: "mishap@example.org", BaseURL: "https://crashes.example.com",
+		Log: log, Now: time.Now, Registerer: metrics, Tracer: tr.Tracer()}, notify.New(store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = m.Test(ctx, 1, "inwendig@example.org") // there is no such account, so that the record fails
+	if _, err := store.Pool.Exec(ctx, "select $1::text::uuid", "inwendig"); err == nil {
+		t.Error("got no error from a statement")
+	}
+	step.End(nil)
+	tr.Stop(context.WithoutCancel(t.Context()))
+
+	spans.path(t, "task deliver", "webhook POST")
+	spans.path(t, "task deliver", "debuginfod GET")
+	spans.path(t, "task deliver", "send mail")
+	failed := spans.path(t, "task deliver", "query cmd/mishap.TestTracesOfCalls")
+	if got := fmt.Sprint(failed.Attributes); !strings.Contains(got, "22P02") || failed.Status.GetMessage() != "" {
+		t.Errorf("got %s and %q, want only the SQLSTATE", got, failed.Status.GetMessage())
+	}
+	spans.mu.Lock()
+	defer spans.mu.Unlock()
+	if bytes.Contains(spans.raw.Bytes(), []byte("inwendig")) {
+		t.Errorf("got private values: %q", spans.raw.Bytes())
 	}
 }

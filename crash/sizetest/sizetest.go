@@ -22,6 +22,10 @@ func Needs(t testing.TB, what string) {
 // Thorough is the environment variable that makes tests thorough, as "make hard" does.
 const Thorough = "MISHAP_TEST_THOROUGH"
 
+// Programs is the environment variable with the folder in which the packages of one run share the
+// crashing programs of package symboltest. "devtool test" sets it; without it, each package makes them.
+const Programs = "MISHAP_TEST_PROGRAMS"
+
 // Rounds returns the number of repetitions of a random test: normally, or many in a thorough run.
 func Rounds(normally, many int) int {
 	if os.Getenv(Thorough) != "" {

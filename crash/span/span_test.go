@@ -63,7 +63,8 @@ func TestCauses(t *testing.T) {
 	second.End(nil)
 	ended := seen.Ended()
 	batch, one, two := ended[0], ended[1], ended[2]
-	if batch.Parent().SpanID() != one.SpanContext().SpanID() || batch.SpanContext().TraceID() != one.SpanContext().TraceID() {
+	if batch.Parent().SpanID() != one.SpanContext().SpanID() ||
+		batch.SpanContext().TraceID() != one.SpanContext().TraceID() {
 		t.Errorf("got parent %v, want the first cause, %v", batch.Parent(), one.SpanContext())
 	}
 	if links := batch.Links(); len(links) != 1 || links[0].SpanContext.SpanID() != two.SpanContext().SpanID() {

@@ -71,7 +71,7 @@ func (k key) take(e expression) bool {
 	if k.array && e.texts != nil {
 		return k.set(strings.Join(e.texts, " "))
 	}
-	if e.kind != k.kind && !(e.kind == unstable.Integer && k.kind == unstable.Float) {
+	if e.kind != k.kind && (e.kind != unstable.Integer || k.kind != unstable.Float) {
 		return false
 	}
 	text := e.value

@@ -462,7 +462,9 @@ func TestTraces(t *testing.T) {
 	s := newSite(t)
 	want(t, s.run(t), "traces", OK, "off")
 	status := http.StatusOK
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+	}))
 	t.Cleanup(collector.Close)
 	s.keys["traces_url"] = collector.URL
 	want(t, s.run(t), "traces", OK, "accepts traces")

@@ -157,7 +157,9 @@ func TestPrivate(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+	}))
 	t.Cleanup(collector.Close)
 	if err := Check(t.Context(), collector.URL); err != nil {
 		t.Errorf("got %v, want none", err)

@@ -8,6 +8,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,10 +31,12 @@ import (
 //go:embed make.sh
 var script []byte
 
-// built is the folder with all programs, made once per process.
+// built is the folder with all programs. It is made once for all packages of "make test", and else once
+// per process.
 var built struct {
 	once sync.Once
 	dir  string
+	own  bool // of this process, which removes it
 	err  error
 }
 
@@ -41,7 +45,7 @@ var built struct {
 func Main(m *testing.M) {
 	sandbox.Child()
 	status := m.Run()
-	if built.dir != "" {
+	if built.own {
 		_ = os.RemoveAll(built.dir) // a temporary folder
 	}
 	os.Exit(status)
@@ -59,22 +63,49 @@ func Programs(t testing.TB) string {
 				return
 			}
 		}
-		built.dir, built.err = Folder()
-		if built.err != nil {
-			return
-		}
-		file := filepath.Join(built.dir, "make.sh")
-		if built.err = os.WriteFile(file, script, 0o600); built.err != nil {
-			return
-		}
-		if out, err := exec.CommandContext(context.Background(), "bash", file, built.dir).CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("make.sh: %w\n%s", err, out)
+		if built.dir = os.Getenv(sizetest.Programs); built.dir != "" {
+			built.err = makeOnce(built.dir)
+		} else if built.dir, built.err = Folder(); built.err == nil {
+			built.own = true
+			built.err = makePrograms(built.dir)
 		}
 	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
 	return built.dir
+}
+
+// makeOnce makes the programs in a folder, unless another process has. It waits for one that does.
+func makeOnce(dir string) (err error) {
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }() // releases the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", dir, err)
+	}
+	complete := filepath.Join(dir, "complete")
+	if _, err := os.Stat(complete); err == nil {
+		return nil
+	}
+	if err := makePrograms(dir); err != nil {
+		return err
+	}
+	return os.WriteFile(complete, nil, 0o600)
+}
+
+// makePrograms runs make.sh.
+func makePrograms(dir string) error {
+	file := filepath.Join(dir, "make.sh")
+	if err := os.WriteFile(file, script, 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(context.Background(), "bash", file, dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("make.sh: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Folder makes a temporary folder that every user can enter, because gdb runs as nobody if the tests
