@@ -77,7 +77,10 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until := a.lastDays(days)
+	since, until, err := a.knownDays(ctx, days)
+	if err != nil {
+		return nil, err
+	}
 	counts, err := a.counts.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err

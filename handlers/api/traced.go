@@ -28,7 +28,10 @@ var nativeRules = []crash.Rule{
 }
 
 func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
-	since, until := a.lastDays(in.number("limit"))
+	since, until, err := a.knownDays(ctx, in.number("limit"))
+	if err != nil {
+		return nil, err
+	}
 	counts, err := a.traced(ctx, since, until)
 	if err != nil {
 		return nil, err
@@ -98,6 +101,11 @@ func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, erro
 	day, err := parseDay(key)
 	if err != nil {
 		return nil, err
+	}
+	if from, err := a.counts.From(ctx); err != nil {
+		return nil, err
+	} else if day.Before(from) {
+		return nil, errExpired(from)
 	}
 	counts, err := a.traced(ctx, day, day)
 	if err != nil {

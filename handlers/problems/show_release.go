@@ -180,6 +180,9 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 	if !then.Before(until) {
 		return nil
 	}
+	if from, err := s.Counts.From(r.Context()); err != nil || then.AddDate(0, 0, 1-releaseDays).Before(from) {
+		return err // the counts of these days have expired
+	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
 		filter := counts.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
 		rates, err := s.Counts.Rates(r.Context(), filter)

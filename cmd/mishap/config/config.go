@@ -41,6 +41,8 @@ type Config struct {
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
+	ReportsKeepTypes     string       // see privacy.ParseKeepTypes
+	CountsKeepYears      int          // 0: for ever, else at least 2
 	AuditKeepDays        int          // 0: for ever, else at least 31
 	PrivacyFields        string       // see privacy.Parse
 	PrivacyUnlisted      string       // see privacy.ParseUnlisted
@@ -286,6 +288,12 @@ func (c *Config) Relay() (*mail.Relay, error) {
 		return nil, nil //nolint:nilnil // no relay is a valid choice
 	}
 	return mail.ParseRelay(string(c.SMTPURL), c.SMTPTLS)
+}
+
+// ReportsKeep returns for how long reports are stored.
+func (c *Config) ReportsKeep() privacy.Keep {
+	types, _ := privacy.ParseKeepTypes(c.ReportsKeepTypes) // keys checks it
+	return privacy.Keep{Days: c.ReportsKeepDays, Types: types}
 }
 
 // Privacy returns the table of PrivacyFields and PrivacyUnlisted.
