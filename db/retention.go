@@ -61,7 +61,7 @@ func (s *Store) DropOldReports(ctx context.Context, keep privacy.Keep) error {
 		return nil
 	}
 	until := newExpiry(s.Now(), keep)
-	months, err := s.dropReports(ctx, until)
+	months, err := dropReports(ctx, s, until)
 	if len(months) > 0 {
 		s.Log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keep.Days,
 			"reports_keep_types", keep.Types)
@@ -73,7 +73,7 @@ func (s *Store) DropOldReports(ctx context.Context, keep privacy.Keep) error {
 // they are counted. It returns these months, in the form "2025-11". It does nothing while another
 // instance drops reports. If a call was interrupted, the next one finishes its work.
 func (s *Store) DropReports(ctx context.Context, before time.Time) ([]string, error) {
-	return s.dropReports(ctx, expiry{others: before})
+	return dropReports(ctx, s, expiry{others: before})
 }
 
 // expiry says before which time a month of arrival must have ended for its reports to be dropped.
@@ -125,7 +125,7 @@ func (t expiredTypes) where() string {
 	return "problem_type = any(@types::text[])"
 }
 
-func (s *Store) dropReports(ctx context.Context, until expiry) (months []string, err error) {
+func dropReports(ctx context.Context, s *Store, until expiry) (months []string, err error) {
 	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("drop reports: %w", Classify(err))

@@ -30,7 +30,7 @@ func TestRemoteErasures(t *testing.T) {
 		}
 	}
 	dbtest.Counted(t, store)
-	settings := []string{"MISHAP_BLOBS=s3://blobs?endpoint=http://" + server.Address,
+	settings := []string{"MISHAP_BLOBS=s3://backups/blobs?endpoint=http://" + server.Address,
 		"MISHAP_BLOBS_ACCESS_KEY=" + blobstest.AccessKey, "MISHAP_BLOBS_SECRET=" + blobstest.Secret,
 		"MISHAP_CORES_KEY=a key that object storage requires, of 32 characters"}
 	environ := append(settings, "MISHAP_DATABASE_URL="+url, "MISHAP_DATA_DIR="+t.TempDir())

@@ -46,16 +46,6 @@ func (a *answers) lastDays(days int) (since, until time.Time) {
 	return until.AddDate(0, 0, 1-days), until
 }
 
-// knownDays works like lastDays, but omits days whose counts have expired.
-func (a *answers) knownDays(ctx context.Context, days int) (since, until time.Time, err error) {
-	since, until = a.lastDays(days)
-	from, err := a.counts.From(ctx)
-	if since.Before(from) {
-		since = from
-	}
-	return since, until, err
-}
-
 // errExpired says that counts have expired.
 func errExpired(from time.Time) error {
 	return crash.Errorf(crash.Invalid, "counts_expired", "The counts of days before %s have expired; ask for later days.",

@@ -302,11 +302,7 @@ func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until, err := a.knownDays(ctx, days)
-	if err != nil {
-		return nil, err
-	}
-	days = int(until.Sub(since)/(24*time.Hour)) + 1
+	since, until := a.lastDays(days)
 	b, err := a.store.Index(ctx)
 	if err != nil {
 		return nil, err

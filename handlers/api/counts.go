@@ -77,10 +77,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 	if days == 0 {
 		return nil, nil
 	}
-	since, until, err := a.knownDays(ctx, days)
-	if err != nil {
-		return nil, err
-	}
+	since, until := a.lastDays(days)
 	counts, err := a.counts.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err

@@ -28,10 +28,7 @@ var nativeRules = []crash.Rule{
 }
 
 func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
-	since, until, err := a.knownDays(ctx, in.number("limit"))
-	if err != nil {
-		return nil, err
-	}
+	since, until := a.lastDays(in.number("limit"))
 	counts, err := a.traced(ctx, since, until)
 	if err != nil {
 		return nil, err
