@@ -148,8 +148,9 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 }
 
 // ForgetProblems deletes the problems that a statement selects. first is a statement that deletes their
-// counts; empty: they have none. tx must hold the lock on counting. No report can be stored before its end. Afterwards no instance uses what it has
-// cached. why is for people who have read of the problems before. It returns the number of problems.
+// counts; empty: they have none. tx must hold the lock on counting. No report can be stored before its
+// end. Afterwards no instance uses what it has cached. why is for people who have read of the problems
+// before. ForgetProblems returns the number of problems.
 func ForgetProblems(ctx context.Context, tx pgx.Tx, selected string, args pgx.NamedArgs, first, why string) (
 	gone int64, err error) {
 	for _, sql := range []string{sqlLockErasing, sqlNextErasure} {

@@ -13,10 +13,10 @@ import (
 	"mishap/crash/privacy"
 )
 
-// Retention drops reports by whole months of arrival, or those of some types, and duplicate keys by whole years. It drops
-// entire partitions, so it blocks nobody and frees the space at once. The counts stay. A year of
-// keys may also contain keys of recent reports, because a report can have an old date or none. Such
-// a year is deleted row by row, except for those keys.
+// Retention drops reports by whole months of arrival, or those of some types, and duplicate keys by whole
+// years. It drops entire partitions, so it blocks nobody and frees the space at once. The counts stay. A
+// year of keys may also contain keys of recent reports, because a report can have an old date or none.
+// Such a year is deleted row by row, except for those keys.
 
 const (
 	// sqlPartitions selects partitions, including detached ones that were not dropped yet. It returns

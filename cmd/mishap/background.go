@@ -62,8 +62,8 @@ func (i *instance) sharedTasks() []task {
 		"warn-of-expiry", "tells the owners of API tokens, or their teams, that they expire within a week",
 		10 * time.Minute, tokens.New(i.store, accounts.New(i.store)).WarnOfExpiry,
 	}, {
-		"drop-old-reports", "drops reports that are older than reports_keep_days or reports_keep_types, and counts that are " +
-			"older than counts_keep_years",
+		"drop-old-reports", "drops reports that are older than reports_keep_days or reports_keep_types, and counts that " +
+			"are older than counts_keep_years",
 		6 * time.Hour, func(ctx context.Context) error {
 			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()),
 				retention.New(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
