@@ -58,6 +58,8 @@ type CheckResult struct {
 	// Dropped is the last month whose reports were deleted, "2025-11". Counts of reports up to then
 	// can only be too low.
 	Dropped string
+	// Expired is the first day whose counts by day have not expired, "2024-11-01". Empty: none have.
+	Expired string
 }
 
 // Backup is a complete backup of the database.

@@ -188,7 +188,10 @@ func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until 
 }
 
 const sqlBucketArchitectures = `
-	select architecture, sum(reports)::bigint, sum(proposed)::bigint from bucket_days where bucket_id in ` + Members + `
+	select architecture, sum(reports)::bigint, sum(proposed)::bigint from (
+		select architecture, reports, proposed from bucket_days where bucket_id in ` + Members + `
+		union all select architecture, reports, proposed from bucket_expired where bucket_id in ` + Members + `
+	) as d
 	group by architecture order by 2 desc, architecture limit 20`
 
 // BucketArchitectures returns how many reports a bucket's problem has for each architecture, most

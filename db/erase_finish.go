@@ -24,8 +24,8 @@ const (
 		where b.system = @system_key and b.reports > coalesce(r.n, 0)`
 	sqlReleasesOfMachine = `select distinct release from release_systems where system = @system_key`
 
-	// peoplesWork selects the buckets that people or rules have worked on.
-	peoplesWork = `
+	// PeoplesWork selects the buckets that people or rules have worked on.
+	PeoplesWork = `
 		select bucket_id from bucket_bugs union select bucket_id from unlinked_bugs union select bucket_id from filings
 		union select bucket_id from decisions union select other_id from decisions where other_id is not null
 		union select bucket_id from split_sources union select bucket_id from notes union select bucket_id from triage
@@ -34,7 +34,7 @@ const (
 		union select bucket_id from bug_comments`
 	sqlEmptiedBuckets = `
 		select b.id from erasures as e cross join unnest(e.touched) as t (id) join buckets as b on b.id = t.id
-		where e.id = @erasure and b.reports = 0 and b.head = b.id and b.id not in (` + peoplesWork + `)
+		where e.id = @erasure and b.reports = 0 and b.head = b.id and b.id not in (` + PeoplesWork + `)
 			and not exists (select from reports as r where r.bucket_id = b.id)
 			and not exists (select from buckets as m where m.head = b.id and m.id <> b.id)
 		order by b.id`
@@ -49,7 +49,7 @@ const (
 		update deliveries set payload = null
 		where event_id in (select id from events where bucket_id = any(@ids::bytea[]))`
 	sqlForgetEvents = `
-		update events set title = 'Erased problem', text = 'All reports of this problem were erased.', package = '',
+		update events set title = 'Removed problem', text = @why, package = '',
 			source_package = '', version = '' where bucket_id = any(@ids::bytea[])`
 	sqlNextErasure  = `update counting set erasures = erasures + 1`
 	sqlEraseInAudit = `select erase_from_audit_events(@machine, 'erased:' || encode(substr(digest, 1, 8), 'hex'))
@@ -92,7 +92,8 @@ func (s *Decisions) FinishErasure(ctx context.Context, e crash.Erasure, texts []
 		if err := d.QueryRow(ctx, sqlEraseInAudit, args).Scan(&counts.Audit); err != nil {
 			return err
 		}
-		if counts.Gone, err = d.forgetProblems(ctx, args); err != nil {
+		if counts.Gone, err = ForgetProblems(ctx, d, sqlEmptiedBuckets, args, "",
+			"All reports of this problem were erased."); err != nil {
 			return err
 		}
 		args["receipt"] = counts
@@ -146,15 +147,18 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 	return anonymous, d.shortenSpans(ctx, system, releases)
 }
 
-// forgetProblems deletes the problems of which an erasure has left nothing, unless people have worked on
-// them. No report can be stored meanwhile. Afterwards no instance uses what it has cached.
-func (d *deciding) forgetProblems(ctx context.Context, args pgx.NamedArgs) (gone int64, err error) {
+// ForgetProblems deletes the problems that a statement selects. first is a statement that deletes their
+// counts; empty: they have none. tx must hold the lock on counting. No report can be stored before its
+// end. Afterwards no instance uses what it has cached. why is for people who have read of the problems
+// before. ForgetProblems returns the number of problems.
+func ForgetProblems(ctx context.Context, tx pgx.Tx, selected string, args pgx.NamedArgs, first, why string) (
+	gone int64, err error) {
 	for _, sql := range []string{sqlLockErasing, sqlNextErasure} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
+		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"lock": eraseLock}); err != nil {
 			return 0, err
 		}
 	}
-	rows, err := d.Query(ctx, sqlEmptiedBuckets, args)
+	rows, err := tx.Query(ctx, selected, args)
 	if err != nil {
 		return 0, err
 	}
@@ -162,9 +166,14 @@ func (d *deciding) forgetProblems(ctx context.Context, args pgx.NamedArgs) (gone
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	if first != "" {
+		if _, err := tx.Exec(ctx, first, pgx.NamedArgs{"ids": ids}); err != nil {
+			return 0, err
+		}
+	}
 	for _, sql := range []string{sqlForgetArrivals, sqlForgetNames, sqlForgetEdges, sqlForgetMarks, sqlForgetWanted,
 		sqlForgetMoves, sqlForgetDelivered, sqlForgetEvents, sqlForgetBuckets} {
-		if _, err := d.Exec(ctx, sql, pgx.NamedArgs{"ids": ids}); err != nil {
+		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"ids": ids, "why": why}); err != nil {
 			return 0, err
 		}
 	}

@@ -76,13 +76,16 @@ const (
 		where d.day = c.day and d.release = c.release and d.architecture = c.architecture
 			and d.problem_type = c.problem_type and d.proposed = c.proposed`
 	sqlDropReleases = `delete from release_days where day = any(@day::date[]) and reports <= 0`
+	// notExpired excludes versions of which earlier counts may have expired.
+	notExpired = ` and v.first_day >= coalesce((select before from expired_counts), '-infinity')`
 	// sqlForgetVersions and sqlVersionsSince update the versions in use. The day of arrival can be exact
 	// only to the day.
 	sqlForgetVersions = `
 		delete from package_versions as v
 		using unnest(@package::text[], @release::text[], @version::text[]) as k (package, release, version)
 		where v.package = k.package and v.release = k.release and v.version = k.version and not exists (
-			select from report_days as d where d.package = k.package and d.release = k.release and d.version = k.version)`
+			select from report_days as d where d.package = k.package and d.release = k.release and d.version = k.version)` +
+		notExpired
 	sqlVersionsSince = `
 		update package_versions as v
 		set first_day = d.day, arrived = greatest(v.arrived, d.day::timestamp at time zone 'UTC')
@@ -93,10 +96,12 @@ const (
 			) as k join report_days as d on d.package = k.package and d.release = k.release and d.version = k.version
 			group by k.package, k.release, k.version
 		) as d
-		where v.package = d.package and v.release = d.release and v.version = d.version and v.first_day < d.day`
+		where v.package = d.package and v.release = d.release and v.version = d.version and v.first_day < d.day` + notExpired
 	sqlForgetReleases = `
 		delete from releases as r where release = any(@release::text[])
-			and not exists (select from release_days as d where d.release = r.release)`
+			and not exists (select from release_days as d where d.release = r.release)
+			and not exists (select from package_versions as v where v.release = r.release)
+			and not exists (select from bucket_releases as b where b.release = r.release)`
 	sqlForgetActive = `delete from release_active where release = any(@release::text[]) and change = 0`
 
 	sqlDaysOfMachine = `

@@ -38,14 +38,17 @@ const (
 		select distinct s.release, s.seen, s.version
 		from stored as s join ends as e on e.release = s.release and s.seen in (e.first, e.last)`
 	// sqlDayEnds selects the first and the last day. Where retention has deleted old reports, days
-	// reach back further than reports.
+	// reach back further than reports, also after they have expired.
 	sqlDayEnds = `
-		with ends as materialized (
-			select release, min(day) as first, max(day) as last from bucket_days
-			where bucket_id = @id and release = any(@releases) group by release
+		with days as materialized (
+			select release, day, version from bucket_days where bucket_id = @id and release = any(@releases)
+			union all select release, unnest(array[first_day, last_day]), version from bucket_expired
+			where bucket_id = @id and release = any(@releases)
+		), ends as materialized (
+			select release, min(day) as first, max(day) as last from days group by release
 		)
 		select distinct d.release, d.day, d.version
-		from bucket_days as d join ends as e on e.release = d.release and d.day in (e.first, e.last) where d.bucket_id = @id`
+		from days as d join ends as e on e.release = d.release and d.day in (e.first, e.last)`
 )
 
 // applySeen updates the rows of bucket_releases after reports have moved. The rows of versions and

@@ -10,12 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 )
 
-// Retention drops reports by whole months of arrival, and duplicate keys by whole years. It drops
-// entire partitions, so it blocks nobody and frees the space at once. The counts stay. A year of
-// keys may also contain keys of recent reports, because a report can have an old date or none. Such
-// a year is deleted row by row, except for those keys.
+// Retention drops reports by whole months of arrival, or those of some types, and duplicate keys by whole
+// years. It drops entire partitions, so it blocks nobody and frees the space at once. The counts stay. A
+// year of keys may also contain keys of recent reports, because a report can have an old date or none.
+// Such a year is deleted row by row, except for those keys.
 
 const (
 	// sqlPartitions selects partitions, including detached ones that were not dropped yet. It returns
@@ -53,15 +54,17 @@ const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 // keyLifetime is the minimum time for which mishap recognises a crash that is sent again.
 const keyLifetime = 400 * 24 * time.Hour
 
-// DropOldReports drops the reports of all months of arrival that ended more than keepDays days ago.
-// It drops none if keepDays is 0. The counts stay.
-func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
-	if keepDays == 0 {
+// DropOldReports drops the reports of all months of arrival that ended more days ago than keep says for
+// their type. The counts stay.
+func (s *Store) DropOldReports(ctx context.Context, keep privacy.Keep) error {
+	if keep.Forever() {
 		return nil
 	}
-	months, err := s.DropReports(ctx, s.Now().AddDate(0, 0, -keepDays))
+	until := newExpiry(s.Now(), keep)
+	months, err := dropReports(ctx, s, until)
 	if len(months) > 0 {
-		s.Log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keepDays)
+		s.Log.InfoContext(ctx, "dropped reports; their counts stay", "months", months, "reports_keep_days", keep.Days,
+			"reports_keep_types", keep.Types)
 	}
 	return err
 }
@@ -69,7 +72,60 @@ func (s *Store) DropOldReports(ctx context.Context, keepDays int) error {
 // DropReports drops the reports of all months of arrival that ended before the given time, once
 // they are counted. It returns these months, in the form "2025-11". It does nothing while another
 // instance drops reports. If a call was interrupted, the next one finishes its work.
-func (s *Store) DropReports(ctx context.Context, before time.Time) (months []string, err error) {
+func (s *Store) DropReports(ctx context.Context, before time.Time) ([]string, error) {
+	return dropReports(ctx, s, expiry{others: before})
+}
+
+// expiry says before which time a month of arrival must have ended for its reports to be dropped.
+type expiry struct {
+	others time.Time            // of types that are not in types
+	types  map[string]time.Time // zero: never
+}
+
+func newExpiry(now time.Time, keep privacy.Keep) expiry {
+	e := expiry{types: map[string]time.Time{}}
+	for _, l := range keep.Limits() {
+		var before time.Time
+		if l.Days > 0 {
+			before = now.AddDate(0, 0, -l.Days)
+		}
+		if l.Type == "" {
+			e.others = before
+		} else {
+			e.types[l.Type] = before
+		}
+	}
+	return e
+}
+
+// expiredTypes are the types of which the reports of a month are dropped: those that are listed or, if
+// except is set, all others.
+type expiredTypes struct {
+	except bool
+	listed []string
+}
+
+func (e expiry) of(month partition) expiredTypes {
+	t := expiredTypes{except: !month.until().After(e.others), listed: []string{}}
+	for name, before := range e.types {
+		if !month.until().After(before) != t.except {
+			t.listed = append(t.listed, name)
+		}
+	}
+	return t
+}
+
+func (t expiredTypes) none() bool { return !t.except && len(t.listed) == 0 }
+
+// where is a condition on reports, with the argument @types.
+func (t expiredTypes) where() string {
+	if t.except {
+		return "problem_type <> all(@types::text[])"
+	}
+	return "problem_type = any(@types::text[])"
+}
+
+func dropReports(ctx context.Context, s *Store, until expiry) (months []string, err error) {
 	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("drop reports: %w", Classify(err))
@@ -85,13 +141,14 @@ func (s *Store) DropReports(ctx context.Context, before time.Time) (months []str
 		err = errors.Join(err, Classify(unlockErr))
 	}()
 	d := &dropping{store: s, conn: conn.Conn()}
-	if err := d.drop(ctx, before, false); err != nil {
+	if err := d.drop(ctx, until, false); err != nil {
 		return d.months, fmt.Errorf("drop reports: %w", Classify(err))
 	}
-	if oldest := s.Now().Add(-keyLifetime); before.After(oldest) {
-		before = oldest
+	keys := expiry{others: until.others}
+	if oldest := s.Now().Add(-keyLifetime); keys.others.After(oldest) {
+		keys.others = oldest
 	}
-	if err := d.drop(ctx, before, true); err != nil {
+	if err := d.drop(ctx, keys, true); err != nil {
 		return d.months, fmt.Errorf("drop keys of reports: %w", Classify(err))
 	}
 	return d.months, nil
@@ -109,7 +166,7 @@ type foundPartition struct {
 	attached, pending bool
 }
 
-func (d *dropping) drop(ctx context.Context, before time.Time, keys bool) error {
+func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
 	pattern, form := `^reports_[0-9]{4}_[0-9]{2}$`, "reports_2006_01"
 	if keys {
 		pattern, form = `^report_keys_[0-9]{4}$`, "report_keys_2006"
@@ -128,17 +185,21 @@ func (d *dropping) drop(ctx context.Context, before time.Time, keys bool) error 
 	for _, f := range found {
 		from, err := time.Parse(form, f.name)
 		p := partition{keys: keys, from: from}
-		if err != nil || f.attached && !f.pending && p.until().After(before) {
+		if err != nil {
+			continue
+		}
+		of := until.of(p)
+		if of.none() && f.attached && !f.pending {
 			continue
 		}
 		if keys && f.attached && !f.pending {
-			if recent, err := d.clearKeys(ctx, p, before); err != nil {
+			if recent, err := d.clearKeys(ctx, p, until.others); err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			} else if recent {
 				continue
 			}
 		}
-		if err := d.dropOne(ctx, p, f); err != nil {
+		if err := d.dropOne(ctx, p, f, of); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
@@ -166,17 +227,17 @@ func (d *dropping) clearKeys(ctx context.Context, p partition, before time.Time)
 	}
 }
 
-func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) error {
+func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition, of expiredTypes) error {
 	if !p.keys {
 		if err := d.store.WaitCounted(ctx); err != nil {
 			return err
 		}
 	}
 	if !p.keys {
-		if held, err := d.holdsSome(ctx, d.conn, p); err != nil {
+		if keep, err := d.keepsSome(ctx, d.conn, p, of); err != nil {
 			return err
-		} else if held {
-			return d.dropOthers(ctx, p, f)
+		} else if keep {
+			return d.dropOthers(ctx, p, f, of)
 		}
 	}
 	// Detaching concurrently waits for statements that read the partition, and blocks no others.
@@ -196,9 +257,9 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition) e
 			if _, err := tx.Exec(ctx, lockHolds); err != nil {
 				return err
 			}
-			if held, err := d.holdsSome(ctx, tx, p); err != nil {
+			if keep, err := d.keepsSome(ctx, tx, p, of); err != nil {
 				return err
-			} else if held {
+			} else if keep {
 				return attach(ctx, tx, p)
 			}
 			var reports int64
@@ -231,23 +292,24 @@ type queryer interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// holdsSome reports whether a partition has reports of held problems.
-func (d *dropping) holdsSome(ctx context.Context, q queryer, p partition) (some bool, err error) {
+// keepsSome reports whether a partition has reports of held problems, or of types that stay.
+func (d *dropping) keepsSome(ctx context.Context, q queryer, p partition, of expiredTypes) (some bool, err error) {
 	var held [][]byte
-	if err := q.QueryRow(ctx, sqlHeld).Scan(&held); err != nil || len(held) == 0 {
+	if err := q.QueryRow(ctx, sqlHeld).Scan(&held); err != nil || len(held) == 0 && of.except && len(of.listed) == 0 {
 		return false, err
 	}
-	err = q.QueryRow(ctx, "select exists (select from "+p.table()+" where bucket_id = any(@held::bytea[]))",
-		pgx.NamedArgs{"held": held}).Scan(&some)
+	err = q.QueryRow(ctx, "select exists (select from "+p.table()+" where bucket_id = any(@held::bytea[]) or not ("+
+		of.where()+"))", pgx.NamedArgs{"held": held, "types": of.listed}).Scan(&some)
 	return some, err
 }
 
 // dropChunk is the number of reports that one statement deletes.
 const dropChunk = 1000
 
-// dropOthers deletes the reports of a partition that do not belong to held problems, and pauses after
-// each chunk for as long as it took. The partition is dropped when the last hold has ended.
-func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition) error {
+// dropOthers deletes the reports of a partition whose type has expired and that do not belong to held
+// problems, and pauses after each chunk for as long as it took. The partition is dropped when nothing of
+// it stays.
+func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition, of expiredTypes) error {
 	if f.pending {
 		if _, err := d.conn.Exec(ctx, fmt.Sprintf("alter table %s detach partition %s finalize", p.parent(),
 			p.table())); err != nil {
@@ -260,7 +322,8 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 		}
 	}
 	deleting := "delete from " + p.table() + " where ctid = any(array(select ctid from " + p.table() +
-		" where (bucket_id = any(@held::bytea[])) is not true limit @most for update skip locked)) returning id"
+		" where (bucket_id = any(@held::bytea[])) is not true and " + of.where() +
+		" limit @most for update skip locked)) returning id"
 	month := p.from.Format("2006-01")
 	for {
 		began, deleted := time.Now(), 0
@@ -272,7 +335,7 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			if err := tx.QueryRow(ctx, sqlHeld).Scan(&held); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, deleting, pgx.NamedArgs{"held": held, "most": dropChunk})
+			rows, err := tx.Query(ctx, deleting, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk})
 			if err != nil {
 				return err
 			}

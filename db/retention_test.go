@@ -115,8 +115,11 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 		found  bool
 	}{
 		{"update bucket_days set reports = reports + 1 where day = '2026-11-21'", true},
-		{"update bucket_days set reports = reports - 1 where day = '2026-11-21'", false}, // restores the count
-		{"update bucket_days set reports = reports + 1 where day = '2026-08-21'", false}, // can no longer be verified
+		{"update bucket_days set reports = reports - 1 where day = '2026-11-21'", false},   // restores the count
+		{"update bucket_days set reports = reports + 1 where day = '2026-08-21'", true},    // differs from the versions
+		{"update bucket_days set reports = reports - 1 where day = '2026-08-21'", false},   // restores the count
+		{"update bucket_systems set reports = reports + 1 where version = '1.0-1'", false}, // can no longer be verified
+		{"update bucket_systems set reports = reports - 1 where version = '1.0-1'", false}, // restores the count
 		{"update release_days set reports = 0 where day = '2026-10-21'", true},
 	} {
 		if _, err := conn.Exec(t.Context(), step.change); err != nil {

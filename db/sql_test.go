@@ -71,11 +71,14 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-// unrestricted are statements that only counting rounds and erasures send, which see all problems.
+// unrestricted are statements that only counting rounds, retention and erasures send, which see all
+// problems.
 var unrestricted = map[string]bool{
 	"sqlCountPackages": true, "sqlAddPackageVersions": true, "sqlChangeActive": true, "sqlCountReleases": true,
 	"sqlTakePackages": true, "sqlDropPackages": true, "sqlTakeReleases": true, "sqlDropReleases": true,
-	"sqlForgetVersions": true, "sqlVersionsSince": true, "sqlForgetActive": true,
+	"sqlBaseline": true, "sqlEndSpans": true, "sqlShortenSpans": true, "sqlDropPackageDays": true,
+	"sqlDropReleaseDays": true,
+	"sqlForgetVersions":  true, "sqlVersionsSince": true, "sqlForgetActive": true,
 }
 
 // core is the name of package db among these packages.

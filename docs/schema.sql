@@ -364,6 +364,28 @@ COMMENT ON COLUMN bucket_days.proposed IS 'Number of these whose package came fr
 COMMENT ON COLUMN bucket_days.changed IS 'Round that changed the row last.';
 COMMENT ON COLUMN bucket_days.package_architecture IS 'Architecture of the package.';
 
+CREATE TABLE bucket_expired (
+    bucket_id bytea NOT NULL,
+    release text NOT NULL,
+    version text NOT NULL,
+    architecture text NOT NULL,
+    package_architecture text NOT NULL,
+    reports bigint NOT NULL,
+    proposed bigint NOT NULL,
+    first_day date NOT NULL,
+    last_day date NOT NULL
+);
+COMMENT ON TABLE bucket_expired IS 'Sums of the rows of bucket_days that have expired. With bucket_days they give bucket_versions. No foreign key; see bucket_releases.';
+COMMENT ON COLUMN bucket_expired.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_expired.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN bucket_expired.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN bucket_expired.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN bucket_expired.package_architecture IS 'Architecture of the package.';
+COMMENT ON COLUMN bucket_expired.reports IS 'Number of counted reports.';
+COMMENT ON COLUMN bucket_expired.proposed IS 'Number of these whose package came from the proposed pocket.';
+COMMENT ON COLUMN bucket_expired.first_day IS 'First UTC day with such a report.';
+COMMENT ON COLUMN bucket_expired.last_day IS 'Last UTC day with such a report that has expired.';
+
 CREATE TABLE bucket_releases (
     bucket_id bytea NOT NULL,
     release text NOT NULL COLLATE pg_catalog."C",
@@ -988,6 +1010,17 @@ ALTER TABLE events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE expired_counts (
+    single boolean DEFAULT true NOT NULL,
+    before date NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT expired_counts_single_check CHECK (single)
+);
+COMMENT ON TABLE expired_counts IS 'Up to when daily counts have expired, in one row. No row: none have.';
+COMMENT ON COLUMN expired_counts.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN expired_counts.before IS 'Days before this one have expired: report_days, release_days, release_active and release_systems know nothing of them, bucket_days only where a problem is held or reports of such a day are stored.';
+COMMENT ON COLUMN expired_counts.at IS 'When it was set.';
 
 CREATE TABLE filing_attempts (
     id bigint NOT NULL,
@@ -2259,6 +2292,9 @@ ALTER TABLE ONLY bucket_bugs
 ALTER TABLE ONLY bucket_days
     ADD CONSTRAINT bucket_days_pkey PRIMARY KEY (bucket_id, day, release, version, architecture, package_architecture);
 
+ALTER TABLE ONLY bucket_expired
+    ADD CONSTRAINT bucket_expired_pkey PRIMARY KEY (bucket_id, release, version, architecture, package_architecture);
+
 ALTER TABLE ONLY bucket_releases
     ADD CONSTRAINT bucket_releases_pkey PRIMARY KEY (bucket_id, release);
 
@@ -2345,6 +2381,9 @@ ALTER TABLE ONLY events
 
 ALTER TABLE ONLY events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY expired_counts
+    ADD CONSTRAINT expired_counts_pkey PRIMARY KEY (single);
 
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -122,7 +123,7 @@ func TestPrivacyPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Part(views.PathPrivacy).Want(http.StatusOK).WantNone("main").
-		WantText("#privacy-runs", "Of 1 reports, 1 have secret fields and 1 have private fields.").
+		WantText("#privacy-runs", "Of 1 report, 1 has secret fields and 1 has private fields.").
 		WantText("#found-secret", "JournalErrors 1")
 	c.Post(views.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, views.PathPrivacy)
 	if err := store.Continue(t.Context()); err != nil {
@@ -134,6 +135,30 @@ func TestPrivacyPage(t *testing.T) {
 	c.Post(b.ID.Path()+"/hold", url.Values{"do": {"set"}, "reason": {"court"}})
 	c.Get(views.PathPrivacy).WantText(".holds", "by ada-admin").WantText(".holds", "court").
 		WantText("main", "1 report belongs to a held problem.")
+}
+
+// TestExpiredCounts checks that no page and no answer of the API claims zero reports for days whose counts
+// have expired.
+func TestExpiredCounts(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	site.Save(t, crashtest.Native(crashtest.At(time.Now().UTC())))
+	c := site.As(t, crash.RoleAdmin)
+	c.Get(views.PathPrivacy).WantText("main", "No daily counts have expired.")
+	old := time.Now().UTC().AddDate(-2, -6, 0).Format("20060102")
+	c.Get("/api/1.0/most-common-problems/?period=" + old).Want(http.StatusOK)
+	c.Get("/api/1.0/retracers-results/" + old + "/").Want(http.StatusOK)
+
+	if _, err := retention.New(site.Store, nil).ExpireCounts(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	from := retention.CountsFrom(time.Now(), 2)
+	c.Get(views.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
+	for _, path := range []string{"/api/1.0/most-common-problems/?period=" + old, "/api/1.0/retracers-results/" + old + "/"} {
+		if body := c.Get(path).Want(http.StatusBadRequest).Body; !strings.Contains(body, "counts_expired") {
+			t.Errorf("%s: got %s, want counts_expired", path, body)
+		}
+	}
 }
 
 func TestHold(t *testing.T) {
@@ -150,6 +175,16 @@ func TestHold(t *testing.T) {
 	c.Post(path+"/hold", url.Values{"do": {"set"}, "reason": {"a <b>court</b>"}}).WantRedirect(http.StatusSeeOther, path)
 	c.Get(path).WantText("#manual", "held").WantText("#manual", "a <b>court</b>").WantNone("#manual b")
 	site.Visitor(t).Get(path).Want(http.StatusOK).WantNone(".manual-line")
+	for _, list := range []string{"/?period=year", "/search?q=is:held", "/search?q=is:held+type:Crash"} {
+		c.Get(list).Want(http.StatusOK).WantText("td .word", "held")
+		visitor := site.Visitor(t).Get(list).Want(http.StatusOK).WantNone("td .word")
+		if found := strings.Contains(visitor.Body, path); found != (list == "/?period=year") {
+			t.Errorf("%s for a visitor: found the problem: %v", list, found)
+		}
+	}
+	if body := c.Get("/search?q=-is:held").Want(http.StatusOK).Body; strings.Contains(body, path) {
+		t.Error("-is:held finds the held problem")
+	}
 	c.Get(path+"/hold").WantText("h1", "Lift the hold of this problem")
 	status := func(client *handlertest.Client) (held bool) {
 		t.Helper()

@@ -130,7 +130,7 @@ func (w writer) traceback() string {
 		if part.Exception != "" {
 			exception := Clean(w.redact.Name(part.Exception), maxLine)
 			if message := w.line(part.Message, 1000); message != "" {
-				exception += ": " + message
+				exception = w.redact.Name(exception + ": " + message) // they may belong together
 			}
 			b.WriteString(exception + "\n")
 		}

@@ -22,6 +22,7 @@ type ListRow struct {
 	Rising      bool  // clearly more frequent than in the preceding period
 	Spark       Sparkline
 	People      *index.People // nil: nobody, no tags, or for visitors
+	Held        bool          // false for visitors
 }
 
 // countTitle describes the number of reports of a row.

@@ -13,15 +13,16 @@ const PathPrivacy = "/admin/privacy"
 
 // PrivacyPage holds the table of classes, retention, and runs over stored reports.
 type PrivacyPage struct {
-	Shell    Shell
-	Rows     []privacy.Row
-	Unlisted privacy.Class
-	Secrets  []string // parts of names that make an unlisted field secret
-	Removals []privacy.Removal
-	Held     int64 // counted reports of held problems
-	Holds    []HeldProblem
-	Runs     []privacy.Run // newest first
-	Problem  string        // why a run could not be started; empty: nothing
+	Shell      Shell
+	Rows       []privacy.Row
+	Unlisted   privacy.Class
+	Secrets    []string // parts of names that make an unlisted field secret
+	Removals   []privacy.Removal
+	CountsFrom time.Time // first day whose counts have not expired; zero: none have
+	Held       int64     // counted reports of held problems
+	Holds      []HeldProblem
+	Runs       []privacy.Run // newest first
+	Problem    string        // why a run could not be started; empty: nothing
 }
 
 // HeldProblem is a hold with the problem that it covers.

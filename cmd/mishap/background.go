@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -62,8 +63,12 @@ func (i *instance) sharedTasks() []task {
 		"warn-of-expiry", "tells the owners of API tokens, or their teams, that they expire within a week",
 		10 * time.Minute, tokens.New(i.store, accounts.New(i.store)).WarnOfExpiry,
 	}, {
-		"drop-old-reports", "drops months of reports that are older than reports_keep_days",
-		6 * time.Hour, func(ctx context.Context) error { return i.store.DropOldReports(ctx, i.config.ReportsKeepDays) },
+		"drop-old-reports", "drops reports that are older than reports_keep_days or reports_keep_types, and counts that " +
+			"are older than counts_keep_years",
+		6 * time.Hour, func(ctx context.Context) error {
+			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()),
+				retention.New(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
+		},
 	}, {
 		"expire-fields", "begins to remove private fields that are older than private_keep_days",
 		time.Hour, func(ctx context.Context) error {

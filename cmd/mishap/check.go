@@ -89,6 +89,10 @@ func (p *program) printCheck(r crash.CheckResult) error {
 			"Reports of %s and before were dropped; their counts were only verified to be large enough.\n",
 			r.Dropped)
 	}
+	if r.Expired != "" {
+		_, _ = fmt.Fprintf(p.out,
+			"Counts by day have expired before %s; their sums were verified against the counts by version.\n", r.Expired)
+	}
 	_, err := fmt.Fprintf(p.out, "%d problems, %d reports and %d counts checked, %d differences\n",
 		r.Buckets, r.Reports, r.Counts, r.Found)
 	return err

@@ -17,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
+	"mishap/crash/privacy"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
@@ -266,8 +267,9 @@ func (i *instance) buildWeb() error {
 			RequireApp:     crash.AppPolicy(i.config.RequireTOTP),
 			LocalSignIn:    crash.LocalSignIn(i.config.LocalSignIn),
 			Privacy:        i.config.Privacy(),
-			Retention: web.Retention{CoresDays: i.config.CoresKeepDays, PrivateDays: i.config.PrivateKeepDays,
-				ReportsDays: i.config.ReportsKeepDays, AuditDays: i.config.AuditKeepDays},
+			Retention: web.Retention{CoresDays: i.config.CoresKeepDays, Periods: privacy.Periods{
+				PrivateDays: i.config.PrivateKeepDays, Reports: i.config.ReportsKeep(),
+				CountsYears: i.config.CountsKeepYears, AuditDays: i.config.AuditKeepDays}},
 			SourceLinks:           linkTemplates(i.config.SourceLinks),
 			VersionLinks:          linkTemplates(i.config.VersionLinks),
 			Cores:                 i.cores,

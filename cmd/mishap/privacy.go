@@ -21,6 +21,7 @@ func privacyCommand(p *program) *cobra.Command {
 		Use:   "privacy",
 		Short: "Shows and applies the classes of the fields of reports",
 		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
 	}
 	cmd.AddCommand(privacyTableCommand(p), privacyCheckCommand(p))
 	return cmd

@@ -47,7 +47,7 @@ the keys. With --database-url it restores into an empty database; --data-dir the
 configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
 
 Machines that were erased after the backup are erased again. Their record is read from the data_dir of
-the configuration, from other backups in the same folder, and from --erasures (docs/removal.md).
+the configuration, from all backups in the same folder or under the same prefix, and from --erasures (docs/removal.md).
 
 Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
 reconcile --apply" has compared the database with the tracker.
@@ -95,6 +95,8 @@ type restore struct {
 	chain    []string // folders of the backups that it needs, see backup.Manifest.Chain
 	// lacksSecrets is whether the configuration had secrets that the backup lacks.
 	lacksSecrets bool
+	// beside are the records of erasures in this and in all other backups of the same place.
+	beside []string
 	// erased is what was erased, also after the backup.
 	erased erase.Record
 	log    *slog.Logger
@@ -126,11 +128,27 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 		return err
 	}
 	r.dir = filepath.Join(tmp, name)
-	return r.fromFolder(cmd)
+	records, err := os.MkdirTemp("", "mishap-erasures-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(records)) }()
+	if r.beside, err = backup.DownloadErasures(ctx, bucket, records); err != nil {
+		return err
+	}
+	return r.check(cmd)
 }
 
-// fromFolder checks the backup in r.dir, and verifies or restores it.
+// fromFolder works with the backup in r.dir, and the others beside it.
 func (r *restore) fromFolder(cmd *cobra.Command) (err error) {
+	if r.beside, err = backup.ErasuresBeside(r.dir); err != nil {
+		return err
+	}
+	return r.check(cmd)
+}
+
+// check checks the backup in r.dir, and verifies or restores it.
+func (r *restore) check(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	if r.manifest, err = backup.Read(r.dir); err != nil {
 		return err

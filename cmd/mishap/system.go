@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/backup"
 	"mishap/db/erase"
 	"mishap/views/text"
 )
@@ -108,12 +108,16 @@ them. All other counts stay exact. Without --yes it only says what would be eras
 It can be interrupted at any time. A running server continues it, or this command if called again.
 The reports do not come back when the machine sends them again, or when a backup is restored. Later
 crashes of the machine are accepted, unless --block is given. The receipt does not contain the
-machine. See docs/removal.md.`,
+machine. Nothing is recorded, and the exit status is 1, if nothing is known of the machine, unless
+--block is given. See docs/removal.md.`,
 		Example: "  mishap system erase HASH\n  mishap system erase HASH --yes --block",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				system, machines := crash.NewSystemID(args[0]), erase.New(store)
+				if err := machines.Known(ctx, system); err != nil && !block {
+					return err
+				}
 				if !yes {
 					facts, err := machines.Facts(ctx, system)
 					if err != nil {
@@ -187,10 +191,7 @@ erased, also when the machine sends them again.`,
 // readErasures reads what was erased, from everywhere it can be. A missing configuration is no error: the
 // machine may be new.
 func (r *restore) readErasures(cmd *cobra.Command) error {
-	files, err := backup.ErasuresBeside(r.dir)
-	if err != nil {
-		return err
-	}
+	files := slices.Clone(r.beside)
 	if c, err := r.program.config(cmd); err == nil {
 		files = append(files, filepath.Join(c.DataDir, erase.FileName))
 	}

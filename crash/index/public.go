@@ -8,14 +8,19 @@ import (
 	"mishap/crash/redact"
 )
 
-// Public returns the problem as visitors see it: redacted like bugs, without assignee and tags. In
-// most cases, that is p itself.
+// Public returns the problem as visitors see it: redacted like bugs, without assignee, tags and
+// holds. In most cases, that is p itself.
 func (p *Problem) Public() *Problem {
-	if p.public == nil && p.People == nil {
+	if p.public == nil && p.People == nil && !p.Held() {
 		return p
 	}
 	other := *p
 	other.People = nil
+	if p.Held() {
+		triage := *p.Triage
+		triage.Held = false
+		other.Triage = &triage
+	}
 	if p.public != nil {
 		other.Bucket = p.public
 	}

@@ -9,6 +9,7 @@ import (
 // Triage is the part of a problem's manual status that lists show. It is immutable.
 type Triage struct {
 	Muted, WontFix bool
+	Held           bool            // nothing of it is removed because of its age
 	Until          crash.MuteUntil // of a mute
 	Fixes          []crash.FixedIn // versions marked as fixed
 }
@@ -25,6 +26,9 @@ const (
 
 // Muted reports whether the problem is muted.
 func (p *Problem) Muted() bool { return p.Triage != nil && p.Triage.Muted }
+
+// Held reports whether nothing of the problem is removed because of its age.
+func (p *Problem) Held() bool { return p.Triage != nil && p.Triage.Held }
 
 // SetTriage sets the manual status of all problems. Problems without an entry have none. Rows that
 // were returned earlier keep the old status.
@@ -52,6 +56,6 @@ func (t *Triage) equal(other *Triage) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return t.Muted == other.Muted && t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
+	return t.Muted == other.Muted && t.Held == other.Held && t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
 		slices.Equal(t.Fixes, other.Fixes)
 }

@@ -23,7 +23,8 @@ var builtIn = table(
 		"SnapdVersion"),
 	of(Private, "the lines that explain the crash",
 		"ErrorMessage", "DpkgTerminalLog", "VmCoreDmesg", "VmCoreLog", "PreprocessedSource", "DialogBody", "PanicMessage",
-		"StdErr", "Stderr", "StandardError", "StepsToReproduce", "HowToReproduce", "MachineType", "dmi.bios.version"),
+		"StdErr", "Stderr", "StandardError", "StepsToReproduce", "HowToReproduce", "MachineType", "dmi.bios.version",
+		"_PythonExceptionQualifier"), // a part of the signature
 	of(Private, "the version of the kernel", "Uname"),
 	of(Private, "the desktop", "CurrentDesktop"),
 	of(Private, "the kind of session and the language", "ProcEnviron"),
@@ -40,7 +41,7 @@ var builtIn = table(
 		"ProcKernelCmdLine", "ProcLimits", "ProcModules", "ProcStat", "ProcStatus", "ProcSwaps",
 		"ProcVersionSignature", "PythonArgs", "Registers", "SegvAnalysis", "SegvReason", "SystemIdentifier",
 		"SystemImageInfo", "SystemdCoredump", "UdevDb", "UpgradeStatus", "UserGroups", "WifiSyslog", "XorgLog",
-		"XsessionErrors", "_HooksRun", "_LogindSession", "_MarkForUpload", "_PythonExceptionQualifier",
+		"XsessionErrors", "_HooksRun", "_LogindSession", "_MarkForUpload",
 		"dmi.bios.date", "dmi.bios.vendor", "dmi.board.name", "dmi.product.name",
 		"dmi.sys.vendor"),
 	// Hooks of apport attach these to some reports: networks, configuration files, logs of the system.

@@ -85,12 +85,26 @@ func (r Run) Percent() int64 {
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
 }
 
+func reports(n int64) string {
+	if n == 1 {
+		return "1 report"
+	}
+	return fmt.Sprintf("%d reports", n)
+}
+
+func have(n int64) string {
+	if n == 1 {
+		return "1 has"
+	}
+	return fmt.Sprintf("%d have", n)
+}
+
 // Summary says in one sentence what the run has found or done so far.
 func (r Run) Summary() string {
 	switch {
 	case r.Kind == RunCheck:
-		return fmt.Sprintf("Of %d reports, %d have secret fields and %d have private fields.", r.LookedAt, r.Secret,
-			r.Private)
+		return fmt.Sprintf("Of %s, %s secret fields and %s private fields.", reports(r.LookedAt), have(r.Secret),
+			have(r.Private))
 	case r.Kind == RunApply && r.Held > 0:
 		return fmt.Sprintf("Removed secret fields from %d of %d reports; %d reports of held problems keep theirs.",
 			r.Changed, r.LookedAt, r.Held)
@@ -117,8 +131,11 @@ func (t *Table) Hash() string {
 type Removal struct {
 	What  string
 	Key   string // of the configuration; empty: there is none
-	Days  int    // 0: forever
-	Week  int64  // how much is removed within seven days
-	All   int64  // how much is stored
-	Least bool   // there may be more than Week
+	Days  int    // 0: forever, unless Years is set
+	Years int
+	Week  int64 // how much is removed within seven days
+	All   int64 // how much is stored
+	Least bool  // there may be more than Week
+
+	Unknown bool // All is not known
 }

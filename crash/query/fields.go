@@ -66,13 +66,14 @@ const (
 	isMuted       = "muted"
 	isWontFix     = "wontfix"
 	isFixedByHand = "fixed-by-hand"
+	isHeld        = "held"
 )
 
 // kinds lists the values of the field "is": these and the states.
 var kinds = kindValues()
 
 func kindValues() []string {
-	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand}
+	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand, isHeld}
 	for _, s := range states {
 		if s != "none" && !slices.Contains(values, s) {
 			values = append(values, s)
@@ -105,7 +106,7 @@ var fields = map[string]field{
 		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "state, as on the page of the problem", example: "regression", values: states, read: state},
 	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, " +
-		"or a state",
+		"held (for people with a role), or a state",
 		example: "unfiled",
 		values:  kinds, read: is},
 	"bug": {means: "number of the bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
@@ -299,6 +300,8 @@ func is(field, value string) (func(*index.Problem) bool, string) {
 		return func(p *index.Problem) bool { return p.Triage != nil && p.Triage.WontFix }, ""
 	case isFixedByHand:
 		return func(p *index.Problem) bool { return p.Triage != nil && len(p.Triage.Fixes) > 0 }, ""
+	case isHeld:
+		return (*index.Problem).Held, ""
 	case "none":
 	default:
 		if slices.Contains(states, value) {

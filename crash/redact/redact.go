@@ -97,6 +97,7 @@ func (r Redactor) secrets(s string) string {
 // people removes names of people and machines by their context.
 func (r Redactor) people(s string) string {
 	s = userNamed.ReplaceAllString(s, "${1}"+Removed)
+	s = serialTight.ReplaceAllString(s, "${1}"+Removed)
 	s = userQuoted.ReplaceAllString(s, "${1}"+Removed)
 	s = idNamed.ReplaceAllString(s, "${1}("+Removed+")")
 	s = sudo.ReplaceAllString(s, "${1}"+Removed)
@@ -178,6 +179,7 @@ func (r Redactor) patterns(s string) string {
 	s = knownToken.ReplaceAllString(s, Removed)
 	s = tildeName.ReplaceAllString(r.Path(s), "${1}"+Removed+"${2}")
 	s = logins(email.ReplaceAllStringFunc(s, mail))
+	s = serialNamed.ReplaceAllString(s, "${1}"+Removed)
 	s = uuid.ReplaceAllString(s, Removed)
 	s = hardware.ReplaceAllString(s, Removed)
 	s = longHex.ReplaceAllString(s, Removed)

@@ -106,6 +106,8 @@ func TestRedact(t *testing.T) {
 			"_ZN5boost4asio6detail14io_object_implINS1_19resolver_serviceEE"},
 		{"long names stay", "reef_walk_directory_entry_and_visit_each_child_2",
 			"reef_walk_directory_entry_and_visit_each_child_2"},
+		{"serial numbers", `Serial Number: PF3XK2L9, S/N=4711 "serial": "C02X" asset-tag: 12-34 serial:A1 serial8250: ttyS0`,
+			`Serial Number: [removed], S/N=[removed] "serial": "[removed]" asset-tag: [removed] serial:[removed] serial8250: ttyS0`},
 		{"times stay", "at 12:34:56 on 2026-11-21", "at 12:34:56 on 2026-11-21"},
 	}
 	for _, tt := range tests {
@@ -125,6 +127,8 @@ func TestRedactSignature(t *testing.T) {
 		"/usr/bin/gnome-session-binary:5:g_log:main":     "/usr/bin/gnome-session-binary:5:g_log:main",
 		"/usr/bin/gnome-keyring:11:token_init:main":      "/usr/bin/gnome-keyring:11:token_init:main",
 		"/home/bob/bin/x:11:main":                        "[removed]:11:main",
+		"/usr/bin/x:11:serial:uart8250_irq:main":         "/usr/bin/x:11:serial:uart8250_irq:main",
+		"/usr/bin/x:OSError(serial number: A4711):main":  "/usr/bin/x:OSError(serial number: [removed]):main",
 		"/usr/bin/x:password=hunter2:y":                  "/usr/bin/x:password=[removed]",
 		"/usr/bin/x:KeyError:/home/bob/y.py@20:main:run": "/usr/bin/x:KeyError:[removed]:main:run",
 	} {

@@ -15,6 +15,8 @@ const (
 	// it.
 	secretName = `\b([\w-]*(?:passw(?:or)?d|passphrase|passcode|\bpass|\bpin|\botp|account[_-]?key|\bsig|pwd|secret|` +
 		`token|credential|api[_-]?key|access[_-]?key|private[_-]?key|session(?:[_-]?id)?|cookie|auth)[\w-]*["']?\s*`
+	serialName  = `(?i)\b((?:serial(?:[ _-]?(?:number|num|no))?\.?|s/n|asset[ _-]?tag)["']?`
+	serialValue = `[^\s"',;()\d]*\d[^\s"',;()]*`
 	secretValue = `["']?\s*)(?:(?:bearer|basic|token)\s+)?[^\s"'&,;)]+`
 )
 
@@ -64,7 +66,10 @@ var (
 	symbolsOf = regexp.MustCompile(`@(?:plt|got|tls|[A-Z][A-Za-z0-9]*_[\d.]+)$`)
 	userNamed = regexp.MustCompile(`(?i)\b((?:user(?:[_-]?name)?|login|logname|sudo_user|real[_-]?name|` +
 		`host[_-]?name|e?ssid)["']?\s*[=:]\s*["']?)[^\s"',;()]+`)
-	userQuoted = regexp.MustCompile(`(?i)\b((?:user(?:name)?|account|host(?:name)?|machine|ssid)\s+)(?:'[^'\n]+'|` +
+	// Serial numbers have a digit. In signatures, a colon without a blank separates functions.
+	serialNamed = regexp.MustCompile(serialName + `(?:\s*[=#]\s*|:\s+)["']?)` + serialValue)
+	serialTight = regexp.MustCompile(serialName + `:)` + serialValue)
+	userQuoted  = regexp.MustCompile(`(?i)\b((?:user(?:name)?|account|host(?:name)?|machine|ssid)\s+)(?:'[^'\n]+'|` +
 		`"[^"\n]+"|‘[^’\n]+’|“[^”\n]+”)`)
 	idNamed = regexp.MustCompile(`(\b(?:[ug]id=|groups=)\d+|,\d+)\([^)\n]*\)`)
 	sudo    = regexp.MustCompile(`(\b(?:sudo|runuser|su)\s+(?:-u|--user[= ]|-l|-)\s*)[\w.-]+`)

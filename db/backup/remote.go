@@ -141,6 +141,27 @@ func download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manife
 	return m, nil
 }
 
+// DownloadErasures copies the records of erasures of all backups to the empty folder dir, also those of
+// incomplete ones, and returns the names of the files.
+func DownloadErasures(ctx context.Context, from *blobs.Bucket, dir string) (files []string, err error) {
+	all, err := listRemote(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		key := keysName + "/" + ErasuresName
+		if _, ok := r.sizes[key]; !ok {
+			continue
+		}
+		file := filepath.Join(dir, r.name+".jsonl")
+		if err := fetch(ctx, from, r.name+"/"+key, file); err != nil {
+			return nil, fmt.Errorf("read erasures of %s: %w", r.name, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
 func fetch(ctx context.Context, from *blobs.Bucket, key, file string) error {
 	content, err := from.Open(ctx, key, 0, -1)
 	if err != nil {

@@ -17,16 +17,19 @@ import (
 // results. It reads one snapshot and omits reports that are not counted yet, so it can run at any
 // time.
 //
-//
 // If retention has dropped reports, their counts stay, and can no longer be counted again. A count
 // must then be at least as large as that of the remaining reports. It must be equal on days for
 // which no report was dropped. These days start with the second day after the last dropped month,
 // because a report counts at most one day after its arrival.
+//
+// If daily counts have expired, totals by day are compared from the first day that has not. The days of a
+// problem and the sums of those that have expired must give its counts by version, whatever was dropped.
 
 const (
 	sqlNoTimeout = `set local statement_timeout = 0`
 	sqlUncounted = `select coalesce(array_agg(r), '{}') from uncounted, unnest(reports) as r`
 	sqlDropped   = `select max(month) from dropped_months`
+	sqlExpired   = `select coalesce((select before from expired_counts), '0001-01-01')`
 	sqlCheckDays = `
 		select day from (select day from release_days union select day from report_days) as d
 		order by md5(day::text || @seed::bigint::text) limit @limit`
@@ -61,7 +64,7 @@ const (
 )
 
 // Steps is the number of times that Run calls step.
-const Steps = 13
+const Steps = 15
 
 // Run counts stored reports again, and returns where the stored counts differ. It calls step after
 // each of its Steps, to show the progress. It changes nothing.
@@ -89,6 +92,7 @@ type checking struct {
 	result  *crash.CheckResult
 	days    []time.Time
 	dropped bool
+	before  time.Time // first day whose counts have not expired
 	exact   time.Time // first day whose counts must be equal, if reports were dropped
 }
 
@@ -111,6 +115,12 @@ func (c *checking) prepare(ctx context.Context) error {
 	var uncounted [][16]byte
 	if err := c.QueryRow(ctx, sqlUncounted).Scan(&uncounted); err != nil {
 		return err
+	}
+	if err := c.QueryRow(ctx, sqlExpired).Scan(&c.before); err != nil {
+		return err
+	}
+	if c.before.Year() > 1 {
+		c.result.Expired = c.before.Format(time.DateOnly)
 	}
 	var month *time.Time
 	if err := c.QueryRow(ctx, sqlDropped).Scan(&month); err != nil {
@@ -146,7 +156,7 @@ func (c *checking) prepare(ctx context.Context) error {
 func (c *checking) compare(ctx context.Context, k comparison) error {
 	rows, err := c.Query(ctx, k.sql, pgx.NamedArgs{
 		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(),
-		"most": max(c.scope.Most, 1),
+		"most": max(c.scope.Most, 1), "before": c.before,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.count, err)

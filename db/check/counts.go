@@ -29,6 +29,9 @@ const (
 	ofDays    = ` where (@everything or day = any(@days::date[]))`
 	ofDay     = ` from check_reports where counted and (@everything or day = any(@days::date[]))`
 
+	// notExpired excludes the days of which the counts have expired (expired_counts).
+	notExpired = ` and day >= @before::date`
+
 	bucketKey = `substr(encode(bucket_id, 'hex'), 1, 40)`
 	cellKey   = bucketKey + ` || ' ' || release || ' · ' || version`
 	travelKey = bucketKey + ` || ' ' || version || ' · ' || `
@@ -84,32 +87,45 @@ var comparisons = []comparison{
 		`select `+dayKey+` as key, proposed as n, day from bucket_days`+ofBuckets,
 		`select `+dayKey+` as key, count(*) filter (where proposed) as n, day`+ofReports+
 			` group by bucket_id, day, release, version, architecture, package_architecture`),
+	compared("reports of a problem by version, and the sum of its days",
+		`select `+cellKey+` as key, reports as n, date 'infinity' as day from bucket_versions`+ofBuckets,
+		`select `+cellKey+` as key, sum(reports)::bigint as n, date 'infinity' as day from (
+			select bucket_id, release, version, reports from bucket_days
+			union all select bucket_id, release, version, reports from bucket_expired
+		) as d`+ofBuckets+` group by bucket_id, release, version`),
 	compared("reports of a package by day",
-		`select `+reportKey+` as key, reports as n, day from report_days`+ofDays,
-		`select `+reportKey+` as key, count(*) as n, day`+ofDay+
+		`select `+reportKey+` as key, reports as n, day from report_days`+ofDays+notExpired,
+		`select `+reportKey+` as key, count(*) as n, day`+ofDay+notExpired+
 			` group by day, release, package, version, architecture, problem_type, proposed`),
 	compared("reports of a release by day",
-		`select `+totalKey+` as key, reports as n, day from release_days`+ofDays,
-		`select `+totalKey+` as key, count(*) as n, day`+ofDay+
+		`select `+totalKey+` as key, reports as n, day from release_days`+ofDays+notExpired,
+		`select `+totalKey+` as key, count(*) as n, day`+ofDay+notExpired+
+			` group by day, release, architecture, problem_type, proposed`),
+	compared("reports of a release by day, and the sum of its packages",
+		`select `+totalKey+` as key, reports as n, date 'infinity' as day from release_days`+ofDays+notExpired,
+		`select `+totalKey+` as key, sum(reports)::bigint as n, date 'infinity' as day from report_days`+ofDays+notExpired+
 			` group by day, release, architecture, problem_type, proposed`),
 	activityCheck,
 }
 
 // activityCheck compares the numbers of active machines by release and day. The stored numbers are
-// sums of changes. A complete check computes the spans again from the reports. A sample does not
-// contain all reports of a machine, so it uses the stored spans.
+// sums of changes. Changes on days that have expired count as one on the first day that has not. A
+// complete check computes the spans again from the reports. A sample does not contain all reports of a
+// machine, so it uses the stored spans.
 var activityCheck = comparison{"active machines of a release by day", `
 	with again as materialized (` + recountedSpans + `), spans as materialized (
 		select release, from_day, until_day from release_systems where not @everything
 		union all select release, from_day, until_day from again where @everything
 	), recounted as materialized (
-		select release, day, sum(n) as n from (
+		select release, greatest(day, @before::date) as day, sum(n) as n from (
 			select release, from_day as day, 1 as n from spans union all select release, until_day + 1, -1 from spans
-		) as c group by release, day
+		) as c group by 1, 2
+	), active as materialized (
+		select release, greatest(day, @before::date) as day, sum(change) as change from release_active group by 1, 2
 	), both_sides as materialized (
 		select coalesce(s.release, r.release) as release, coalesce(s.day, r.day) as day,
 			coalesce(s.change, 0) as stored, coalesce(r.n, 0) as recounted
-		from release_active as s full join recounted as r on r.release = s.release and r.day = s.day
+		from active as s full join recounted as r on r.release = s.release and r.day = s.day
 	), wrong as materialized (
 		select release || ' ' || day as key, stored, recounted from both_sides
 		where stored <> recounted and not (@dropped and @everything)

@@ -20,6 +20,24 @@ type Store struct{ *db.Store }
 // New returns a Store for the counts in s.
 func New(s *db.Store) *Store { return &Store{s} }
 
+const sqlExpired = `select coalesce((select before from expired_counts), '0001-01-01')`
+
+// From returns the first UTC day whose counts have not expired, or zero if none have. Counts of earlier
+// days are unknown: what is stored of them may be incomplete.
+func (s *Store) From(ctx context.Context) (time.Time, error) {
+	from, err := db.CachedCounts(ctx, s.Store, nil, func(ctx context.Context) (from time.Time, err error) {
+		err = s.Pool.QueryRow(ctx, sqlExpired).Scan(&from)
+		return from, err
+	})
+	if err != nil {
+		return from, fmt.Errorf("expired counts: %w", db.Classify(err))
+	}
+	if from.Year() < 2 {
+		return time.Time{}, nil
+	}
+	return from.UTC(), nil
+}
+
 // These statements are for days that are older than the index. They read all daily counts, which
 // few requests need.
 const (

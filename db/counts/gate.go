@@ -150,6 +150,16 @@ type gateKey struct {
 func (s *Store) gateIn(
 	ctx context.Context, known []stats.VersionKnown, release crash.Release, q gate.Question, today time.Time,
 ) (gate.Result, bool, error) {
+	from, err := s.From(ctx)
+	if err != nil {
+		return gate.Result{}, false, err
+	}
+	known = slices.Clone(known)
+	for i := range known { // the counts of earlier days have expired
+		if known[i].Since.Before(from) {
+			known[i].Since = from
+		}
+	}
 	first := today
 	for _, k := range known {
 		if k.Release == release && k.Since.Before(first) {

@@ -13,8 +13,11 @@ import (
 
 const sqlBucketVersionSpans = `
 	with days as (
-		select release, version, min(day) as first, max(day) as last from bucket_days
-		where bucket_id in ` + db.Members + ` and reports > 0 group by release, version
+		select release, version, min(first) as first, max(last) as last from (
+			select release, version, day as first, day as last from bucket_days
+			where bucket_id in ` + db.Members + ` and reports > 0
+			union all select release, version, first_day, last_day from bucket_expired where bucket_id in ` + db.Members + `
+		) as d group by release, version
 	)
 	select v.version, v.release, sum(v.reports)::bigint,
 		case count(*) when 1 then max(v.systems) else (

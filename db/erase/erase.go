@@ -109,6 +109,40 @@ func (s *Store) Facts(ctx context.Context, system crash.SystemID) (f crash.Machi
 	return f, nil
 }
 
+const sqlKnown = `
+	select exists (select from reports where system_key = @system_key and system = @system)
+		or exists (select from bucket_systems where system = @system_key)
+		or exists (select from release_systems where system = @system_key)
+		or exists (select from core_requests where system = @system)
+		or exists (select from erasures where digest = system_digest(@system) and finished is null)
+		or exists (select from audit_events where subject = @system)
+		or length(@system::text) >= 16 and (
+			exists (select from note_texts where position(@system::text in text) > 0)
+			or exists (select from saved_searches where position(@system::text in path || ' ' || name) > 0))`
+
+// ErrUnknownMachine says that there is nothing to erase.
+var ErrUnknownMachine = crash.Errorf(crash.NotFound, "unknown_machine", "mishap knows nothing of a machine with this "+
+	"id. An id is the last part of the address of the page of a machine.")
+
+// Known returns ErrUnknownMachine if nothing is known about a machine.
+func (s *Store) Known(ctx context.Context, system crash.SystemID) error {
+	var known bool
+	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system)}
+	err := s.InTx(ctx, func(tx pgx.Tx) error { // without an index, counts take long
+		if _, err := tx.Exec(ctx, sqlNoTimeout); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, sqlKnown, args).Scan(&known)
+	})
+	if err != nil {
+		return fmt.Errorf("look for a machine: %w", err)
+	}
+	if !known {
+		return ErrUnknownMachine
+	}
+	return nil
+}
+
 // Request begins to erase a machine: all its reports that have arrived so far. Later reports are new,
 // unless block is set: then they are refused. Request does not wait; see Work. It joins an erasure of the
 // machine that is running. It returns Invalid if system is empty.

@@ -34,7 +34,7 @@ var now = time.Now().UTC().Truncate(time.Second)
 
 // report returns a report of a machine. The i-th report of each machine is of the same problem, apart from
 // each third one, which is of a problem of its own.
-func report(t *testing.T, system crash.SystemID, i int) crash.Record {
+func report(t testing.TB, system crash.SystemID, i int) crash.Record {
 	t.Helper()
 	at := now.Add(-time.Duration(i)*7*time.Hour - 5*time.Minute)
 	function, word := fmt.Sprint("load", i%4), "common"
@@ -401,7 +401,7 @@ func TestDump(t *testing.T) {
 var classes = map[string]string{
 	"rows": `reports report_keys uncounted core_requests symbol_jobs unknown_builds bucket_systems bucket_travellers
 		release_systems erasures`,
-	"counts": `buckets bucket_days bucket_releases bucket_versions bucket_arrivals report_days release_days
+	"counts": `buckets bucket_days bucket_expired expired_counts bucket_releases bucket_versions bucket_arrivals report_days release_days
 		release_active releases package_versions`,
 	"derived": `events deliveries regroup_moves known_names rule_edges follow_marks wanted_cores`,
 	"people":  `audit_events note_texts triage decisions candidates embargoes holds saved_searches`,

@@ -42,6 +42,9 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
 		return err
 	}
+	if p.CountsFrom, err = s.Counts.From(r.Context()); err != nil {
+		return err
+	}
 	holds, err := s.Triage.Holds(r.Context(), shownHolds)
 	if err != nil {
 		return err
@@ -63,7 +66,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 // removals returns how long the kinds of data are stored, and how much of them will be removed.
 func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []privacy.Removal, held int64, err error) {
 	keep, until := s.Config.Retention, s.Now().Add(dueTime)
-	due, err := store.Due(ctx, until, keep.ReportsDays, keep.PrivateDays, keep.AuditDays)
+	due, err := store.Due(ctx, until, keep.Periods)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,16 +83,26 @@ func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []pri
 			}
 		}
 	}
-	return []privacy.Removal{
+	all = []privacy.Removal{
 		cores,
 		{What: "Private fields of reports", Key: "private_keep_days", Days: keep.PrivateDays, Week: due.Private,
 			All: due.Stored, Least: due.Private >= retention.CountLimit},
-		{What: "Reports", Key: "reports_keep_days", Days: keep.ReportsDays, Week: due.Reports, All: due.Stored,
-			Least: due.Reports >= retention.CountLimit},
-		{What: "Records of the audit log", Key: "audit_keep_days", Days: keep.AuditDays, Week: due.Audit,
+	}
+	for i, l := range keep.Reports.Limits() {
+		r := privacy.Removal{What: text.ReportsOfType(l.Type), Key: "reports_keep_types", Days: l.Days, Week: due.Reports[i],
+			Least: due.Reports[i] >= retention.CountLimit, Unknown: true}
+		if l.Type == "" {
+			r.Key, r.All, r.Unknown = "reports_keep_days", due.Stored, false
+		}
+		all = append(all, r)
+	}
+	return append(all,
+		privacy.Removal{What: text.DailyCounts, Key: "counts_keep_years", Years: keep.CountsYears, Week: due.Days,
+			All: due.DaysStored, Least: due.Days >= retention.CountLimit},
+		privacy.Removal{What: "Records of the audit log", Key: "audit_keep_days", Days: keep.AuditDays, Week: due.Audit,
 			All: due.AuditStored, Least: due.Audit >= retention.CountLimit},
-		{What: "Problems with a count", All: due.Problems},
-	}, due.Held, nil
+		privacy.Removal{What: "Problems with a count", All: due.Problems},
+	), due.Held, nil
 }
 
 // CheckPrivacy starts a run that counts the secret and private fields of stored reports.

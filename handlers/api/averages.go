@@ -46,6 +46,12 @@ func (a *answers) lastDays(days int) (since, until time.Time) {
 	return until.AddDate(0, 0, 1-days), until
 }
 
+// errExpired says that counts have expired.
+func errExpired(from time.Time) error {
+	return crash.Errorf(crash.Invalid, "counts_expired", "The counts of days before %s have expired; ask for later days.",
+		from.Format(time.DateOnly))
+}
+
 func (a *answers) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
 
 // chartReleases returns the releases that have a line in charts: the supported ones, and those

@@ -113,6 +113,11 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		ByPackages: packages != nil, Packages: strings.Join(packages, " "),
 	}
 	with, without := packageKinds(in)
+	if from, err := a.counts.From(ctx); err != nil {
+		return nil, err
+	} else if since.Before(from) {
+		return nil, errExpired(from)
+	}
 	if since.Before(a.today().AddDate(0, 0, -indexDays)) {
 		if in.given["q"] {
 			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", indexDays)

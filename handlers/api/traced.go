@@ -99,6 +99,11 @@ func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, erro
 	if err != nil {
 		return nil, err
 	}
+	if from, err := a.counts.From(ctx); err != nil {
+		return nil, err
+	} else if day.Before(from) {
+		return nil, errExpired(from)
+	}
 	counts, err := a.traced(ctx, day, day)
 	if err != nil {
 		return nil, err

@@ -180,9 +180,14 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 	if !then.Before(until) {
 		return nil
 	}
+	ctx := r.Context()
+	known, err := s.Counts.From(ctx)
+	if err != nil || then.AddDate(0, 0, 1-releaseDays).Before(known) {
+		return err // the counts of these days have expired
+	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
 		filter := counts.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
-		rates, err := s.Counts.Rates(r.Context(), filter)
+		rates, err := s.Counts.Rates(ctx, filter)
 		if err != nil {
 			return stats.MachineRate{}, err
 		}
@@ -190,7 +195,6 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		return all.Now, nil
 	}
 	same := views.SameAge{Age: age, Days: releaseDays}
-	var err error
 	if same.Then, err = rateOf(page.Before, then); err != nil || same.Then.Reports == 0 {
 		return err
 	}

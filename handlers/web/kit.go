@@ -84,7 +84,10 @@ type Config struct {
 }
 
 // Retention says for how many days data is stored; 0: forever.
-type Retention struct{ CoresDays, PrivateDays, ReportsDays, AuditDays int }
+type Retention struct {
+	privacy.Periods
+	CoresDays int
+}
 
 // Deps are the dependencies of a Server. All but Releases, Tracer and Health are required.
 type Deps struct {

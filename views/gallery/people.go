@@ -374,10 +374,13 @@ func privacyPage(shell views.Shell) views.PrivacyPage {
 	table, _ := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
 	return views.PrivacyPage{
 		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(), Held: 1234,
+		CountsFrom: day(-2000),
 		Removals: []privacy.Removal{
 			{What: "Core dumps", Key: "cores_keep_days", Days: 7, Week: 3, All: 12},
 			{What: "Private fields of reports", Key: "private_keep_days", Days: 42, Week: 1_000_000, All: 10_000_000,
 				Least: true},
+			{What: "Reports of type KernelOops", Key: "reports_keep_types", Days: 90, Week: 12, Unknown: true},
+			{What: "Daily counts of problems", Key: "counts_keep_years", Years: 5, Week: 3000, All: 9_000_000},
 			{What: "Problems with a count", All: 40_000},
 		},
 		Holds: []views.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},

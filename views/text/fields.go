@@ -1,6 +1,9 @@
 package text
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Groups of the fields of a report.
 const (
@@ -225,15 +228,37 @@ func ClassPlaces(class string) string {
 	return "nowhere: it is dropped on arrival, before anything is stored"
 }
 
-// PrivacyDays says for how long something is stored; 0 means forever.
-func PrivacyDays(days int) string {
-	switch days {
-	case 0:
+// PrivacyPeriod says for how long something is stored; 0 days and years mean forever.
+func PrivacyPeriod(days, years int) string {
+	switch {
+	case years > 0:
+		return strconv.Itoa(years) + " years"
+	case days == 0:
 		return "forever"
-	case 1:
+	case days == 1:
 		return "1 day"
 	}
 	return strconv.Itoa(days) + " days"
+}
+
+// DailyCounts names the counts of problems by day.
+const DailyCounts = "Daily counts of problems"
+
+// ReportsOfType names the reports of a type; empty: of all types without a limit of their own.
+func ReportsOfType(problemType string) string {
+	if problemType == "" {
+		return "Reports"
+	}
+	return "Reports of type " + problemType
+}
+
+// PrivacyCounts says which daily counts have expired.
+func PrivacyCounts(from time.Time) string {
+	if from.IsZero() {
+		return "No daily counts have expired. Totals of problems never do while the problem exists."
+	}
+	return "Daily counts before " + from.Format(time.DateOnly) + " have expired: nobody knows any more how many reports " +
+		"there were on these days. Totals of problems still include them."
 }
 
 // PrivacyHeld says how many reports retention leaves alone.

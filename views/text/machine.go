@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,10 +149,32 @@ func EraseAuthor(e crash.Erasure) string {
 
 // ErasedCounts says what an erasure has removed.
 func ErasedCounts(c crash.ErasedCounts) string {
-	return Reports(c.Reports) + ", " + Counted(c.Cores, "core dump", "core dumps") + ", " +
-		Counted(c.Requests, "request", "requests") + " for core dumps, " +
-		Counted(c.Jobs, "result", "results") + " of symbolising; " +
-		Counted(c.Problems, "problem", "problems") + " corrected, of which " +
-		Counted(c.Gone, "problem is", "problems are") + " gone; the id in " + Counted(c.Audit, "record", "records") +
-		" of the audit log and " + Counted(c.Texts, "other text", "other texts") + "."
+	list := func(lead string, parts ...string) string {
+		if parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" }); len(parts) == 0 {
+			return ""
+		}
+		return lead + strings.Join(parts, ", ")
+	}
+	some := func(n int64, one, several string) string {
+		if n == 0 {
+			return ""
+		}
+		return Counted(n, one, several)
+	}
+	gone := ""
+	if c.Gone > 0 {
+		gone = "of which " + Counted(c.Gone, "is", "are") + " gone"
+	}
+	sentence := strings.Join(slices.DeleteFunc([]string{
+		list("", some(c.Reports, "report", "reports"), some(c.Cores, "core dump", "core dumps"),
+			some(c.Requests, "request for a core dump", "requests for core dumps"),
+			some(c.Jobs, "result of symbolising", "results of symbolising")),
+		list("", some(c.Problems, "problem corrected", "problems corrected"), gone),
+		list("the id in ", some(c.Audit, "record of the audit log", "records of the audit log"),
+			some(c.Texts, "other text", "other texts")),
+	}, func(s string) bool { return s == "" }), "; ")
+	if sentence == "" {
+		return "nothing."
+	}
+	return sentence + "."
 }

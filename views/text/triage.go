@@ -166,8 +166,8 @@ const (
 	HoldLifted     = "The hold is lifted. What is too old will be removed within a day."
 	HoldsTitle     = "Held problems"
 	HoldsNone      = "No problem is held."
-	HoldHint       = "While a problem is held, retention removes nothing of it: no reports, no private fields and no " +
-		"core dumps."
+	HoldHint       = "While a problem is held, retention removes nothing of it: no reports, no private fields, no daily " +
+		"counts and no core dumps."
 	HoldLiftHint = "Reports, private fields and core dumps that are too old will be removed within a day."
 )
 

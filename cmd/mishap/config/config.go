@@ -43,6 +43,8 @@ type Config struct {
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
+	ReportsKeepTypes     string       // see privacy.ParseKeepTypes
+	CountsKeepYears      int          // 0: for ever, else at least 2
 	AuditKeepDays        int          // 0: for ever, else at least 31
 	PrivacyFields        string       // see privacy.Parse
 	PrivacyUnlisted      string       // see privacy.ParseUnlisted
@@ -302,6 +304,12 @@ func (c *Config) TracesAddress() string {
 
 // tracesPath is the path at which collectors receive spans by OTLP over HTTP.
 const tracesPath = "/v1/traces"
+
+// ReportsKeep returns for how long reports are stored.
+func (c *Config) ReportsKeep() privacy.Keep {
+	types, _ := privacy.ParseKeepTypes(c.ReportsKeepTypes) // keys checks it
+	return privacy.Keep{Days: c.ReportsKeepDays, Types: types}
+}
 
 // Privacy returns the table of PrivacyFields and PrivacyUnlisted.
 func (c *Config) Privacy() *privacy.Table {

@@ -220,6 +220,8 @@ func TestConfigImpossibleValues(t *testing.T) {
 		"ingest_rate_per_system": {`-1`},
 		"ingest_max_age_days":    {`0`},
 		"reports_keep_days":      {`-1`},
+		"reports_keep_types":     {`"KernelOops"`, `"KernelOops=-1"`, `"=3"`, `"Snap=1 Snap=2"`, `3`},
+		"counts_keep_years":      {`1`, `-1`, `101`},
 		"audit_keep_days":        {`-1`, `30`},
 		"cores_keep_days":        {`-1`},
 		"cores_total_max_bytes":  {`0`, `-1`, `"20 GiB"`},

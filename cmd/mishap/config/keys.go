@@ -53,6 +53,13 @@ func (c *Config) keys() []key {
 			&c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
+		list("reports_keep_types", "problem types with a number of days, or 0 for ever, such as KernelOops=90 Snap=30, "+
+			"or nothing", &c.ReportsKeepTypes, func(s string) bool {
+			_, err := privacy.ParseKeepTypes(s)
+			return err == nil
+		}),
+		except(number("counts_keep_years", "a number of years, at least 2, or 0 for ever", &c.CountsKeepYears, 0, 100),
+			func() bool { return c.CountsKeepYears == 1 }), // lists and charts cover more than a year
 		except(number("audit_keep_days", "a number of days above 30, or 0 for ever", &c.AuditKeepDays, 0, 36500),
 			func() bool {
 				return c.AuditKeepDays > 0 && c.AuditKeepDays < 31 // the database keeps these days
