@@ -17,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -71,7 +72,11 @@ type twin struct {
 func newTwin(t *testing.T, embargoed bool) *twin {
 	t.Helper()
 	w := &twin{address: dbtest.URL(t), clients: map[string]*handlertest.Client{"": nil}, tokens: map[string]string{}}
-	w.pages = newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address)})
+	folder, err := debuginfo.OpenFolder(t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pages = newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address), SymbolFiles: folder})
 	clock := today // advances, because reports of the same moment have no order
 	w.intake = intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time {
 		clock = clock.Add(time.Second)
@@ -357,7 +362,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	for _, report := range embargoedReports() {
 		ids = append(ids, bucketOf(t, report))
 	}
-	cases := embargoCases(t, site.Routes(t), fills)
+	cases := embargoCases(t, slices.DeleteFunc(site.Routes(t), isSymbolRoute), fills)
 	those := func(u crash.User, start string) (some []rightsCase) {
 		for _, c := range cases {
 			if c.need(u, marker) && strings.HasPrefix(c.route, start) {
@@ -397,7 +402,11 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	compare(t, site, other, "viewer", those(crash.User{ID: 1, Role: crash.RoleViewer}, "GET /problem/{id}"))
 	compare(t, site, other, "triager-of-other", those(person, "GET /problem/{id}/"))
 	compare(t, site, other, "triager-of-other", those(person, "POST /problem/{id}/"))
+	for _, media := range []string{"application/json", "application/atom+xml"} {
+		compare(t, site, other, "triager", those(person, "GET "), handlertest.Header{Name: "Accept", Value: media})
+	}
 	site.compareTokens(t, other, ids)
+	site.compareSymbols(t, other)
 	site.checkInsider(t, ids)
 	compare(t, site, other, "triager", those(person, "POST ")) // last: it signs out
 	if got := site.stateOf(t, ids); got != state {
@@ -452,6 +461,48 @@ func (w *twin) compareTokens(t *testing.T, other *twin, ids []crash.BucketID) {
 		}
 		if sees != (name == "insider read-private") {
 			t.Errorf("token of %s: sees an embargoed problem: %v", name, sees)
+		}
+	}
+}
+
+// isSymbolRoute reports whether a route serves symbols or receives them. Both know builds, and nothing of
+// problems; see compareSymbols.
+func isSymbolRoute(route string) bool {
+	_, path, _ := strings.Cut(route, " ")
+	return strings.HasPrefix(path, "/buildid/") || strings.HasPrefix(path, "/api/1.0/symbols/")
+}
+
+// compareSymbols compares the answers to debuggers and builds, about builds of the embargoed reports and
+// of others.
+func (w *twin) compareSymbols(t *testing.T, other *twin) {
+	t.Helper()
+	routes := slices.DeleteFunc(w.Routes(t), func(route string) bool { return !isSymbolRoute(route) })
+	if len(routes) < 6 {
+		t.Errorf("got the routes %q, want those of debuggers and uploads", routes)
+	}
+	const sum = "?size=9&sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		for _, build := range []string{strings.Repeat("5a", 20), strings.Repeat("0", 40)} {
+			path := strings.NewReplacer("missing/*", "missing/", "{id}", build, "{kind}", "debuginfo", "*",
+				"usr/src/main.c").Replace(path) + sum
+			for name, token := range map[string]string{"": "", "triager upload": "triager upload",
+				"triager read": "triager read"} {
+				ask := func(site *twin) *handlertest.Answer {
+					req, err := http.NewRequestWithContext(t.Context(), method, site.URL+path, strings.NewReader("[]"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if token != "" {
+						req.Header.Set("Authorization", "Bearer "+site.tokens[token])
+					}
+					return site.Visitor(t).Do(req)
+				}
+				here, there := ask(w), ask(other)
+				if diff := difference(here, there); diff != "" || here.Status >= 500 || strings.Contains(here.Body, marker) {
+					t.Errorf("%q: %s %s: got status %d: %s", name, method, path, here.Status, diff)
+				}
+			}
 		}
 	}
 }
