@@ -147,7 +147,8 @@ func TestLinkLaunchpad(t *testing.T) {
 	const sqlRecords = `
 		select string_agg(concat_ws(' ', person, action, before ->> 'source', after ->> 'source'), ', ' order by id)
 		from audit_events where action like 'identity%'`
-	if got := site.Value(t, sqlRecords); got != "ada-viewer identity.link launchpad, ada-viewer identity.unlink launchpad" {
+	const want = "ada-viewer identity.link launchpad, ada-viewer identity.unlink launchpad"
+	if got := site.Value(t, sqlRecords); got != want {
 		t.Errorf("audit log: got %s", got)
 	}
 }
