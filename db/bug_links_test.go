@@ -82,7 +82,8 @@ func TestLinks(t *testing.T) {
 		t.Errorf("putting it back twice: got %v, want NotFound", err)
 	}
 	got := dbtest.Lines(t, url,
-		`select id::text, concat_ws(' ', person, action, detail ->> 'bug') from audit_events where subject = '`+
+		`select id::text, concat_ws(' ', person, action, coalesce(after ->> 'bug', before ->> 'bug'))
+			from audit_events where subject = '`+
 			ids["alpha"].String()+`'`)
 	counts := map[string]int{}
 	for _, event := range got {

@@ -152,21 +152,22 @@ func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.De
 		if _, err := d.Exec(ctx, sqlUndone, pgx.NamedArgs{"id": id, "person": person, "at": decision.UndoneAt}); err != nil {
 			return err
 		}
-		action := ""
+		event := AuditEvent{Person: person, Subject: decision.Bucket.String(), Detail: map[string]any{"decision": id}}
 		switch decision.Kind {
 		case crash.DecisionMerged:
-			action, err = "problem.unmerge", d.unmerge(ctx, decision)
+			event.Action, err = "problem.unmerge", d.unmerge(ctx, decision)
+			event.Before = map[string]any{"into": decision.Other.String()}
 		case crash.DecisionRenamed:
-			action, err = "problem.unname", d.unname(ctx, decision)
+			event.Action, err = "problem.unname", d.unname(ctx, decision)
+			event.Before, event.After = map[string]any{"name": decision.After}, map[string]any{"name": decision.Before}
 		case crash.DecisionSplit:
-			action, err = "problem.unsplit", d.unsplit(ctx, decision)
+			event.Action, err = "problem.unsplit", d.unsplit(ctx, decision)
+			event.Before = auditedSplit(decision.Other, decision.Condition)
 		}
 		if err != nil {
 			return err
 		}
-		return s.Audit(ctx, d, AuditEvent{
-			Person: person, Action: action, Subject: decision.Bucket.String(), Detail: map[string]any{"decision": id},
-		})
+		return s.Audit(ctx, d, event)
 	})
 	if err != nil {
 		return decision, fmt.Errorf("undo decision %d: %w", id, err)

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -128,9 +127,9 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 // Triage returns the manual status of a bucket's problem, and all its entries, oldest first. These
 // include entries of buckets that were merged into it.
 func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
-	embargo, err := embargoOf(ctx, s, bucket)
-	if err != nil {
-		return crash.ManualStatus{}, nil, err
+	var marks crash.ManualStatus
+	if err := marksOf(ctx, s, bucket, &marks); err != nil {
+		return marks, nil, err
 	}
 	rows, err := s.Pool.Query(ctx, sqlTriageOf, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.Manual
 	}
 	all, err := pgx.CollectRows(rows, ScanTriage)
 	if err != nil || len(all) == 0 {
-		return crash.ManualStatus{Embargo: embargo}, nil, Classify(err)
+		return marks, nil, Classify(err)
 	}
 	b, err := s.Index(ctx)
 	if err != nil {
@@ -149,26 +148,40 @@ func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.Manual
 		seen = b.Occurrences(p, index.DayOf(s.Now()))
 	}
 	m := stats.JudgeManual(all, seen, s.Now())
-	m.Embargo = embargo
+	m.Embargo, m.Hold = marks.Embargo, marks.Hold
 	return m, all, nil
 }
 
-const sqlEmbargoOf = `
-	select id, bucket_id, person, coalesce(rule_id, 0), reason, at from embargoes
-	where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1`
+// sqlMarks returns the oldest standing embargo and the oldest standing hold of a problem.
+const sqlMarks = `
+	(select true, id, bucket_id, person, coalesce(rule_id, 0), reason, at from embargoes
+		where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1)
+	union all
+	(select false, id, bucket_id, person, 0, reason, at from holds
+		where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1)`
 
-// embargoOf returns the oldest standing embargo of a bucket's problem, or nil.
-func embargoOf(ctx context.Context, s *Store, bucket crash.BucketID) (*crash.Embargo, error) {
-	var e crash.Embargo
-	err := s.Pool.QueryRow(ctx, sqlEmbargoOf, pgx.NamedArgs{"bucket": bucket[:]}).
-		Scan(&e.ID, ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
+// marksOf sets the embargo and the hold of a bucket's problem.
+func marksOf(ctx context.Context, s *Store, bucket crash.BucketID, m *crash.ManualStatus) error {
+	rows, err := s.Pool.Query(ctx, sqlMarks, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
-		return nil, fmt.Errorf("embargo of %s: %w", bucket, Classify(err))
+		return fmt.Errorf("embargo and hold of %s: %w", bucket, Classify(err))
 	}
-	return &e, nil
+	var isEmbargo bool
+	var e crash.Embargo
+	_, err = pgx.ForEachRow(rows, []any{&isEmbargo, &e.ID, ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At},
+		func() error {
+			if isEmbargo {
+				embargo := e
+				m.Embargo = &embargo
+				return nil
+			}
+			m.Hold = &crash.Hold{ID: e.ID, Bucket: e.Bucket, Person: e.Person, Reason: e.Reason, At: e.At}
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("embargo and hold of %s: %w", bucket, Classify(err))
+	}
+	return nil
 }
 
 // ManualOf returns the manual status of a problem with versions marked as fixed, for lists: without

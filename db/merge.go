@@ -121,7 +121,8 @@ func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause c
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.merge", Subject: from.String(),
-		Detail: map[string]any{"into": head.String(), "cause": cause, "reason": reason},
+		After:  map[string]any{"into": head.String()},
+		Detail: map[string]any{"cause": cause, "reason": reason},
 	})
 }
 
@@ -221,7 +222,8 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.rename", Subject: head.String(),
-		Detail: map[string]any{"before": before, "after": after},
+		Before: map[string]any{"name": before}, After: map[string]any{"name": after},
+		Detail: map[string]any{"cause": cause, "reason": reason},
 	})
 }
 

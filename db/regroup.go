@@ -57,7 +57,7 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 		}
 		if err := s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "regroup.start", Subject: "reports",
-			Detail: map[string]any{"run": run.ID, "rules": rules, "dry": dry},
+			After: map[string]any{"run": run.ID, "rules": rules, "dry": dry, "running": true},
 		}); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (c
 			return err
 		}
 		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports",
-			Detail: map[string]any{"run": id}})
+			Before: map[string]any{"run": id, "running": true}, After: map[string]any{"run": id, "running": false}})
 	})
 	if err != nil {
 		return run, fmt.Errorf("stop regrouping: %w", err)

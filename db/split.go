@@ -130,8 +130,13 @@ func (d *deciding) split(ctx context.Context, head splitBucket, c crash.Conditio
 	}
 	return id, d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.split", Subject: head.id.String(),
-		Detail: map[string]any{"into": other.String(), "condition": c.String(), "reason": reason},
+		After: auditedSplit(other, c), Detail: map[string]any{"reason": reason},
 	})
+}
+
+// auditedSplit returns what the audit log says about a split.
+func auditedSplit(into crash.BucketID, c crash.Condition) map[string]any {
+	return map[string]any{"into": into.String(), "condition": c.String()}
 }
 
 // unmergeTarget undoes the merge that ended an earlier split into the same bucket.

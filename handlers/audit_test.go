@@ -157,4 +157,6 @@ func TestAuditPage(t *testing.T) {
 		Want(http.StatusOK).WantText("tbody", "Signed in")
 }
 
-func auditEvent() db.AuditEvent { return db.AuditEvent{Action: "regroup.start", Subject: "reports"} }
+func auditEvent() db.AuditEvent {
+	return db.AuditEvent{Action: "regroup.start", Subject: "reports", After: map[string]any{"run": 1}}
+}

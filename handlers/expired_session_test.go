@@ -1,10 +1,14 @@
 package handlers_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
 	"mishap/handlers/handlertest"
@@ -71,4 +75,55 @@ func TestExpiredSession(t *testing.T) {
 	if got := visitor.Get("/account").Attr("#tracker-name", "value"); got != "ada-lp" {
 		t.Errorf("got the name %q, want the one that was typed before signing in", got)
 	}
+}
+
+// TestExpiredSessionOfEachForm sends forms after the session has ended, signs in again, and gets back to
+// what was typed, from where the change is made.
+func TestExpiredSessionOfEachForm(t *testing.T) {
+	t.Parallel()
+	p := newStepSite(t)
+	admin := p.As(t, crash.RoleAdmin)
+	for _, step := range changeSteps {
+		path, form := p.request(t, step)
+		a := &handlertest.Answer{}
+		if strings.HasPrefix(path, "/admin/notifications") || form.Has("password") { // contains a secret
+			a = admin.Post(path, form)
+		} else {
+			a = p.sendExpired(t, path, form)
+		}
+		if got, want := p.values(t, a, step.action), p.fill.Replace(step.values); !strings.Contains(got, want) ||
+			a.Status >= 400 {
+			t.Errorf("%s: got status %d and the record %s, want %s", step.action, a.Status, got, want)
+		}
+	}
+}
+
+// sendExpired sends a form without a session, signs in, and sends the form that the site shows then.
+func (s stepSite) sendExpired(t *testing.T, path string, form url.Values) *handlertest.Answer {
+	t.Helper()
+	c := s.Visitor(t)
+	refused := c.Post(path, form).Want(http.StatusUnauthorized)
+	signIn := url.Values{"username": {"ada-admin"}, "password": {handlertest.Password}}
+	for _, name := range []string{"next", "kept"} {
+		signIn.Set(name, refused.Attr("#sign-in input[name="+name+"]", "value"))
+	}
+	place := c.Post("/login", signIn).Want(http.StatusSeeOther).Header.Get("Location")
+	page := c.Get(place).Want(http.StatusOK)
+	if place != "/login/resume" { // the page with the form itself, which holds a long text
+		for name := range form {
+			if value := form.Get(name); name != "do" && !strings.Contains(page.Body, html.EscapeString(value)) {
+				t.Errorf("%s: the form has lost %s=%q", path, name, value)
+			}
+		}
+		return c.Post(path, form)
+	}
+	sent := url.Values{}
+	page.HTML().Find("#resume input").Each(func(_ int, in *goquery.Selection) {
+		sent.Add(in.AttrOr("name", ""), in.AttrOr("value", ""))
+	})
+	sent.Del("csrf_token")
+	if diff := cmp.Diff(form, sent); diff != "" {
+		t.Errorf("%s: the form has changed (-typed +shown):\n%s", path, diff)
+	}
+	return c.Post(page.Attr("#resume", "action"), sent)
 }

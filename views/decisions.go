@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/views/text"
 )
@@ -61,11 +62,13 @@ func decisionWord(d crash.Decision) string {
 		return text.Symbolised
 	case d.Cause == crash.CauseRegrouped && d.Kind == crash.DecisionMerged:
 		return text.Regrouped
-	case d.Kind == crash.DecisionSplit:
-		return text.SplitOff
 	}
-	return string(d.Kind)
+	return audit.Verb(decisionActions[d.Kind])
 }
+
+// decisionActions are the actions of the audit log by the kinds of decisions.
+var decisionActions = map[crash.DecisionKind]string{crash.DecisionMerged: "problem.merge",
+	crash.DecisionRenamed: "problem.rename", crash.DecisionSplit: "problem.split"}
 
 // progress describes how many stored reports have been moved. It is empty if all have been.
 func progress(d crash.Decision) string {

@@ -137,19 +137,6 @@ func (p FilingPart) mayGiveUp() bool {
 	return p.State == crash.FilingQueued || p.State == crash.FilingUncertain || p.State == crash.FilingRefused
 }
 
-// actionTexts maps what people and mishap do with a filing to its label.
-var actionTexts = map[string]string{
-	"bug.create": text.FilingDidRequest, "bug.filed": text.FilingDidFile, "bug.retry": text.FilingDidRetry,
-	"bug.give-up": text.FilingDidGiveUp, "bug.fall-back": text.FilingDidFallBack, "bug.link": text.FilingDidLink,
-	"bug.unlink": text.FilingDidUnlink,
-	"bug.relink": text.FilingDidRelink, "bug.reconciled": text.FilingDidReconcile,
-	"bug.comment-sent": text.FilingDidComment, "bug.comment-refused": text.FilingDidCommentRefused,
-	"bug.comment-unknown": text.FilingDidCommentUnknown, "bug.section-written": text.FilingDidSection,
-	"bug.section-failed": text.FilingDidSectionFailed, "bug.section-changed": text.FilingDidSectionChanged,
-	"bug.section-removed": text.FilingDidSectionRemoved, "bug.section-foreign": text.FilingDidSectionForeign,
-	"bug.section-resumed": text.FilingDidSectionResumed,
-}
-
 // actionText returns the label of a line of the history.
 func actionText(l crash.LedgerLine) string {
 	switch l.Call {
@@ -160,10 +147,7 @@ func actionText(l crash.LedgerLine) string {
 	case "subscribe":
 		return text.FilingCallSubscribe
 	}
-	if label, ok := actionTexts[l.Action]; ok {
-		return label
-	}
-	return l.Action
+	return auditWords(l.Action)
 }
 
 // outcomeText describes the outcome of a call.

@@ -90,8 +90,7 @@ var rules = map[string]rule{
 
 	"db": {
 		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact " +
-			"crash/span db/body " +
-			"db/connect db/reader db/schema migrations",
+			"crash/span db/body db/connect db/reader db/record db/schema migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/riverqueue/river " +
 			"github.com/prometheus/client_golang golang.org/x/time",
 		never: "net/http/httptest testing",
@@ -103,6 +102,7 @@ var rules = map[string]rule{
 	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
 	"db/accounts": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
 	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/record":   {ours: "crash/audit", others: "github.com/jackc/pgx/v5"},
 	"db/audits":   {ours: "crash/audit db", others: "github.com/jackc/pgx/v5"},
 	"db/bugs":     {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},

@@ -24,14 +24,26 @@ var Actions = map[string]string{
 	"access.revoke":           "Took a role from a group",
 	"audit.drop":              "Removed old records of this log",
 	"bug.create":              "Asked for a bug",
-	"bug.fall-back":           "Filed a bug by the account of mishap instead",
+	"bug.comment-refused":     "Commented on a bug, but the tracker refused",
+	"bug.comment-sent":        "Commented on a bug",
+	"bug.comment-unknown":     "Commented on a bug, with unknown outcome",
+	"bug.fall-back":           "Changed to the account of mishap for a bug",
 	"bug.filed":               "Filed a bug",
 	"bug.give-up":             "Gave up filing a bug",
 	"bug.link":                "Linked a bug",
-	"bug.reconciled":          "Found the outcome of a filing",
+	"bug.reconciled":          "Found a bug in the tracker and linked it",
 	"bug.relink":              "Linked a bug again",
 	"bug.retry":               "Tried to file a bug again",
+	"bug.section-changed":     "Stopped updating the section in a bug, because someone changed it",
+	"bug.section-failed":      "Failed to update the section in a bug",
+	"bug.section-foreign":     "Left the section in a bug alone, because it is of others",
+	"bug.section-removed":     "Stopped updating the section in a bug, because someone removed it",
+	"bug.section-resumed":     "Resumed updating the section in a bug",
+	"bug.section-written":     "Updated the section in a bug",
 	"bug.unlink":              "Unlinked a bug",
+	"candidate.declined":      "Declined a proposed bug",
+	"candidate.filed":         "Approved a proposed bug",
+	"candidate.waiting":       "Restored a proposed bug",
 	CommandOther:              "Ran a command that may change data",
 	"core.ask":                "Asked machines for a core dump",
 	"core.withdraw":           "Withdrew the request for a core dump",
@@ -85,7 +97,7 @@ var Actions = map[string]string{
 	"read.tracker-secret":     "Viewed the access token of the tracker",
 	"regroup.start":           "Started regrouping",
 	"regroup.stop":            "Stopped regrouping",
-	RequestOther:              "Changed something",
+	RequestOther:              "Sent a request that may change something",
 	RequestRefused:            "Requested something",
 	"rule.change":             "Changed a rule",
 	"rule.create":             "Created a rule",
@@ -148,21 +160,54 @@ var Actions = map[string]string{
 	"core.download": "Downloaded a core dump", // recorded before downloads were read.core
 }
 
-// families are actions that end with an outcome.
-var families = map[string]string{
-	"bug.comment-": "Comment of mishap on a bug: ",
-	"bug.section-": "Section of mishap in a bug: ",
-	"candidate.":   "Proposed bug: ",
+// valueless are actions whose records have no values before and after, with the reasons. Those that
+// read have none either.
+var valueless = map[string]string{
+	CommandOther:              "what a command changes leaves records of its own",
+	RequestOther:              "the middleware does not know what a request has changed",
+	RequestRefused:            "nothing was changed",
+	SignInRefused:             "nothing was changed",
+	"audit.drop":              "what was dropped must not stay; the detail has the number of records",
+	"bug.comment-refused":     "nothing was changed",
+	"bug.comment-sent":        "the tracker has the comment; the detail says what it is about",
+	"bug.comment-unknown":     "the tracker has the comment, if any",
+	"bug.section-changed":     "what the section says now is text of others",
+	"bug.section-failed":      "nothing was changed",
+	"bug.section-foreign":     "nothing was changed",
+	"bug.section-removed":     "what the bug says now is text of others",
+	"bug.section-resumed":     "the next update decides what the section says",
+	"bug.section-written":     "the tracker has every version of the description",
+	"core.download":           "reads",
+	"endpoint.test":           "sends an event that nobody stores",
+	"filing.restored":         "compares; each bug that it links has a record of its own",
+	"machine.erased":          "what was erased must not stay; the detail has the numbers",
+	"mail.retry":              "sends the same mail",
+	"mail.test":               "sends a mail without content",
+	"note.add":                "the history of the note has its text",
+	"note.change":             "the history of the note has all its texts",
+	"privacy.finished":        "what was removed must not stay; the detail has the numbers",
+	"session.end":             "the detail says which sessions ended",
+	"session.end-by-provider": "the detail says how many sessions ended",
+	"symbols.retry":           "repeats a job, whose result the report shows",
+	"symbols.upload":          "files are stored under the hash of their content, and never change",
+	"tracker.recheck":         "repeats a job, which stores what the tracker says",
+	"tracker.request":         "the token that the tracker returns works only once it is confirmed",
+	"user.sign-in":            "a session has begun; the detail says how",
+	"user.sign-out":           "the session has ended",
+}
+
+// Valueless says why records of an action have no values before and after. It is empty if they must.
+func Valueless(action string) string {
+	if strings.HasPrefix(action, Reading) {
+		return "reads"
+	}
+	return valueless[action]
 }
 
 // UnknownAction says that there is no such action, and lists those that there are.
 func UnknownAction(action string) string {
-	names := slices.Sorted(maps.Keys(Actions))
-	for prefix := range families {
-		names = append(names, prefix+"…")
-	}
-	slices.Sort(names)
-	return fmt.Sprintf("There is no action %.60q. The actions are %s.", action, strings.Join(names, ", "))
+	return fmt.Sprintf("There is no action %.60q. The actions are %s.", action,
+		strings.Join(slices.Sorted(maps.Keys(Actions)), ", "))
 }
 
 // Words returns an action in words, and whether it is known.
@@ -170,10 +215,12 @@ func Words(action string) (words string, known bool) {
 	if words, known = Actions[action]; known {
 		return words, true
 	}
-	for prefix, words := range families {
-		if outcome, ok := strings.CutPrefix(action, prefix); ok && outcome != "" {
-			return words + strings.ReplaceAll(outcome, "-", " "), true
-		}
-	}
 	return action, false
+}
+
+// Verb returns the first word of an action, such as "merged". The history of a problem shows it.
+func Verb(action string) string {
+	words, _ := Words(action)
+	verb, _, _ := strings.Cut(words, " ")
+	return strings.ToLower(verb)
 }

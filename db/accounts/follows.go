@@ -62,7 +62,13 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 		}
 	}
 	var done bool
-	err := a.store.Pool.QueryRow(ctx, sqlFollow, args).Scan(&done)
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlFollow, args).Scan(&done); err != nil {
+			return err
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "follow.add", Subject: followObject(f),
+			Before: map[string]any{"followed": false}, After: map[string]any{"followed": true}})
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		if done, err = a.Follows(ctx, user, f); err == nil && !done {
 			return errFollowsTooMuch
@@ -80,9 +86,16 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 	if err != nil {
 		return err
 	}
-	if _, err := a.store.Pool.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind,
-		"names": names}); err != nil {
-		return fmt.Errorf("unfollow: %w", db.Classify(err))
+	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "names": names})
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "follow.remove", Subject: followObject(f),
+			Before: map[string]any{"followed": true}, After: map[string]any{"followed": false}})
+	})
+	if err != nil {
+		return fmt.Errorf("unfollow: %w", err)
 	}
 	return nil
 }
@@ -162,4 +175,13 @@ func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since ti
 		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
 	}
 	return arrived, nil
+}
+
+// followObject returns the object of records about following something: the problem itself, so that all
+// records about it have the same object.
+func followObject(f crash.Follow) string {
+	if f.Kind == crash.FollowProblem {
+		return f.Name
+	}
+	return f.String()
 }

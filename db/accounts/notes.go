@@ -73,6 +73,9 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
 			return err
 		}
+		if err := a.auditNote(ctx, tx, "note.add", bucket, id, person); err != nil {
+			return err
+		}
 		return mention(ctx, a.store, tx, bucket, id, "", text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -102,6 +105,9 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 		if _, err := tx.Exec(ctx, sqlInsertText, args); err != nil {
 			return err
 		}
+		if err := a.auditNote(ctx, tx, "note.change", bucket, id, person); err != nil {
+			return err
+		}
 		return mention(ctx, a.store, tx, bucket, id, before, text, person)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -111,4 +117,11 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 		return fmt.Errorf("change note %d: %w", id, err)
 	}
 	return nil
+}
+
+// auditNote records that somebody wrote a text of a note, which the history of the note has.
+func (a *Store) auditNote(ctx context.Context, tx pgx.Tx, action string, bucket crash.BucketID, id int64,
+	person string) error {
+	return a.store.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: bucket.String(),
+		Detail: map[string]any{"note": id}})
 }

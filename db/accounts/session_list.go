@@ -40,8 +40,12 @@ func (a *Store) SessionsOf(ctx context.Context, user int64) ([]crash.Session, er
 }
 
 const (
-	sqlEndSession       = `delete from sessions where user_id = @user and token = @id`
-	sqlEndOtherSessions = `delete from sessions where user_id = @user and token <> @id`
+	sqlEndSession = `
+		delete from sessions as s using users as u
+		where s.user_id = @user and s.token = @id and u.id = s.user_id returning u.name, s.address`
+	sqlEndOtherSessions = `
+		delete from sessions as s using users as u
+		where s.user_id = @user and s.token <> @id and u.id = s.user_id returning u.name, s.address`
 )
 
 // EndSession ends one session of an account. It does nothing if there is none with this id.
@@ -55,8 +59,25 @@ func (a *Store) EndOtherSessions(ctx context.Context, user int64, id string) err
 }
 
 func (a *Store) endSessions(ctx context.Context, sql string, user int64, id string) error {
-	if _, err := a.store.Pool.Exec(ctx, sql, pgx.NamedArgs{"user": user, "id": id}); err != nil {
-		return fmt.Errorf("end sessions: %w", db.Classify(err))
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sql, pgx.NamedArgs{"user": user, "id": id})
+		if err != nil {
+			return err
+		}
+		var name, address string
+		var addresses []string
+		_, err = pgx.ForEachRow(rows, []any{&name, &address}, func() error {
+			addresses = append(addresses, address)
+			return nil
+		})
+		if err != nil || len(addresses) == 0 {
+			return err
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "session.end", Subject: name,
+			Detail: map[string]any{"addresses": addresses}})
+	})
+	if err != nil {
+		return fmt.Errorf("end sessions: %w", err)
 	}
 	return nil
 }

@@ -157,13 +157,14 @@ func TestAudit(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows, err := conn.Query(t.Context(),
-		`select person || '|' || action || '|' || subject || '|' || detail::text from audit_events order by id`)
+		`select concat_ws('|', person, action, subject, before::text, after::text) from audit_events order by id`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	want := []string{
-		`root|user.add|ada|{"role": "viewer"}`, `ada|user.password|ada|{}`, `root|user.disable|ada|{}`,
+		`root|user.add|ada|{"role": "viewer"}`, `ada|user.password|ada|{"password": "changed"}`,
+		`root|user.disable|ada|{"disabled": false}|{"disabled": true}`,
 	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)

@@ -86,7 +86,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 			return fmt.Errorf("add token: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name,
-			Detail: map[string]any{"token": t.Label(), "scopes": scopes}})
+			After: map[string]any{"token": t.Label(), "name": name, "scopes": scopes, "expires": t.Expires}})
 	})
 	if err != nil {
 		return "", t, err
@@ -132,7 +132,7 @@ func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
 			return fmt.Errorf("revoke token: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "token.revoke", Subject: u.Name,
-			Detail: map[string]any{"token": crash.APIToken{Hint: hint}.Label()}})
+			Before: map[string]any{"token": crash.APIToken{Hint: hint}.Label()}})
 	})
 }
 

@@ -18,7 +18,7 @@ const (
 	sqlSetRole     = `
 		with old as (select id, role from users where lower(name) = lower(@name) for update)
 		update users as u set role = @role from old where u.id = old.id returning u.name, old.role`
-	sqlRemoveUser = `delete from users where lower(name) = lower(@name) returning id, name`
+	sqlRemoveUser = `delete from users where lower(name) = lower(@name) returning name, role, disabled`
 )
 
 // Disable disables an account: it cannot sign in, its tokens do not work, and its sessions end at
@@ -26,14 +26,14 @@ const (
 // name.
 func (a *Store) Disable(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlDisableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.disable",
-		Subject: name})
+		Subject: name, Before: map[string]any{"disabled": false}, After: map[string]any{"disabled": true}})
 }
 
 // Enable enables a disabled account again, with its old password and tokens. It returns NotFound
 // for an unknown name.
 func (a *Store) Enable(ctx context.Context, by, name string) error {
 	return a.change(ctx, sqlEnableUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.enable",
-		Subject: name})
+		Subject: name, Before: map[string]any{"disabled": true}, After: map[string]any{"disabled": false}})
 }
 
 // SetRole changes the role that an account was given by hand; crash.RoleNone takes it away. The person
@@ -60,8 +60,19 @@ func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) e
 // Remove deletes an account with its sessions, tokens and follows. Records of the person's actions
 // keep the name. It returns NotFound for an unknown name.
 func (a *Store) Remove(ctx context.Context, by, name string) error {
-	return a.change(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}, db.AuditEvent{Person: by, Action: "user.remove",
-		Subject: name})
+	return a.store.InTx(ctx, func(tx pgx.Tx) error {
+		var role string
+		var disabled bool
+		err := tx.QueryRow(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}).Scan(&name, &role, &disabled)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errUnknownUser(name)
+		}
+		if err != nil {
+			return fmt.Errorf("remove %q: %w", name, err)
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.remove", Subject: name,
+			Before: map[string]any{"role": role, "disabled": disabled}})
+	})
 }
 
 const sqlRemoved = `select max(at) from audit_events where action = 'user.remove' and lower(subject) = lower(@name)`

@@ -43,15 +43,16 @@ func (a *Store) WithRoleOfEveryone(role crash.Role) *Store {
 // @series is the release whose sets count.
 const userColumns = `u.id, u.name, u.role, coalesce((
 		select jsonb_agg(jsonb_build_object('role', g.role, 'kind', g.scope, 'name', g.scope_name,
-			'embargoed', g.embargoed, 'members', (
-			select f.value -> 'names' from archive_facts as f where
-				g.scope = 'set' and f.kind = 'set' and f.key = @series::text || '/' || g.scope_name
-				or g.scope = 'team' and f.kind = 'person' and f.key = g.scope_name)))
+			'embargoed', g.embargoed, 'members', case g.scope
+				when 'set' then (select f.value -> 'names' from archive_facts as f
+					where f.kind = 'set' and f.key = @series::text || '/' || g.scope_name)
+				when 'team' then (select f.value -> 'names' from archive_facts as f
+					where f.kind = 'person' and f.key = g.scope_name) end))
 		from (
 			select g.role, g.scope, g.scope_name, g.embargoed from identities as i join user_groups as m on m.identity_id = i.id
 				join group_grants as g on g.source = i.source and g.group_name = m.group_name
 			where i.user_id = u.id
-			union select a.role, a.scope, a.scope_name, a.embargoed from account_grants as a where a.user_id = u.id
+			union all select a.role, a.scope, a.scope_name, a.embargoed from account_grants as a where a.user_id = u.id
 		) as g), '[]'),
 	u.disabled, u.created, u.last_login, u.tracker_name, u.team_source, u.team, u.password_hash <> '',
 	exists (select from second_factors as f where f.user_id = u.id and f.confirmed is not null)`
@@ -123,9 +124,9 @@ func (a *Store) insert(ctx context.Context, by string, u crash.User, hash string
 	u.Created = a.store.Now().UTC().Truncate(time.Microsecond)
 	a.setRights(&u, nil)
 	name := u.Name
-	detail := map[string]any{"role": u.Manual}
+	after := map[string]any{"role": u.Manual}
 	if u.Service() {
-		detail["team"] = u.Team.String()
+		after["team"] = u.Team.String()
 	}
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"name": name, "role": u.Manual, "hash": hash, "now": u.Created, "source": u.Team.Source,
@@ -136,7 +137,7 @@ func (a *Store) insert(ctx context.Context, by string, u crash.User, hash string
 			}
 			return fmt.Errorf("add user %q: %w", name, err)
 		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, Detail: detail})
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, After: after})
 	})
 	if err != nil {
 		return crash.User{}, err

@@ -71,21 +71,21 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	record(nil, db.AuditEvent{Action: "bug.filed", Subject: "b1"})
+	record(nil, db.AuditEvent{Action: "bug.comment-sent", Subject: "b1"})
 	record(&audit.Actor{Kind: audit.Person, Person: "ines", Address: "192.0.2.1", RequestID: "r1"}, db.AuditEvent{
 		Action: "user.role", Subject: "kim", Before: map[string]any{"role": ""}, After: map[string]any{"role": "admin"}})
 	record(&audit.Actor{Kind: audit.Token, Person: "kim", Via: "ci mshp_12", Address: "192.0.2.2"},
-		db.AuditEvent{Action: "problem.tag", Subject: "b1"})
-	record(&audit.Actor{Kind: audit.Command, Via: "root"}, db.AuditEvent{Action: "user.disable", Subject: "kim"})
+		db.AuditEvent{Action: "note.add", Subject: "b1"})
+	record(&audit.Actor{Kind: audit.Command, Via: "root"}, db.AuditEvent{Action: "note.change", Subject: "kim"})
 	record(&audit.Actor{Kind: audit.Visitor, Address: "192.0.2.1"},
 		db.AuditEvent{Person: "ines", Action: "user.sign-in", Subject: "ines"})
 	record(&audit.Actor{Kind: audit.Person, Person: "ines", Address: "192.0.2.1"},
 		db.AuditEvent{Action: audit.RequestRefused, Subject: "GET /admin", Refused: "role"})
 
-	bug, role, tag := `job||||bug.filed|b1|done|||`,
+	bug, role, tag := `job||||bug.comment-sent|b1|done|||`,
 		`person|ines||192.0.2.1|user.role|kim|done||{"role": ""}|{"role": "admin"}`,
-		`token|kim|ci mshp_12|192.0.2.2|problem.tag|b1|done|||`
-	disable, in := `command||root||user.disable|kim|done|||`, `person|ines||192.0.2.1|user.sign-in|ines|done|||`
+		`token|kim|ci mshp_12|192.0.2.2|note.add|b1|done|||`
+	disable, in := `command||root||note.change|kim|done|||`, `person|ines||192.0.2.1|user.sign-in|ines|done|||`
 	refused := `person|ines||192.0.2.1|request.refused|GET /admin|refused|role||`
 	for _, tt := range []struct {
 		filter audit.Filter
@@ -108,6 +108,9 @@ func TestRecords(t *testing.T) {
 	}
 	if err := store.AuditAlone(t.Context(), db.AuditEvent{Action: "no.such"}); err == nil {
 		t.Error("an unknown action was recorded")
+	}
+	if err := store.AuditAlone(t.Context(), db.AuditEvent{Action: "user.disable", Subject: "kim"}); err == nil {
+		t.Error("a change was recorded without values before and after")
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Person: bug.By, Action: "bug.link", Subject: bucket.String(), Detail: map[string]any{"bug": bug.Number},
+			Person: bug.By, Action: "bug.link", Subject: bucket.String(), After: map[string]any{"bug": bug.Number},
 		})
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -114,7 +114,7 @@ func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: person, Action: "bug.unlink", Subject: bucket.String(),
-			Detail: map[string]any{"bug": number, "how": how, "person": by, "at": at},
+			Before: map[string]any{"bug": number, "how": how, "person": by, "at": at},
 		})
 	})
 }
@@ -132,7 +132,7 @@ func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Person: person, Action: "bug.relink", Subject: bucket.String(), Detail: map[string]any{"bug": number},
+			Person: person, Action: "bug.relink", Subject: bucket.String(), After: map[string]any{"bug": number},
 		})
 	})
 }

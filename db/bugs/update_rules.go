@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,10 @@ const (
 			person = @person, changed = now()
 		where (update_rules.again, update_rules.quiet, update_rules.quiet_weeks, update_rules.section)
 			is distinct from (@again, @quiet, @weeks, @section)`
-	sqlDropUpdateRule   = `delete from update_rules where pattern = @pattern and pattern <> '*'`
+	updateRuleColumns = `again, quiet, quiet_weeks, section`
+	sqlOldUpdateRule  = `select ` + updateRuleColumns + ` from update_rules where pattern = @pattern for update`
+	sqlDropUpdateRule = `
+		delete from update_rules where pattern = @pattern and pattern <> '*' returning ` + updateRuleColumns
 	sqlLockUpdateRules  = `select pattern from update_rules where pattern <> '*' order by position, pattern for update`
 	sqlOrderUpdateRules = `
 		update update_rules set position = o.position
@@ -33,13 +37,18 @@ var errUnknownRule = crash.Errorf(crash.NotFound, "unknown_rule", "This row no l
 // a new one after all others but the one for every package. r.Person is who does it.
 func (s *Store) SaveUpdateRule(ctx context.Context, r crash.UpdateRule) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := auditedUpdateRule(tx.QueryRow(ctx, sqlOldUpdateRule, pgx.NamedArgs{"pattern": r.Pattern}))
+		if err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, sqlSaveUpdateRule, pgx.NamedArgs{"pattern": r.Pattern, "again": r.Again, "quiet": r.Quiet,
 			"weeks": r.QuietWeeks, "section": r.Section, "person": r.Person})
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: r.Person, Action: "tracker.updates", Subject: r.Pattern,
-			Detail: map[string]any{"again": r.Again, "quiet": r.Quiet, "weeks": r.QuietWeeks, "section": r.Section}})
+			Before: before,
+			After:  map[string]any{"again": r.Again, "quiet": r.Quiet, "weeks": r.QuietWeeks, "section": r.Section}})
 	})
 	if err != nil {
 		return fmt.Errorf("rule of updates: %w", err)
@@ -47,18 +56,33 @@ func (s *Store) SaveUpdateRule(ctx context.Context, r crash.UpdateRule) error {
 	return nil
 }
 
+// auditedUpdateRule returns what the audit log says about a rule; nil if there is none.
+func auditedUpdateRule(row pgx.Row) (map[string]any, error) {
+	var again, quiet, section bool
+	var weeks int
+	err := row.Scan(&again, &quiet, &weeks, &section)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"again": again, "quiet": quiet, "weeks": weeks, "section": section}, nil
+}
+
 // DropUpdateRule deletes the rule with a pattern. It returns NotFound if there is none, or if it is
 // the rule for every package.
 func (s *Store) DropUpdateRule(ctx context.Context, pattern, person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDropUpdateRule, pgx.NamedArgs{"pattern": pattern})
+		before, err := auditedUpdateRule(tx.QueryRow(ctx, sqlDropUpdateRule, pgx.NamedArgs{"pattern": pattern}))
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
+		if before == nil {
 			return errUnknownRule
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-drop", Subject: pattern})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-drop", Subject: pattern,
+			Before: before})
 	})
 	if err != nil {
 		return fmt.Errorf("drop rule of updates: %w", err)
@@ -89,7 +113,8 @@ func (s *Store) RaiseUpdateRule(ctx context.Context, pattern, person string) err
 		if _, err := tx.Exec(ctx, sqlOrderUpdateRules, pgx.NamedArgs{"patterns": patterns}); err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-order", Subject: pattern})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-order", Subject: pattern,
+			Before: map[string]any{"position": i + 1}, After: map[string]any{"position": i}})
 	})
 	if err != nil {
 		return fmt.Errorf("order of updates: %w", err)

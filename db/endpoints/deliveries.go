@@ -110,12 +110,13 @@ func (s *Store) Delivery(
 const (
 	// sqlSendAgain makes a waiting delivery due, and begins the schedule of another one again.
 	sqlSendAgain = `
+		with old as (select id, state, due from deliveries where id = @id and endpoint_id = @endpoint for update)
 		update deliveries as d set state = 'waiting', due = @now,
 			attempts = case when d.state = 'waiting' then d.attempts else 0 end,
 			resent = d.resent + case when d.state = 'waiting' then 0 else 1 end
-		from endpoints as e
-		where d.id = @id and d.endpoint_id = @endpoint and e.id = d.endpoint_id
-		returning e.name, e.disabled is not null`
+		from old, endpoints as e
+		where d.id = old.id and e.id = d.endpoint_id
+		returning e.name, e.disabled is not null, old.state, old.due`
 	sqlEndPause = `update endpoints set not_before = null where id = @endpoint`
 )
 
@@ -123,10 +124,12 @@ const (
 // none, and Conflict if the endpoint is off.
 func (s *Store) SendAgain(ctx context.Context, endpoint int64, id crash.DeliveryID, person string) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		var name string
+		var name, state string
 		var off bool
-		args := pgx.NamedArgs{"endpoint": endpoint, "id": id, "now": s.Now()}
-		err := tx.QueryRow(ctx, sqlSendAgain, args).Scan(&name, &off)
+		var due time.Time
+		now := s.Now()
+		args := pgx.NamedArgs{"endpoint": endpoint, "id": id, "now": now}
+		err := tx.QueryRow(ctx, sqlSendAgain, args).Scan(&name, &off, &state, &due)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errNoDelivery
 		}
@@ -140,6 +143,7 @@ func (s *Store) SendAgain(ctx context.Context, endpoint int64, id crash.Delivery
 			return fmt.Errorf("send delivery %s again: %w", id, err)
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "delivery.again", Subject: name,
+			Before: map[string]any{"state": state, "due": due}, After: map[string]any{"state": "waiting", "due": now},
 			Detail: map[string]any{"endpoint": endpoint, "delivery": id}})
 	})
 }

@@ -143,5 +143,6 @@ func (s *Store) switchOff(ctx context.Context, tx pgx.Tx, e crash.Endpoint, args
 		return err
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{Action: "endpoint.off", Subject: e.Name,
+		Before: map[string]any{"on": true}, After: map[string]any{"on": false},
 		Detail: map[string]any{"endpoint": e.ID, "why": args["off"]}})
 }

@@ -169,8 +169,23 @@ func (s *Store) SaveEndpoint(ctx context.Context, e crash.Endpoint, person strin
 	return s.InTx(ctx, func(tx pgx.Tx) error { return s.saveEndpoint(ctx, tx, e, person, "endpoint.change") })
 }
 
-const sqlOldEndpoint = `
-	select name, url, channel, coalesce(owner_id, 0), per_minute from endpoints where id = @id for update`
+const (
+	auditedColumns = `name, url, channel, coalesce(owner_id, 0), per_minute`
+	sqlOldEndpoint = `select ` + auditedColumns + ` from endpoints where id = @id for update`
+)
+
+// scanAudited scans auditedColumns of an endpoint. It returns NotFound if there is none.
+func scanAudited(row pgx.Row, id int64) (crash.Endpoint, error) {
+	e := crash.Endpoint{ID: id}
+	err := row.Scan(&e.Name, &e.Host, &e.Channel, &e.Owner, &e.PerMinute)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, errNoEndpoint
+	}
+	if err != nil {
+		return e, fmt.Errorf("read endpoint %d: %w", id, err)
+	}
+	return e, nil
+}
 
 func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, person, action string) error {
 	address, err := s.sealEndpoint(e.ID, endpointAddress, e.Address)
@@ -183,11 +198,9 @@ func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, p
 	}
 	var before map[string]any
 	if action == "endpoint.change" {
-		old := crash.Endpoint{ID: e.ID}
-		err := tx.QueryRow(ctx, sqlOldEndpoint, pgx.NamedArgs{"id": e.ID}).Scan(&old.Name, &old.Host, &old.Channel,
-			&old.Owner, &old.PerMinute)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return endpointError("read", e, err)
+		old, err := scanAudited(tx.QueryRow(ctx, sqlOldEndpoint, pgx.NamedArgs{"id": e.ID}), e.ID)
+		if err != nil {
+			return err
 		}
 		before = auditedEndpoint(old)
 	}
@@ -243,7 +256,7 @@ const (
 	sqlDisableEndpoint = `
 		update endpoints set disabled = @now, disabled_why = @why where id = @id and disabled is null
 		returning name`
-	sqlDeleteEndpoint = `delete from endpoints where id = @id returning name`
+	sqlDeleteEndpoint = `delete from endpoints where id = @id returning ` + auditedColumns
 )
 
 // RotateSecret replaces the secret of a webhook. The previous one signs, too, for RotationTime. It
@@ -254,14 +267,17 @@ func (s *Store) RotateSecret(ctx context.Context, id int64, secret crash.Secret,
 		return err
 	}
 	args := pgx.NamedArgs{"id": id, "secret": sealed, "until": s.Now().Add(RotationTime)}
-	return s.changeEndpoint(ctx, sqlRotateEndpoint, args, person, "endpoint.rotate", nil)
+	return s.changeEndpoint(ctx, sqlRotateEndpoint, args, db.AuditEvent{Person: person, Action: "endpoint.rotate",
+		After: map[string]any{"secret": "changed"}}, nil)
 }
 
 // EnableEndpoint switches an endpoint on. Deliveries that have been waiting are due at once, and their
 // schedule begins again. It returns NotFound if the endpoint is on or does not exist.
 func (s *Store) EnableEndpoint(ctx context.Context, id int64, person string) error {
 	args := pgx.NamedArgs{"id": id, "now": s.Now()}
-	return s.changeEndpoint(ctx, sqlEnableEndpoint, args, person, "endpoint.enable", func(tx pgx.Tx) error {
+	event := db.AuditEvent{Person: person, Action: "endpoint.enable", Before: map[string]any{"on": false},
+		After: map[string]any{"on": true}}
+	return s.changeEndpoint(ctx, sqlEnableEndpoint, args, event, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlRestartDeliveries, args)
 		return err
 	})
@@ -271,12 +287,20 @@ func (s *Store) EnableEndpoint(ctx context.Context, id int64, person string) err
 // not delivered to it. It returns NotFound if the endpoint is off or does not exist.
 func (s *Store) DisableEndpoint(ctx context.Context, id int64, person string) error {
 	args := pgx.NamedArgs{"id": id, "now": s.Now(), "why": person + " switched it off."}
-	return s.changeEndpoint(ctx, sqlDisableEndpoint, args, person, "endpoint.disable", nil)
+	return s.changeEndpoint(ctx, sqlDisableEndpoint, args, db.AuditEvent{Person: person, Action: "endpoint.disable",
+		Before: map[string]any{"on": true}, After: map[string]any{"on": false}}, nil)
 }
 
 // DeleteEndpoint deletes an endpoint and its deliveries. It returns NotFound if there is none.
 func (s *Store) DeleteEndpoint(ctx context.Context, id int64, person string) error {
-	return s.changeEndpoint(ctx, sqlDeleteEndpoint, pgx.NamedArgs{"id": id}, person, "endpoint.delete", nil)
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		old, err := scanAudited(tx.QueryRow(ctx, sqlDeleteEndpoint, pgx.NamedArgs{"id": id}), id)
+		if err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "endpoint.delete", Subject: old.Name,
+			Before: auditedEndpoint(old), Detail: map[string]any{"endpoint": id}})
+	})
 }
 
 const (
@@ -309,11 +333,10 @@ func (s *Store) EndpointTested(ctx context.Context, e crash.Endpoint, o crash.De
 // changeEndpoint runs a statement that returns the name of the changed endpoint, then the function if
 // there is one, and records who did it.
 func (s *Store) changeEndpoint(
-	ctx context.Context, sql string, args pgx.NamedArgs, person, action string, then func(pgx.Tx) error,
+	ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent, then func(pgx.Tx) error,
 ) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		var name string
-		err := tx.QueryRow(ctx, sql, args).Scan(&name)
+		err := tx.QueryRow(ctx, sql, args).Scan(&event.Subject)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errNoEndpoint
 		}
@@ -321,9 +344,9 @@ func (s *Store) changeEndpoint(
 			err = then(tx)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", action, err)
+			return fmt.Errorf("%s: %w", event.Action, err)
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: name,
-			Detail: map[string]any{"endpoint": args["id"]}})
+		event.Detail = map[string]any{"endpoint": args["id"]}
+		return s.Audit(ctx, tx, event)
 	})
 }

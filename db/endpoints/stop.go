@@ -18,15 +18,15 @@ const (
 // Stop stops all notifications: nothing leaves mishap until Resume. Requests and messages in progress
 // are finished. Events are still stored.
 func (s *Store) Stop(ctx context.Context, person string) error {
-	return s.switchNotifications(ctx, sqlStopNotifications, "notifications.stop", person)
+	return s.switchNotifications(ctx, sqlStopNotifications, "notifications.stop", true, person)
 }
 
 // Resume ends a stop. What has been waiting is sent, within the limits.
 func (s *Store) Resume(ctx context.Context, person string) error {
-	return s.switchNotifications(ctx, sqlResumeNotifications, "notifications.resume", person)
+	return s.switchNotifications(ctx, sqlResumeNotifications, "notifications.resume", false, person)
 }
 
-func (s *Store) switchNotifications(ctx context.Context, sql, action, person string) error {
+func (s *Store) switchNotifications(ctx context.Context, sql, action string, stopped bool, person string) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"now": s.Now(), "person": person})
 		if err != nil {
@@ -35,6 +35,7 @@ func (s *Store) switchNotifications(ctx context.Context, sql, action, person str
 		if tag.RowsAffected() == 0 {
 			return nil // another person was faster
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action,
+			Before: map[string]any{"stopped": !stopped}, After: map[string]any{"stopped": stopped}})
 	})
 }

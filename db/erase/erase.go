@@ -165,7 +165,7 @@ func (s *Store) Request(ctx context.Context, system crash.SystemID, block bool, 
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.erase", Subject: e.Digest,
-			Detail: map[string]any{"blocked": block}})
+			After: map[string]any{"blocked": block}})
 	})
 	if err != nil {
 		return e, fmt.Errorf("request an erasure: %w", err)
@@ -185,7 +185,8 @@ func (s *Store) Unblock(ctx context.Context, system crash.SystemID, person strin
 		if err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.unblock", Subject: of[0].Digest})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.unblock", Subject: of[0].Digest,
+			Before: map[string]any{"blocked": true}, After: map[string]any{"blocked": false}})
 	})
 	if err != nil {
 		return false, fmt.Errorf("unblock a machine: %w", err)

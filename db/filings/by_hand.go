@@ -72,6 +72,7 @@ func (s *Store) byHand(
 		if err != nil {
 			return err
 		}
+		event.Before = auditedFiling(f)
 		err = scanFiling(tx.QueryRow(ctx, sql, args), &f)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return unfit
@@ -84,7 +85,7 @@ func (s *Store) byHand(
 				return err
 			}
 		}
-		event.Subject = f.Bucket.String()
+		event.Subject, event.After = f.Bucket.String(), auditedFiling(f)
 		return s.Audit(ctx, tx, event)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -94,4 +95,9 @@ func (s *Store) byHand(
 		return f, fmt.Errorf("%s of filing %v: %w", event.Action, args["id"], err)
 	}
 	return f, nil
+}
+
+// auditedFiling returns what the audit log says about a filing that somebody changes.
+func auditedFiling(f crash.Filing) map[string]any {
+	return map[string]any{"filing": f.ID, "state": f.State, "due": f.NotBefore}
 }

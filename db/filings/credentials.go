@@ -11,6 +11,24 @@ import (
 	"mishap/db"
 )
 
+// sqlLockToken returns the public part of the stored token.
+const sqlLockToken = `
+	select token, context, person from oauth_credentials
+	where tracker_url = @url and consumer_key = @consumer and secret_sealed <> '' for update`
+
+// auditedToken returns what the audit log says about the stored token; nil if there is none.
+func auditedToken(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (map[string]any, error) {
+	var token, scope, person string
+	err := tx.QueryRow(ctx, sqlLockToken, args).Scan(&token, &scope, &person)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stored token: %w", err)
+	}
+	return map[string]any{"token": token, "context": scope, "person": person}, nil
+}
+
 const sqlSavedToken = `
 	select token, secret_sealed, context, person, connected from oauth_credentials
 	where tracker_url = @url and consumer_key = @consumer and secret_sealed <> ''`
@@ -72,6 +90,10 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 	}
 	args["person"] = person
 	return s.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := auditedToken(ctx, tx, args)
+		if err != nil {
+			return err
+		}
 		for _, sql := range []string{sqlSaveToken, sqlForgetHealth} {
 			if _, err := tx.Exec(ctx, sql, args); err != nil {
 				return fmt.Errorf("save token: %w", err)
@@ -82,7 +104,9 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: person, Action: "tracker.connect", Subject: key.URL,
-			Detail: map[string]any{"consumer_key": key.ConsumerKey, "token": token.Token, "context": token.Context},
+			Before: before, After: map[string]any{"token": token.Token, "context": token.Context, "person": person,
+				"secret": "changed"},
+			Detail: map[string]any{"consumer_key": key.ConsumerKey},
 		})
 	})
 }
@@ -149,11 +173,16 @@ const sqlForgetToken = `
 // with the same token in its configuration does not store it again.
 func (s *Store) ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := auditedToken(ctx, tx, keyArgs(key))
+		if err != nil || before == nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, sqlForgetToken, keyArgs(key)); err != nil {
 			return fmt.Errorf("forget token: %w", err)
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Person: person, Action: "tracker.forget", Subject: key.URL, Detail: map[string]any{"consumer_key": key.ConsumerKey},
+			Person: person, Action: "tracker.forget", Subject: key.URL, Before: before,
+			Detail: map[string]any{"consumer_key": key.ConsumerKey},
 		})
 	})
 }

@@ -114,7 +114,7 @@ func (s *Store) RequestFiling(
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
-			Detail: map[string]any{"filing": f.ID, "target": in.Target, "own_account": in.Own != 0},
+			After: map[string]any{"filing": f.ID, "target": in.Target, "own_account": in.Own != 0},
 		})
 	})
 	if err != nil {

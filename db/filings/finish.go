@@ -110,7 +110,8 @@ func (s *Store) filed(ctx context.Context, tx pgx.Tx, f *crash.Filing, bug crash
 		return err
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{
-		Action: "bug.filed", Subject: f.Bucket.String(), Detail: map[string]any{"filing": f.ID, "bug": bug.Number},
+		Action: "bug.filed", Subject: f.Bucket.String(), After: map[string]any{"bug": bug.Number},
+		Detail: map[string]any{"filing": f.ID},
 	})
 }
 

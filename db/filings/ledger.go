@@ -31,10 +31,10 @@ const (
 		select filing_id, count(*)::int from filing_attempts where filing_id = any(@ids) group by filing_id`
 	sqlLedgerEvents = `
 		select f.id, e.at, e.person, e.action, coalesce(e.detail ->> 'words', ''),
-			case when e.detail ->> 'bug' ~ '^[0-9]{1,18}$' then (e.detail ->> 'bug')::bigint else 0 end
+			case when e.bug ~ '^[0-9]{1,18}$' then e.bug::bigint else 0 end
 		from filings as f, lateral (
-			select * from audit_events where subject = encode(f.bucket_id, 'hex') and action like 'bug.%'
-			order by at desc limit @most) as e
+			select *, coalesce(after ->> 'bug', before ->> 'bug', detail ->> 'bug') as bug from audit_events
+			where subject = encode(f.bucket_id, 'hex') and action like 'bug.%' order by at desc limit @most) as e
 		where f.id = any(@ids)`
 )
 

@@ -110,10 +110,8 @@ func (s *Store) SaveOwnToken(ctx context.Context, key crash.TrackerKey, u crash.
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.connect-own", Subject: u.Name,
-			Detail: map[string]any{
-				"before": map[string]any{"account": before.Account, "token": before.Token},
-				"after":  map[string]any{"token": token.Token, "context": token.Context},
-			},
+			Before: map[string]any{"account": before.Account, "token": before.Token},
+			After:  map[string]any{"token": token.Token, "context": token.Context, "secret": "changed"},
 		})
 	})
 }
@@ -140,10 +138,8 @@ func (s *Store) ConfirmOwnAccount(
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.confirm-own", Subject: u.Name,
-			Detail: map[string]any{
-				"before": map[string]any{"account": before.Account, "broken": before.Dead},
-				"after":  map[string]any{"account": account, "broken": false},
-			},
+			Before: map[string]any{"account": before.Account, "broken": before.Dead},
+			After:  map[string]any{"account": account, "broken": false},
 		})
 	})
 }
@@ -162,7 +158,7 @@ func (s *Store) RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u cr
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.disconnect-own", Subject: u.Name,
-			Detail: map[string]any{"before": map[string]any{"account": account}, "after": nil},
+			Before: map[string]any{"account": account},
 		})
 	})
 }
@@ -183,7 +179,7 @@ func (s *Store) PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u cr
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.prefer-own", Subject: u.Name,
-			Detail: map[string]any{"before": before, "after": preferred},
+			Before: map[string]any{"preferred": before}, After: map[string]any{"preferred": preferred},
 		})
 	})
 }
@@ -243,7 +239,8 @@ func (s *Store) FallBack(ctx context.Context, id int64, reason string) error {
 // auditFallback records that the application's account takes over a filing. The ledger shows it.
 func (s *Store) auditFallback(ctx context.Context, tx pgx.Tx, f crash.Filing) error {
 	return s.Audit(ctx, tx, db.AuditEvent{
-		Action: "bug.fall-back", Subject: f.Bucket.String(), Detail: map[string]any{"filing": f.ID, "words": f.Fallback},
+		Action: "bug.fall-back", Subject: f.Bucket.String(), Before: map[string]any{"own_account": true},
+		After: map[string]any{"own_account": false}, Detail: map[string]any{"filing": f.ID, "words": f.Fallback},
 	})
 }
 
@@ -261,9 +258,7 @@ func (s *Store) breakOwnAccount(ctx context.Context, tx pgx.Tx, r crash.FilingRe
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{
 		Action: "tracker.own-rejected", Subject: name,
-		Detail: map[string]any{
-			"account": account, "before": map[string]any{"broken": false},
-			"after": map[string]any{"broken": true, "words": r.Answer.Message},
-		},
+		Before: map[string]any{"broken": false}, After: map[string]any{"broken": true},
+		Detail: map[string]any{"account": account, "words": r.Answer.Message},
 	})
 }

@@ -55,7 +55,7 @@ func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug cra
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Action: "bug.reconciled", Subject: bucket.String(), Detail: map[string]any{"bug": bug.Number},
+			Action: "bug.reconciled", Subject: bucket.String(), After: map[string]any{"bug": bug.Number},
 		})
 	})
 	if err != nil {

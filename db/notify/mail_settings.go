@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -101,7 +102,7 @@ func (s *Store) SaveMailSettings(ctx context.Context, settings crash.MailSetting
 	if settings.Quiet != nil {
 		args["from"], args["to"] = settings.Quiet.From, settings.Quiet.To
 	}
-	return s.changeMail(ctx, settings.User, "save mail settings", func(tx pgx.Tx, was crash.MailSettings) error {
+	return s.changeMail(ctx, settings.User, "mail.settings", func(tx pgx.Tx, was crash.MailSettings) error {
 		if _, err := tx.Exec(ctx, sqlSaveMailSettings, args); err != nil {
 			return err
 		}
@@ -119,9 +120,10 @@ func (s *Store) SaveMailSettings(ctx context.Context, settings crash.MailSetting
 	})
 }
 
-// changeMail runs fn in a transaction, in which no other instance decides about the person's mail.
+// changeMail runs fn in a transaction, in which no other instance decides about the person's mail, and
+// records the action unless nothing changed.
 func (s *Store) changeMail(
-	ctx context.Context, user int64, what string, fn func(tx pgx.Tx, was crash.MailSettings) error,
+	ctx context.Context, user int64, action string, fn func(tx pgx.Tx, was crash.MailSettings) error,
 ) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var name string
@@ -132,18 +134,47 @@ func (s *Store) changeMail(
 		if err != nil {
 			return err
 		}
-		return fn(tx, was)
+		if err := fn(tx, was); err != nil {
+			return err
+		}
+		is, err := scanSettings(tx.QueryRow(ctx, sqlMailSettings, pgx.NamedArgs{"user": user}), user)
+		if err != nil {
+			return err
+		}
+		before, after := auditedMail(was, was), auditedMail(is, was)
+		if reflect.DeepEqual(before, after) {
+			return nil
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Action: action, Subject: name, Before: before, After: after})
 	})
 	if err != nil && crash.KindOf(err) == 0 {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	return err
+}
+
+// auditedMail returns what the audit log says about the settings of a person, which were others before.
+// It has no mail addresses, because records stay when a person wants the address removed.
+func auditedMail(s, was crash.MailSettings) map[string]any {
+	return map[string]any{"address": auditedAddress(s.Address, was.Address),
+		"unconfirmed_address": auditedAddress(s.Pending, was.Pending), "mode": s.Mode, "hour": s.Hour,
+		"weekday": s.Weekday.String(), "zone": s.Zone, "quiet": s.Quiet, "kinds_off": s.KindsOff}
+}
+
+func auditedAddress(address, was string) string {
+	switch address {
+	case "":
+		return "none"
+	case was:
+		return "set"
+	}
+	return "changed"
 }
 
 // AskForMailAddress stores an address that a person wants to use, and queues the mail with the link
 // that confirms it. It returns TooMany if too many links were sent.
 func (s *Store) AskForMailAddress(ctx context.Context, user int64, address string) error {
-	return s.changeMail(ctx, user, "ask for a mail address", func(tx pgx.Tx, _ crash.MailSettings) error {
+	return s.changeMail(ctx, user, "mail.address", func(tx pgx.Tx, _ crash.MailSettings) error {
 		if err := s.limitClicks(ctx, tx, crash.MailConfirm, user, address); err != nil {
 			return err
 		}
@@ -178,7 +209,7 @@ func (s *Store) limitClicks(
 // ConfirmMailAddress makes the address that a person asked for the one that gets mail. It returns
 // Conflict if the person has asked for another one since. Confirming twice changes nothing.
 func (s *Store) ConfirmMailAddress(ctx context.Context, user int64, address string) error {
-	return s.changeMail(ctx, user, "confirm a mail address", func(tx pgx.Tx, was crash.MailSettings) error {
+	return s.changeMail(ctx, user, "mail.address-confirm", func(tx pgx.Tx, was crash.MailSettings) error {
 		args := pgx.NamedArgs{"user": user, "address": address, "now": s.Now()}
 		tag, err := tx.Exec(ctx, sqlConfirmAddress, args)
 		switch {
@@ -196,21 +227,21 @@ func (s *Store) ConfirmMailAddress(ctx context.Context, user int64, address stri
 
 // RemoveMailAddress removes both addresses of a person and cancels waiting mails.
 func (s *Store) RemoveMailAddress(ctx context.Context, user int64) error {
-	return s.endMail(ctx, user, "remove a mail address", sqlRemoveAddress)
+	return s.endMail(ctx, user, "mail.address-remove", sqlRemoveAddress)
 }
 
 // Unsubscribe switches mail to a person off and cancels waiting mails. The address stays, so that
 // the person can switch mail on again.
 func (s *Store) Unsubscribe(ctx context.Context, user int64) error {
-	err := s.endMail(ctx, user, "unsubscribe", sqlUnsubscribe)
+	err := s.endMail(ctx, user, "mail.unsubscribe", sqlUnsubscribe)
 	if errors.Is(err, pgx.ErrNoRows) { // the account is gone, and so is its mail
 		return nil
 	}
 	return err
 }
 
-func (s *Store) endMail(ctx context.Context, user int64, what, sql string) error {
-	return s.changeMail(ctx, user, what, func(tx pgx.Tx, _ crash.MailSettings) error {
+func (s *Store) endMail(ctx context.Context, user int64, action, sql string) error {
+	return s.changeMail(ctx, user, action, func(tx pgx.Tx, _ crash.MailSettings) error {
 		args := pgx.NamedArgs{"user": user, "now": s.Now()}
 		if _, err := tx.Exec(ctx, sql, args); err != nil {
 			return err

@@ -94,7 +94,7 @@ func (s *Store) assign(ctx context.Context, tx pgx.Tx, a crash.Assignment) (cras
 		return a, fmt.Errorf("assign %s: %w", a.Bucket, db.Classify(err))
 	}
 	if err := s.Audit(ctx, tx, db.AuditEvent{Person: a.By, Action: "problem.assign", Subject: a.Bucket.String(),
-		Detail: map[string]any{"assignee": a.Assignee, "before": before}}); err != nil {
+		Before: map[string]any{"assignee": before}, After: map[string]any{"assignee": a.Assignee}}); err != nil {
 		return a, err
 	}
 	return a, s.publish(ctx, tx, event, a)
@@ -169,8 +169,13 @@ func (s *Store) UndoAssignment(ctx context.Context, bucket crash.BucketID, id in
 		if _, err := tx.Exec(ctx, sqlUndoAssignment, pgx.NamedArgs{"id": id, "by": by, "at": s.Now()}); err != nil {
 			return fmt.Errorf("undo assignment %d: %w", id, err)
 		}
+		_, after, err := present(ctx, tx, *e.Bucket)
+		if err != nil {
+			return err
+		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "problem.unassign", Subject: e.Bucket.String(),
-			Detail: map[string]any{"assignee": assignee, "assignment": id}})
+			Before: map[string]any{"assignee": assignee}, After: map[string]any{"assignee": after},
+			Detail: map[string]any{"assignment": id}})
 	})
 }
 

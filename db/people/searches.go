@@ -37,9 +37,11 @@ const (
 		select @user, @name, @path, @shared, @now
 		where (select count(*) from saved_searches where user_id = @user and deleted is null) < @most
 		returning id`
-	sqlChangeSearch  = `update saved_searches set name = @name, shared = @shared where id = @id and deleted is null`
-	sqlDeleteSearch  = `update saved_searches set deleted = @now where id = @id and deleted is null`
-	sqlRestoreSearch = `update saved_searches set deleted = null where id = @id and deleted is not null`
+	sqlLockSearch = `
+		select name, path, shared from saved_searches where id = @id and (deleted is not null) = @deleted for update`
+	sqlChangeSearch  = `update saved_searches set name = @name, shared = @shared where id = @id`
+	sqlDeleteSearch  = `update saved_searches set deleted = @now where id = @id`
+	sqlRestoreSearch = `update saved_searches set deleted = null where id = @id`
 )
 
 // SavedSearches returns the searches of a person and those that others share, by name.
@@ -80,38 +82,69 @@ func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (
 // SaveSearch stores a search of its owner and returns its id. It returns Conflict if the owner has
 // another one with this name, or too many.
 func (a *Store) SaveSearch(ctx context.Context, s crash.SavedSearch) (id int64, err error) {
-	err = a.Pool.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
-		"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.Now(), "most": maxSearches,
-	}).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, errTooManySearches
-	}
+	err = a.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
+			"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.Now(), "most": maxSearches,
+		}).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errTooManySearches
+		}
+		if err != nil {
+			return err
+		}
+		return a.Audit(ctx, tx, db.AuditEvent{Action: "search.save", Subject: s.Name, After: auditedSearch(s),
+			Detail: map[string]any{"search": id}})
+	})
 	return id, searchError("save a search", err)
 }
 
 // ChangeSearch changes the name of a search, and whether it is shared.
 func (a *Store) ChangeSearch(ctx context.Context, s crash.SavedSearch) error {
-	return a.execSearch(ctx, "change a search", sqlChangeSearch,
-		pgx.NamedArgs{"id": s.ID, "name": s.Name, "shared": s.Shared})
+	return a.changeSearch(ctx, "search.change", sqlChangeSearch,
+		pgx.NamedArgs{"id": s.ID, "name": s.Name, "shared": s.Shared, "deleted": false},
+		func(e *db.AuditEvent, was crash.SavedSearch) {
+			s.Path = was.Path
+			e.Before, e.After = auditedSearch(was), auditedSearch(s)
+		})
 }
 
 // DeleteSearch deletes a search. RestoreSearch undoes that.
 func (a *Store) DeleteSearch(ctx context.Context, id int64) error {
-	return a.execSearch(ctx, "delete a search", sqlDeleteSearch, pgx.NamedArgs{"id": id, "now": a.Now()})
+	return a.changeSearch(ctx, "search.delete", sqlDeleteSearch, pgx.NamedArgs{"id": id, "now": a.Now(),
+		"deleted": false}, func(e *db.AuditEvent, was crash.SavedSearch) { e.Before = auditedSearch(was) })
 }
 
 // RestoreSearch restores a deleted search. It returns Conflict if its name is in use again.
 func (a *Store) RestoreSearch(ctx context.Context, id int64) error {
-	return a.execSearch(ctx, "restore a search", sqlRestoreSearch, pgx.NamedArgs{"id": id})
+	return a.changeSearch(ctx, "search.restore", sqlRestoreSearch, pgx.NamedArgs{"id": id, "deleted": true},
+		func(e *db.AuditEvent, was crash.SavedSearch) { e.After = auditedSearch(was) })
 }
 
-// execSearch executes a statement that changes one search, or returns NotFound.
-func (a *Store) execSearch(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
-	tag, err := a.Pool.Exec(ctx, sql, args)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errNoSearch
-	}
-	return searchError(what, err)
+// changeSearch executes a statement that changes one search, and records it with what values returns for
+// the search before the change. It returns NotFound if there is no such search.
+func (a *Store) changeSearch(ctx context.Context, action, sql string, args pgx.NamedArgs,
+	values func(e *db.AuditEvent, was crash.SavedSearch)) error {
+	return searchError(action, a.InTx(ctx, func(tx pgx.Tx) error {
+		var was crash.SavedSearch
+		err := tx.QueryRow(ctx, sqlLockSearch, args).Scan(&was.Name, &was.Path, &was.Shared)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoSearch
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+		event := db.AuditEvent{Action: action, Subject: was.Name, Detail: map[string]any{"search": args["id"]}}
+		values(&event, was)
+		return a.Audit(ctx, tx, event)
+	}))
+}
+
+// auditedSearch returns what the audit log says about a search.
+func auditedSearch(s crash.SavedSearch) map[string]any {
+	return map[string]any{"name": s.Name, "path": s.Path, "shared": s.Shared}
 }
 
 // searchError wraps an error of the database. A duplicate name is a Conflict.

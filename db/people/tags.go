@@ -69,7 +69,7 @@ func (s *Store) tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, 
 		return false, errTooManyTags
 	}
 	return true, s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.tag", Subject: problem.Bucket.String(),
-		Detail: map[string]any{"tag": tag}})
+		After: map[string]any{"tag": tag}})
 }
 
 // Untag removes a tag from a problem. It returns false if the problem does not have it.
@@ -88,7 +88,7 @@ func (s *Store) Untag(ctx context.Context, bucket crash.BucketID, tag, person st
 			return nil
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.untag", Subject: problem.Bucket.String(),
-			Detail: map[string]any{"tag": tag}})
+			Before: map[string]any{"tag": tag}})
 	})
 	return removed, err
 }

@@ -108,7 +108,7 @@ func (s *Store) Start(ctx context.Context, kind privacy.RunKind, until time.Time
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "privacy." + string(kind), Subject: "reports",
-			Detail: map[string]any{"run": run.ID}})
+			After: map[string]any{"run": run.ID}})
 	})
 	if err != nil {
 		return run, fmt.Errorf("start a run over stored reports: %w", err)

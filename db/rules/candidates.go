@@ -52,8 +52,10 @@ const (
 		where c.state in ('filed', 'declined') order by c.decided desc, c.id desc limit @limit`
 	sqlCandidate = `select ` + candidateColumns + ` from ` + candidateTables + ` where c.id = @id`
 	sqlDecide    = `
-		update candidates set state = @state, decided_by = @person, decided = @decided, reason = @reason, failure = ''
-		where id = @id and state = any(@from)`
+		with old as (select id, state from candidates where id = @id and state = any(@from) for update)
+		update candidates as c
+		set state = @state, decided_by = @person, decided = @decided, reason = @reason, failure = ''
+		from old where c.id = old.id returning c.bucket_id, old.state`
 	sqlCandidateFailed = `update candidates set failure = @failure where id = @id and state = 'waiting'`
 )
 
@@ -149,16 +151,19 @@ func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, p
 		decided, by = time.Time{}, ""
 	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlDecide, pgx.NamedArgs{"id": id, "state": to, "person": by,
-			"decided": db.OrNull(decided), "reason": reason, "from": from})
-		if err == nil && tag.RowsAffected() == 0 {
-			err = errNoCandidate
+		var problem crash.BucketID
+		var before rules.CandidateState
+		err := tx.QueryRow(ctx, sqlDecide, pgx.NamedArgs{"id": id, "state": to, "person": by,
+			"decided": db.OrNull(decided), "reason": reason, "from": from}).Scan(db.ScanTo(problem[:]), &before)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoCandidate
 		}
 		if err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "candidate." + string(to), Subject: fmt.Sprint(id),
-			Detail: map[string]any{"reason": reason}})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "candidate." + string(to),
+			Subject: problem.String(), Before: map[string]any{"state": before},
+			After: map[string]any{"state": to}, Detail: map[string]any{"candidate": id, "reason": reason}})
 	})
 	if err != nil {
 		return fmt.Errorf("decide about candidate %d: %w", id, err)

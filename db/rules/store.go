@@ -158,11 +158,12 @@ func (s *Store) DeleteRule(ctx context.Context, id int64, deleted bool, person s
 		if r, err = oneRule(rows, err); err != nil {
 			return err
 		}
-		action := "rule.restore"
+		event := db.AuditEvent{Person: person, Action: "rule.restore", Subject: r.Name, After: auditedRule(r),
+			Detail: map[string]any{"rule": r.ID}}
 		if deleted {
-			action = "rule.delete"
+			event.Action, event.Before, event.After = "rule.delete", event.After, nil
 		}
-		return s.auditRule(ctx, tx, person, action, nil, r)
+		return s.Audit(ctx, tx, event)
 	})
 	return r, ruleError("delete rule", err)
 }

@@ -106,7 +106,8 @@ func (s *Store) SignIn(ctx context.Context, user int64, proof, code string) erro
 		}
 		if recovery {
 			if err := s.store.Audit(ctx, tx, db.AuditEvent{
-				Person: name, Action: "user.recovery-code-used", Subject: name}); err != nil {
+				Person: name, Action: "user.recovery-code-used", Subject: name,
+				Before: map[string]any{"code": "valid"}, After: map[string]any{"code": "used"}}); err != nil {
 				return err
 			}
 		}

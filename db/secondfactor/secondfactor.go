@@ -131,7 +131,8 @@ func (s *Store) Confirm(ctx context.Context, u crash.User, code string) (recover
 		if recovery, err = replaceRecoveryCodes(ctx, tx, u.ID); err != nil {
 			return err
 		}
-		return s.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.totp-on", Subject: u.Name})
+		return s.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.totp-on", Subject: u.Name,
+			Before: map[string]any{"app": false}, After: map[string]any{"app": true, "recovery_codes": "changed"}})
 	})
 	return recovery, err
 }
@@ -153,7 +154,8 @@ func (s *Store) NewRecoveryCodes(ctx context.Context, in accounts.SignIn) (recov
 		if recovery, err = replaceRecoveryCodes(ctx, tx, user); err != nil {
 			return err
 		}
-		return s.store.Audit(ctx, tx, db.AuditEvent{Person: in.Name, Action: "user.recovery-codes", Subject: in.Name})
+		return s.store.Audit(ctx, tx, db.AuditEvent{Person: in.Name, Action: "user.recovery-codes", Subject: in.Name,
+			After: map[string]any{"recovery_codes": "changed"}})
 	})
 	return recovery, err
 }
@@ -208,7 +210,8 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, by, name, action string) 
 	if err != nil {
 		return fmt.Errorf("remove second factor: %w", err)
 	}
-	return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name})
+	return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name,
+		Before: map[string]any{"app": true}, After: map[string]any{"app": false}})
 }
 
 const sqlAll = `select user_id, confirmed from second_factors where confirmed is not null`

@@ -35,21 +35,23 @@ const (
 
 // WantCore records that a person asks for a core of a problem, unless somebody has asked already.
 func (s *Store) WantCore(ctx context.Context, problem crash.BucketID, person string) error {
-	return s.changeWanted(ctx, sqlWantCore, "core.ask", problem, person)
+	return s.changeWanted(ctx, sqlWantCore, "core.ask", true, problem, person)
 }
 
 // UnwantCore withdraws the request of WantCore, if there is one.
 func (s *Store) UnwantCore(ctx context.Context, problem crash.BucketID, person string) error {
-	return s.changeWanted(ctx, sqlUnwantCore, "core.withdraw", problem, person)
+	return s.changeWanted(ctx, sqlUnwantCore, "core.withdraw", false, problem, person)
 }
 
-func (s *Store) changeWanted(ctx context.Context, sql, action string, problem crash.BucketID, person string) error {
+func (s *Store) changeWanted(ctx context.Context, sql, action string, wanted bool, problem crash.BucketID,
+	person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"problem": problem[:], "person": person})
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: problem.String()})
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: problem.String(),
+			Before: map[string]any{"core_wanted": !wanted}, After: map[string]any{"core_wanted": wanted}})
 	})
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", action, problem, err)

@@ -143,7 +143,7 @@ func (s *Store) revoke(ctx context.Context, by, sql string, args pgx.NamedArgs) 
 		}
 		for _, t := range all {
 			err := s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.revoke", Subject: t.person,
-				Detail: map[string]any{"token": crash.APIToken{Hint: t.hint}.Label()}})
+				Before: map[string]any{"token": crash.APIToken{Hint: t.hint}.Label()}})
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,24 @@ func (s *Store) EmbargoIn(ctx context.Context, tx pgx.Tx, e crash.Embargo) error
 		return err
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{Person: e.Person, Action: "problem.embargo", Subject: e.Bucket.String(),
+		Before: map[string]any{"embargoed": false}, After: map[string]any{"embargoed": true},
 		Detail: map[string]any{"reason": e.Reason, "rule": e.Rule}})
+}
+
+// sqlCountEmbargoed counts the embargoed problems among those of some buckets.
+const sqlCountEmbargoed = `
+	select count(*) from (select distinct head from buckets where id = any(@buckets::bytea[])) as p
+	where exists (
+		select from buckets as m join embargoes as e on e.bucket_id = m.id
+		where m.head = p.head and e.lifted_at is null)`
+
+// CountEmbargoed returns how many of the problems of some buckets are embargoed.
+func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n int, err error) {
+	err = s.Pool.QueryRow(ctx, sqlCountEmbargoed, pgx.NamedArgs{"buckets": db.IDBytes(buckets)}).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count embargoed problems: %w", db.Classify(err))
+	}
+	return n, nil
 }
 
 // lockAndAsk locks the problem of @bucket, sets @bucket to its head, and returns the answer of a
@@ -72,7 +89,8 @@ var errNotEmbargoed = crash.Errorf(crash.Conflict, "not_embargoed", "This proble
 // NotFound for an unknown bucket, and Conflict if the problem is not embargoed.
 func (s *Store) LiftEmbargo(ctx context.Context, bucket crash.BucketID, person string) error {
 	err := s.lift(ctx, bucket, sqlEmbargoed, sqlLift, errNotEmbargoed,
-		db.AuditEvent{Person: person, Action: "problem.lift-embargo", Subject: bucket.String()})
+		db.AuditEvent{Person: person, Action: "problem.lift-embargo", Subject: bucket.String(),
+			Before: map[string]any{"embargoed": true}, After: map[string]any{"embargoed": false}})
 	if err != nil {
 		return fmt.Errorf("lift the embargo of %s: %w", bucket, err)
 	}

@@ -176,7 +176,8 @@ func (s *Store) end(ctx context.Context, m standingMute, why string) error {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
-			Action: "problem.return", Subject: m.head.String(), Detail: map[string]any{"entry": m.ID, "why": why},
+			Action: "problem.return", Subject: m.head.String(), Before: map[string]any{"muted": true},
+			After: map[string]any{"muted": false}, Detail: map[string]any{"entry": m.ID, "why": why},
 		})
 	})
 }

@@ -2,7 +2,6 @@ package triage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -19,32 +18,10 @@ const (
 	sqlLiftHold = `
 		update holds set lifted_by = @person, lifted_at = @at
 		where bucket_id in ` + db.Members + ` and lifted_at is null`
-	sqlHoldOf = `
-		select id, bucket_id, person, reason, at from holds
-		where bucket_id in ` + db.Members + ` and lifted_at is null order by id limit 1`
 	sqlHolds = `
 		select h.id, b.head, h.person, h.reason, h.at from holds as h join buckets as b on b.id = h.bucket_id
 		where h.lifted_at is null order by h.at desc, h.id desc limit @limit`
 )
-
-// Triage returns the manual status of a bucket's problem with its hold, and all its entries; see
-// [db.Store.Triage].
-func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
-	m, all, err := s.Store.Triage(ctx, bucket)
-	if err != nil {
-		return m, all, err
-	}
-	var h crash.Hold
-	err = s.Pool.QueryRow(ctx, sqlHoldOf, pgx.NamedArgs{"bucket": bucket[:]}).
-		Scan(&h.ID, db.ScanTo(h.Bucket[:]), &h.Person, &h.Reason, &h.At)
-	switch {
-	case err == nil:
-		m.Hold = &h
-	case !errors.Is(err, pgx.ErrNoRows):
-		return m, all, fmt.Errorf("hold of %s: %w", bucket, db.Classify(err))
-	}
-	return m, all, nil
-}
 
 // Hold prevents that anything of the reports and core dumps of a problem is removed because of its
 // age. It changes nothing if the problem is held already. It returns NotFound for an unknown bucket,
@@ -64,6 +41,7 @@ func (s *Store) Hold(ctx context.Context, h crash.Hold) error {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: h.Person, Action: "problem.hold", Subject: h.Bucket.String(),
+			Before: map[string]any{"held": false}, After: map[string]any{"held": true},
 			Detail: map[string]any{"reason": reason}})
 	})
 	if err != nil {
@@ -78,7 +56,8 @@ var errNotHeld = crash.Errorf(crash.Conflict, "not_held", "This problem is not h
 // problem is not held.
 func (s *Store) LiftHold(ctx context.Context, bucket crash.BucketID, person string) error {
 	err := s.lift(ctx, bucket, sqlIsHeld, sqlLiftHold, errNotHeld,
-		db.AuditEvent{Person: person, Action: "problem.lift-hold", Subject: bucket.String()})
+		db.AuditEvent{Person: person, Action: "problem.lift-hold", Subject: bucket.String(),
+			Before: map[string]any{"held": true}, After: map[string]any{"held": false}})
 	if err != nil {
 		return fmt.Errorf("lift the hold of %s: %w", bucket, err)
 	}

@@ -138,7 +138,7 @@ func (s *Store) standing(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) 
 func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced []int64) (crash.Triage, error) {
 	args := pgx.NamedArgs{"bucket": t.Bucket[:], "kind": t.Kind, "person": t.Person, "reason": t.Reason, "at": t.At,
 		"until": nil, "fixes": nil, "seen": map[crash.Release]string{}, "replaced": replaced}
-	detail := map[string]any{"kind": t.Kind, "reason": t.Reason}
+	after := map[string]any{"kind": t.Kind}
 	switch t.Kind {
 	case crash.TriageMuted:
 		seen, err := s.versions(ctx, tx, t.Bucket)
@@ -151,14 +151,14 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 			return t, crash.Errorf(crash.Invalid, "version_already",
 				"The problem would return at once, because %s Choose a later version.", why)
 		}
-		args["until"], args["seen"], detail["until"] = t.Until, highest(seen), t.Until
+		args["until"], args["seen"], after["until"] = t.Until, highest(seen), t.Until
 		if len(replaced) > 0 {
 			if _, err := tx.Exec(ctx, sqlReplaceMutes, args); err != nil {
 				return t, fmt.Errorf("replace the mute of %s: %w", t.Bucket, err)
 			}
 		}
 	case crash.TriageFixed:
-		args["fixes"], detail["fixes"] = t.Fixes, t.Fixes
+		args["fixes"], after["fixes"] = t.Fixes, t.Fixes
 	case crash.TriageWontFix:
 	}
 	if err := tx.QueryRow(ctx, sqlInsert, args).Scan(&t.ID); err != nil {
@@ -171,7 +171,8 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 		}
 	}
 	return t, s.Audit(ctx, tx, db.AuditEvent{
-		Person: t.Person, Action: "problem.triage", Subject: t.Bucket.String(), Detail: detail,
+		Person: t.Person, Action: "problem.triage", Subject: t.Bucket.String(), After: after,
+		Detail: map[string]any{"entry": t.ID, "replaces": replaced, "reason": t.Reason},
 	})
 }
 
@@ -264,7 +265,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Triage
 		t.UndoneBy, t.UndoneAt = person, s.Now()
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: person, Action: "problem.untriage", Subject: t.Bucket.String(),
-			Detail: map[string]any{"entry": id, "kind": t.Kind},
+			Before: map[string]any{"kind": t.Kind}, Detail: map[string]any{"entry": id},
 		})
 	})
 	if err != nil {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -175,16 +173,9 @@ func sentSignature(r *http.Request) (string, error) {
 		}
 		return "", errNoSignature
 	}
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		return "", ErrMediaType
-	}
-	body, err := io.ReadAll(r.Body)
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return "", web.ErrTooLarge
-	}
+	body, err := web.ReadJSON(r, ErrMediaType, errNotJSON)
 	if err != nil {
-		return "", errNotJSON.Because(fmt.Errorf("read body: %w", err))
+		return "", err
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {

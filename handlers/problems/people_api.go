@@ -2,9 +2,6 @@ package problems
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"strconv"
 
@@ -90,14 +87,11 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 
 // readPeopleChange reads the body of a request.
 func readPeopleChange(r *http.Request) (change peopleChange, err error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return change, ErrPeopleMedia
+	body, err := web.ReadJSON(r, ErrPeopleMedia, errPeopleJSON)
+	if err != nil {
+		return change, err
 	}
-	body, err := io.ReadAll(r.Body)
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return change, web.ErrTooLarge
-	}
-	if err != nil || json.Unmarshal(body, &change) != nil || change.Problem == "" {
+	if json.Unmarshal(body, &change) != nil || change.Problem == "" {
 		return change, errPeopleJSON
 	}
 	if len(change.Add)+len(change.Remove) > 2*crash.MaxTags {

@@ -104,6 +104,55 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// TestLinkLaunchpad connects a Launchpad identity to an account with a password, signs in with it, and
+// disconnects it.
+func TestLinkLaunchpad(t *testing.T) {
+	t.Parallel()
+	site, _ := newOpenIDSite(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	const kim = "abc123"
+
+	// An answer of an attempt of somebody else, or one that was changed, connects nothing.
+	stolen := answer(t, link(t, site.As(t, crash.RoleTriager), "launchpad"), kim)
+	c.Get(stolen.RequestURI()).Want(http.StatusUnprocessableEntity)
+	site.Visitor(t).Get(stolen.RequestURI()).Want(http.StatusUnprocessableEntity)
+	changed := answer(t, link(t, c, "launchpad"), kim)
+	q := changed.Query()
+	q.Set("openid.claimed_id", strings.Replace(q.Get("openid.claimed_id"), kim, "zzz", 1))
+	c.Get(changed.Path+"?"+q.Encode()).WantRedirect(http.StatusSeeOther, "/account")
+	if got := c.Get("/account").Text("#flash"); got == "" || strings.Contains(got, "Connected") {
+		t.Errorf("a changed answer: got %q, want a refusal", got)
+	}
+	if all, err := site.Access.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+		t.Fatalf("got identities %v, %v, want none", all, err)
+	}
+
+	back := answer(t, link(t, c, "launchpad"), kim)
+	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "Connected").WantText("#main", "triager: member of bug-control")
+	c.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity) // replayed
+	elsewhere := site.Visitor(t)
+	elsewhere.Get(answer(t, visit(t, elsewhere, startOpenID, "/my"), kim).RequestURI()).
+		WantRedirect(http.StatusSeeOther, "/my")
+	elsewhere.Get("/account").WantText(".account-name", "ada-viewer")
+
+	other := site.As(t, crash.RoleTriager)
+	other.Get(answer(t, link(t, other, "launchpad"), kim).RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	other.Get("/account").WantText("#flash", "belongs to another account here, ada-viewer. Nothing was changed")
+
+	c.Post("/account/identities/"+site.Value(t, `select id::text from identities`)+"/unlink",
+		url.Values{"password": {handlertest.Password}}).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "Disconnected").WantText("#main", "viewer")
+	elsewhere.Get("/account").Want(http.StatusSeeOther) // its session has ended
+	const sqlRecords = `
+		select string_agg(concat_ws(' ', person, action, before ->> 'source', after ->> 'source'), ', ' order by id)
+		from audit_events where action like 'identity%'`
+	const want = "ada-viewer identity.link launchpad, ada-viewer identity.unlink launchpad"
+	if got := site.Value(t, sqlRecords); got != want {
+		t.Errorf("audit log: got %s", got)
+	}
+}
+
 // TestLastWayIn keeps people from locking themselves out.
 func TestLastWayIn(t *testing.T) {
 	t.Parallel()

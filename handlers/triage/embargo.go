@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/justinas/nosurf"
@@ -33,40 +34,24 @@ func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Buck
 	return s.Page(w, r, status, views.EmbargoPage(p))
 }
 
-var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action", "Choose whether to embargo the problem or "+
-	"to lift its "+
-	"embargo.")
+var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
+	"Choose whether to embargo the problem or to lift its embargo.")
 
 // ChangeEmbargo embargoes a problem, or lifts its embargo. A person without the private right for
 // the package may embargo a problem, but does not see it afterwards.
 func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	u, path := web.CurrentUser(r), b.ID.Path()
-	message := views.Flash{Kind: views.FlashDone}
-	switch r.PostFormValue("do") {
-	case "lift":
-		err = s.Triage.LiftEmbargo(r.Context(), b.ID, u.Name)
-		message.Text, message.Undo = text.EmbargoLifted, views.UndoEmbargo(b.ID, "set")
-	case "set":
-		err = s.Triage.Embargo(r.Context(), crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: r.PostFormValue("reason")})
-		message.Text, message.Undo = text.EmbargoDone, views.UndoEmbargo(b.ID, "lift")
-		if !u.Embargoed.Include(b.SourcePackage) {
-			message.Text, message.Undo, path = text.EmbargoDoneUnseen, nil, "/"
-		}
-	default:
-		err = errNoEmbargoAction
-	}
-	if isRefusal(err) {
-		return s.showEmbargo(w, r, b, web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, path)
+	return s.change(w, r, mark{
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
+			err := s.Triage.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
+			if !u.Embargoed.Include(b.SourcePackage) {
+				return views.Flash{Text: text.EmbargoDoneUnseen}, "/", err
+			}
+			return views.Flash{Text: text.EmbargoDone, Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
+		},
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
+			return views.Flash{Text: text.EmbargoLifted, Undo: views.UndoEmbargo(b.ID, "set")},
+				s.Triage.LiftEmbargo(ctx, b.ID, u.Name)
+		},
+		show: s.showEmbargo, noAction: errNoEmbargoAction,
+	})
 }

@@ -1,12 +1,12 @@
 package triage
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -36,30 +36,15 @@ var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
 
 // ChangeHold holds a problem, or lifts its hold.
 func (s *Pages) ChangeHold(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	u := web.CurrentUser(r)
-	message := views.Flash{Kind: views.FlashDone}
-	switch r.PostFormValue("do") {
-	case "lift":
-		err = s.Triage.LiftHold(r.Context(), b.ID, u.Name)
-		message.Text, message.Undo = text.HoldLifted, views.UndoHold(b.ID, "set")
-	case "set":
-		err = s.Triage.Hold(r.Context(), crash.Hold{Bucket: b.ID, Person: u.Name, Reason: r.PostFormValue("reason")})
-		message.Text, message.Undo = text.HoldDone, views.UndoHold(b.ID, "lift")
-	default:
-		err = errNoHoldAction
-	}
-	if isRefusal(err) {
-		return s.showHold(w, r, b, web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, b.ID.Path())
+	return s.change(w, r, mark{
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
+			return views.Flash{Text: text.HoldDone, Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
+				s.Triage.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
+		},
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
+			return views.Flash{Text: text.HoldLifted, Undo: views.UndoHold(b.ID, "set")},
+				s.Triage.LiftHold(ctx, b.ID, u.Name)
+		},
+		show: s.showHold, noAction: errNoHoldAction,
+	})
 }

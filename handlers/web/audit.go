@@ -17,32 +17,18 @@ import (
 )
 
 // recordedRoutes are changes that only the middleware records, with the actions of their records. A
-// new route that changes something and leaves no record itself gets the action audit.RequestOther.
+// new route that leaves no record itself, or one whose request changed nothing, gets the action
+// audit.RequestOther.
 var recordedRoutes = map[string]string{
-	"POST /problem/{id}/notes":                    "note.add",
-	"POST /problem/{id}/notes/{note}":             "note.change",
-	"POST /problem/{id}/recheck":                  "tracker.recheck",
-	"POST /oops/{id}/symbolise":                   "symbols.retry",
-	"POST /account":                               "user.tracker-name",
-	"POST /account/sessions/end":                  "session.end",
-	"POST /account/notifications":                 "mail.settings",
-	"POST /account/notifications/address":         "mail.address",
-	"POST /account/notifications/remove":          "mail.address-remove",
-	"POST /account/notifications/confirm/{token}": "mail.address-confirm",
-	"POST /account/notifications/test":            "mail.test",
-	"POST /unsubscribe/{token}":                   "mail.unsubscribe",
-	"POST /my/follow":                             "follow.add",
-	"POST /my/unfollow":                           "follow.remove",
-	"POST /searches":                              "search.save",
-	"POST /searches/{id}":                         "search.change",
-	"POST /searches/{id}/delete":                  "search.delete",
-	"POST /searches/{id}/restore":                 "search.restore",
-	"POST /logout":                                "user.sign-out",
-	"POST /admin/mail/test":                       "mail.test",
-	"POST /admin/mail/{id}/retry":                 "mail.retry",
-	"POST /admin/tracker/request-token":           "tracker.request",
-	"PUT /api/1.0/symbols/{id}/{kind}":            "symbols.upload",
-	"POST /api/1.0/symbols/builds":                "symbols.upload",
+	"POST /problem/{id}/recheck":        "tracker.recheck",
+	"POST /oops/{id}/symbolise":         "symbols.retry",
+	"POST /account/notifications/test":  "mail.test",
+	"POST /logout":                      "user.sign-out",
+	"POST /admin/mail/test":             "mail.test",
+	"POST /admin/mail/{id}/retry":       "mail.retry",
+	"POST /admin/tracker/request-token": "tracker.request",
+	"PUT /api/1.0/symbols/{id}/{kind}":  "symbols.upload",
+	"POST /api/1.0/symbols/builds":      "symbols.upload",
 }
 
 // UnrecordedRoutes are routes with a method for changes that leave no record, with the reasons.
@@ -117,7 +103,7 @@ func (s *Auditor) recordChange(r *http.Request, status int) {
 		return
 	}
 	action := recordedRoutes[route]
-	if v.actor.Kind == audit.Visitor && action != "mail.unsubscribe" {
+	if v.actor.Kind == audit.Visitor {
 		return // only a page that asks to sign in answers visitors without an error
 	}
 	if action == "" {

@@ -147,17 +147,12 @@ func Triageable(r *http.Request, buckets []crash.Bucket) (some []crash.Bucket, r
 }
 
 // CountEmbargoed returns how many of the problems are embargoed.
-func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (n int, err error) {
-	for _, b := range problems {
-		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
-		if err != nil {
-			return 0, err
-		}
-		if manual.Embargo != nil {
-			n++
-		}
+func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (int, error) {
+	ids := make([]crash.BucketID, len(problems))
+	for i, b := range problems {
+		ids[i] = b.ID
 	}
-	return n, nil
+	return s.Triage.CountEmbargoed(r.Context(), ids)
 }
 
 // Readable returns the highest class of fields that the person may read in reports of a source

@@ -69,11 +69,12 @@ func (s *Kit) saveable(r *http.Request) bool {
 		IsForm(r) && hasOrigin && s.isFromThisSite(r) && r.ParseForm() == nil && !holdsSecret(r)
 }
 
-// encodeForm encodes a form for one hidden field.
+// encodeForm encodes a form for one hidden field. The result is never empty: a form that only has a
+// button must be sent again, too, because its address is no page.
 func encodeForm(form url.Values) string {
 	form = maps.Clone(form)
 	form.Del("csrf_token")
-	return base64.RawURLEncoding.EncodeToString([]byte(form.Encode()))
+	return base64.RawURLEncoding.EncodeToString([]byte(form.Encode() + "&"))
 }
 
 // saveForm answers a refused form so that the person gets back to it with what was typed.

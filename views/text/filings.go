@@ -63,14 +63,6 @@ const (
 	FilingCallCreate    = "sent to the tracker"
 	FilingCallSearch    = "searched for in the tracker"
 	FilingCallSubscribe = "subscribed the person to the bug"
-	FilingDidRequest    = "requested"
-	FilingDidFile       = "filed"
-	FilingDidRetry      = "retried"
-	FilingDidGiveUp     = "given up"
-	FilingDidLink       = "bug linked"
-	FilingDidUnlink     = "bug unlinked"
-	FilingDidRelink     = "bug linked again"
-	FilingDidReconcile  = "found in the tracker and linked"
 )
 
 // FilingHeading is the heading of the page of one filing.
@@ -100,9 +92,6 @@ func FilingLeftOut(n int64) string {
 func FilingDone(bug int64) string {
 	return "Bug " + strconv.FormatInt(bug, 10) + " filed."
 }
-
-// FilingDidFallBack is the line of the history about a person's own account that cannot file a bug.
-const FilingDidFallBack = "changed to mishap’s account"
 
 // SentAs names the account with which a bug was sent last.
 func SentAs(f crash.Filing) string {

@@ -62,16 +62,6 @@ const (
 	SectionNoticed     = "Noticed"
 	SectionResume      = "Update it again"
 	SectionResumeTitle = "mishap replaces the section in the description, or adds it if there is none"
-
-	FilingDidComment        = "commented on the bug"
-	FilingDidCommentRefused = "the tracker refused a comment"
-	FilingDidCommentUnknown = "sent a comment, outcome unknown"
-	FilingDidSection        = "section in the description updated"
-	FilingDidSectionFailed  = "section in the description not updated"
-	FilingDidSectionChanged = "someone changed the section; mishap no longer updates it"
-	FilingDidSectionRemoved = "someone removed the section; mishap no longer updates it"
-	FilingDidSectionForeign = "found a section of others; mishap leaves it alone"
-	FilingDidSectionResumed = "asked mishap to update the section again"
 )
 
 // UpdatesMeans introduces the rules.

@@ -145,6 +145,9 @@ base_url = "crashes.example.com"
 			"proxy_auth_groups_header = \"remote-user\"\n", nil, []string{
 			`F:3: proxy_auth_groups_header: expected another header than proxy_auth_header, got the same`,
 		}},
+		{"no way to sign in", "\nlocal_sign_in = \"off\"\n", nil, []string{
+			`F:2: local_sign_in: nobody could sign in; set openid_url, oidc_issuer or proxy_auth_header, too`,
+		}},
 		{"half of OpenID Connect", "oidc_issuer = \"https://id.example.com\"\nopenid_url = \"login.ubuntu.com\"\n" +
 			"sign_in_role = \"admin\"\n", nil, []string{
 			`F:2: openid_url: expected an address such as https://login.ubuntu.com, or nothing, got "login.ubuntu.com"`,
