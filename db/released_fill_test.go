@@ -97,7 +97,7 @@ func fillReleased(t *testing.T, url string) {
 	must(bugs.New(s).SaveChanges(ctx, []int64{7}, today))
 	_, err = bugs.New(s).BeginComment(ctx, 7, crash.UpdateAgain, "1.0-1", p[2])
 	must(err)
-	must(filings.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
+	must(bugs.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))
 
 	// Archive facts, credentials for the tracker, and regrouping.
 	facts := []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: "harbor"},

@@ -47,7 +47,7 @@ func TestTemplates(t *testing.T) {
 		}
 		bad.WantText("#template-body", "{hostname} {?trace}")
 	}
-	if all, err := site.Filings.BugTemplates(t.Context()); err != nil || len(all) != 0 {
+	if all, err := site.Bugs.BugTemplates(t.Context()); err != nil || len(all) != 0 {
 		t.Fatalf("got templates %v, %v, want none saved yet", all, err)
 	}
 

@@ -6,7 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -53,7 +53,7 @@ func TestNothingPrivateLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t)
-			if err := filings.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
+			if err := bugs.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
 				By: "ada"}); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestTemplateChosen(t *testing.T) {
 	}
 	shipped := text()
 	for i, tpl := range saved {
-		if err := filings.New(h.db).SaveBugTemplate(t.Context(), tpl); err != nil {
+		if err := bugs.New(h.db).SaveBugTemplate(t.Context(), tpl); err != nil {
 			t.Fatal(err)
 		}
 		want := saved[min(i, 3)].Body[:8]
@@ -103,14 +103,14 @@ func TestTemplateChosen(t *testing.T) {
 		}
 	}
 	for i := 4; i >= 0; i-- {
-		if err := filings.New(h.db).DropBugTemplate(t.Context(), saved[i]); err != nil {
+		if err := bugs.New(h.db).DropBugTemplate(t.Context(), saved[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := text(); got != shipped {
 		t.Errorf("without any: got %q, want the shipped text", got)
 	}
-	if err := filings.New(h.db).DropBugTemplate(t.Context(), saved[0]); crash.KindOf(err) != crash.NotFound {
+	if err := bugs.New(h.db).DropBugTemplate(t.Context(), saved[0]); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("deleted twice: got %v, want NotFound", err)
 	}
 	// A template that was damaged in the database is ignored.

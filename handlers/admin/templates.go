@@ -44,7 +44,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Editing.By = web.CurrentUser(r).Name
 	if r.PostForm.Get("do") == "default" {
-		if err := s.Filings.DropBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.Bugs.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.redirectToTemplate(w, r, page, text.TemplateDeleted(page.For()))
@@ -54,7 +54,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
 	}
 	if r.PostForm.Get("do") == "save" {
-		if err := s.Filings.SaveBugTemplate(r.Context(), page.Editing); err != nil {
+		if err := s.Bugs.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
 		return s.redirectToTemplate(w, r, page, text.TemplateSaved(page.For()))
@@ -96,7 +96,7 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 		page.Names = append(page.Names, views.TemplateName(n))
 	}
 	var err error
-	if page.Saved, err = s.Filings.BugTemplates(r.Context()); err != nil {
+	if page.Saved, err = s.Bugs.BugTemplates(r.Context()); err != nil {
 		return page, err
 	}
 	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)

@@ -1,4 +1,4 @@
-package filings
+package bugs
 
 import (
 	"context"
