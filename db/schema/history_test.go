@@ -45,13 +45,15 @@ const history = `select version::text, name || ' ' || checksum from applied_migr
 func TestMigrateBeforeHistory(t *testing.T) {
 	t.Parallel()
 	url := baseline(t, schema.BaselineVersion, nil)
-	if got, err := schema.Fingerprint(t.Context(), dbtest.Connect(t, url)); err != nil || got != schema.BaselineFingerprint {
+	got, err := schema.Fingerprint(t.Context(), dbtest.Connect(t, url))
+	if err != nil || got != schema.BaselineFingerprint {
 		t.Errorf("got fingerprint %q, %v, want %q", got, err, schema.BaselineFingerprint)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
-	if got, want := fmt.Sprint(dbtest.Lines(t, url, history)), fmt.Sprint(dbtest.Lines(t, dbtest.URL(t), history)); got != want {
+	fresh := dbtest.Lines(t, dbtest.URL(t), history)
+	if got, want := fmt.Sprint(dbtest.Lines(t, url, history)), fmt.Sprint(fresh); got != want {
 		t.Errorf("got %s\nwant what a fresh database has, %s", got, want)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
@@ -84,7 +86,8 @@ func TestMigrateEditedHistory(t *testing.T) {
 		change  string
 		code    string
 	}{
-		{name: "before bucket_travellers", version: schema.BaselineVersion, edit: travellers, code: "database_before_release"},
+		{name: "before bucket_travellers", version: schema.BaselineVersion, edit: travellers,
+			code: "database_before_release"},
 		{name: "before bucket_versions_version", version: schema.BaselineVersion, code: "database_before_release",
 			edit: func(name, sql string) string {
 				return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
@@ -173,8 +176,8 @@ func TestMigrateFails(t *testing.T) {
 	if err := schema.Migrate(t.Context(), url, dbtest.Log(t), files, false); err != nil {
 		t.Fatalf("fixed: %v", err)
 	}
-	if got := dbtest.Lines(t, url, history); len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)],
-		next) {
+	got := dbtest.Lines(t, url, history)
+	if len(got) != len(before)+1 || !strings.HasPrefix(got[fmt.Sprint(len(before)+1)], next) {
 		t.Errorf("got %v, want a record of %s", got, next)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); codeOf(err) != "database_newer" {
