@@ -77,7 +77,7 @@ func TestAlerts(t *testing.T) {
 	environ := trackerEnviron(tr, "MISHAP_DATABASE_URL="+m.pair.URL(), "MISHAP_DATA_DIR="+t.TempDir(),
 		"MISHAP_TRACKER_OAUTH_TOKEN="+token.Token, "MISHAP_TRACKER_OAUTH_SECRET="+string(token.Secret),
 		"MISHAP_SMTP_URL="+relay.URL, "MISHAP_SMTP_TLS=off", "MISHAP_MAIL_FROM=mishap@example.org",
-		"MISHAP_CORES=never")
+		"MISHAP_CORES=never", "MISHAP_TRACES_URL=http://"+freeAddress(t)) // no collector listens there
 	m.server, m.address = serveProcess(t, environ)
 	m.promServer = startPrometheus(t, m.address["ops_listen"])
 	if status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ, "user", "add", "tess",
