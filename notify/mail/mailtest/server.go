@@ -103,6 +103,7 @@ func Start(t testing.TB, o Options) *Server {
 	t.Cleanup(func() {
 		close(s.stop)
 		_ = server.Close()
+		_ = listener.Close() // Serve may not have told the server about it yet
 		serving.Wait()
 	})
 	return s
