@@ -39,10 +39,10 @@ func (s *Decisions) decide(ctx context.Context, do func(*deciding) error) error 
 	})
 }
 
-// InRound runs do in a transaction that holds the lock on counting, with the number of its round. No
-// other transaction changes counts meanwhile.
-func (s *Decisions) InRound(ctx context.Context, do func(tx pgx.Tx, round int64) error) error {
-	return s.inRound(ctx, func(tx pgx.Tx, at stamp) error { return do(tx, at.round) })
+// InRound runs do in a transaction that holds the lock on counting. No other transaction changes counts
+// meanwhile.
+func (s *Decisions) InRound(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return s.inRound(ctx, func(tx pgx.Tx, _ stamp) error { return do(tx) })
 }
 
 // countAll counts all reports stored before the call. It ignores those that arrive meanwhile.

@@ -145,7 +145,7 @@ func (s *Store) expireCounts(ctx context.Context, keepYears int) (e ExpiredCount
 	}
 	e.Before = e.Before.UTC()
 	if from := CountsFrom(s.Now(), keepYears); keepYears > 0 && from.After(e.Before) {
-		if err := s.changeCounts(ctx, func(tx pgx.Tx, _ int64) error {
+		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, sqlAdvance, pgx.NamedArgs{"before": from, "at": s.Now()})
 			return err
 		}); err != nil {
@@ -158,7 +158,7 @@ func (s *Store) expireCounts(ctx context.Context, keepYears int) (e ExpiredCount
 		return e, nil
 	}
 	args := pgx.NamedArgs{"before": e.Before, "most": countRows}
-	if err := s.changeCounts(ctx, func(tx pgx.Tx, _ int64) error {
+	if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlBaseline, args)
 		return err
 	}); err != nil {
@@ -178,13 +178,13 @@ func (s *Store) expireCounts(ctx context.Context, keepYears int) (e ExpiredCount
 
 // changeCounts runs do while nothing else changes counts, without a time limit, and then pauses for as
 // long as that took.
-func (s *Store) changeCounts(ctx context.Context, do func(tx pgx.Tx, round int64) error) error {
+func (s *Store) changeCounts(ctx context.Context, do func(tx pgx.Tx) error) error {
 	began := time.Now()
-	if err := db.NewDecisions(s.Store).InRound(ctx, func(tx pgx.Tx, round int64) error {
+	if err := db.NewDecisions(s.Store).InRound(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, noTimeLimit); err != nil {
 			return err
 		}
-		return do(tx, round)
+		return do(tx)
 	}); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *Store) changeCounts(ctx context.Context, do func(tx pgx.Tx, round int64
 // inSteps repeats a statement until it changes fewer rows than it may.
 func (s *Store) inSteps(ctx context.Context, sql string, args pgx.NamedArgs) error {
 	for changed := int64(countRows); changed == countRows; {
-		if err := s.changeCounts(ctx, func(tx pgx.Tx, _ int64) error {
+		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, sql, args)
 			changed = tag.RowsAffected()
 			return err
@@ -214,7 +214,7 @@ func (s *Store) expireDays(ctx context.Context, before time.Time) error {
 	for len(ids) > 0 {
 		n := min(len(ids), countBuckets)
 		args := pgx.NamedArgs{"before": before, "ids": ids[:n], "round": round}
-		if err := s.changeCounts(ctx, func(tx pgx.Tx, _ int64) error {
+		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, sqlLockHolds); err != nil {
 				return err
 			}
@@ -272,7 +272,7 @@ func (s *Store) bucketsToExpire(ctx context.Context, before time.Time) (ids [][]
 // endProblems removes problems of which all days have expired.
 func (s *Store) endProblems(ctx context.Context) (ended int64, err error) {
 	for found := endBuckets; found == endBuckets; {
-		if err := s.changeCounts(ctx, func(tx pgx.Tx, _ int64) error {
+		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, sqlLockHolds); err != nil {
 				return err
 			}
