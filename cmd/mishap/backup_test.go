@@ -133,10 +133,7 @@ func TestDamagedBackups(t *testing.T) {
 	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir(),
 		"MISHAP_CORES_KEY=a key that nobody may read in a backup"}
 	whole := backUp(t, environ, t.TempDir())
-	tests := []struct {
-		name, file, want string
-		damage           func(name string) error
-	}{
+	wantDamageFound(t, environ, whole, []damage{
 		{"one byte of the database", "database/toc.dat", "database/toc.dat: its checksum is wrong", flipByte},
 		{"one byte of the manifest", "manifest.json", "manifest.json: its checksum differs", flipByte},
 		{"missing file", "config.toml", "config.toml: it is missing", os.Remove},
@@ -148,20 +145,7 @@ func TestDamagedBackups(t *testing.T) {
 		{"newer PostgreSQL", "manifest.json", "The backup is from PostgreSQL 9", func(name string) error {
 			return changeManifest(name, `"postgresql": `, `"postgresql": 9`)
 		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "copy")
-			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.damage(filepath.Join(dir, tt.file)); err != nil {
-				t.Fatal(err)
-			}
-			wantRefusal(t, environ, tt.want, "restore", dir, "--database-url", dbtest.Empty(t), noConfig(t))
-		})
-	}
+	}, "--database-url", dbtest.Empty(t))
 	config, err := os.ReadFile(filepath.Join(whole, "config.toml"))
 	if err != nil || strings.Contains(string(config), "nobody may read") ||
 		!strings.Contains(string(config), "# cores_key: a secret") {
@@ -171,6 +155,30 @@ func TestDamagedBackups(t *testing.T) {
 	config, err = os.ReadFile(filepath.Join(secret, "config.toml"))
 	if err != nil || !strings.Contains(string(config), "nobody may read") {
 		t.Errorf("configuration with secrets: got %q, %v", config, err)
+	}
+}
+
+// damage is a change of one file of a backup, and part of what restoring the backup then prints.
+type damage struct {
+	name, file, want string
+	do               func(name string) error
+}
+
+// wantDamageFound checks that restoring a backup with a damage is refused.
+func wantDamageFound(t *testing.T, environ []string, whole string, all []damage, options ...string) {
+	t.Helper()
+	for _, d := range all {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "copy")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.do(filepath.Join(dir, d.file)); err != nil {
+				t.Fatal(err)
+			}
+			wantRefusal(t, environ, d.want, append([]string{"restore", dir, noConfig(t)}, options...)...)
+		})
 	}
 }
 
