@@ -24,16 +24,6 @@ func mustExec(t *testing.T, conn *pgx.Conn, sql string) {
 	}
 }
 
-func connect(t *testing.T, address string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	return conn
-}
-
 // wantRefused checks that the database refuses statements.
 func wantRefused(t *testing.T, conn *pgx.Conn, statements ...string) {
 	t.Helper()
@@ -155,7 +145,7 @@ const oldRecord = `insert into audit_events (at, person, action, subject) values
 func TestAppendOnly(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store, conn := dbtest.Open(t, address), connect(t, address)
+	store, conn := dbtest.Open(t, address), dbtest.Connect(t, address)
 	mustExec(t, conn, oldRecord)
 	wantRefused(t, conn, "update audit_events set person = 'x'", "delete from audit_events", "truncate audit_events",
 		"select drop_audit_events(now(), 10)", "select drop_audit_events(now() - interval '29 days', 10)",
@@ -199,7 +189,7 @@ const separateRoles = `
 func TestSeparateRole(t *testing.T) {
 	t.Parallel()
 	address := dbtest.Empty(t)
-	admin := connect(t, address)
+	admin := dbtest.Connect(t, address)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +216,7 @@ func TestSeparateRole(t *testing.T) {
 	if err := db.Migrate(t.Context(), u.String(), dbtest.Log(t)); err != nil {
 		t.Fatalf("migrate as the application afterwards: %v", err)
 	}
-	store, conn := dbtest.Open(t, u.String()), connect(t, u.String())
+	store, conn := dbtest.Open(t, u.String()), dbtest.Connect(t, u.String())
 	mustExec(t, conn, oldRecord)
 	wantRefused(t, conn, "update audit_events set person = 'x'", "delete from audit_events", "truncate audit_events",
 		"set mishap.dropping_audit_events = 'on'; delete from audit_events where at < now() - interval '30 days'",
@@ -255,7 +245,7 @@ func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 // TestPlans checks that each filter, and paging, use an index that needs no sorting.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, dbtest.URL(t))
+	conn := dbtest.Connect(t, dbtest.URL(t))
 	mustExec(t, conn, `
 		insert into audit_events (at, person, action, subject, kind, address, result)
 		select now() - i * interval '1 minute', 'p' || i % 50, 'a' || i % 40, 'o' || i % 5000, 'person',

@@ -49,11 +49,7 @@ func TestExpireCounts(t *testing.T) {
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
 	s, holds := retention.New(store, nil), triage.New(store)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context()) //nolint:errcheck // the test ends
+	conn := dbtest.Connect(t, url)
 	years := []int{2000, 1500, 1490, 1000, 400, 100, 1}
 	_, long := save(t, store, 2100, crashtest.Native(crashtest.Process(100)))
 	for i, days := range years {
