@@ -99,6 +99,7 @@ func (i *instance) close() {
 const (
 	bugsLock    = int64(0x6d69736861707761) // "mishapwa": reading bugs from the tracker
 	archiveLock = int64(0x6d69736861706172) // "mishapar": reading the tracker's archive
+	countsLock  = int64(0x6d6973436f756e74) // "misCount": removing expired counts
 )
 
 const (
@@ -117,6 +118,11 @@ func (s *Handle) LockBugs(ctx context.Context) (unlock func(), ok bool, err erro
 // LockArchive acquires the lock on reading the tracker's archive. It works like LockBugs.
 func (s *Handle) LockArchive(ctx context.Context) (unlock func(), ok bool, err error) {
 	return s.lock(ctx, archiveLock)
+}
+
+// LockExpiry acquires the lock on removing expired counts. It works like LockBugs.
+func (s *Handle) LockExpiry(ctx context.Context) (unlock func(), ok bool, err error) {
+	return s.lock(ctx, countsLock)
 }
 
 func (s *Handle) lock(ctx context.Context, lock int64) (unlock func(), ok bool, err error) {

@@ -2,7 +2,6 @@ package retention
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,8 +17,6 @@ import (
 // worked on it.
 
 const (
-	sqlTryLock = `select pg_try_advisory_lock(@lock)`
-	sqlUnlock  = `select pg_advisory_unlock(@lock)`
 	sqlBefore  = `select coalesce((select before from expired_counts), '0001-01-01')`
 	sqlAdvance = `
 		insert into expired_counts (before, at) values (@before, @at)
@@ -85,10 +82,9 @@ const (
 )
 
 const (
-	countsLock   = int64(0x6d6973436f756e74) // "misCount": the advisory lock of the instance that expires counts
-	countRows    = 20_000                    // rows that one statement deletes
-	countBuckets = 200                       // buckets whose days one transaction removes
-	endBuckets   = 1000                      // problems that one transaction removes
+	countRows    = 20_000 // rows that one statement deletes
+	countBuckets = 200    // buckets whose days one transaction removes
+	endBuckets   = 1000   // problems that one transaction removes
 )
 
 // ExpiredCounts is what ExpireCounts has done.
@@ -109,20 +105,11 @@ func CountsFrom(now time.Time, years int) time.Time {
 // that an earlier hold has kept. It pauses after each step for as long as the step took. It can be
 // interrupted at any time: the next call continues. It does nothing while another instance does this.
 func (s *Store) ExpireCounts(ctx context.Context, keepYears int) (e ExpiredCounts, err error) {
-	conn, err := s.Pool.Acquire(ctx)
-	if err != nil {
-		return e, fmt.Errorf("expire counts: %w", db.Classify(err))
+	unlock, ok, err := s.LockExpiry(ctx)
+	if err != nil || !ok {
+		return e, err
 	}
-	defer conn.Release()
-	var locked bool
-	lock := pgx.NamedArgs{"lock": countsLock}
-	if err := conn.QueryRow(ctx, sqlTryLock, lock).Scan(&locked); err != nil || !locked {
-		return e, db.Classify(err)
-	}
-	defer func() {
-		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
-		err = errors.Join(err, db.Classify(unlockErr))
-	}()
+	defer unlock()
 	if e, err = s.expireCounts(ctx, keepYears); err != nil {
 		return e, fmt.Errorf("expire counts: %w", db.Classify(err))
 	}
