@@ -49,7 +49,7 @@ func install(t *testing.T, lines ...string) *installation {
 	return installFor(t, tr, lines...)
 }
 
-// connected returns lines of a configuration that is connected to a tracker.
+// connected returns the lines of a configuration file that connect mishap to a tracker.
 func connected(tr *trackertest.Tracker) []string {
 	token := tr.Token("mishap")
 	return []string{fmt.Sprintf("tracker_oauth_token = %q", token.Token), fmt.Sprintf("tracker_oauth_secret = %q",
