@@ -76,15 +76,15 @@ func (f *Folder) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 // link gives a complete file its name. Another process may remove the empty folder in the meantime.
 func (f *Folder) link(file, key string) (fresh bool, err error) {
 	place := f.path(key)
-	for range 100 {
-		if err = os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
-			break
+	err = crash.InFolder(filepath.Dir(place), func() error {
+		err := os.Link(file, place)
+		fresh = err == nil
+		if errors.Is(err, fs.ErrExist) {
+			return nil
 		}
-		if err = os.Link(file, place); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
-	if errors.Is(err, fs.ErrExist) {
+		return err
+	})
+	if err == nil && !fresh {
 		return false, nil
 	}
 	for dir := filepath.Dir(place); err == nil; dir = filepath.Dir(dir) {

@@ -82,16 +82,8 @@ func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) err
 	}
 	defer os.Remove(note) //nolint:errcheck // it is gone if it was moved
 	place := f.path(id, k)
-	var err error
-	for range 100 { // eviction may remove the new folder while it is empty
-		if err = os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
-			break
-		}
-		if err = os.Rename(temp, place); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
-	if err != nil {
+	// Eviction may remove the folder while it is empty.
+	if err := crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp, place) }); err != nil {
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	if err := os.Rename(note, place+originSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mishap/crash"
 	"mishap/crash/symbols/elffile"
 )
 
@@ -87,17 +88,9 @@ func (f *Folder) addMiss(id elffile.BuildID, k Kind, past misses, server string,
 	}
 	_, err = temp.WriteString(b.String())
 	err = errors.Join(err, temp.Close())
-	for tries := 0; err == nil && tries < 100; tries++ { // as in put
-		if err = os.MkdirAll(filepath.Join(f.dir, string(id)), 0o755); err != nil {
-			break
-		}
-		err = os.Rename(temp.Name(), f.missesPath(id, k))
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, fs.ErrNotExist) && tries < 99 {
-			err = nil
-		}
+	if err == nil {
+		place := f.missesPath(id, k)
+		err = crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp.Name(), place) })
 	}
 	if err != nil {
 		_ = os.Remove(temp.Name())
