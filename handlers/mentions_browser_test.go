@@ -26,7 +26,7 @@ func TestMentionsInBrowser(t *testing.T) {
 		dbtest.AddUser(t, site.Store, name, crash.RoleViewer, handlertest.Password)
 	}
 	b := site.Save(t, crashtest.Native())
-	ctx := browsertest.Start(t)
+	ctx := startWithAxe(t)
 	const list, options, note = ".mentions", `.mentions [role="option"]`, "#new-note"
 	value := func(want string) {
 		t.Helper()

@@ -136,7 +136,7 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 	var attack, honest sync.WaitGroup
 	var over atomic.Bool
 	var hostile, answers statuses
-	for i := range sizetest.Rounds(120, 300) {
+	for i := range sizetest.Rounds(40, 300) {
 		attack.Go(func() {
 			hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)]))
 		})
