@@ -80,6 +80,12 @@ const rowSuffix = "-row"
 // ListTargeted reports whether the request header HX-Target names a cell in a list.
 func ListTargeted(header string) bool { return strings.HasSuffix(header, rowSuffix) }
 
+// inList returns the cell as lists show it.
+func (p BugPart) inList() BugPart {
+	p.InList = true
+	return p
+}
+
 func (p BugPart) nowID() string {
 	if p.InList {
 		return p.cellID() + rowSuffix

@@ -12,7 +12,7 @@ import (
 
 // ListRow is one problem with its bug.
 type ListRow struct {
-	crash.Problem
+	*crash.Problem
 	First, Last crash.Occurrence // in the selected release, or anywhere
 	Bug         BugPart
 	Rank        int   // by reports, independent of the order of the list

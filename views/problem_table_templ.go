@@ -148,7 +148,7 @@ func problemTable(rows []PackageProblem, shell Shell) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = seenCell("last", text.ListSeenSince(seenTitle(rows[i].Last), seenTitle(rows[i].First)), rows[i].Last, shell.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = seenCell(false, text.ListSeenSince(seenTitle(rows[i].Last), seenTitle(rows[i].First)), rows[i].Last, shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,6 +2,7 @@ package views
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"mishap/views/text"
@@ -31,8 +32,13 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 	if most == 0 {
 		return Sparkline{Label: text.SparklineNone(len(days))}
 	}
-	path := make([]byte, 0, 24*len(days))
-	number := func(before string, n int64) { path = strconv.AppendInt(append(path, before...), n, 10) }
+	const bytesPerBar = len("M100 16v-16")
+	var path strings.Builder
+	path.Grow(bytesPerBar * len(days))
+	number := func(before string, n int64) {
+		path.WriteString(before)
+		path.WriteString(strconv.FormatInt(n, 10)) // numbers below 100 need no memory
+	}
 	for i, n := range days {
 		if n <= 0 {
 			continue
@@ -43,6 +49,6 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 		number("v-", height)
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
-	return Sparkline{Path: string(path), Any: true,
+	return Sparkline{Path: path.String(), Any: true,
 		Label: text.SparklineLabel(Count(most), len(days), Date(day, until))}
 }

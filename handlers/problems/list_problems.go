@@ -125,7 +125,8 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 	}
 	list := make([]views.ListRow, 0, len(problems))
 	var bugs []crash.Bug
-	for _, p := range problems {
+	for i := range problems {
+		p := &problems[i]
 		if p.Bug.Number != 0 {
 			bugs = append(bugs, p.Bug)
 		}

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -52,39 +53,41 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 		return nil, err
 	}
 	hidden := reader.Key(r.Context())
+	problems := make([]crash.Problem, len(counts))
 	var missing []crash.ProblemCursor
-	found := make(map[crash.BucketID]crash.Bucket, len(counts))
-	for _, c := range counts {
-		if b, ok := cache.Find[crash.Bucket](s.factCache, revision, factKey{hidden, c.ID}); ok {
-			found[c.ID] = b
+	for i, c := range counts {
+		problems[i].Count = c.Count
+		if b, ok := cache.Find[*crash.Bucket](s.factCache, revision, factKey{hidden, c.ID}); ok {
+			problems[i].Bucket = *b
 		} else {
 			missing = append(missing, c)
 		}
 	}
-	if len(missing) > 0 {
-		read, err := s.Counts.ProblemsByID(r.Context(), missing)
-		if err != nil {
-			return nil, err
-		}
-		judged := make([]*crash.Bucket, len(read))
-		for i := range read {
-			judged[i] = &read[i].Bucket
-		}
-		if err := s.Store.Judge(r.Context(), judged...); err != nil {
-			return nil, err
-		}
-		for _, p := range read {
-			found[p.ID] = p.Bucket
-			cache.Put(s.factCache, revision, factKey{hidden, p.ID}, p.Bucket)
+	if len(missing) == 0 {
+		return problems, nil
+	}
+	read, err := s.Counts.ProblemsByID(r.Context(), missing)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[crash.BucketID]*crash.Bucket, len(read))
+	judged := make([]*crash.Bucket, len(read))
+	for i := range read {
+		b := &read[i].Bucket
+		found[b.ID], judged[i] = b, b
+	}
+	if err := s.Store.Judge(r.Context(), judged...); err != nil {
+		return nil, err
+	}
+	for _, b := range judged {
+		cache.Put(s.factCache, revision, factKey{hidden, b.ID}, new(*b))
+	}
+	for i, c := range counts {
+		if b := found[c.ID]; b != nil {
+			problems[i].Bucket = *b
 		}
 	}
-	problems := make([]crash.Problem, 0, len(counts))
-	for _, c := range counts {
-		if b, ok := found[c.ID]; ok {
-			problems = append(problems, crash.Problem{Bucket: b, Count: c.Count})
-		}
-	}
-	return problems, nil
+	return slices.DeleteFunc(problems, func(p crash.Problem) bool { return p.ID == (crash.BucketID{}) }), nil
 }
 
 // revision returns a text that changes with everything that public pages show. It combines

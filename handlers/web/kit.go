@@ -160,6 +160,7 @@ type Kit struct {
 	Sessions    *scs.SessionManager
 	metrics     *metrics
 	tracer      *span.Tracer
+	turns       turns
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
@@ -274,6 +275,7 @@ func NewKit(d Deps) (*Kit, error) {
 	if s.Config.SearchTime == 0 {
 		s.Config.SearchTime = 4 * time.Second
 	}
+	s.turns = newTurns()
 	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
 	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {

@@ -55,7 +55,7 @@ func (s *Kit) CachePage(
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !s.isCacheable(r) {
-			return render(w, r)
+			return s.turns.render(w, r, render)
 		}
 		query, err := canonical(r)
 		if err != nil {
@@ -72,6 +72,7 @@ func (s *Kit) CachePage(
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
+			defer s.turns.wait(ctx)()
 			return s.renderPage(render, publicRequest(ctx, revision, u, params, part, theme))
 		})
 		if err != nil && !errors.Is(err, errNotCacheable) {
