@@ -36,7 +36,9 @@ func (t turns) wait(ctx context.Context) (done func()) {
 
 // render calls a handler when it is the turn of its request. Files have no turns, because sending one may
 // take minutes.
-func (t turns) render(w http.ResponseWriter, r *http.Request, page func(http.ResponseWriter, *http.Request) error) error {
+func (t turns) render(w http.ResponseWriter, r *http.Request,
+	page func(http.ResponseWriter, *http.Request) error,
+) error {
 	if _, ending := CutFormat(r.URL.Path); ending == "" && AcceptedExport(r) == "" {
 		defer t.wait(r.Context())()
 	}
