@@ -5,7 +5,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/views/text"
 )
 
 // PathPrivacy is the address of the page about the fields of reports and how long they are stored.
@@ -56,35 +55,4 @@ const shownNames = 20
 func shownFields(counts map[string]int64) []privacy.FieldCount {
 	all := privacy.Sorted(counts)
 	return all[:min(len(all), shownNames)]
-}
-
-// HoldPath returns the address of the page that holds a problem, or lifts its hold.
-func HoldPath(id crash.BucketID) string { return id.Path() + "/hold" }
-
-// UndoHold returns the form of a message that does the opposite: set or lift.
-func UndoHold(id crash.BucketID, do string) *Undo {
-	return &Undo{Action: HoldPath(id), Field: "do", Value: do}
-}
-
-// HoldForm holds the form that holds a problem, or lifts its hold.
-type HoldForm struct {
-	Shell     Shell
-	Bucket    crash.Bucket
-	Hold      *crash.Hold // nil: not held
-	Reason    string      // as typed
-	Problem   string      // what is wrong with the reason; empty: nothing
-	Now       time.Time
-	CSRFToken string
-}
-
-// Heading returns the heading of the page.
-func (p HoldForm) Heading() string {
-	if p.Hold != nil {
-		return text.HoldLiftTitle
-	}
-	return text.HoldTitle
-}
-
-func (p HoldForm) form() PostFormArgs {
-	return PostFormArgs{ID: "hold", Action: HoldPath(p.Bucket.ID), CSRFToken: p.CSRFToken}
 }

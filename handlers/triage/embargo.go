@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/justinas/nosurf"
-
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -26,10 +24,8 @@ func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Buck
 	if err != nil {
 		return err
 	}
-	p := views.EmbargoForm{
-		Bucket: b, Embargo: manual.Embargo, Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Now: s.Now(),
-		Tracker: s.Config.TrackerName, Reason: r.PostFormValue("reason"), Problem: problem, CSRFToken: nosurf.Token(r),
-	}
+	p := views.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
+		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.Config.TrackerName}
 	p.Shell = s.Shell(r, p.Heading())
 	return s.Page(w, r, status, views.EmbargoPage(p))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/justinas/nosurf"
-
 	"mishap/crash"
 	"mishap/views"
 	"mishap/views/text"
@@ -25,8 +23,7 @@ func (s *Pages) showHold(w http.ResponseWriter, r *http.Request, b crash.Bucket,
 	if err != nil {
 		return err
 	}
-	p := views.HoldForm{Bucket: b, Hold: manual.Hold, Now: s.Now(), Reason: r.PostFormValue("reason"), Problem: problem,
-		CSRFToken: nosurf.Token(r)}
+	p := views.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
 	p.Shell = s.Shell(r, p.Heading())
 	return s.Page(w, r, status, views.HoldPage(p))
 }

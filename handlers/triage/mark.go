@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/justinas/nosurf"
+
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -15,6 +17,12 @@ type mark struct {
 	lift     func(context.Context, crash.Bucket, crash.User) (views.Flash, error)
 	show     func(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error
 	noAction error
+}
+
+// markForm returns what the forms of all marks have in common.
+func (s *Pages) markForm(r *http.Request, b crash.Bucket, problem string) views.MarkForm {
+	return views.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.Now(),
+		CSRFToken: nosurf.Token(r)}
 }
 
 // change sets or lifts a mark of the problem in the path. It shows the form again if that is refused.

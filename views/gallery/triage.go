@@ -58,7 +58,8 @@ func triageForms() []specimen {
 }
 
 func embargoForm(change func(*views.EmbargoForm)) views.EmbargoForm {
-	p := views.EmbargoForm{Bucket: bucket(0), Sees: true, Tracker: "Launchpad", Now: now, CSRFToken: "token"}
+	p := views.EmbargoForm{MarkForm: views.MarkForm{Bucket: bucket(0), Now: now, CSRFToken: "token"}, Sees: true,
+		Tracker: "Launchpad"}
 	change(&p)
 	p.Shell = shell(p.Heading(), admin)
 	return p

@@ -1,0 +1,83 @@
+package views
+
+import (
+	"time"
+
+	"mishap/crash"
+	"mishap/views/text"
+)
+
+// MarkForm holds what the forms of [HoldForm] and [EmbargoForm] have in common.
+type MarkForm struct {
+	Shell     Shell
+	Bucket    crash.Bucket
+	Reason    string // as typed
+	Problem   string // what is wrong with the reason; empty: nothing
+	Now       time.Time
+	CSRFToken string
+}
+
+// markWords are the words of a form that marks a problem, or lifts its mark.
+type markWords struct {
+	name, action, title, hint, button string
+	example                           string // of a reason
+	lift                              bool
+}
+
+// HoldPath returns the address of the page that holds a problem, or lifts its hold.
+func HoldPath(id crash.BucketID) string { return id.Path() + "/hold" }
+
+// UndoHold returns the form of a message that does the opposite: set or lift.
+func UndoHold(id crash.BucketID, do string) *Undo {
+	return &Undo{Action: HoldPath(id), Field: "do", Value: do}
+}
+
+// HoldForm holds the form that holds a problem, or lifts its hold.
+type HoldForm struct {
+	MarkForm
+
+	Hold *crash.Hold // nil: not held
+}
+
+// Heading returns the heading of the page.
+func (p HoldForm) Heading() string { return p.words().title }
+
+func (p HoldForm) words() markWords {
+	w := markWords{name: "hold", action: HoldPath(p.Bucket.ID), lift: p.Hold != nil}
+	if w.lift {
+		w.title, w.hint, w.button = text.HoldLiftTitle, text.HoldLiftHint, text.HoldLiftButton
+	} else {
+		w.title, w.hint, w.button = text.HoldTitle, text.HoldHint, text.HoldButton
+	}
+	return w
+}
+
+// EmbargoPath returns the address of the page that embargoes a problem, or lifts its embargo.
+func EmbargoPath(id crash.BucketID) string { return id.Path() + "/embargo" }
+
+// UndoEmbargo returns the form of a message that does the opposite: set or lift.
+func UndoEmbargo(id crash.BucketID, do string) *Undo {
+	return &Undo{Action: EmbargoPath(id), Field: "do", Value: do}
+}
+
+// EmbargoForm holds the form that embargoes a problem, or lifts its embargo.
+type EmbargoForm struct {
+	MarkForm
+
+	Embargo *crash.Embargo // nil: not embargoed
+	Sees    bool           // the person sees the problem while it is embargoed
+	Tracker string
+}
+
+// Heading returns the heading of the page.
+func (p EmbargoForm) Heading() string { return p.words().title }
+
+func (p EmbargoForm) words() markWords {
+	w := markWords{name: "embargo", action: EmbargoPath(p.Bucket.ID), example: text.EmbargoReason, lift: p.Embargo != nil}
+	if w.lift {
+		w.title, w.hint, w.button = text.LiftTitle, text.LiftHint(p.Tracker), text.LiftButton
+	} else {
+		w.title, w.hint, w.button = text.EmbargoTitle, text.EmbargoHint(p.Tracker), text.EmbargoButton
+	}
+	return w
+}
