@@ -93,13 +93,15 @@ func decided() []specimen {
 			Problem: "A reason is one line of at most 500 characters."}})},
 		{"Hold, lifting", views.HoldPage(views.HoldForm{MarkForm: views.MarkForm{Shell: shell("Hold", viewer), Bucket: b,
 			Now: now}, Hold: &crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)}})},
-		{"Account", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
+		{"Account", views.Account(views.AccountPage{
+			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
 		{"Account, own account at the tracker", views.Account(views.AccountPage{
-			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccount(crash.TokenHealth{
+			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada",
+			Own: ownAccount(crash.TokenHealth{
 				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
 		{"Account, own account rejected, connecting again", views.Account(views.AccountPage{
-			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
+			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
 			Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
 		{"Authenticator app, secret, mistake", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
 			Factor:  crash.SecondFactor{HasPassword: true, Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"},
@@ -113,16 +115,18 @@ func decided() []specimen {
 			Factor: crash.SecondFactor{HasPassword: true}})},
 		{"Authenticator app, no password", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer)})},
 		{"Sign in, code", views.SignInCode(shell("Sign in", visitor), "Wrong code.")},
-		{"Account, ways to sign in", views.Account(views.AccountPage{Shell: shell("Your account", viewer),
+		{"Account, ways to sign in", views.Account(views.AccountPage{
+			Sessions: signedIn, Shell: shell("Your account", viewer),
 			Tracker:     "Launchpad",
 			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services().Services[:1],
 			Links: []views.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
 			Identities: []crash.StoredIdentity{{ID: 1, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 				Subject: "https://login.launchpad.net/+id/abc123", Name: "grace"}}}})},
-		{"Account, app", views.Account(views.AccountPage{Shell: shell("Your account", viewer), Tracker: "Launchpad",
+		{"Account, app", views.Account(views.AccountPage{
+			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			SecondFactor: crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 10}})},
 		{"Account, new token, mistake", views.Account(views.AccountPage{
-			Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
+			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
 				"this name.",
 			Tokens: views.TokensView{
@@ -390,3 +394,12 @@ func privacyPage(shell views.Shell) views.PrivacyPage {
 				Private: map[string]int64{"ProcEnviron": 2400, "UserGroups": 2399}}}},
 	}
 }
+
+// signedIn are the sessions of a person, of whom little is known about the oldest.
+var signedIn = views.SessionsView{Current: "1", Sessions: []crash.Session{
+	{ID: "1", Created: now.Add(-time.Hour), Used: now, Address: "192.0.2.7",
+		Browser: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"},
+	{ID: "2", Created: now.AddDate(0, 0, -8), Used: now.AddDate(0, 0, -2), Address: "2001:db8::4711",
+		Browser: "Mozilla/5.0 (Android 16; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"},
+	{ID: "3", Created: time.Unix(0, 0), Used: time.Unix(0, 0)},
+}}
