@@ -87,13 +87,10 @@ func compilerFrames(text, field string, base int, rec *recorder) []string {
 		case len(names) == maxSignatureFrames:
 			why = "the signature has enough frames"
 		}
-		if why != "" {
-			rec.skip(function, why)
-			continue
+		if rec.decide(function, name, why) {
+			rec.mark(field, at)
+			names = append(names, name)
 		}
-		rec.use(function, name)
-		rec.mark(field, at)
-		names = append(names, name)
 	}
 	return names
 }

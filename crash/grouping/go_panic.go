@@ -152,13 +152,10 @@ func goFrames(frames []goCall, field string, rec *recorder) []string {
 		case len(names) == maxSignatureFrames:
 			why = "the signature has enough frames"
 		}
-		if why != "" {
-			rec.skip(frame.text, why)
-			continue
+		if rec.decide(frame.text, name, why) {
+			rec.mark(field, frame.at)
+			names = append(names, name)
 		}
-		rec.use(frame.text, name)
-		rec.mark(field, frame.at)
-		names = append(names, name)
 	}
 	return names
 }

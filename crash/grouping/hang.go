@@ -29,11 +29,9 @@ func hangSignature(f crash.Fields, rec *recorder) string {
 		case len(names) == maxSignatureFrames:
 			why = "the signature has enough frames"
 		}
-		if why != "" {
-			rec.skip(frame.text(), why)
+		if !rec.decide(frame.text(), name, why) {
 			continue
 		}
-		rec.use(frame.text(), name)
 		markThreadFrame(f["ThreadStacktrace"], frame.Number, rec)
 		names = append(names, name)
 		if !isCommon(name) {

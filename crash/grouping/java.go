@@ -131,13 +131,10 @@ func (e javaException) functions(field string, rec *recorder) []string {
 		if why == "" && len(names) == causeFrames {
 			why = "the signature has enough frames"
 		}
-		if why != "" {
-			rec.skip(frame.text, why)
-			continue
+		if rec.decide(frame.text, name, why) {
+			rec.mark(field, frame.at)
+			names = append(names, name)
 		}
-		rec.use(frame.text, name)
-		rec.mark(field, frame.at)
-		names = append(names, name)
 	}
 	return names
 }

@@ -323,14 +323,11 @@ func (o *oopsReader) signature(rec *recorder) string {
 		case named == 1 && call.name == o.place:
 			why = "it repeats the place of the fault"
 		}
-		if why != "" {
-			rec.skip(call.text, why)
-			continue
+		if rec.decide(call.text, call.name, why) {
+			rec.mark(o.field, call.at)
+			parts = append(parts, call.name)
+			named++
 		}
-		rec.use(call.text, call.name)
-		rec.mark(o.field, call.at)
-		parts = append(parts, call.name)
-		named++
 	}
 	if known := o.problem != "" || o.place != ""; named < 2 && !known || named < 1 && !o.panics {
 		return ""

@@ -44,6 +44,17 @@ func (rec *recorder) use(frame, as string) { rec.frame(FrameUse{Text: frame, Use
 // skip records a frame that the signature omits, and why.
 func (rec *recorder) skip(frame, why string) { rec.frame(FrameUse{Text: frame, Why: why}) }
 
+// decide records a frame: as omitted if why gives a reason, else as contained. It reports whether the
+// signature contains it.
+func (rec *recorder) decide(frame, as, why string) bool {
+	if why != "" {
+		rec.skip(frame, why)
+		return false
+	}
+	rec.use(frame, as)
+	return true
+}
+
 func (rec *recorder) frame(u FrameUse) {
 	if rec == nil || len(rec.frames) == maxExplained {
 		return

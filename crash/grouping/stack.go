@@ -101,13 +101,10 @@ func nativeNames(frames []Frame, places frameMarks, rec *recorder) []string {
 		case len(names) > 0 && name == names[len(names)-1] && (name == "??" || name[0] == '['):
 			why = "the same library again"
 		}
-		if why != "" {
-			rec.skip(frame.text(), why)
-			continue
+		if rec.decide(frame.text(), name, why) {
+			places.mark(i, rec)
+			names = append(names, name)
 		}
-		rec.use(frame.text(), name)
-		places.mark(i, rec)
-		names = append(names, name)
 	}
 	return names
 }
