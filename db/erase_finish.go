@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// sqlFinishSlowly ends the time limit: some of these statements read whole tables.
-	sqlFinishSlowly = `set local statement_timeout = 0`
+	// NoTimeLimit ends the time limit of statements in a transaction that reads whole tables.
+	NoTimeLimit = `set local statement_timeout = 0`
+
 	// sqlSurplusOfMachine selects what counts know of a machine beyond its stored reports: reports that
 	// retention has dropped.
 	sqlSurplusOfMachine = `
@@ -70,7 +71,7 @@ func (s *Decisions) FinishErasure(ctx context.Context, e crash.Erasure, texts []
 		if err != nil {
 			return err
 		}
-		if _, err := d.Exec(ctx, sqlFinishSlowly); err != nil {
+		if _, err := d.Exec(ctx, NoTimeLimit); err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"system": string(e.System), "machine": string(e.System), "system_key": SystemKey(e.System),

@@ -26,7 +26,6 @@ import (
 // problem and the sums of those that have expired must give its counts by version, whatever was dropped.
 
 const (
-	sqlNoTimeout = `set local statement_timeout = 0`
 	sqlUncounted = `select coalesce(array_agg(r), '{}') from uncounted, unnest(reports) as r`
 	sqlDropped   = `select max(month) from dropped_months`
 	sqlExpired   = `select coalesce((select before from expired_counts), '0001-01-01')`
@@ -106,7 +105,7 @@ func (c *checking) steps() []func(context.Context) error {
 
 // prepare chooses what to check, and copies it into the temporary tables.
 func (c *checking) prepare(ctx context.Context) error {
-	if _, err := c.Exec(ctx, sqlNoTimeout); err != nil {
+	if _, err := c.Exec(ctx, db.NoTimeLimit); err != nil {
 		return err
 	}
 	if _, err := c.Exec(ctx, makeCheckTables); err != nil {

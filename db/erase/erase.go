@@ -129,7 +129,7 @@ func (s *Store) Known(ctx context.Context, system crash.SystemID) error {
 	var known bool
 	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system)}
 	err := s.InTx(ctx, func(tx pgx.Tx) error { // without an index, counts take long
-		if _, err := tx.Exec(ctx, sqlNoTimeout); err != nil {
+		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, sqlKnown, args).Scan(&known)
@@ -294,7 +294,6 @@ func (s *Store) removeCores(ctx context.Context, e crash.Erasure, cores Cores) e
 }
 
 const (
-	sqlNoTimeout  = `set local statement_timeout = 0`
 	sqlFindSystem = `select system from reports where system <> '' and system_digest(system) = @digest limit 1`
 	sqlFound      = `update erasures set system = @system where id = @id and finished is null`
 	sqlNotFound   = `update erasures set finished = @at where id = @id and finished is null`
@@ -304,7 +303,7 @@ const (
 // has no report of the machine.
 func (s *Store) find(ctx context.Context, e crash.Erasure) (system crash.SystemID, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlNoTimeout); err != nil {
+		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"id": e.ID, "at": s.Now(), "digest": hexBytes(e.Digest)}

@@ -61,7 +61,6 @@ const (
 			reports = e.reports + excluded.reports, proposed = e.proposed + excluded.proposed,
 			first_day = least(e.first_day, excluded.first_day), last_day = greatest(e.last_day, excluded.last_day)`
 	sqlLockHolds = `lock table holds in share mode`
-	noTimeLimit  = `set local statement_timeout = 0`
 
 	// endedBuckets selects the problems of which all counts by day have expired.
 	endedBuckets = `
@@ -168,7 +167,7 @@ func (s *Store) expireCounts(ctx context.Context, keepYears int) (e ExpiredCount
 func (s *Store) changeCounts(ctx context.Context, do func(tx pgx.Tx) error) error {
 	began := time.Now()
 	if err := db.NewDecisions(s.Store).InRound(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, noTimeLimit); err != nil {
+		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
 			return err
 		}
 		return do(tx)
@@ -219,7 +218,7 @@ func (s *Store) expireDays(ctx context.Context, before time.Time) error {
 // round up to which that is known.
 func (s *Store) bucketsToExpire(ctx context.Context, before time.Time) (ids [][]byte, round int64, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, noTimeLimit); err != nil {
+		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, sqlRound).Scan(&round); err != nil {
