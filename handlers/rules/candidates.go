@@ -73,24 +73,29 @@ func (s *Pages) candidate(ctx context.Context, shell views.Shell, c rules.Candid
 	return row, nil
 }
 
+// candidateInPath returns the number of the candidate in the path, and its problem, if the person may
+// decide about it.
+func (s *Pages) candidateInPath(r *http.Request) (id int64, b crash.Bucket, err error) {
+	if id, err = idInPath(r); err != nil {
+		return 0, b, err
+	}
+	c, err := s.Rules.Candidate(r.Context(), id)
+	if err != nil {
+		return 0, b, err
+	}
+	if b, err = s.Store.Bucket(r.Context(), c.Problem); err != nil {
+		return 0, b, err
+	}
+	return id, b, web.CheckTriage(r, b.SourcePackage)
+}
+
 // ApproveCandidate files the bug of a candidate.
 func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	if !s.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	id, err := idInPath(r)
+	id, b, err := s.candidateInPath(r)
 	if err != nil {
-		return err
-	}
-	c, err := s.Rules.Candidate(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	b, err := s.Store.Bucket(r.Context(), c.Problem)
-	if err != nil {
-		return err
-	}
-	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
 		return err
 	}
 	opts, err := s.FilingOptions(r)
@@ -130,19 +135,8 @@ func (s *Pages) RestoreCandidate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, int64, string) error) error {
-	id, err := idInPath(r)
+	id, _, err := s.candidateInPath(r)
 	if err != nil {
-		return err
-	}
-	c, err := s.Rules.Candidate(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	b, err := s.Store.Bucket(r.Context(), c.Problem)
-	if err != nil {
-		return err
-	}
-	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
 		return err
 	}
 	if err := do(r.Context(), id, web.CurrentUser(r).Name); err != nil {
