@@ -389,7 +389,7 @@ func Privacy(p PrivacyPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = holdAuthor(h.Hold, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = markAuthor(text.HoldBy(h.Hold.Person), h.Hold.At, h.Hold.Reason, p.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
