@@ -131,7 +131,8 @@ func checkAxe(ctx context.Context, t *testing.T, address string) {
 	}
 }
 
-// runAxe reports the violations that axe-core finds in the page as it is.
+// runAxe reports the violations that axe-core finds in the page as it is. The browser comes from
+// startWithAxe.
 func runAxe(ctx context.Context, t *testing.T, what string) {
 	t.Helper()
 	var found []struct {

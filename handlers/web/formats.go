@@ -40,6 +40,13 @@ func AcceptedExport(r *http.Request) string {
 	return ""
 }
 
+// asksForFile reports whether the answer is a file instead of a page, by the ending of the path or the
+// header Accept.
+func asksForFile(r *http.Request) bool {
+	_, ending := CutFormat(r.URL.Path)
+	return ending != "" || AcceptedExport(r) != ""
+}
+
 // ForFile reports whether a request is for a file or feed, by its address or by Accept.
 func ForFile(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)

@@ -104,9 +104,8 @@ func publicRequest(
 
 // isCacheable reports whether all visitors get the same page for a request.
 func (s *Kit) isCacheable(r *http.Request) bool {
-	_, ending := CutFormat(r.URL.Path)
 	return CurrentUser(r).ID == 0 && !s.Sessions.Exists(r.Context(), sessionFlash) &&
-		ending == "" && AcceptedExport(r) == "" && len(r.URL.RequestURI()) <= maxPageKey
+		!asksForFile(r) && len(r.URL.RequestURI()) <= maxPageKey
 }
 
 // renderPage renders and compresses a page. With errNotCacheable it returns a page, too.

@@ -39,7 +39,7 @@ func (t turns) wait(ctx context.Context) (done func()) {
 func (t turns) render(w http.ResponseWriter, r *http.Request,
 	page func(http.ResponseWriter, *http.Request) error,
 ) error {
-	if _, ending := CutFormat(r.URL.Path); ending == "" && AcceptedExport(r) == "" {
+	if !asksForFile(r) {
 		defer t.wait(r.Context())()
 	}
 	return page(w, r)
