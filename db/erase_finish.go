@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// NoTimeLimit ends the time limit of statements in a transaction that reads whole tables.
-	NoTimeLimit = `set local statement_timeout = 0`
-
 	// sqlSurplusOfMachine selects what counts know of a machine beyond its stored reports: reports that
 	// retention has dropped.
 	sqlSurplusOfMachine = `

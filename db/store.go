@@ -68,6 +68,10 @@ var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "60s",
 }
 
+// NoTimeLimit is a statement that lets the later ones of its transaction take any time, because they
+// read whole tables.
+const NoTimeLimit = `set local statement_timeout = 0`
+
 // Open connects to the database, checks that it answers, and starts the background writers. It does
 // not migrate. It returns Invalid for an invalid URL, and Unavailable if the database does not
 // answer or has another schema.
