@@ -88,7 +88,7 @@ func BugAnswer(p BugPart) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.InList {
-			templ_7745c5c3_Err = listBugNow(p.inList()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listBugNow(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
