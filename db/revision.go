@@ -111,16 +111,50 @@ type revision struct {
 	changes string // state of everything else
 }
 
-func (s *Store) revision(ctx context.Context) (r revision, err error) {
-	var embargoed reader.Embargoed
-	columns := append([]any{&r.round, &r.changes}, r.server.columns()...)
-	err = s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(append(columns, &embargoed.Buckets,
-		&embargoed.Sources)...)
-	if err != nil {
-		return r, Classify(err)
+// revision returns the present revision, or the one that [OneRevision] remembers. It tells the reader
+// of ctx which problems are embargoed.
+func (s *Store) revision(ctx context.Context) (revision, error) {
+	seen := &seenRevision{}
+	if shared, ok := ctx.Value(seenKey{}).(*seenRevision); ok {
+		seen = shared
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
 	}
-	reader.From(ctx).Set(embargoed)
-	return r, nil
+	if !seen.known {
+		columns := append([]any{&seen.round, &seen.changes}, seen.server.columns()...)
+		err := s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(append(columns, &seen.embargoed.Buckets,
+			&seen.embargoed.Sources)...)
+		if err != nil {
+			return revision{}, Classify(err)
+		}
+		seen.known = true
+	}
+	reader.From(ctx).Set(seen.embargoed)
+	return seen.revision, nil
+}
+
+// seenRevision is the revision that a request sees.
+type seenRevision struct {
+	mu    sync.Mutex
+	known bool
+	revision
+	embargoed reader.Embargoed
+}
+
+type seenKey struct{}
+
+// OneRevision returns a context for a request that only reads. Its revision is read once, so that all
+// parts of the answer belong together, or to later ones where data are read themselves.
+func OneRevision(ctx context.Context) context.Context {
+	return context.WithValue(ctx, seenKey{}, &seenRevision{})
+}
+
+// SameRevision returns ctx with what [OneRevision] remembers in from, if anything.
+func SameRevision(ctx, from context.Context) context.Context {
+	if seen, ok := from.Value(seenKey{}).(*seenRevision); ok {
+		return context.WithValue(ctx, seenKey{}, seen)
+	}
+	return ctx
 }
 
 // hiddenFrom returns the buckets of the problems that the reader of ctx must not see.

@@ -1,15 +1,20 @@
 package db_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/reader"
+	"mishap/db/triage"
 )
 
 // The revision changes with every change that is visible, in whatever order transactions begin,
@@ -162,5 +167,72 @@ func TestRevisionOfPolls(t *testing.T) {
 			t.Errorf("step %d, %s: got revision %s after %s, want a change: %t", i, step.what, now, last, step.changed)
 		}
 		last = now
+	}
+}
+
+// TestOneRevision checks that a request that only reads keeps the revision it began with, and gets
+// the index that others have brought up to date meanwhile, not a new one.
+func TestOneRevision(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	crashed(t, s, 1, "aa", "old:load", nil)
+	ctx := db.OneRevision(t.Context())
+	revisions := func() (request, present string) {
+		t.Helper()
+		request, err := s.Revision(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if present, err = s.Revision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return request, present
+	}
+	if request, present := revisions(); request != present {
+		t.Errorf("got revision %s at first, want %s", request, present)
+	}
+	id := crashed(t, s, 2, "bb", "new:load", nil)
+	if request, present := revisions(); request == present {
+		t.Errorf("got revision %s again after another report was counted", present)
+	}
+
+	newer, err := s.Index(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range []func(context.Context) (*index.Index, error){s.Index, s.IndexWithTriage, s.IndexWithStates} {
+		ix, err := read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found := ix.Problem(id); ix != newer || !found {
+			t.Errorf("got index %p with the problem: %t, want %p, which has it", ix, found, newer)
+		}
+	}
+	if other := db.SameRevision(t.Context(), ctx); other == t.Context() {
+		t.Error("SameRevision forgets the revision")
+	}
+}
+
+// TestOneRevisionHides checks that a reader never sees an embargoed problem, whoever read the revision
+// of the request first.
+func TestOneRevisionHides(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	id := crashed(t, s, 1, "aa", "old:load", nil)
+	if err := triage.New(s).Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "ada", Reason: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx := db.OneRevision(t.Context())
+	if ix, err := s.Index(ctx); err != nil {
+		t.Fatal(err)
+	} else if _, found := ix.Problem(id); !found {
+		t.Error("without a reader, the index lacks the embargoed problem")
+	}
+	visitor := reader.With(ctx, reader.New(func() crash.Packages { return crash.Packages{} }))
+	if ix, err := s.Index(visitor); err != nil {
+		t.Fatal(err)
+	} else if _, found := ix.Problem(id); found {
+		t.Error("a visitor sees the embargoed problem")
 	}
 }

@@ -233,7 +233,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 		at = time.Now().Add(PageTime)
 	}
 	other := context.Background() //nolint:forbidigo // the work goes on when the visitor leaves
-	return context.WithDeadline(reader.With(other, reader.From(ctx)), at)
+	return context.WithDeadline(reader.With(db.SameRevision(other, ctx), reader.From(ctx)), at)
 }
 
 // PageTime is the time limit of a page.

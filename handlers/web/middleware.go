@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/db"
 	"mishap/db/reader"
 	"mishap/handlers/proxies"
 )
@@ -34,6 +35,9 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 		}
 		w.Header().Set(headerRequestID, v.id)
 		ctx := reader.With(r.Context(), reader.New(func() crash.Packages { return v.User.Embargoed }))
+		if SafeMethods[r.Method] {
+			ctx = db.OneRevision(ctx)
+		}
 		next.ServeHTTP(w, withVisit(r.WithContext(ctx), v))
 	})
 }
