@@ -109,3 +109,12 @@ type TokenHealth struct {
 	LastErrorAt time.Time
 	Dead        bool // the tracker rejected the token
 }
+
+// TrackerState says what of the tracker matters on every page to people who file bugs.
+type TrackerState struct {
+	Restored    Restored
+	OwnRejected bool  // the tracker rejected the person's own account
+	Connected   bool  // this instance has an access token
+	Rejected    bool  // the tracker rejected it
+	Waiting     int64 // bugs that wait to be filed
+}

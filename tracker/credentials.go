@@ -104,6 +104,14 @@ func (c *Credentials) DeleteToken(ctx context.Context, person string) error {
 	return c.store.ForgetToken(ctx, c.cfg.Key(), person)
 }
 
+// Configured returns which credentials these are, and the public part of the access token in this
+// instance's configuration, if any.
+func (c *Credentials) Configured() (key crash.TrackerKey, token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cfg.Key(), c.configured.Token
+}
+
 // Status returns the state of this instance's connection to the tracker, without secrets.
 func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
 	saved, err := c.store.SavedToken(ctx, c.cfg.Key())

@@ -47,11 +47,23 @@ func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.Sav
 	if err != nil {
 		return crash.SavedToken{}, fmt.Errorf("saved token: %w", db.Classify(err))
 	}
-	if out.Secret, err = s.Sealer().Open(sealed, sealContext(key, out.Token)); err != nil {
-		s.Log.WarnContext(ctx, "connect the tracker again at /admin/tracker", "error", err)
+	var ok bool
+	if out.Secret, ok = s.openToken(ctx, key, out.Token, sealed); !ok {
 		return crash.SavedToken{}, nil
 	}
 	return out, nil
+}
+
+// openToken decrypts the secret of the saved token. If it was encrypted with another database
+// password, openToken logs that, and ok is false.
+func (s *Store) openToken(ctx context.Context, key crash.TrackerKey, token string, sealed []byte) (
+	secret crash.Secret, ok bool,
+) {
+	secret, err := s.Sealer().Open(sealed, sealContext(key, token))
+	if err != nil {
+		s.Log.WarnContext(ctx, "connect the tracker again at /admin/tracker", "error", err)
+	}
+	return secret, err == nil
 }
 
 func keyArgs(key crash.TrackerKey) pgx.NamedArgs {

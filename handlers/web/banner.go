@@ -16,41 +16,38 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 	if !u.Role.Allows(crash.RoleTriager) {
 		return views.Banner{}
 	}
-	if restored, err := s.Filings.Restored(r.Context()); err == nil && !restored.At.IsZero() {
+	key, configured := s.Creds.Configured()
+	state, err := s.Filings.TrackerState(r.Context(), key, u.ID, configured)
+	if err != nil {
+		return views.Banner{} // the page reports the error itself
+	}
+	admin := u.Role.Allows(crash.RoleAdmin)
+	if restored := state.Restored; !restored.At.IsZero() {
 		banner := views.Banner{Text: text.BannerRestored(restored.BackupTaken)}
-		if u.Role.Allows(crash.RoleAdmin) {
+		if admin {
 			banner.Href, banner.Link = PathAdmin, text.BannerMore
 		}
 		return banner
 	}
-	if !s.Config.AllowBugFiling {
+	message := ""
+	switch {
+	case !s.Config.AllowBugFiling:
 		return views.Banner{}
-	}
-	if own, err := s.Filer.OwnAccount(r.Context(), u.ID); err == nil && own.Dead {
+	case state.OwnRejected:
 		return views.Banner{
 			Text: text.BannerOwnRejected(s.Config.TrackerName), Href: PathAccount, Link: text.BannerReconnect,
 		}
-	}
-	if !u.Role.Allows(crash.RoleAdmin) {
+	case !admin:
 		return views.Banner{}
-	}
-	c, err := s.Creds.Status(r.Context())
-	if err != nil {
-		return views.Banner{} // the page reports the error itself
-	}
-	message := ""
-	switch {
-	case c.Source == crash.NotConnected:
+	case !state.Connected:
 		message = text.BannerNotConnected(s.Config.TrackerName)
-	case c.Dead:
+	case state.Rejected:
 		message = text.BannerRejected(s.Config.TrackerName)
 	default:
 		return views.Banner{}
 	}
-	if totals, err := s.Filings.FilingTotals(r.Context()); err == nil {
-		if n := totals.States[crash.FilingQueued] + totals.States[crash.FilingUncertain]; n > 0 {
-			message += text.BannerWaiting(n)
-		}
+	if state.Waiting > 0 {
+		message += text.BannerWaiting(state.Waiting)
 	}
 	return views.Banner{Text: message, Href: PathTracker, Link: text.BannerConnect}
 }
