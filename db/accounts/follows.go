@@ -33,8 +33,12 @@ const (
 			select from saved_searches as s
 			where s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)))
 		order by kind, name`
+	// sqlIsFollowed knows a problem by all its buckets, as namesOf does.
 	sqlIsFollowed = `
-		select exists (select from followed where user_id = @user and kind = @kind and name = any(@names))`
+		select exists (
+			select from followed where user_id = @user and kind = @kind and (name = @name or name in (
+				select encode(id, 'hex') from buckets where head = (
+					select head from buckets where id = case when @kind = 'problem' then decode(@name, 'hex') end))))`
 	sqlUnfollow = `delete from followed where user_id = @user and kind = @kind and name = any(@names)`
 	sqlVisit    = `
 		insert into follow_visits as v (user_id, last) values (@user, @now)
@@ -102,12 +106,8 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 
 // Follows reports whether a person follows f.
 func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
-	names, err := a.namesOf(ctx, f)
-	if err != nil {
-		return false, err
-	}
-	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, pgx.NamedArgs{"user": user, "kind": f.Kind, "names": names}).Scan(
-		&does); err != nil {
+	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}
+	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, args).Scan(&does); err != nil {
 		return false, fmt.Errorf("is followed: %w", db.Classify(err))
 	}
 	return does, nil

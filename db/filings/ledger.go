@@ -50,29 +50,25 @@ func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.
 	if filter.Bucket != (crash.BucketID{}) {
 		args["bucket"] = filter.Bucket[:]
 	}
-	var entries []crash.LedgerEntry
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlLedger, args)
-		if err != nil {
-			return err
-		}
-		entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.LedgerEntry, err error) {
-			err = scanFiling(row, &e.Filing, &e.Heading, &e.Package, &e.Linked)
-			return e, err
-		})
-		if err != nil {
-			return err
-		}
-		return addLines(ctx, tx, entries)
-	})
+	rows, err := s.Pool.Query(ctx, sqlLedger, args)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", db.Classify(err))
+	}
+	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.LedgerEntry, err error) {
+		err = scanFiling(row, &e.Filing, &e.Heading, &e.Package, &e.Linked)
+		return e, err
+	})
+	if err == nil && len(entries) > 0 {
+		err = s.addLines(ctx, entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", db.Classify(err))
 	}
 	return entries, nil
 }
 
 // addLines adds the calls and actions to entries.
-func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error {
+func (s *Store) addLines(ctx context.Context, entries []crash.LedgerEntry) error {
 	at := map[int64]*crash.LedgerEntry{}
 	ids := make([]int64, len(entries))
 	for i := range entries {
@@ -83,7 +79,7 @@ func addLines(ctx context.Context, tx pgx.Tx, entries []crash.LedgerEntry) error
 	var id int64
 	var line crash.LedgerLine
 	each := func(sql string, into []any, do func(*crash.LedgerEntry)) error {
-		rows, err := tx.Query(ctx, sql, args)
+		rows, err := s.Pool.Query(ctx, sql, args)
 		if err != nil {
 			return err
 		}

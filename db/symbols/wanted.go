@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -24,13 +23,17 @@ const (
 		select head, @person from buckets where id = @problem and not exists (select ` + wantedOf + `)
 		on conflict do nothing`
 	sqlUnwantCore = `delete from wanted_cores where problem in (select w.problem ` + wantedOf + `)`
-	sqlWantedCore = `select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1`
-	// sqlUnknownPaths selects the files whose build the jobs of a problem wait for.
-	sqlUnknownPaths = `
-		select distinct u.path from symbol_jobs as j join unknown_builds as u using (report_id)
-		where j.problem in (select id from buckets where head = (select head from buckets where id = @problem))
-			and j.state in ('waiting', 'partial')
-		order by u.path limit 100`
+	// sqlAwaited selects what a problem waits for: the files whose build its jobs lack, and a core for
+	// which somebody asked.
+	sqlAwaited = `
+		select array(
+				select distinct u.path from symbol_jobs as j join unknown_builds as u using (report_id)
+				where j.problem in (select id from buckets where head = (select head from buckets where id = @problem))
+					and j.state in ('waiting', 'partial')
+				order by u.path limit 100),
+			coalesce(c.person, ''), c.asked
+		from (select) as one left join lateral (
+			select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1) as c on true`
 )
 
 // WantCore records that a person asks for a core of a problem, unless somebody has asked already.
@@ -71,19 +74,12 @@ func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p c
 	if p.Job, _, err = s.ProblemJob(ctx, problem); err != nil {
 		return p, err
 	}
-	args := pgx.NamedArgs{"problem": problem[:]}
-	rows, err := s.Pool.Query(ctx, sqlUnknownPaths, args)
+	var unknown []string
+	err = s.Pool.QueryRow(ctx, sqlAwaited, pgx.NamedArgs{"problem": problem[:]}).Scan(&unknown, &p.Wanted.Person,
+		db.OrZero(&p.Wanted.Asked))
 	if err != nil {
-		return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
-	}
-	unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return p, fmt.Errorf("unknown builds: %w", db.Classify(err))
+		return p, fmt.Errorf("what the symbols of %s wait for: %w", problem, db.Classify(err))
 	}
 	p.Missing = append(p.Job.MissingPaths(), unknown...)
-	err = s.Pool.QueryRow(ctx, sqlWantedCore, args).Scan(&p.Wanted.Person, &p.Wanted.Asked)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return p, fmt.Errorf("wanted core of %s: %w", problem, db.Classify(err))
-	}
 	return p, nil
 }

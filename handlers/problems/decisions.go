@@ -32,9 +32,8 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Tr
 	if !u.Role.Allows(crash.RoleViewer) { // entries contain account names and report titles
 		return v, nil
 	}
-	var err error
-	v.Triage = triage
-	v.Decisions, err = s.Decisions.Decisions(r.Context(), b.ID, maxDecisions)
+	work, err := s.workOn(r, b.ID)
+	v.Triage, v.Decisions = triage, work.decisions
 	return v, err
 }
 

@@ -15,23 +15,11 @@ import (
 // notesView returns the notes about a problem.
 func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
 	u := web.CurrentUser(r)
-	v := views.NotesView{
-		Bucket: b.ID, Person: u.Name, Everything: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.Now(),
-	}
-	var err error
-	if v.Notes, err = s.Accounts.Notes(r.Context(), b.ID); err != nil {
-		return v, err
-	}
-	var names []string
-	for _, n := range v.Notes {
-		for _, t := range n.Texts {
-			for _, m := range crash.Mentions(t.Text) {
-				names = append(names, m.Name)
-			}
-		}
-	}
-	v.Names, err = s.Accounts.Named(r.Context(), names)
-	return v, err
+	work, err := s.workOn(r, b.ID)
+	return views.NotesView{
+		Bucket: b.ID, Notes: work.notes, Names: work.named, Person: u.Name, Everything: u.MayTriage(b.SourcePackage),
+		CSRFToken: nosurf.Token(r), Now: s.Now(),
+	}, err
 }
 
 // AddNote adds a note.

@@ -24,9 +24,11 @@ const maxAssignments = 20
 func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v views.PeopleView, err error) {
 	v = views.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
 		CSRFToken: nosurf.Token(r), Now: s.Now()}
-	if v.History, err = s.People.Assignments(r.Context(), b.ID, maxAssignments); err != nil {
+	work, err := s.workOn(r, b.ID)
+	if err != nil {
 		return v, err
 	}
+	v.History, v.Tags = work.assignments, work.tags
 	if i := slices.IndexFunc(v.History, crash.Assignment.Stands); i >= 0 {
 		v.Assigned.Name = v.History[i].Assignee
 	}
@@ -35,9 +37,6 @@ func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v views.PeopleView,
 		if b.Bug.State.DuplicateOf != 0 {
 			v.BugURL = b.Bug.MasterURL
 		}
-	}
-	if v.Tags, err = s.People.Tags(r.Context(), b.ID); err != nil {
-		return v, err
 	}
 	v.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()})
 	return v, err
