@@ -240,12 +240,11 @@ func (b *background) start(ctx context.Context, tasks []task) {
 		b.loops.Go(func() {
 			tick := time.NewTicker(t.every)
 			defer tick.Stop()
-			for {
+			for ctx.Err() == nil { // select may choose tick.C although ctx has ended
 				_ = run(ctx) // logged
 				select {
 				case <-tick.C:
 				case <-ctx.Done():
-					return
 				}
 			}
 		})

@@ -3,14 +3,44 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+// TestBackgroundStops checks that no loop runs its task again once it is told to stop, even if the next
+// run is due by then.
+func TestBackgroundStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var runs atomic.Int64
+		var tasks []task
+		for i := range 32 {
+			tasks = append(tasks, task{fmt.Sprint("task-", i), "waits", time.Second, func(context.Context) error {
+				runs.Add(1)
+				time.Sleep(time.Minute)
+				stop()
+				return nil
+			}})
+		}
+		b := newBackground(newLog(io.Discard, 0), prometheus.NewRegistry(), nil)
+		b.start(ctx, tasks)
+		b.wait()
+		if got := runs.Load(); got != 32 {
+			t.Errorf("got %d runs of 32 tasks, want one each", got)
+		}
+	})
+}
 
 // TestBackgroundLoop checks that a loop continues after an error and after a panic, and that both
 // are logged and counted.
