@@ -121,8 +121,9 @@ type ProblemCursor struct {
 }
 
 // Problem is one row of a list: a bucket, and its number of reports in the chosen days and release.
+// Lists may share the bucket.
 type Problem struct {
-	Bucket
+	*Bucket
 	Count int64
 }
 

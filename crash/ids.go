@@ -109,10 +109,16 @@ func ParseBucketID(s string) (BucketID, error) {
 	return id, nil
 }
 
-func (id BucketID) String() string { return hex.EncodeToString(id[:]) }
+func (id BucketID) String() string { return id.after("") }
+
+// after returns the id in hex after a prefix, in one allocation: lists contain it several times in
+// each row.
+func (id BucketID) after(prefix string) string {
+	return string(hex.AppendEncode(append(make([]byte, 0, 64), prefix...), id[:]))
+}
 
 // Path returns the permanent address of the bucket, relative to the base address.
-func (id BucketID) Path() string { return "/problem/" + id.String() }
+func (id BucketID) Path() string { return id.after("/problem/") }
 
 // ErrUnknownBucket is returned when no bucket has the given id or signature.
 var ErrUnknownBucket = Errorf(NotFound, "unknown_bucket", "There is no such problem.")

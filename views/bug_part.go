@@ -88,10 +88,13 @@ func (p BugPart) inList() BugPart {
 
 func (p BugPart) nowID() string {
 	if p.InList {
-		return p.cellID() + rowSuffix
+		return p.rowID()
 	}
 	return p.cellID() + "-now"
 }
+
+// rowID is nowID in a list.
+func (p BugPart) rowID() string { return p.cellID() + rowSuffix }
 
 // createLabel returns the label of the button that creates the bug.
 func (p BugPart) createLabel() string {

@@ -150,7 +150,7 @@ func (c ListChoice) MutedFilter() index.MutedChoice {
 func (c ListChoice) URL() string { return c.url(url.Values{}) }
 
 // NextURL returns the address of the rows after the given one, which is at that place.
-func (c ListChoice) NextURL(place int, last crash.Problem) string {
+func (c ListChoice) NextURL(place int, last crash.ProblemCursor) string {
 	return c.url(url.Values{"after": {fmt.Sprintf("%d.%d.%s", place, last.Count, last.ID)}})
 }
 

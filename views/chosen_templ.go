@@ -249,7 +249,7 @@ func Chosen(p ChosenPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ListBug(row.Bug).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ListBug(&row.Bug).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -34,7 +34,7 @@ func frontPage() views.ListPage {
 		seen := crash.Occurrence{At: now.Add(-time.Duration(i) * time.Hour), Version: "1.5.4-1ubuntu0.3",
 			Release: "Ubuntu 26.04"}
 		page.Rows = append(page.Rows, views.ListRow{
-			Problem: &crash.Problem{Bucket: b, Count: int64(100 - i)}, First: seen, Last: seen, Rank: i + 1,
+			Problem: &crash.Problem{Bucket: &b, Count: int64(100 - i)}, First: seen, Last: seen, Rank: i + 1,
 			Bug: views.BugPart{Bucket: b.ID, Signature: signature, State: views.BugCreate, MayFile: true, Review: true,
 				CSRFToken: page.Shell.CSRFToken},
 			Spark: views.NewSparkline(days, now),

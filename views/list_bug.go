@@ -11,7 +11,7 @@ const pathCreateBug = "/api/1.0/create-bug-report/"
 
 // listWord returns the status of a problem in lists, and the class of the word. Lists show no word
 // for what is normal.
-func listWord(p BugPart) (word, class string) {
+func listWord(p *BugPart) (word, class string) {
 	switch word := p.Status.Word; word {
 	case crash.StateOpen:
 		return strings.ToLower(p.Status.Tracker), ""
@@ -43,14 +43,14 @@ func fixedWord(s crash.Status) string {
 }
 
 // rowMenuPath returns the address that the menu of a row leads to without scripts.
-func rowMenuPath(p BugPart) string {
+func rowMenuPath(p *BugPart) string {
 	if p.Review {
-		return reviewURL(p)
+		return reviewURL(*p)
 	}
 	return p.Bucket.Path() + "/link"
 }
 
-func rowMenuLabel(p BugPart) string {
+func rowMenuLabel(p *BugPart) string {
 	if p.Review {
 		return text.ListReview
 	}

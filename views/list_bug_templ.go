@@ -15,7 +15,7 @@ const createFormID = "create-bug"
 
 // ListBug renders the bug of a problem in a list. The outer element stays when the inner one is
 // replaced.
-func ListBug(p BugPart) templ.Component {
+func ListBug(p *BugPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -53,7 +53,7 @@ func ListBug(p BugPart) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = listBugNow(p.inList()).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = listBugNow(p).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -88,7 +88,7 @@ func BugAnswer(p BugPart) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.InList {
-			templ_7745c5c3_Err = listBugNow(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listBugNow(&p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -104,7 +104,7 @@ func BugAnswer(p BugPart) templ.Component {
 
 // listBugNow renders the content of ListBug, which is also the answer to Create. It reloads itself
 // while it is changing. js/create-bug.js reloads it when another copy has changed.
-func listBugNow(p BugPart) templ.Component {
+func listBugNow(p *BugPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -130,7 +130,7 @@ func listBugNow(p BugPart) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(p.nowID())
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(p.rowID())
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/list_bug.templ`, Line: 29, Col: 16}
 		}
@@ -181,7 +181,7 @@ func listBugNow(p BugPart) templ.Component {
 			}
 		}
 		if p.changing() {
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, p.refresh())
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, p.inList().refresh())
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -250,7 +250,7 @@ func listBugNow(p BugPart) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = bugReload(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = bugReload(*p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,7 +285,7 @@ func listBugNow(p BugPart) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = bugReload(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = bugReload(*p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -433,7 +433,7 @@ func listBugNow(p BugPart) templ.Component {
 
 // rowCreate renders the button that creates a bug. It belongs to the form of the page, so that rows
 // need no form of their own.
-func rowCreate(p BugPart, label string) templ.Component {
+func rowCreate(p *BugPart, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -535,7 +535,7 @@ func CreateForm(csrfToken string) templ.Component {
 
 // listStatus renders the status of a problem in a word, if it is unusual. For an open bug it is the
 // status in the tracker.
-func listStatus(p BugPart) templ.Component {
+func listStatus(p *BugPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -611,7 +611,7 @@ func listStatus(p BugPart) templ.Component {
 }
 
 // rowMenu links to the review of the bug. With scripts, it opens a menu with further actions.
-func rowMenu(p BugPart) templ.Component {
+func rowMenu(p *BugPart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -114,7 +114,7 @@ func listRow(p *ListPage, row *ListRow, place int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = problemCell(&row.Bucket, p.problemPath(row.ID), row).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = problemCell(row.Bucket, p.problemPath(row.ID), row).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -132,12 +132,12 @@ func listRow(p *ListPage, row *ListRow, place int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ListBug(row.Bug).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ListBug(&row.Bug).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if p.maySelect() {
-			templ_7745c5c3_Err = rowMenu(row.Bug).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = rowMenu(&row.Bug).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -615,7 +615,7 @@ func seenCell(first bool, title string, seen crash.Occurrence, now time.Time) te
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = Middle("version", orUnknown(seen.Version)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = middleVersion(orUnknown(seen.Version)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -72,7 +72,7 @@ func components(text string, n int) map[string]templ.Component {
 		row.ID[0] = byte(i)
 		rowBug := bug
 		rowBug.Bucket = row.ID
-		list.Rows = append(list.Rows, views.ListRow{Problem: &crash.Problem{Bucket: row, Count: int64(n - i)},
+		list.Rows = append(list.Rows, views.ListRow{Problem: &crash.Problem{Bucket: &row, Count: int64(n - i)},
 			First: row.First(), Last: row.Last(), Bug: rowBug})
 		reports.Rows = append(reports.Rows, crash.ReportRow{
 			ID: crash.NewOopsID(now), Summary: summary, System: crash.SystemID(text), Occurred: now, Bucket: &bucket.ID,

@@ -156,7 +156,7 @@ func problemTable(rows []PackageProblem, shell Shell) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ListBug(rows[i].Bug).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ListBug(&rows[i].Bug).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -929,7 +929,7 @@ func shortID(id, value, href string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Middle("", value).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Middle(value).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -968,7 +968,7 @@ func shortID(id, value, href string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Middle("", value).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Middle(value).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -640,7 +640,7 @@ func reportRow(l ReportList, row crash.ReportRow, place int) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if cell, ok := l.bug(row, place); ok {
-			templ_7745c5c3_Err = ListBug(cell).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ListBug(&cell).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2057,7 +2057,7 @@ func ReviewDone(p BugPart, status *StatusView, message string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = listBugNow(p.inList()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listBugNow(&p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -536,7 +536,7 @@ func versionRow(t VersionTable, row VersionRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Middle("", cut(row.Version, 128)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Middle(cut(row.Version, 128)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -545,7 +545,7 @@ func versionRow(t VersionTable, row VersionRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Middle("", cut(orUnknown(row.Version), 128)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Middle(cut(orUnknown(row.Version), 128)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -122,7 +122,7 @@ func (s *Store) gateBuckets(ctx context.Context, results []gate.Result) (map[cra
 	}
 	problems, err := s.ProblemsByID(ctx, cursors)
 	for _, p := range problems {
-		buckets[p.ID] = p.Bucket
+		buckets[p.ID] = *p.Bucket
 	}
 	return buckets, err
 }

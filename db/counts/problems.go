@@ -81,7 +81,8 @@ func (s *Store) CommonProblems(
 		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
 	}
 	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
-		err = db.ScanBucketAnd(row, &p.Bucket, &p.Count)
+		p.Bucket = &crash.Bucket{}
+		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
 		return p, err
 	})
 	if err != nil {
@@ -106,7 +107,8 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
 	}
 	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
-		err = db.ScanBucketAnd(row, &p.Bucket, &p.Count)
+		p.Bucket = &crash.Bucket{}
+		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
 		return p, err
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *Store) similar(ctx context.Context, b crash.Bucket, most int,
 	for i := range found {
 		for _, p := range problems {
 			if p.ID == found[i].ID {
-				found[i].Bucket = p.Bucket
+				found[i].Bucket = *p.Bucket
 			}
 		}
 		if err := s.Judge(ctx, &found[i].Bucket); err != nil {

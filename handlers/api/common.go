@@ -207,7 +207,7 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 		if known, ok := b.Problem(p.ID); ok {
 			facts = known.In(release)
 		}
-		p.Bucket = a.visibleBucket(in, p.Bucket)
+		p.Bucket = new(a.visibleBucket(in, *p.Bucket))
 		row := commonProblem{
 			Count: p.Count, FirstSeen: facts.LowestVersion, FirstRelease: string(facts.LowestRelease), Function: p.Signature,
 			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1,

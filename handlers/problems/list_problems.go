@@ -71,7 +71,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	}
 	if n := len(list.Rows); list.More {
 		last := list.Rows[n-1]
-		page.Next = choice.NextURL(list.First+n-1, crash.Problem{Bucket: crash.Bucket{ID: last.ID}, Count: last.Count})
+		page.Next = choice.NextURL(list.First+n-1, crash.ProblemCursor{ID: last.ID, Count: last.Count})
 	}
 	if user := web.CurrentUser(r); user.ID != 0 {
 		if page.Saved, err = s.People.SavedSearches(r.Context(), user.ID); err != nil {
@@ -131,9 +131,11 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 			bugs = append(bugs, p.Bug)
 		}
 		row := web.SeenRow(r, from[p.ID])
-		p.Bucket = s.SeenBucket(r, p.Bucket)
+		if web.IsPublic(r) {
+			p.Bucket = new(s.SeenBucket(r, *p.Bucket))
+		}
 		list = append(list, views.ListRow{
-			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, p.Bucket), People: people[p.ID],
+			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
 			New:   row.First.At.After(s.Now().AddDate(0, 0, -newDays)),

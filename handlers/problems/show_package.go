@@ -143,7 +143,7 @@ func (s *Lists) addBugCells(r *http.Request, rows []views.PackageProblem,
 	cells := make(map[crash.BucketID]views.BugPart, len(problems))
 	var bugs []crash.Bug
 	for _, p := range problems {
-		cell := s.BugPart(r, p.Bucket)
+		cell := s.BugPart(r, *p.Bucket)
 		cell.Copy = table
 		cells[p.ID] = cell
 		if p.Bug.Number != 0 {

@@ -46,7 +46,8 @@ type factKey struct {
 }
 
 // CachedProblems returns the problems of some counts, in their order and without those that no
-// longer exist. It reads those that are not cached with one query.
+// longer exist. It reads those that are not cached with one query. Callers must not change their
+// buckets.
 func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
 	revision, err := s.revision(r)
 	if err != nil {
@@ -57,9 +58,8 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	var missing []crash.ProblemCursor
 	for i, c := range counts {
 		problems[i].Count = c.Count
-		if b, ok := cache.Find[*crash.Bucket](s.factCache, revision, factKey{hidden, c.ID}); ok {
-			problems[i].Bucket = *b
-		} else {
+		var ok bool
+		if problems[i].Bucket, ok = cache.Find[*crash.Bucket](s.factCache, revision, factKey{hidden, c.ID}); !ok {
 			missing = append(missing, c)
 		}
 	}
@@ -73,21 +73,21 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	found := make(map[crash.BucketID]*crash.Bucket, len(read))
 	judged := make([]*crash.Bucket, len(read))
 	for i := range read {
-		b := &read[i].Bucket
-		found[b.ID], judged[i] = b, b
+		judged[i] = read[i].Bucket
+		found[judged[i].ID] = judged[i]
 	}
 	if err := s.Store.Judge(r.Context(), judged...); err != nil {
 		return nil, err
 	}
 	for _, b := range judged {
-		cache.Put(s.factCache, revision, factKey{hidden, b.ID}, new(*b))
+		cache.Put(s.factCache, revision, factKey{hidden, b.ID}, b)
 	}
 	for i, c := range counts {
 		if b := found[c.ID]; b != nil {
-			problems[i].Bucket = *b
+			problems[i].Bucket = b
 		}
 	}
-	return slices.DeleteFunc(problems, func(p crash.Problem) bool { return p.ID == (crash.BucketID{}) }), nil
+	return slices.DeleteFunc(problems, func(p crash.Problem) bool { return p.Bucket == nil }), nil
 }
 
 // revision returns a text that changes with everything that public pages show. It combines

@@ -36,7 +36,7 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 	cells := map[crash.BucketID]views.BugPart{}
 	for _, p := range problems {
 		for _, id := range heads[p.ID] {
-			cells[id] = s.BugPart(r, p.Bucket)
+			cells[id] = s.BugPart(r, *p.Bucket)
 		}
 	}
 	return cells, nil

@@ -26,7 +26,7 @@ func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 		b := bucket(i)
 		b.Provisional = i == 3
 		page.Rows = append(page.Rows, views.ListRow{
-			Problem: &crash.Problem{Bucket: b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
+			Problem: &crash.Problem{Bucket: &b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
 			Past: int64(i * 7 % 5), Compared: true, New: i == 2, Rising: i == 4,
 			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
 		})
