@@ -61,7 +61,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	s.stops = append(s.stops, func() error { practice.close(); return nil })
 	var listen, ops string
 	for _, a := range []*string{&listen, &s.ingest, &ops} {
-		if *a, err = freeAddress(ctx); err != nil {
+		if *a, err = dbtest.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}

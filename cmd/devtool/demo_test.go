@@ -21,6 +21,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/sizetest"
+	"mishap/db/dbtest"
 )
 
 // screen records output, which tests can read while it is written.
@@ -48,7 +49,7 @@ func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 	d := &demo{folder: folder, tracker: "127.0.0.1:0", program: program, reports: 120, out: shown, err: shown,
 		environ: os.Environ()}
 	for _, key := range []string{"LISTEN", "INGEST_LISTEN", "OPS_LISTEN"} {
-		address, err := freeAddress(t.Context())
+		address, err := dbtest.FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -64,13 +63,4 @@ func (v *visitor) signIn(ctx context.Context, password string) error {
 	form := url.Values{"csrf_token": {string(field[1])}, "username": {demoAccount}, "password": {password}}
 	_, err = v.fetch(ctx, "/login", nil, form)
 	return err
-}
-
-// freeAddress returns an address of this machine on which nothing listens.
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

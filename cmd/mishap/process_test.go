@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +17,7 @@ import (
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/crash/symbols/sandbox/sandboxtest"
+	"mishap/db/dbtest"
 )
 
 func TestMain(m *testing.M) {
@@ -120,32 +118,14 @@ func serveCommand(t *testing.T, environ []string, cmd *exec.Cmd, args ...string)
 	return p, addresses
 }
 
-// lastPort is the port that freeAddress returned last. It starts below the range that systems use
-// for port 0 and outgoing connections, so that nothing else takes a port before the program listens
-// on it.
-var lastPort = func() *atomic.Int32 {
-	var port atomic.Int32
-	port.Store(20_000 + rand.Int32N(10_000))
-	return &port
-}()
-
 // freeAddress returns an unused address, a different one each time.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for {
-		address := fmt.Sprintf("127.0.0.1:%d", lastPort.Add(1))
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return address
+	address, err := dbtest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return address
 }
 
 // until waits until the output contains text.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -288,12 +287,11 @@ func TestBroken(t *testing.T) {
 // closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := dbtest.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nobody has connected
-	return l.Addr().String()
+	return address
 }
 
 func key(name, value string) func(*testing.T, *site) {
