@@ -16,13 +16,17 @@ import (
 )
 
 const (
-	// sqlSeenEdges returns the positions of edges that are stored for any bucket of their problems.
+	// sqlSeenEdges returns the positions of edges that are stored for any bucket of their problems. The
+	// limit ensures that each is looked up by index. Otherwise PostgreSQL may pair all edges with the same
+	// rule and version first, which took 25 s instead of 60 ms for 14,000 new problems.
 	sqlSeenEdges = `
-		select distinct w.place
+		select w.place
 		from unnest(@rules::bigint[], @buckets::bytea[], @keys::text[]) with ordinality as w (rule_id, head, key, place)
-			join lateral (select id from buckets where head = w.head union all select ''::bytea where w.head = '') as m
-				on true
-			join rule_edges as e on e.bucket_id = m.id and e.rule_id = w.rule_id and e.version = w.key`
+			join lateral (
+				select from (select id from buckets where head = w.head union all select ''::bytea where w.head = '') as m
+					join rule_edges as e on e.bucket_id = m.id and e.rule_id = w.rule_id and e.version = w.key
+				limit 1
+			) as stored on true`
 	// sqlInsertEdge stores an edge for all buckets of a problem, so that it stays known if they are
 	// separated or merged again.
 	sqlInsertEdge = `
