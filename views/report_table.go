@@ -40,9 +40,9 @@ func (l ReportList) columns() []reportColumn {
 	return some
 }
 
-// shows reports whether the list has a column.
-func (l ReportList) shows(name string) bool {
-	return slices.ContainsFunc(l.columns(), func(c reportColumn) bool { return c.name == name })
+// hasColumn reports whether a column is among some.
+func hasColumn(some []reportColumn, name string) bool {
+	return slices.ContainsFunc(some, func(c reportColumn) bool { return c.name == name })
 }
 
 func (c reportColumn) differs(rows []crash.ReportRow) bool {
@@ -55,11 +55,11 @@ func (l ReportList) hidesMachines() bool {
 	return slices.ContainsFunc(l.Rows, func(r crash.ReportRow) bool { return r.System == crash.HiddenSystem })
 }
 
-// same lists what the reports have in common, in columns that are not shown: "reefd, amd64".
-func (l ReportList) same() string {
+// same lists what the reports have in common, in columns other than those shown: "reefd, amd64".
+func (l ReportList) same(shown []reportColumn) string {
 	text := ""
 	for _, c := range reportColumns {
-		if c.value == nil || len(l.Rows) < 2 || c.differs(l.Rows) || l.shows(c.name) {
+		if c.value == nil || len(l.Rows) < 2 || c.differs(l.Rows) || hasColumn(shown, c.name) {
 			continue
 		}
 		if value := c.value(l.Rows[0]); value != "" && c.name != "machine" {
