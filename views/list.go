@@ -19,7 +19,7 @@ type ListPage struct {
 	Releases  []crash.Release     // for the filter
 	Types     []string            // problem types, for the filter
 	Machines  []string            // architectures of packages, for the filter
-	Rates     RateChart
+	Rates     Rates
 	Notice    string // why something is missing; empty: nothing is
 	Totals    crash.ProblemTotals
 	Hidden    int64 // muted problems that the list omits

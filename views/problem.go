@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -40,10 +39,10 @@ type ProblemPage struct {
 }
 
 // Draw renders a chart once for all pages that show it. The chart of a year is most of the size of
-// a page.
-func Draw(ctx context.Context, c Chart, now time.Time) (templ.Component, error) {
+// the page of a problem, and that of all releases takes a tenth of the time of a front page.
+func Draw(ctx context.Context, chart templ.Component) (templ.Component, error) {
 	var b bytes.Buffer
-	if err := ChartPart(c, now).Render(ctx, &b); err != nil {
+	if err := chart.Render(ctx, &b); err != nil {
 		return nil, err
 	}
 	return drawn(b.String()), nil

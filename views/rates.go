@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views/text"
@@ -61,6 +63,16 @@ type rateSeries struct {
 	first int             // the first day with a rate
 	means []float64       // by day, from first
 }
+
+// Rates is what a page shows of the reliability of releases.
+type Rates struct {
+	Trends []stats.Trend // of the last week, by release with a line
+	All    stats.Trend   // of all releases together
+	Chart  templ.Component
+}
+
+// Rates returns the chart as a page shows it.
+func (c RateChart) Rates(now time.Time) Rates { return Rates{c.Trends, c.All, RatePart(c, now)} }
 
 // NewRateChart returns the chart of rates in a span of days, from the first day with a rate. A day
 // without reports counts as 0. The table decides which releases have a line.

@@ -19,7 +19,7 @@ type ReleasePage struct {
 	Before        crash.Release // the previous release; empty: none is known
 	BeforeNow     stats.Trend   // of the previous release, in the same days
 	SameAge       *SameAge      // nil: no data about the previous release at that age
-	Rates         RateChart     // of both releases
+	Rates         Rates         // of both releases
 	Days          int           // length of the period of the lists, in days
 	MachineDays   float64       // active machine-days in that period
 	Reports       int64

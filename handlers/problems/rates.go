@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/redact"
+	"mishap/crash/stats"
 	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -18,28 +20,37 @@ const ratesDays = 84
 
 // rates returns the chart of reports per active machine and day. The release, package and
 // version of the choice apply to it; the other filters do not.
-func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.RateChart, error) {
+func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, error) {
 	version := choice.Version
 	if choice.Package == "" {
 		version = ""
 	}
 	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
-	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.RateChart, error) {
+	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.Rates, error) {
 		return s.readRates(r.Context(), choice.Release, choice.Package, version)
 	})
 }
 
-func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.RateChart, error) {
+func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.Rates, error) {
 	until := s.Now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
 	filter := counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
 	rates, err := s.Counts.Rates(ctx, filter)
 	if err != nil {
-		return views.RateChart{}, err
+		return views.Rates{}, err
 	}
 	rates = slices.Clone(rates) // the store caches the original
 	for i := range rates {      // the chart is part of public pages
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
-	return views.NewRateChart(rates, s.Releases.ReleasedBetween(since, until), s.Releases, since, until), nil
+	return s.drawRates(ctx, rates, since, until)
+}
+
+// drawRates draws the chart of rates in a span of days.
+func (s *Lists) drawRates(ctx context.Context, rates []stats.DayRate, since, until time.Time) (views.Rates, error) {
+	marks := s.Releases.ReleasedBetween(since, until)
+	page := views.NewRateChart(rates, marks, s.Releases, since, until).Rates(s.Now())
+	var err error
+	page.Chart, err = views.Draw(ctx, page.Chart)
+	return page, err
 }

@@ -147,7 +147,8 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if err != nil {
 		return facts, err
 	}
-	if facts.chart, err = views.Draw(r.Context(), views.NewChart(days, s.Releases, since, until), s.Now()); err != nil {
+	chart := views.ChartPart(views.NewChart(days, s.Releases, since, until), s.Now())
+	if facts.chart, err = views.Draw(r.Context(), chart); err != nil {
 		return facts, err
 	}
 	versions, err := s.versions(r, bucket)

@@ -150,7 +150,9 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			selected = append(selected, rate)
 		}
 	}
-	page.Rates = views.NewRateChart(selected, s.Releases.ReleasedBetween(since, until), s.Releases, since, until)
+	if page.Rates, err = s.drawRates(r.Context(), selected, since, until); err != nil {
+		return err
+	}
 	for _, t := range page.Rates.Trends {
 		switch t.Release {
 		case page.Release:

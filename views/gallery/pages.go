@@ -14,7 +14,7 @@ var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 // list returns the front page with a row for each of these bugs.
 func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	page := views.ListPage{
-		Rates: views.NewRateChart(nil, nil, crash.BuiltInReleases(), day(-83), day(0)),
+		Rates: views.NewRateChart(nil, nil, crash.BuiltInReleases(), day(-83), day(0)).Rates(now),
 		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",

@@ -145,7 +145,7 @@ func rates(machines int64) []stats.DayRate {
 func reliability() views.ListPage {
 	page := list(shell("", visitor), bugStates(visitor))
 	page.Rates = views.NewRateChart(rates(4000), []crash.ReleaseDay{{Release: releases[2], Day: day(-40)}},
-		crash.BuiltInReleases(), day(-83), day(0))
+		crash.BuiltInReleases(), day(-83), day(0)).Rates(now)
 	return page
 }
 
@@ -154,7 +154,7 @@ func release(machines int64) views.ReleasePage {
 	page := views.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1],
 		Days:  28,
-		Rates: views.NewRateChart(rates(machines), nil, crash.BuiltInReleases(), day(-83), day(0)),
+		Rates: views.NewRateChart(rates(machines), nil, crash.BuiltInReleases(), day(-83), day(0)).Rates(now),
 	}
 	for _, t := range each {
 		switch t.Release {
