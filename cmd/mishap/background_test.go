@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mishap/crash"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -28,7 +30,7 @@ func TestBackgroundStops(t *testing.T) {
 		for i := range 32 {
 			tasks = append(tasks, task{fmt.Sprint("task-", i), "waits", time.Second, func(context.Context) error {
 				runs.Add(1)
-				time.Sleep(time.Minute)
+				_ = crash.Sleep(t.Context(), time.Minute)
 				stop()
 				return nil
 			}})
