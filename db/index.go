@@ -118,13 +118,13 @@ func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {
 // [OneRevision] remembers them. Every change of problems and counts increases that number.
 func (s *Store) stamp(ctx context.Context) (stamp, error) {
 	if ctx.Value(seenKey{}) == nil {
-		return s.stampNow(ctx)
+		return stampNow(ctx, s)
 	}
 	r, err := s.revision(ctx)
 	return r.stamp, err
 }
 
-func (s *Store) stampNow(ctx context.Context) (at stamp, err error) {
+func stampNow(ctx context.Context, s *Store) (at stamp, err error) {
 	err = s.Pool.QueryRow(ctx, sqlRound).Scan(append([]any{&at.round}, at.server.columns()...)...)
 	return at, Classify(err)
 }
@@ -134,7 +134,7 @@ func (s *Store) stampNow(ctx context.Context) (at stamp, err error) {
 // was restarted or replaced, update loads a new index. The database may then be an older copy,
 // without some of the counts in the index.
 func (k *indexCache) update(ctx context.Context, s *Store) (*index.Index, error) {
-	at, err := s.stampNow(ctx)
+	at, err := stampNow(ctx, s)
 	if err != nil {
 		return nil, err
 	}

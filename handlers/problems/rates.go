@@ -43,11 +43,11 @@ func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, versi
 	for i := range rates {      // the chart is part of public pages
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
-	return s.drawRates(ctx, rates, since, until)
+	return drawRates(ctx, s, rates, since, until)
 }
 
 // drawRates draws the chart of rates in a span of days.
-func (s *Lists) drawRates(ctx context.Context, rates []stats.DayRate, since, until time.Time) (views.Rates, error) {
+func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, since, until time.Time) (views.Rates, error) {
 	marks := s.Releases.ReleasedBetween(since, until)
 	page := views.NewRateChart(rates, marks, s.Releases, since, until).Rates(s.Now())
 	var err error

@@ -150,7 +150,7 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			selected = append(selected, rate)
 		}
 	}
-	if page.Rates, err = s.drawRates(r.Context(), selected, since, until); err != nil {
+	if page.Rates, err = drawRates(r.Context(), s, selected, since, until); err != nil {
 		return err
 	}
 	for _, t := range page.Rates.Trends {
