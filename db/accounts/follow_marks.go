@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	sqlMembers = `
-		select encode(id, 'hex') from buckets
-		where head = (select head from buckets where id = decode(@name, 'hex'))`
 	sqlMarks = `
 		select kind, name, bucket_id, mark, news, at from follow_marks where user_id = @user
 		order by kind, name, bucket_id`
@@ -32,23 +29,6 @@ const (
 		on conflict (user_id, kind, name, bucket_id) do update set
 			mark = excluded.mark, news = excluded.news, at = excluded.at`
 )
-
-// namesOf returns the names under which a person may follow f: for a problem, the ids of all its
-// buckets, since they follow the problem that theirs was merged into.
-func (a *Store) namesOf(ctx context.Context, f crash.Follow) ([]string, error) {
-	if f.Kind != crash.FollowProblem {
-		return []string{f.Name}, nil
-	}
-	rows, err := a.store.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"name": f.Name})
-	if err != nil {
-		return nil, fmt.Errorf("buckets of %s: %w", f.Name, db.Classify(err))
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("buckets of %s: %w", f.Name, db.Classify(err))
-	}
-	return append(names, f.Name), nil
-}
 
 // Marks returns what a person has seen of the problems and searches that they follow.
 func (a *Store) Marks(ctx context.Context, user int64) ([]crash.FollowMark, error) {

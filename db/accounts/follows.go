@@ -33,14 +33,15 @@ const (
 			select from saved_searches as s
 			where s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)))
 		order by kind, name`
-	// sqlIsFollowed knows a problem by all its buckets, as namesOf does.
-	sqlIsFollowed = `
-		select exists (
-			select from followed where user_id = @user and kind = @kind and (name = @name or name in (
-				select encode(id, 'hex') from buckets where head = (
-					select head from buckets where id = case when @kind = 'problem' then decode(@name, 'hex') end))))`
-	sqlUnfollow = `delete from followed where user_id = @user and kind = @kind and name = any(@names)`
-	sqlVisit    = `
+	// whichFollowed selects what a person follows under a name: of a problem, any of its buckets, since
+	// they follow the problem that theirs was merged into.
+	whichFollowed = `
+		from followed where user_id = @user and kind = @kind and (name = @name or name in (
+			select encode(id, 'hex') from buckets where head = (
+				select head from buckets where id = case when @kind = 'problem' then decode(@name, 'hex') end)))`
+	sqlIsFollowed = `select exists (select ` + whichFollowed + `)`
+	sqlUnfollow   = `delete ` + whichFollowed
+	sqlVisit      = `
 		insert into follow_visits as v (user_id, last) values (@user, @now)
 		on conflict (user_id) do update set
 			seen = case when excluded.last > v.last + @gap::interval then v.last else v.seen end,
@@ -86,12 +87,8 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 
 // Unfollow makes a person no longer follow f. It does nothing if they do not follow it.
 func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error {
-	names, err := a.namesOf(ctx, f)
-	if err != nil {
-		return err
-	}
-	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "names": names})
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, sqlUnfollow, pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name})
 		if err != nil || done.RowsAffected() == 0 {
 			return err
 		}
