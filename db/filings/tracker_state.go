@@ -8,7 +8,7 @@ import (
 	"mishap/db"
 )
 
-// sqlTrackerState reads everything in one statement, because every page needs it.
+// sqlTrackerState is one statement, because every page of people who file bugs needs all of it.
 const sqlTrackerState = `
 	select w.restored, w.backup_taken,
 		exists (
