@@ -166,6 +166,23 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 	checkCounts(t, url)
 }
 
+// TestSaveReportWhileBucketChanges stores a report of a problem that another transaction is changing,
+// in a store that does not know the problem yet. It must not wait for that transaction: an erasure would
+// wait for the report in turn.
+func TestSaveReportWhileBucketChanges(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	save(t, dbtest.Open(t, url), record(t, today, "first", nil))
+	release := holdBy(t, url, "update buckets set reports = reports")
+	second := dbtest.Open(t, url)
+	rec := record(t, today, "second", nil)
+	if id, again, err := second.SaveReport(t.Context(), rec); err != nil || again || id != rec.ID {
+		t.Errorf("got %v, repetition %v, %v; want it stored", id, again, err)
+	}
+	release()
+	checkCounts(t, url)
+}
+
 func TestSaveReportAfterClose(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)

@@ -202,7 +202,8 @@ const (
 	// sqlSaveWork lists the reports that this transaction stores, to be counted once each.
 	sqlSaveWork = `insert into uncounted (id, reports) values (@work, @ids)`
 	// sqlSaveBuckets stores all buckets that are not cached as stored, so that every report has its
-	// bucket.
+	// bucket. It leaves out stored ones itself: "on conflict" waits for a transaction that updates the
+	// row, and an erasure that does so waits for this transaction (see eraseLock).
 	sqlSaveBuckets = `
 		insert into buckets (
 			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
@@ -212,6 +213,7 @@ const (
 			@id::bytea[], @report::uuid[], @signature::text[], @rule::text[], @provisional::boolean[],
 			@problem_type::text[], @title::text[], @executable::text[], @package::text[], @source_package::text[]
 		) as n (id, report, signature, rule, provisional, problem_type, title, executable, package, source_package)
+		where not exists (select from buckets as b where b.id = n.id)
 		order by id, report desc
 		on conflict do nothing`
 	// sqlFirstReports selects the stored reports of crashes.
