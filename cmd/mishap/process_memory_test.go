@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	bin "encoding/binary"
 	"errors"
@@ -38,7 +37,7 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
 	}, "--only", "ingest")
 	const most = 16<<20 - 1<<16
-	packedZeros := bomb(t, 128<<20)
+	packedZeros := bomb(128)
 	huge := strings.Repeat("Ä", most/2-500)
 	bodies := map[string][]byte{
 		"one field": crashtest.Native(crashtest.Set("ProcMaps", huge)).BSON(),
@@ -104,21 +103,9 @@ func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
 	return b.Bytes()
 }
 
-// bomb returns a compressed field, in whoopsie's format, of size equal bytes.
-func bomb(t *testing.T, size int64) string {
-	t.Helper()
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	zeros := bytes.Repeat([]byte("0"), 1<<20)
-	for at := int64(0); at < size; at += int64(len(zeros)) {
-		if _, err := w.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes())
+// bomb returns a compressed field, in whoopsie's format, of so many MiB of equal bytes.
+func bomb(mib int) string {
+	return base64.StdEncoding.EncodeToString(crashtest.Bomb(bytes.Repeat([]byte("0"), 1<<20), mib))
 }
 
 // TestBombsNeedLittleMemory posts 120 bodies at once, 300 in a thorough run. Their fields decompress
@@ -130,8 +117,8 @@ func TestBombsNeedLittleMemory(t *testing.T) {
 		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
 	}, "--only", "ingest")
 	var bodies [][]byte
-	for _, size := range []int64{200 << 20, 15 << 20} {
-		bodies = append(bodies, crashtest.Native(crashtest.Set("Stacktrace", bomb(t, size))).BSON())
+	for _, mib := range []int{200, 15} {
+		bodies = append(bodies, crashtest.Native(crashtest.Set("Stacktrace", bomb(mib))).BSON())
 	}
 	var attack, honest sync.WaitGroup
 	var over atomic.Bool

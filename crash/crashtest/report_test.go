@@ -2,6 +2,8 @@ package crashtest_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,19 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 )
+
+// TestBomb checks that any gzip reader accepts a bomb.
+func TestBomb(t *testing.T) {
+	t.Parallel()
+	block := []byte("some text, some more text")
+	r, err := gzip.NewReader(bytes.NewReader(crashtest.Bomb(block, 1000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, bytes.Repeat(block, 1000)) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+}
 
 func TestReports(t *testing.T) {
 	t.Parallel()
