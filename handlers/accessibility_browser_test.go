@@ -75,15 +75,21 @@ func TestAccessibility(t *testing.T) {
 
 // TestGalleryInBrowser checks each page of the gallery, which has every part in every state, with and
 // without rights: axe-core finds nothing, and at most one button is filled, so that the main action is
-// obvious.
+// obvious. Only the first page is loaded, and its body is replaced by those of the others. So the browser
+// compiles axe-core once, which halves the processor time (36 s instead of 78 s).
 func TestGalleryInBrowser(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gallery.Handler(""))
 	t.Cleanup(server.Close)
 	ctx := startWithAxe(t)
+	browsertest.Do(ctx, t, chromedp.Navigate(server.URL), browsertest.WaitPresent("main"))
 	with := 0
 	for _, path := range gallery.Paths() {
-		checkAxe(ctx, t, server.URL+path)
+		title, err := browsertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path), chromedp.EvalAwaitPromise))
+		if err != nil || title == "" {
+			t.Fatalf("%s: got the title %q, %v", path, title, err)
+		}
+		checkScreens(ctx, t, path)
 		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
 		case len(filled) > 1:
 			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
@@ -95,6 +101,14 @@ func TestGalleryInBrowser(t *testing.T) {
 		t.Errorf("got %d pages with a filled button, want at least 5", with)
 	}
 }
+
+// replaceBody is a script that replaces the body and the title of the page by those of another page, and
+// returns the title.
+const replaceBody = `fetch(%q).then((answer) => answer.text()).then((text) => {
+	const page = new DOMParser().parseFromString(text, "text/html");
+	document.body.replaceWith(document.adoptNode(page.body));
+	return document.title = page.title;
+})`
 
 // startWithAxe starts Chromium with axe-core in every page. It sends the script once, not once per page.
 func startWithAxe(t *testing.T) context.Context {
@@ -112,22 +126,26 @@ func startWithAxe(t *testing.T) context.Context {
 	return ctx
 }
 
-// checkAxe checks one page on every screen and reports the violations that axe-core finds. It also
-// fails if a page is wider than the window. It loads the page once and then changes the screen, as
-// somebody does who turns a tablet.
+// checkAxe loads a page and checks it on every screen.
 func checkAxe(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
-	for i, screen := range screens {
-		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme))
-		if i == 0 {
-			browsertest.Do(ctx, t, chromedp.Navigate(address), browsertest.WaitPresent("main"))
-		}
-		browsertest.Do(ctx, t, browsertest.Until(fmt.Sprintf(
-			`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width, screen.scheme)))
+	browsertest.Do(ctx, t, chromedp.Navigate(address), browsertest.WaitPresent("main"))
+	checkScreens(ctx, t, address)
+}
+
+// checkScreens checks the page in the browser on every screen, and reports the violations that axe-core
+// finds. It also fails if the page is wider than the window. It changes the screen of the loaded page, as
+// somebody does who turns a tablet.
+func checkScreens(ctx context.Context, t *testing.T, what string) {
+	t.Helper()
+	for _, screen := range screens {
+		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme),
+			browsertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
+				screen.scheme)))
 		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
-			t.Errorf("%s (%s): is %.0f px wide", address, screen.name, wide)
+			t.Errorf("%s (%s): is %.0f px wide", what, screen.name, wide)
 		}
-		runAxe(ctx, t, address+" ("+screen.name+")")
+		runAxe(ctx, t, what+" ("+screen.name+")")
 	}
 }
 
