@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -164,14 +165,9 @@ func (f *sparseFile) writeBlock(b []byte) error {
 	return nil
 }
 
-func isZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
+var zeros [blockSize]byte
+
+func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 
 // finish writes the rest, sets the size of the file and returns it.
 func (f *sparseFile) finish() (int64, error) {

@@ -2,13 +2,14 @@ package addr
 
 import (
 	"bytes"
-	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/klauspost/compress/zlib"
 
 	"github.com/klauspost/compress/zstd"
 
