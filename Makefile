@@ -24,11 +24,12 @@ run: build ## builds and starts everything with sample reports, and prints the a
 build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
-# Many tests wait for other processes, so four at once use two processors better than two. The race
-# detector would let each process sleep for a second at its end, in which no test runs any more.
+# The packages with the longest tests come first, so that no processor idles at the end. Many tests wait for
+# other processes, so four at once use two processors better than two. The race detector would let each
+# process sleep for a second at its end, in which no test runs any more.
 test: ## runs all tests, with the race detector, a real database and a headless browser
 	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m ./...
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m ./handlers ./cmd/mishap ./tracker ./...
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...

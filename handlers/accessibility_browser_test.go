@@ -85,7 +85,8 @@ func TestGalleryInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.Navigate(server.URL), browsertest.WaitPresent("main"))
 	with := 0
 	for _, path := range gallery.Paths() {
-		title, err := browsertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path), chromedp.EvalAwaitPromise))
+		title, err := browsertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
+			chromedp.EvalAwaitPromise))
 		if err != nil || title == "" {
 			t.Fatalf("%s: got the title %q, %v", path, title, err)
 		}
