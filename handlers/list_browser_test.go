@@ -59,10 +59,10 @@ func TestListInBrowser(t *testing.T) {
 		browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`))
 
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"),
-		chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current td.problem a:focus"),
-		chromedp.KeyEvent("x"), browsertest.WaitVisible("tr.current :checked"), chromedp.KeyEvent("x"),
+		browsertest.Press("j"), browsertest.WaitVisible("tr.current td.problem a:focus"),
+		browsertest.Press("x"), browsertest.WaitVisible("tr.current :checked"), browsertest.Press("x"),
 		browsertest.WaitAbsent("tr.current :checked"),
-		chromedp.KeyEvent("l"), browsertest.WaitVisible("#bug-hint"))
+		browsertest.Press("l"), browsertest.WaitVisible("#bug-hint"))
 	if got := browsertest.Eval[string](ctx, t, `location.search`); !strings.Contains(got, b.ID.String()) {
 		t.Errorf("got %s, want the page that links a bug to %s", got, b.ID)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -46,12 +45,6 @@ func TestMentionsInBrowser(t *testing.T) {
 	says := func(text string) chromedp.Action[chromedp.Void] {
 		return browsertest.Until(fmt.Sprintf(`document.querySelector(".notes [role=status]").textContent === %q`, text))
 	}
-	// A keyboard sends raw events: a script that handles one prevents its character.
-	raw := func(p *input.DispatchKeyEventParams) {
-		if p.Type == kb.KeyDown {
-			p.Type = kb.KeyRawDown
-		}
-	}
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"),
@@ -61,22 +54,22 @@ func TestMentionsInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Type(note, "Ask @ber"), browsertest.WaitVisible(list), selected("bernd"),
 		says("3 names. Arrow keys select, Enter inserts."))
 	runAxe(ctx, t, "the list of names")
-	browsertest.Do(ctx, t, chromedp.KeyEvent(kb.ArrowDown), selected("bert.x"), chromedp.KeyEvent(kb.ArrowUp),
-		selected("bernd"), chromedp.KeyEvent(kb.ArrowUp), selected("berta"), chromedp.KeyEvent("\r", raw),
+	browsertest.Do(ctx, t, browsertest.Press(kb.ArrowDown), selected("bert.x"), browsertest.Press(kb.ArrowUp),
+		selected("bernd"), browsertest.Press(kb.ArrowUp), selected("berta"), browsertest.Press("\r"),
 		browsertest.WaitHidden(list), says(""))
 	value("Ask @berta ")
-	browsertest.Do(ctx, t, chromedp.KeyEvent("or @bert."), selected("bert.x"), chromedp.KeyEvent("\t"),
+	browsertest.Do(ctx, t, browsertest.Press("or @bert."), selected("bert.x"), browsertest.Press("\t"),
 		browsertest.WaitHidden(list), browsertest.Until(`document.activeElement?.id === "new-note"`))
 	value("Ask @berta or @bert.x ")
 
 	// Escape closes the list and leaves the text; so does a whole name, after which Enter is a line.
-	browsertest.Do(ctx, t, chromedp.KeyEvent("and @b"), selected("bernd"), chromedp.KeyEvent(kb.Escape),
-		browsertest.WaitHidden(list), chromedp.KeyEvent("er"), selected("bernd"), chromedp.KeyEvent("nd"),
-		browsertest.WaitHidden(list), chromedp.KeyEvent("\r"))
+	browsertest.Do(ctx, t, browsertest.Press("and @b"), selected("bernd"), browsertest.Press(kb.Escape),
+		browsertest.WaitHidden(list), browsertest.Press("er"), selected("bernd"), browsertest.Press("nd"),
+		browsertest.WaitHidden(list), browsertest.Press("\r"))
 	value("Ask @berta or @bert.x and @bernd\n")
 
 	// An address or a path is no mention; an unknown name offers nothing but says so.
-	browsertest.Do(ctx, t, chromedp.KeyEvent("x@ber /@ber @zz"), says("No names."), browsertest.WaitHidden(list))
+	browsertest.Do(ctx, t, browsertest.Press("x@ber /@ber @zz"), says("No names."), browsertest.WaitHidden(list))
 
 	// The mouse, in the middle of a text, and a finger.
 	browsertest.Eval[bool](ctx, t, `(() => {
@@ -85,10 +78,10 @@ func TestMentionsInBrowser(t *testing.T) {
 		field.setSelectionRange(4, 4);
 		return true;
 	})()`)
-	browsertest.Do(ctx, t, chromedp.KeyEvent("@BER"), browsertest.WaitVisible(list),
+	browsertest.Do(ctx, t, browsertest.Press("@BER"), browsertest.WaitVisible(list),
 		browsertest.Click(options+":nth-child(2)"), browsertest.WaitHidden(list))
 	value("See @bert.x again")
-	browsertest.Do(ctx, t, chromedp.EmulateViewport(360, 740, chromedp.EmulateTouch), chromedp.KeyEvent(" @"),
+	browsertest.Do(ctx, t, chromedp.EmulateViewport(360, 740, chromedp.EmulateTouch), browsertest.Press(" @"),
 		browsertest.WaitVisible(list), says("4 names. Arrow keys select, Enter inserts."))
 	if got := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); got > 360 {
 		t.Errorf("on a phone: got a page %v px wide", got)
@@ -97,13 +90,13 @@ func TestMentionsInBrowser(t *testing.T) {
 	value("See @bert.x @bert.x again")
 
 	// Leaving the field closes the list.
-	browsertest.Do(ctx, t, chromedp.KeyEvent(" @"), browsertest.WaitVisible(list), browsertest.Focus("#q"),
+	browsertest.Do(ctx, t, browsertest.Press(" @"), browsertest.WaitVisible(list), browsertest.Focus("#q"),
 		browsertest.WaitHidden(list))
 
 	// Another note has a list of its own.
 	site.As(t, crash.RoleTriager).Post(b.ID.Path()+"/notes", url.Values{"text": {"First."}})
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.Click(".note-folds summary"),
 		browsertest.Focus("#note-1"), browsertest.Until(`(document.querySelector("#note-1").setSelectionRange(6, 6), true)`),
-		chromedp.KeyEvent(" @bernd"), browsertest.WaitPresent("#note-1-names"), browsertest.WaitHidden("#note-1-names"),
+		browsertest.Press(" @bernd"), browsertest.WaitPresent("#note-1-names"), browsertest.WaitHidden("#note-1-names"),
 		browsertest.Click(".note-folds .buttons button"), browsertest.WaitVisible(".mention"))
 }

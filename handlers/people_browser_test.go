@@ -37,16 +37,16 @@ func TestAssignInBrowser(t *testing.T) {
 		t.Errorf("assigned to me: got %q", got)
 	}
 	// The key opens the form with the cursor in the field, which suggests names.
-	browsertest.Do(ctx, t, chromedp.KeyEvent("a"), browsertest.Until(`document.activeElement?.id === "assignee"`),
-		chromedp.KeyEvent("ada-v"), browsertest.WaitPresent(`#assignee-offers option[value="ada-viewer"]`),
-		chromedp.KeyEvent("x\r"), browsertest.WaitVisible("#assign .error"))
+	browsertest.Do(ctx, t, browsertest.Press("a"), browsertest.Until(`document.activeElement?.id === "assignee"`),
+		browsertest.Press("ada-v"), browsertest.WaitPresent(`#assignee-offers option[value="ada-viewer"]`),
+		browsertest.Press("x\r"), browsertest.WaitVisible("#assign .error"))
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#assignee").value = ""; true`)
 	browsertest.Do(ctx, t, browsertest.Type("#assignee", "ada-viewer\r"), browsertest.WaitVisible("#assign-me"))
 	if got := assigned(); !strings.HasPrefix(got, "ada-viewer") {
 		t.Errorf("assigned by name: got %q", got)
 	}
 	browsertest.Do(ctx, t, browsertest.Click("#people dd:nth-of-type(2) summary"),
-		browsertest.Until(`document.activeElement?.id === "tag"`), chromedp.KeyEvent("SRU\r"),
+		browsertest.Until(`document.activeElement?.id === "tag"`), browsertest.Press("SRU\r"),
 		browsertest.WaitVisible(".problem-tags"), browsertest.Click("#follow button"),
 		browsertest.WaitVisible("#follow .state-done"))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
@@ -57,7 +57,7 @@ func TestAssignInBrowser(t *testing.T) {
 
 	// From the list: the current row and the selected ones.
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"),
-		chromedp.KeyEvent("j"), chromedp.KeyEvent("x"), chromedp.KeyEvent("j"), chromedp.KeyEvent("a"),
+		browsertest.Press("j"), browsertest.Press("x"), browsertest.Press("j"), browsertest.Press("a"),
 		browsertest.WaitVisible("#assign-chosen"))
 	browsertest.Do(ctx, t, browsertest.Click(`#assign-chosen button[value="me"]`),
 		browsertest.WaitVisible("#flash .flash-done"))

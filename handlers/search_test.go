@@ -139,22 +139,22 @@ func TestSearchKeys(t *testing.T) {
 	site.Save(t, crashtest.Python())
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("#q"),
-		chromedp.KeyEvent("/"), browsertest.WaitVisible("#q:focus"))
+		browsertest.Press("/"), browsertest.WaitVisible("#q:focus"))
 	// Clear the box: a simulated key also types its character, unlike a real keyboard.
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#q").value = ""; true`)
 	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"),
 		browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
 		browsertest.Type("#q", "watch\r"), browsertest.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
 	browsertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
-	browsertest.Do(ctx, t, chromedp.KeyEvent("j"), browsertest.WaitVisible("tr.current"), chromedp.KeyEvent("o"),
+	browsertest.Do(ctx, t, browsertest.Press("j"), browsertest.WaitVisible("tr.current"), browsertest.Press("o"),
 		browsertest.WaitVisible("#bugs"))
 	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
 	help := "dialog[open] table.keys" // opens in place every time
-	browsertest.Do(ctx, t, chromedp.KeyEvent("?"), browsertest.WaitVisible(help), chromedp.KeyEvent("?"),
+	browsertest.Do(ctx, t, browsertest.Press("?"), browsertest.WaitVisible(help), browsertest.Press("?"),
 		browsertest.WaitHidden("table.keys"),
-		chromedp.KeyEvent("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"),
+		browsertest.Press("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"),
 		browsertest.WaitHidden("table.keys"))
 	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("help: got %s, want still %s", got, b.ID.Path())

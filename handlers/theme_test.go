@@ -77,14 +77,14 @@ func TestDialogInBrowser(t *testing.T) {
 		{"review-link", "?", "#dialog table.keys", "keys-title"},
 	} {
 		browsertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
-		browsertest.Do(ctx, t, chromedp.KeyEvent(tt.key), browsertest.WaitVisible(tt.inside))
+		browsertest.Do(ctx, t, browsertest.Press(tt.key), browsertest.WaitVisible(tt.inside))
 		if got := focus(); got != tt.focus {
 			t.Errorf("%s: got the focus on %q, want %q", tt.key, got, tt.focus)
 		}
 		if got := browsertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
 			t.Errorf("%s: got a dialog that is not modal", tt.key)
 		}
-		browsertest.Do(ctx, t, chromedp.KeyEvent("\x1b"), browsertest.WaitHidden(tt.inside))
+		browsertest.Do(ctx, t, browsertest.Press("\x1b"), browsertest.WaitHidden(tt.inside))
 		if got := focus(); !strings.HasPrefix(got, tt.opener) {
 			t.Errorf("%s, closed: got the focus on %q, want it back on %q", tt.key, got, tt.opener)
 		}

@@ -32,7 +32,7 @@ func TestMuteInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	key := func(letter string) chromedp.Action[chromedp.Void] { return chromedp.KeyEvent(letter) }
+	key := func(letter string) chromedp.Action[chromedp.Void] { return browsertest.Press(letter) }
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"))

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // visible is a script that reports whether an element takes up space and no style hides it.
@@ -100,10 +101,21 @@ func Focus(selector string) chromedp.Action[chromedp.Void] {
 	})()`, quote(selector)))
 }
 
+// Press presses keys one after the other; "\r" is the Enter key. As on a keyboard, a key that a script
+// handles types nothing. With chromedp.KeyEvent alone, its character goes to whatever has the focus by
+// then.
+func Press(keys string) chromedp.Action[chromedp.Void] {
+	return chromedp.KeyEvent(keys, func(p *input.DispatchKeyEventParams) { //nolint:forbidigo // the remedy is here
+		if p.Type == kb.KeyDown {
+			p.Type = kb.KeyRawDown
+		}
+	})
+}
+
 // Type focuses the first element that matches the CSS selector and types text; "\r" is the Enter
 // key.
 func Type(selector, text string) chromedp.Action[chromedp.Void] {
-	return chromedp.Steps(WaitVisible(selector), Focus(selector), chromedp.KeyEvent(text))
+	return chromedp.Steps(WaitVisible(selector), Focus(selector), Press(text))
 }
 
 // Choose sets the value of the first form field that matches the CSS selector, as a person does who

@@ -3,7 +3,7 @@
 // Its actions find elements with scripts in the page. chromedp's own actions read a tree of nodes
 // that its event loop changes at the same time, and some of them without its lock, which the race
 // detector reports against whatever test runs. Tests use chromedp directly only for what touches no
-// nodes: Navigate, KeyEvent, Evaluate and protocol calls.
+// nodes: Navigate, Evaluate and protocol calls.
 package browsertest
 
 import (
