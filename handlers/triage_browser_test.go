@@ -32,7 +32,6 @@ func TestMuteInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	key := func(letter string) chromedp.Action[chromedp.Void] { return browsertest.Press(letter) }
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
 		browsertest.WaitVisible(".account-name"))
@@ -48,7 +47,8 @@ func TestMuteInBrowser(t *testing.T) {
 	}
 	browsertest.Do(ctx, t, browsertest.Click("#manual .manual-line button"),
 		browsertest.WaitAbsent("#manual .manual-line"),
-		key("m"), browsertest.WaitVisible("#dialog .presets"), browsertest.Click("#dialog .mute-other summary"),
+		browsertest.Press("m"), browsertest.WaitVisible("#dialog .presets"),
+		browsertest.Click("#dialog .mute-other summary"),
 		browsertest.Type("#mute-reports", "many\r"), browsertest.WaitVisible("#dialog .error"))
 	browsertest.Eval[bool](ctx, t, `document.querySelector("#mute-reports").value = ""; true`)
 	browsertest.Do(ctx, t, browsertest.Type("#mute-reports", "50\r"), browsertest.WaitAbsent("#dialog[open]"),
@@ -56,7 +56,8 @@ func TestMuteInBrowser(t *testing.T) {
 	if until := standing(t, site, b.ID).Muted.Until; until != (crash.MuteUntil{Reports: 50}) {
 		t.Errorf("got a mute %s, want until 50 more reports", until)
 	}
-	browsertest.Do(ctx, t, key("f"), browsertest.WaitVisible("#dialog #fix-0"), browsertest.Type("#fix-0", "99\r"),
+	browsertest.Do(ctx, t, browsertest.Press("f"), browsertest.WaitVisible("#dialog #fix-0"),
+		browsertest.Type("#fix-0", "99\r"),
 		browsertest.WaitAbsent("#dialog[open]"),
 		browsertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
 	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
@@ -68,7 +69,8 @@ func TestMuteInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
 		browsertest.WaitVisible(row+" .select input"))
 	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, key("j"), key("m"), browsertest.WaitVisible("#dialog .presets"), key("\r"),
+	browsertest.Do(ctx, t, browsertest.Press("j"), browsertest.Press("m"),
+		browsertest.WaitVisible("#dialog .presets"), browsertest.Press("\r"),
 		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible(row+" [data-muted]"),
 		browsertest.WaitVisible("#flash form button"))
 	if got := browsertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
@@ -87,7 +89,7 @@ func TestMuteInBrowser(t *testing.T) {
 
 	// Selected rows together, by key, with a page that asks.
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("#select-all"),
-		browsertest.Click("#select-all"), key("m"), browsertest.WaitVisible(".presets"),
+		browsertest.Click("#select-all"), browsertest.Press("m"), browsertest.WaitVisible(".presets"),
 		browsertest.Click(".presets button[value=newer]"), browsertest.WaitVisible(".hidden-muted"),
 		browsertest.WaitAbsent(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
@@ -98,7 +100,7 @@ func TestMuteInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, browsertest.Click("#flash form button"), browsertest.WaitVisible(row))
 
 	// The same for the version with the fix.
-	browsertest.Do(ctx, t, browsertest.Click("#select-all"), key("f"), browsertest.WaitVisible("#fix-0"),
+	browsertest.Do(ctx, t, browsertest.Click("#select-all"), browsertest.Press("f"), browsertest.WaitVisible("#fix-0"),
 		browsertest.Type("#fix-0", "99\r"), browsertest.WaitVisible("#flash form button"), browsertest.WaitVisible(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := standing(t, site, id); !slices.ContainsFunc(m.Fixes,
