@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zlib"
-
 	"github.com/klauspost/compress/zstd"
 
 	"mishap/crash/symbols/elffile"
