@@ -202,8 +202,8 @@ const (
 	// sqlSaveWork lists the reports that this transaction stores, to be counted once each.
 	sqlSaveWork = `insert into uncounted (id, reports) values (@work, @ids)`
 	// sqlSaveBuckets stores all buckets that are not cached as stored, so that every report has its
-	// bucket. It leaves out stored ones itself: "on conflict" waits for a transaction that updates the
-	// row, and an erasure that does so waits for this transaction (see eraseLock).
+	// bucket. It leaves out stored ones first, because "on conflict" waits for a transaction that is
+	// changing the row. An erasure that changes it waits for this transaction in turn (see eraseLock).
 	sqlSaveBuckets = `
 		insert into buckets (
 			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)

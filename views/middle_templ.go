@@ -85,8 +85,8 @@ func Middle(s string) templ.Component {
 	})
 }
 
-// middleVersion is Middle for a version in a row of a list. Its classes are constants, because templ
-// would compute others anew for each row.
+// middleVersion is Middle for a version in a row of a list. Its classes are constants: templ computes any
+// other class again for each row.
 func middleVersion(s string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -27,8 +27,8 @@ func Bomb(block []byte, n int) []byte {
 	var deflated bytes.Buffer
 	w, _ := flate.NewWriter(&deflated, flate.DefaultCompression) // the level is valid
 	_, _ = w.Write(block)                                        // a buffer cannot fail
-	// The compressed block then ends with a whole byte and refers to nothing before it.
-	_ = w.Flush()
+	_ = w.Flush()                                                // ends the compressed block at a whole byte
+
 	const header, last = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", "\x01\x00\x00\xff\xff" // last: an empty block
 	stream := append([]byte(header), bytes.Repeat(deflated.Bytes(), n)...)
 	stream = append(stream, last...)

@@ -16,7 +16,7 @@ import (
 	"mishap/crash/grouping"
 )
 
-// TestBomb checks that any gzip reader accepts a bomb.
+// TestBomb checks that Go reads a bomb as the repeated block.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	block := []byte("some text, some more text")

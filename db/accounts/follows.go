@@ -33,8 +33,8 @@ const (
 			select from saved_searches as s
 			where s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)))
 		order by kind, name`
-	// whichFollowed selects what a person follows under a name: of a problem, any of its buckets, since
-	// they follow the problem that theirs was merged into.
+	// whichFollowed selects what a person follows under a name. For a problem, that is the id of any of its
+	// buckets: who follows a problem that is merged into another one follows that one from then on.
 	whichFollowed = `
 		from followed where user_id = @user and kind = @kind and (name = @name or name in (
 			select encode(id, 'hex') from buckets where head = (
