@@ -92,9 +92,11 @@ func TestSubscribe(t *testing.T) {
 	}
 
 	unknown := create(3, "theo")
+	dbtest.Exec(t, h.url, `update filings set subscription = 'due' where person = 'theo'`)
 	if err := u.filer.StartDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	u.filer.Close(t.Context()) // waits for subscribing
 	if got := h.lineOf(unknown, "subscribe"); got.Call != "" || len(h.lp.Requests(trackertest.OpSubscribe)) != 3 {
 		t.Errorf("without a tracker account: got %+v, want no call", got)
 	}

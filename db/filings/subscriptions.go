@@ -16,7 +16,8 @@ const (
 	sqlClaimSubscription = `
 		with due as (
 			select id from filings as f
-			where subscription = 'due' and exists (select from users as u where u.name = f.person)
+			where subscription = 'due'
+				and exists (select from users as u where u.name = f.person and u.tracker_name <> '')
 			order by id limit 1 for update skip locked
 		)
 		update filings as f set subscription = 'failed' from due, users as u
