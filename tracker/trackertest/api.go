@@ -164,7 +164,7 @@ func (s *Server) subscribe(c *call, bug *Bug, token *accessToken) response {
 	person := token.Person
 	if link, ok := textParam(c.form, "person"); ok {
 		path, wrong := s.resolve(c, link)
-		if wrong == "" && (len(path) != 1 || !strings.HasPrefix(path[0], "~")) {
+		if wrong == "" && (len(path) != 1 || !strings.HasPrefix(path[0], "~") || path[0] == "~") {
 			wrong = fmt.Sprintf("No such object %q.", link)
 		}
 		if wrong != "" {

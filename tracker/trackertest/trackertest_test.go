@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,24 @@ func TestDecoding(t *testing.T) {
 	if got := b.do(http.MethodPost, "/devel/bugs", `{"title": "x"}`, "Content-Type", "application/json", "Authorization",
 		b.signature()); got.status != 400 || got.body != "No operation name given." {
 		t.Errorf("JSON body: got %d %q", got.status, got.body)
+	}
+}
+
+// TestSubscribe checks that only people with a name can be subscribed.
+func TestSubscribe(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	b.create(good())
+	for person, want := range map[string]int{"/~ines": 200, "/~": 400, "/ines": 400, "/~ines/ppa": 400} {
+		form := url.Values{"ws.op": {"subscribe"}, "person": {strconv.Quote(person)}}.Encode()
+		got := b.do(http.MethodPost, fmt.Sprintf("/devel/bugs/%d", b.lastBug().Number), form,
+			"Content-Type", "application/x-www-form-urlencoded", "Authorization", b.signature())
+		if got.status != want {
+			t.Errorf("%s: got %d %q, want %d", person, got.status, got.body, want)
+		}
+	}
+	if got := b.lastBug().Subscribers; !slices.Contains(got, "ines") || slices.Contains(got, "") {
+		t.Errorf("got subscribers %q, want ines and nobody without a name", got)
 	}
 }
 
