@@ -59,10 +59,9 @@ const (
 			package, source_package, reports, systems
 		from buckets where changed > @round`
 	sqlIndexSeen = `
-		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version, (r.first_seen).version_key,
-			(r.last_seen).seen, (r.last_seen).version, (r.last_seen).version_key,
-			coalesce((r.lowest_version).version, ''), coalesce((r.lowest_version).key, ''),
-			coalesce((r.highest_version).version, ''), coalesce((r.highest_version).key, '')
+		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version,
+			(r.last_seen).seen, (r.last_seen).version,
+			coalesce((r.lowest_version).version, ''), coalesce((r.highest_version).version, '')
 		from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
 	sqlIndexShrunk = `select id from buckets where changed > @round and shrunk > @round`
@@ -208,9 +207,9 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	return nil
 }
 
-func applyRows(u *index.Updater, buckets []index.Bucket, shrunk []crash.BucketID, cells []indexCell) {
+func applyRows(u *index.Updater, buckets []indexBucket, shrunk []crash.BucketID, cells []indexCell) {
 	for _, b := range buckets {
-		u.SetBucket(b)
+		u.SetBucket(b.Bucket, b.seen...)
 	}
 	for _, id := range shrunk {
 		u.ClearDays(id)
@@ -220,12 +219,18 @@ func applyRows(u *index.Updater, buckets []index.Bucket, shrunk []crash.BucketID
 	}
 }
 
-func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]index.Bucket, error) {
+// indexBucket is a row of buckets, with where and when it was seen.
+type indexBucket struct {
+	index.Bucket
+	seen []crash.SeenSpan // by release
+}
+
+func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBucket, error) {
 	rows, err := s.Pool.Query(ctx, sqlIndexBuckets, args)
 	if err != nil {
 		return nil, err
 	}
-	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b index.Bucket, err error) {
+	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b indexBucket, err error) {
 		err = row.Scan(ScanTo(b.ID[:]), ScanTo(b.Head[:]), &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
 			&b.Executable, &b.Package, &b.Source, &b.Reports, &b.Systems)
 		return b, err
@@ -237,42 +242,31 @@ func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]index.B
 	if err != nil {
 		return nil, err
 	}
-	for i := range buckets {
-		buckets[i].Releases = seen[buckets[i].ID]
+	for i, b := range buckets {
+		buckets[i].seen = seen[b.ID]
 	}
 	return buckets, nil
 }
 
 // indexSeen reads the occurrences and versions of buckets, by release.
-func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]*index.Facts, error) {
+func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]crash.SeenSpan, error) {
 	rows, err := s.Pool.Query(ctx, sqlIndexSeen, args)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	seen := map[crash.BucketID][]*index.Facts{}
+	seen := map[crash.BucketID][]crash.SeenSpan{}
 	for rows.Next() {
 		var id crash.BucketID
-		var release crash.Release
-		var f index.Facts
-		if err := rows.Scan(ScanTo(id[:]), &release, &f.First.At, &f.First.Version, (*keyText)(&f.FirstKey),
-			&f.Last.At, &f.Last.Version, (*keyText)(&f.LastKey),
-			&f.LowestVersion, (*keyText)(&f.LowestKey), &f.HighestVersion, (*keyText)(&f.HighestKey)); err != nil {
+		var span crash.SeenSpan
+		if err := rows.Scan(ScanTo(id[:]), &span.First.Release, &span.First.At, &span.First.Version, &span.Last.At,
+			&span.Last.Version, &span.Versions.Lowest, &span.Versions.Highest); err != nil {
 			return nil, err
 		}
-		f.First.Release, f.Last.Release, f.LowestRelease, f.HighestRelease = release, release, release, release
-		seen[id] = append(seen[id], &f)
+		span.Last.Release = span.First.Release
+		seen[id] = append(seen[id], span)
 	}
 	return seen, rows.Err()
-}
-
-// keyText scans a bytea as a string.
-type keyText string
-
-// ScanBytes implements [pgtype.BytesScanner].
-func (t *keyText) ScanBytes(v []byte) error {
-	*t = keyText(v)
-	return nil
 }
 
 func (s *Store) indexShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.BucketID, error) {

@@ -3,10 +3,12 @@ package index_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 	"mishap/crash/index"
 )
 
@@ -24,12 +26,7 @@ func large() (*index.Index, index.Day) {
 					i%9000, r.IntN(1_000_000)),
 				Package: fmt.Sprintf("reef-%d", i%9000), Source: "reef", Reports: int64(2_000_000 / (i + 10)),
 				Systems: int64(r.IntN(100_000)),
-				Releases: []*index.Facts{{
-					First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second),
-						Release: "Ubuntu 24.04"},
-					Last: crash.Occurrence{At: today.Time(), Release: "Ubuntu 24.04"},
-				}},
-			})
+			}, spans(r, today)...)
 			for range min(500_000/(i+10), 4000) + 1 + r.IntN(60) {
 				u.SetCell(key, today-index.Day(r.IntN(400)), fmt.Appendf(nil, "Ubuntu %d.04", 20+2*r.IntN(4)),
 					fmt.Appendf(nil, "1.%d", r.IntN(20)), []byte("amd64"), []byte("amd64"), 2)
@@ -37,6 +34,34 @@ func large() (*index.Index, index.Day) {
 		}
 	})
 	return b, today
+}
+
+// spans returns reports from one to four releases.
+func spans(r *rand.Rand, today index.Day) []crash.SeenSpan {
+	all := make([]crash.SeenSpan, 1+r.IntN(4))
+	for i := range all {
+		release, version := crash.Release(fmt.Sprintf("Ubuntu %d.04", 26-2*i)), fmt.Sprintf("1.%d", r.IntN(20))
+		all[i] = crash.SeenSpan{
+			First: crash.Occurrence{At: today.Time().Add(-time.Duration(r.IntN(400*86400)) * time.Second),
+				Version: version, Release: release},
+			Last:     crash.Occurrence{At: today.Time(), Version: version, Release: release},
+			Versions: dpkg.Range{Lowest: version, Highest: version},
+		}
+	}
+	return all
+}
+
+// BenchmarkCollect measures a garbage collection while an index is in memory. Its cost delays
+// requests on a fully loaded server.
+func BenchmarkCollect(b *testing.B) {
+	all, _ := large()
+	for b.Loop() {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MiB")
+	runtime.KeepAlive(all)
 }
 
 // BenchmarkList measures lists that are not cached, as for the first visitor after a change.

@@ -3,100 +3,169 @@ package index
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
 )
 
-// Facts say when and in which versions a problem was seen, in all releases or in one.
+// Facts say when and in which versions a problem was seen, in all releases or in one. They are
+// immutable. The zero Facts are those of a problem that was never seen.
 type Facts struct {
-	First, Last                   crash.Occurrence // the oldest and the newest report
-	LowestVersion, HighestVersion string           // by dpkg's order; empty: no version is comparable
-	LowestRelease, HighestRelease crash.Release    // empty: no report has a release
-
-	// Keys sort in dpkg's order of the versions. They are empty for versions that dpkg rejects.
-	FirstKey, LastKey, LowestKey, HighestKey string
+	labels                        *labels // nil: never seen
+	first, last                   moment
+	lowest, highest               uint32 // labels of versions
+	lowestRelease, highestRelease uint32 // labels
 }
 
-// noFacts are the facts of a problem that was never seen. They are read-only.
+// moment is a [crash.Occurrence] whose texts are labels.
+type moment struct {
+	micro            int64 // since 1970
+	version, release uint32
+}
+
+// First returns the occurrence of the oldest report.
+func (f *Facts) First() crash.Occurrence { return f.occurrence(f.first) }
+
+// Last returns the occurrence of the newest report.
+func (f *Facts) Last() crash.Occurrence { return f.occurrence(f.last) }
+
+func (f *Facts) occurrence(m moment) crash.Occurrence {
+	if f.labels == nil {
+		return crash.Occurrence{}
+	}
+	return crash.Occurrence{At: time.UnixMicro(m.micro).UTC(), Version: f.labels.get(m.version).text,
+		Release: crash.Release(f.labels.get(m.release).text)}
+}
+
+// LowestVersion returns the lowest version by dpkg's order, or "" if no version is comparable.
+func (f *Facts) LowestVersion() string { return f.labels.get(f.lowest).text }
+
+// HighestVersion returns the highest version by dpkg's order, or "" if no version is comparable.
+func (f *Facts) HighestVersion() string { return f.labels.get(f.highest).text }
+
+// LowestRelease returns the lowest release, or "" if no report has one.
+func (f *Facts) LowestRelease() crash.Release {
+	return crash.Release(f.labels.get(f.lowestRelease).text)
+}
+
+// HighestRelease returns the highest release, or "" if no report has one.
+func (f *Facts) HighestRelease() crash.Release {
+	return crash.Release(f.labels.get(f.highestRelease).text)
+}
+
+// FirstKey returns the version of the oldest report as [dpkg.Key] encodes it, or "" if dpkg rejects
+// the version.
+func (f *Facts) FirstKey() string { return f.labels.get(f.first.version).key }
+
+// LastKey works like FirstKey, for the newest report.
+func (f *Facts) LastKey() string { return f.labels.get(f.last.version).key }
+
+// LowestKey works like FirstKey, for the lowest version.
+func (f *Facts) LowestKey() string { return f.labels.get(f.lowest).key }
+
+// HighestKey works like FirstKey, for the highest version.
+func (f *Facts) HighestKey() string { return f.labels.get(f.highest).key }
+
+// noFacts are the facts of a problem that was never seen.
 var noFacts = &Facts{}
 
-// In returns the facts of one release or, for the empty release, of all. The caller must not modify
-// them.
+// In returns the facts of one release or, for the empty release, of all.
 func (l *Bucket) In(release crash.Release) *Facts {
 	if release == "" {
 		return l.Facts
 	}
-	for _, f := range l.Releases {
-		if f.First.Release == release {
+	releases := l.byRelease()
+	for i := range releases {
+		if f := &releases[i]; f.labels.get(f.first.release).text == string(release) {
 			return f
 		}
 	}
 	return noFacts
 }
 
-// overall combines the facts of releases. It returns the facts of a single release unchanged.
-func overall(releases []*Facts) *Facts {
-	switch len(releases) {
-	case 0:
-		return noFacts
-	case 1:
-		return releases[0]
+// Releases returns the releases in which the problem was seen, in no particular order. Reports
+// without a release have the empty one.
+func (l *Bucket) Releases() []crash.Release {
+	var names []crash.Release
+	for _, f := range l.byRelease() {
+		names = append(names, f.LowestRelease())
 	}
-	all := *releases[0]
-	for _, f := range releases[1:] {
-		all.add(f)
-	}
-	return &all
+	return names
 }
 
-// byRelease combines the facts of several buckets for each release. The result is sorted by release
-// name.
-func byRelease(some []*Facts) []*Facts {
-	slices.SortStableFunc(some, func(a, b *Facts) int { return cmp.Compare(a.First.Release, b.First.Release) })
-	var joined []*Facts
-	for _, f := range some {
-		n := len(joined)
-		if n == 0 || joined[n-1].First.Release != f.First.Release {
-			joined = append(joined, f)
+// byRelease returns the facts of each release.
+func (l *Bucket) byRelease() []Facts {
+	if len(l.seen) < 2 {
+		return l.seen
+	}
+	return l.seen[1:]
+}
+
+// setSeen sets the facts of each release, and of all.
+func (l *Bucket) setSeen(releases []Facts) {
+	l.seen, l.Facts = releases, noFacts
+	if len(releases) > 1 {
+		l.seen = slices.Concat(releases[:1], releases)
+		for i := range releases[1:] {
+			l.seen[0].add(&releases[1+i])
+		}
+	}
+	if len(l.seen) > 0 {
+		l.Facts = &l.seen[0]
+	}
+}
+
+// joinReleases combines the facts of several buckets for each release. The result is sorted by the
+// name of the release.
+func joinReleases(some []Facts) []Facts {
+	slices.SortStableFunc(some, func(a, b Facts) int { return cmp.Compare(a.LowestRelease(), b.LowestRelease()) })
+	var joined []Facts
+	for i := range some {
+		f, n := &some[i], len(joined)
+		if n == 0 || joined[n-1].lowestRelease != f.lowestRelease {
+			joined = append(joined, *f)
 			continue
 		}
-		both := *joined[n-1]
-		both.add(f)
-		joined[n-1] = &both
+		joined[n-1].add(f)
 	}
 	return joined
 }
 
 // add extends f by other facts. The order of several calls does not matter.
 func (f *Facts) add(other *Facts) {
-	if other.First.Compare(f.First) < 0 {
-		f.First, f.FirstKey = other.First, other.FirstKey
+	if other.First().Compare(f.First()) < 0 {
+		f.first = other.first
 	}
-	if other.Last.Compare(f.Last) > 0 {
-		f.Last, f.LastKey = other.Last, other.LastKey
+	if other.Last().Compare(f.Last()) > 0 {
+		f.last = other.last
 	}
-	if v := other.LowestVersion; v != "" && (f.LowestVersion == "" || dpkg.Order(v, f.LowestVersion) < 0) {
-		f.LowestVersion, f.LowestKey = other.LowestVersion, other.LowestKey
+	if v := other.LowestVersion(); v != "" && (f.lowest == 0 || dpkg.Order(v, f.LowestVersion()) < 0) {
+		f.lowest = other.lowest
 	}
-	if dpkg.Order(other.HighestVersion, f.HighestVersion) > 0 {
-		f.HighestVersion, f.HighestKey = other.HighestVersion, other.HighestKey
+	if dpkg.Order(other.HighestVersion(), f.HighestVersion()) > 0 {
+		f.highest = other.highest
 	}
-	if r := other.LowestRelease; r != "" && (f.LowestRelease == "" || r.Compare(f.LowestRelease) < 0) {
-		f.LowestRelease = r
+	if r := other.LowestRelease(); r != "" && (f.lowestRelease == 0 || r.Compare(f.LowestRelease()) < 0) {
+		f.lowestRelease = other.lowestRelease
 	}
-	if r := other.HighestRelease; r != "" && r.Compare(f.HighestRelease) > 0 {
-		f.HighestRelease = r
+	if r := other.HighestRelease(); r != "" && r.Compare(f.HighestRelease()) > 0 {
+		f.highestRelease = other.highestRelease
 	}
 }
 
-// shareFactTexts replaces texts that many facts have by shared copies.
-func (ix *Index) shareFactTexts(f *Facts) {
-	for _, text := range []*string{&f.First.Version, &f.Last.Version, &f.LowestVersion, &f.HighestVersion, &f.FirstKey,
-		&f.LastKey, &f.LowestKey, &f.HighestKey} {
-		share(ix.texts, text)
+// public returns the facts as visitors see them. It returns f itself if no version or release
+// contains private data.
+func (f *Facts) public() *Facts {
+	other := *f
+	for _, label := range []*uint32{
+		&other.first.version, &other.first.release, &other.last.version, &other.last.release,
+		&other.lowest, &other.highest, &other.lowestRelease, &other.highestRelease,
+	} {
+		*label = f.labels.get(*label).public
 	}
-	for _, release := range []*crash.Release{&f.First.Release, &f.Last.Release, &f.LowestRelease, &f.HighestRelease} {
-		share(ix.texts, release)
+	if other == *f {
+		return f
 	}
+	return &other
 }

@@ -88,8 +88,8 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 		f.Source != "" && p.Source != f.Source,
 		packages != nil && !packages[p.Package] && !packages[p.Source],
 		f.Type != "" && p.Type != f.Type,
-		f.New && f.Version != "" && p.In(f.Release).LowestVersion != f.Version,
-		f.New && f.Version == "" && DayOf(p.In(f.Release).First.At) < f.Since:
+		f.New && f.Version != "" && p.In(f.Release).LowestVersion() != f.Version,
+		f.New && f.Version == "" && DayOf(p.In(f.Release).First().At) < f.Since:
 		return false
 	}
 	switch f.State {

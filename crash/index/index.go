@@ -27,6 +27,7 @@ type data struct {
 	change   uint64 // increases with every change that may affect a list
 	versions numbers[string]
 	origins  numbers[origin]
+	labels   *labels           // of facts
 	texts    map[string]string // shared copies of texts that many buckets have
 	buckets  map[crash.BucketID]*bucket
 	problems map[crash.BucketID]*Problem
@@ -41,8 +42,8 @@ type data struct {
 // New returns an empty index.
 func New() *Index {
 	return &Index{data: &data{
-		versions: newNumbers[string](), origins: newNumbers[origin](), texts: map[string]string{},
-		buckets: map[crash.BucketID]*bucket{}, problems: map[crash.BucketID]*Problem{},
+		versions: newNumbers[string](), origins: newNumbers[origin](), labels: newLabels(),
+		texts: map[string]string{}, buckets: map[crash.BucketID]*bucket{}, problems: map[crash.BucketID]*Problem{},
 		byPackage: map[string][]*bucket{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}}
 }
@@ -61,9 +62,9 @@ type Bucket struct {
 	Title, Name                 string
 	Executable, Package, Source string
 	Reports, Systems            int64
-	Releases                    []*Facts // by release, without duplicates
-	*Facts                               // of all releases; set by the index
+	*Facts                      // of all releases; set by the index
 
+	seen      []Facts // of all releases, then of each; with one release, these are the same
 	folded    string  // see [Problem.Folded]
 	signature int     // length of the signature in folded
 	public    *Bucket // as visitors see it; nil: identical

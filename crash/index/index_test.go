@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 	"mishap/crash/index"
 )
 
@@ -148,28 +149,29 @@ func TestIndexIsTheModel(t *testing.T) {
 	}
 }
 
-// facts returns the facts of one release and version.
-func facts(version string, first, last time.Time) []*index.Facts {
+// seen returns reports of one version from a release.
+func seen(release crash.Release, version string, first, last time.Time) crash.SeenSpan {
 	at := func(t time.Time) crash.Occurrence {
-		return crash.Occurrence{At: t, Version: version, Release: "Ubuntu 24.04"}
+		return crash.Occurrence{At: t, Version: version, Release: release}
 	}
-	return []*index.Facts{{
-		First: at(first), Last: at(last), FirstKey: version, LastKey: version,
-		LowestVersion: version, LowestKey: version, HighestVersion: version, HighestKey: version,
-	}}
+	return crash.SeenSpan{First: at(first), Last: at(last), Versions: dpkg.Range{Lowest: version, Highest: version}}
 }
 
 func sample() *index.Index {
 	b := index.New()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
 	b.Update(func(u *index.Updater) {
-		for n, l := range map[byte]index.Bucket{
-			1: {Package: "c", Signature: "z", Releases: facts("1", at(1), at(9))},
-			2: {Package: "b", Signature: "y", Releases: facts("1", at(3), at(8))},
-			3: {Package: "a", Signature: "x", Releases: facts("2", at(8), at(10))},
+		for n, c := range map[byte]struct {
+			bucket      index.Bucket
+			version     string
+			first, last int
+		}{
+			1: {index.Bucket{Package: "c", Signature: "z"}, "1", 1, 9},
+			2: {index.Bucket{Package: "b", Signature: "y"}, "1", 3, 8},
+			3: {index.Bucket{Package: "a", Signature: "x"}, "2", 8, 10},
 		} {
-			l.ID, l.Head = id(n), id(n)
-			u.SetBucket(l)
+			c.bucket.ID, c.bucket.Head = id(n), id(n)
+			u.SetBucket(c.bucket, seen("Ubuntu 24.04", c.version, at(c.first), at(c.last)))
 			u.SetCell(id(n), index.DayOf(at(8)), []byte("Ubuntu 24.04"), []byte("1"), []byte("amd64"), []byte("amd64"),
 				int64(10*n))
 		}
@@ -350,18 +352,14 @@ func TestListsWhileChanging(t *testing.T) {
 func TestReleaseFacts(t *testing.T) {
 	t.Parallel()
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 9, 0, 0, 0, time.UTC) }
-	in := func(release crash.Release, version string, first, last int) *index.Facts {
-		f := facts(version, at(first), at(last))[0]
-		f.First.Release, f.Last.Release, f.LowestRelease, f.HighestRelease = release, release, release, release
-		return f
+	in := func(release crash.Release, version string, first, last int) crash.SeenSpan {
+		return seen(release, version, at(first), at(last))
 	}
 	b := index.New()
 	b.Update(func(u *index.Updater) {
-		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Releases: []*index.Facts{in("Ubuntu 22.04", "2", 1, 7),
-			in("Ubuntu 24.04", "4", 7, 8)}})
-		u.SetBucket(index.Bucket{ID: id(2), Head: id(1), Releases: []*index.Facts{in("Ubuntu 24.04", "3", 6, 6),
-			in("Kubuntu 24.04", "1", 2, 12)}})
-		u.SetBucket(index.Bucket{ID: id(3), Head: id(3), Releases: []*index.Facts{in("Ubuntu 24.04", "5", 7, 7)}})
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1)}, in("Ubuntu 22.04", "2", 1, 7), in("Ubuntu 24.04", "4", 7, 8))
+		u.SetBucket(index.Bucket{ID: id(2), Head: id(1)}, in("Ubuntu 24.04", "3", 6, 6), in("Kubuntu 24.04", "1", 2, 12))
+		u.SetBucket(index.Bucket{ID: id(3), Head: id(3)}, in("Ubuntu 24.04", "5", 7, 7))
 		for n, release := range map[byte]string{1: "Ubuntu 24.04", 2: "Ubuntu 24.04", 3: "Ubuntu 24.04"} {
 			u.SetCell(id(n), index.DayOf(at(7)), []byte(release), []byte("4"), []byte("amd64"), []byte("amd64"), 1)
 		}
@@ -385,16 +383,16 @@ func TestReleaseFacts(t *testing.T) {
 		c.change(&f)
 		var match func(*index.Problem) bool
 		if f.Query != "" {
-			match = func(p *index.Problem) bool { return p.LowestVersion == "3" }
+			match = func(p *index.Problem) bool { return p.LowestVersion() == "3" }
 		}
 		var rows []string
 		for _, r := range b.List(f, match, nil, 10).Rows {
-			release := r.In(f.Release).First.Release
-			if r.First.Release != release {
-				t.Errorf("%s: got a row of %s, want %s", c.name, r.First.Release, release)
+			first, last, release := r.First(), r.Last(), r.In(f.Release).First().Release
+			if first.Release != release {
+				t.Errorf("%s: got a row of %s, want %s", c.name, first.Release, release)
 			}
-			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], r.First.At.Day(), r.First.Version,
-				r.Last.At.Day(), r.Last.Version, r.LowestVersion, r.HighestVersion))
+			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], first.At.Day(), first.Version,
+				last.At.Day(), last.Version, r.LowestVersion(), r.HighestVersion()))
 		}
 		if f.Sort == "" { // by count, which is equal for some
 			slices.Sort(rows)

@@ -117,7 +117,7 @@ func (l *Bucket) fold() {
 	}
 	signature := strings.ToLower(l.Signature)
 	l.folded = strings.Join([]string{signature, strings.ToLower(strings.Join([]string{
-		l.Title, l.Name, l.Package, l.Source, l.Executable, l.LowestVersion, l.HighestVersion}, "\x00"))}, "\x00")
+		l.Title, l.Name, l.Package, l.Source, l.Executable, l.LowestVersion(), l.HighestVersion()}, "\x00"))}, "\x00")
 	l.signature = len(signature)
 	if signature == l.Signature {
 		l.Signature = l.folded[:len(signature)]
@@ -148,9 +148,6 @@ func (ix *Index) shareTexts(l *Bucket) {
 	share(ix.texts, &l.Rule)
 	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
 		share(ix.texts, text)
-	}
-	for _, f := range l.Releases {
-		ix.shareFactTexts(f)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 	"mishap/crash/index"
 )
 
@@ -56,15 +57,18 @@ func TestFolded(t *testing.T) {
 	t.Parallel()
 	b := index.New()
 	l := index.Bucket{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg",
-		Source: "src", Executable: "/Bin/Ä",
-		Releases: []*index.Facts{{LowestVersion: "1A", HighestVersion: "2"}}}
-	l.Facts = l.Releases[0]
-	b.Update(func(u *index.Updater) { u.SetBucket(l) })
+		Source: "src", Executable: "/Bin/Ä"}
+	b.Update(func(u *index.Updater) {
+		u.SetBucket(l, crash.SeenSpan{Versions: dpkg.Range{Lowest: "1A", Highest: "2"}})
+	})
 	p, _ := b.Problem(id(1))
-	const want = "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x001a\x002"
-	for name, p := range map[string]*index.Problem{"of the index": p, "of its own": {Bucket: &l}} {
-		if p.Folded() != want || p.FoldedSignature() != "/bin/ä:11:main" {
-			t.Errorf("%s: got %q and %q", name, p.Folded(), p.FoldedSignature())
+	for name, c := range map[string]struct {
+		problem  *index.Problem
+		versions string
+	}{"of the index": {p, "1a\x002"}, "of its own, never seen": {&index.Problem{Bucket: &l}, "\x00"}} {
+		want := "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x00" + c.versions
+		if c.problem.Folded() != want || c.problem.FoldedSignature() != "/bin/ä:11:main" {
+			t.Errorf("%s: got %q and %q", name, c.problem.Folded(), c.problem.FoldedSignature())
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (l *Bucket) setPublic() {
 	l.public = nil
 	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name}
 	public := texts
-	versions := len(l.LowestVersion) + len(l.HighestVersion) + len("\x00\x00")
+	versions := len(l.LowestVersion()) + len(l.HighestVersion()) + len("\x00\x00")
 	if !redact.Quiet(l.folded[:max(0, len(l.folded)-versions)]) {
 		public = texts.Public()
 	}
@@ -41,43 +41,26 @@ func (l *Bucket) setPublic() {
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
 	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
-	other.Facts, other.Releases = l.Facts.public(), publicReleases(l.Releases)
-	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
-		other.Facts == l.Facts &&
-		slices.Equal(other.Releases, l.Releases) {
+	seen := l.publicSeen()
+	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source && seen == nil {
 		return
+	}
+	if seen != nil {
+		other.seen, other.Facts = seen, &seen[0]
 	}
 	other.Signature = crash.Truncate(other.Signature, MaxSignature)
 	other.fold()
 	l.public = &other
 }
 
-// public returns the facts as visitors see them. It returns f itself if no version or release
-// contains private data.
-func (f *Facts) public() *Facts {
-	other := *f
-	for _, label := range []*string{&other.First.Version, &other.Last.Version, &other.LowestVersion,
-		&other.HighestVersion} {
-		*label = redact.Label(*label)
+// publicSeen returns the facts as visitors see them, or nil if they contain nothing private.
+func (l *Bucket) publicSeen() []Facts {
+	if !slices.ContainsFunc(l.seen, func(f Facts) bool { return f.public() != &f }) {
+		return nil
 	}
-	for _, label := range []*crash.Release{&other.First.Release, &other.Last.Release, &other.LowestRelease,
-		&other.HighestRelease} {
-		*label = redact.Label(*label)
-	}
-	if other == *f {
-		return f
-	}
-	return &other
-}
-
-// publicReleases returns the facts of each release as visitors see them.
-func publicReleases(releases []*Facts) []*Facts {
-	if !slices.ContainsFunc(releases, func(f *Facts) bool { return f.public() != f }) {
-		return releases
-	}
-	public := make([]*Facts, len(releases))
-	for i, f := range releases {
-		public[i] = f.public()
+	public := make([]Facts, len(l.seen))
+	for i := range l.seen {
+		public[i] = *l.seen[i].public()
 	}
 	return public
 }

@@ -92,9 +92,9 @@ func (ix *Index) columnKey(c Column, release crash.Release) func(*found) uint64 
 		places := ix.textOrder(c)
 		return func(e *found) uint64 { return uint64(places[e.at]) }
 	case ByFirst:
-		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).First.At.UnixMicro()) }
+		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).First().At.UnixMicro()) }
 	case ByLast:
-		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).Last.At.UnixMicro()) }
+		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).Last().At.UnixMicro()) }
 	case ByBug:
 		return func(e *found) uint64 {
 			p := ix.order[e.at]

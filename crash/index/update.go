@@ -26,11 +26,16 @@ func (ix *Index) Update(change func(*Updater)) {
 	u.finish()
 }
 
-// SetBucket adds a bucket, or replaces its data. Its days are not affected.
-func (u *Updater) SetBucket(l Bucket) {
+// SetBucket adds a bucket, or replaces its data. seen has an entry for each release. The days of the
+// bucket are not affected.
+func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 	l.Signature = crash.Truncate(l.Signature, MaxSignature)
 	u.ix.shareTexts(&l)
-	l.Facts = overall(l.Releases)
+	releases := make([]Facts, len(seen))
+	for i, span := range seen {
+		releases[i] = u.ix.labels.facts(span)
+	}
+	l.setSeen(releases)
 	l.fold()
 	l.setPublic()
 	known := u.ix.buckets[l.ID]
@@ -205,16 +210,15 @@ func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
 	if len(buckets) > 1 {
 		sum := *head.Bucket
 		p.Bucket = &sum
-		var facts []*Facts
+		var facts []Facts
 		for _, l := range buckets {
-			facts = append(facts, l.Releases...)
+			facts = append(facts, l.byRelease()...)
 			if l != head {
 				sum.Reports += l.Reports
 				sum.Systems += l.Systems
 			}
 		}
-		sum.Releases = byRelease(facts)
-		sum.Facts = overall(sum.Releases)
+		sum.setSeen(joinReleases(facts))
 		sum.fold()
 		sum.setPublic()
 	}

@@ -117,13 +117,13 @@ var fields = map[string]field{
 	"seen": {means: "seen in any such version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
 		read: seen},
 	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.FirstKey })},
+		read: version(func(p *index.Problem) string { return p.FirstKey() })},
 	"last": {means: "version of the newest report", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.LastKey })},
+		read: version(func(p *index.Problem) string { return p.LastKey() })},
 	"lowest": {means: "lowest version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.LowestKey })},
+		read: version(func(p *index.Problem) string { return p.LowestKey() })},
 	"highest": {means: "highest version, in dpkg's order", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.HighestKey })},
+		read: version(func(p *index.Problem) string { return p.HighestKey() })},
 	"reports": {means: "number of reports (all time)", example: ">100", ordered: true,
 		read: number(func(p *index.Problem) int64 { return p.Reports })},
 	"machines": {means: "number of machines (all time)", example: ">5", ordered: true,
@@ -131,9 +131,9 @@ var fields = map[string]field{
 	"since": {means: "count only reports from this day on", example: "2026-11-01", counts: true, read: dated},
 	"until": {means: "count only reports up to this day", example: "2026-11-21", counts: true, read: dated},
 	"new": {means: "day of the oldest report", example: ">=2026-11-01", ordered: true,
-		read: day(func(p *index.Problem) time.Time { return p.First.At })},
+		read: day(func(p *index.Problem) time.Time { return p.First().At })},
 	"gone": {means: "day of the newest report", example: "<2026-10-01", ordered: true,
-		read: day(func(p *index.Problem) time.Time { return p.Last.At })},
+		read: day(func(p *index.Problem) time.Time { return p.Last().At })},
 	"id": {means: "beginning of the problem id", example: "9f3ac1", read: id},
 }
 
@@ -349,16 +349,16 @@ func seen(op, value string) (func(*index.Problem) bool, string) {
 	}
 	key := string(dpkg.Key(value))
 	return func(p *index.Problem) bool {
-		if p.HighestKey == "" {
+		if p.HighestKey() == "" {
 			return false
 		}
 		switch op {
 		case "<", "<=":
-			return compared(op, cmp.Compare(p.LowestKey, key))
+			return compared(op, cmp.Compare(p.LowestKey(), key))
 		case ">", ">=":
-			return compared(op, cmp.Compare(p.HighestKey, key))
+			return compared(op, cmp.Compare(p.HighestKey(), key))
 		}
-		return p.LowestKey <= key && key <= p.HighestKey
+		return p.LowestKey() <= key && key <= p.HighestKey()
 	}, ""
 }
 

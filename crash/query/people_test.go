@@ -11,11 +11,11 @@ import (
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	is := func(name, tags string) *index.Problem {
-		return problem(func(p *index.Problem) {
+		return problem(t, seen, func(p *index.Problem) {
 			p.People = &index.People{Assigned: crash.Assigned{Name: name}, TagList: tags}
 		})
 	}
-	anna, team, nobody := is("anna", "sru c++"), is("~desktop-packages", ""), problem(nil)
+	anna, team, nobody := is("anna", "sru c++"), is("~desktop-packages", ""), problem(t, seen, nil)
 	for text, want := range map[string][3]bool{ // results for anna, team and nobody
 		"assignee:anna":                {true, false, false},
 		"assignee:ANNA":                {true, false, false},

@@ -12,23 +12,33 @@ import (
 	"mishap/crash/query"
 )
 
-func problem(change func(*index.Problem)) *index.Problem {
-	p := &index.Problem{Bucket: &index.Bucket{
-		ID: crash.BucketIDOf("x"), Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main",
-		Rule: crash.RuleStacktrace,
-		Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch",
-		Package: "tidewatch-bin", Source: "tidewatch",
-		Reports: 120, Systems: 40, Facts: &index.Facts{
-			First: crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2",
-				Release: "Ubuntu 22.04"},
-			Last: crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3",
-				Release: "Ubuntu 24.04"},
-			FirstKey: string(dpkg.Key("1.4-2")), LastKey: string(dpkg.Key("1.4-3")),
-			LowestVersion: "1.4-1", HighestVersion: "2:1.5~rc1-2", LowestKey: string(dpkg.Key("1.4-1")),
-			HighestKey:    string(dpkg.Key("2:1.5~rc1-2")),
-			LowestRelease: "Ubuntu 22.04", HighestRelease: "Ubuntu 24.04",
-		},
-	}, State: crash.StateRegression, Bug: 2101233}
+// seen are the reports of the sample problem.
+var seen = crash.SeenSpan{
+	First: crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2",
+		Release: "Ubuntu 22.04"},
+	Last: crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3",
+		Release: "Ubuntu 24.04"},
+	Versions: dpkg.Range{Lowest: "1.4-1", Highest: "2:1.5~rc1-2"},
+}
+
+// problem returns a changed copy of the sample problem, in an index of its own.
+func problem(t testing.TB, seen crash.SeenSpan, change func(*index.Problem)) *index.Problem {
+	t.Helper()
+	ix, id := index.New(), crash.BucketIDOf("x")
+	ix.Update(func(u *index.Updater) {
+		u.SetBucket(index.Bucket{
+			ID: id, Head: id, Signature: "/usr/bin/tidewatch:11:tide_parse_row:std::vector<int>::push_back:main",
+			Rule: crash.RuleStacktrace,
+			Type: "Crash", Title: "tidewatch crashed with SIGSEGV in tide_parse_row()", Executable: "/usr/bin/tidewatch",
+			Package: "tidewatch-bin", Source: "tidewatch",
+			Reports: 120, Systems: 40,
+		}, seen)
+	})
+	p, ok := ix.Problem(id)
+	if !ok {
+		t.Fatal("the index does not have the problem")
+	}
+	p.State, p.Bug = crash.StateRegression, 2101233
 	if change != nil {
 		change(p)
 	}
@@ -37,10 +47,11 @@ func problem(change func(*index.Problem)) *index.Problem {
 
 func TestMatch(t *testing.T) {
 	t.Parallel()
-	p := problem(nil)
-	unfiled := problem(func(p *index.Problem) {
+	p := problem(t, seen, nil)
+	versionless := crash.SeenSpan{First: crash.Occurrence{At: seen.First.At}, Last: crash.Occurrence{At: seen.Last.At}}
+	unfiled := problem(t, versionless, func(p *index.Problem) {
 		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.FixedIn{{Version: "2"}}}
-		p.Bug, p.State, p.Provisional, p.Facts = 0, "", true, &index.Facts{First: p.First, Last: p.Last}
+		p.Bug, p.State, p.Provisional = 0, "", true
 	})
 	for text, want := range map[string][2]bool{ // results for p and for unfiled
 		"":                                   {true, true},
@@ -270,7 +281,7 @@ func FuzzParse(f *testing.F) {
 		`(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
 		f.Add(s)
 	}
-	p := problem(nil)
+	p := problem(f, seen, nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		query.Complete(text, query.Known{})
 		q, err := query.Parse(text)

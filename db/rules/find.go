@@ -73,7 +73,7 @@ func (r *round) findNew(ctx context.Context) error {
 		}
 		for _, rule := range r.of(crash.EventNew, p.Package, p.Source) {
 			if at.After(rule.Since) && p.Systems >= rule.Machines {
-				e := r.event(crash.EventNew, p, p.Public().First, p.Systems)
+				e := r.event(crash.EventNew, p, p.Public().First(), p.Systems)
 				e.Text = rules.NewText(e)
 				r.add(rule, rules.Key(crash.EventNew), e)
 			}
@@ -232,13 +232,13 @@ func (r *round) findQuiet(context.Context) error {
 		length := time.Duration(rule.Weeks) * 7 * 24 * time.Hour
 		began := crash.Midnight(rule.Since)
 		for _, p := range r.ix.Select(func(p *index.Problem) bool {
-			quiet := crash.Midnight(p.Last.At).Add(length) // the day on which it has been quiet for so long
+			quiet := crash.Midnight(p.Last().At).Add(length) // the day on which it has been quiet for so long
 			return p.Reports > 0 && p.Systems >= rule.Machines && quiet.After(r.from.day) && !quiet.After(r.upTo.day) &&
 				quiet.After(began) && rule.Scope.Watches(p.Package, p.Source, r.members[rule.ID])
 		}) {
-			e := r.event(crash.EventQuiet, p, p.Public().Last, p.Systems)
-			e.Text = rules.QuietText(rule.Weeks, p.Last.At)
-			r.add(rule, rules.Key(crash.EventQuiet, p.Last.At.UTC().Format(time.DateOnly)), e)
+			e := r.event(crash.EventQuiet, p, p.Public().Last(), p.Systems)
+			e.Text = rules.QuietText(rule.Weeks, p.Last().At)
+			r.add(rule, rules.Key(crash.EventQuiet, p.Last().At.UTC().Format(time.DateOnly)), e)
 		}
 	}
 	return nil

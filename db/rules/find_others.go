@@ -53,7 +53,7 @@ func (r *round) findSymbolised(ctx context.Context) error {
 		}
 		for _, rule := range r.of(crash.EventSymbolised, p.Package, p.Source) {
 			if at.After(rule.Since) && p.Systems >= rule.Machines {
-				e := r.event(crash.EventSymbolised, p, p.Public().Last, p.Systems)
+				e := r.event(crash.EventSymbolised, p, p.Public().Last(), p.Systems)
 				e.Text = rules.SymbolisedText
 				r.add(rule, rules.Key(crash.EventSymbolised), e)
 			}
@@ -97,7 +97,7 @@ func (r *round) findUnmuted(ctx context.Context) error {
 		}
 		for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
 			if p.Systems >= rule.Machines {
-				e := r.event(crash.EventUnmuted, p, p.Public().Last, p.Systems)
+				e := r.event(crash.EventUnmuted, p, p.Public().Last(), p.Systems)
 				e.Text = unmutedText(why)
 				r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
 			}
@@ -148,7 +148,7 @@ func (r *round) findRefused(ctx context.Context) error {
 		}
 		for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
 			if p.Systems >= rule.Machines {
-				e := r.event(crash.EventRefused, p, p.Public().Last, p.Systems)
+				e := r.event(crash.EventRefused, p, p.Public().Last(), p.Systems)
 				e.Text = refusedText(reason)
 				r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
 			}

@@ -100,7 +100,7 @@ func (r *round) findRisingOn(ctx context.Context, day time.Time, today bool) err
 			if tag.RowsAffected() > 0 {
 				continue
 			}
-			e := r.event(crash.EventRising, p, p.Public().Last, n)
+			e := r.event(crash.EventRising, p, p.Public().Last(), n)
 			e.Text = rules.RisingText(e, day, above)
 			r.addHeld(rule, rules.Key(crash.EventRising, day.Format(time.DateOnly)), e, day)
 		}
@@ -149,7 +149,7 @@ func (r *round) readUsual(ctx context.Context, cache usualMachines, some []*inde
 		return err
 	}
 	for _, p := range unknown {
-		before := daysBefore(machines[p.ID], p.First.At, cache.day)
+		before := daysBefore(machines[p.ID], p.First().At, cache.day)
 		cache.above[p.ID] = usual{rules.RisingAbove(before), len(before) > 0}
 	}
 	return nil

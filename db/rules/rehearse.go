@@ -112,7 +112,7 @@ func (r *rehearsal) watched(ok func(*index.Problem) bool) []*index.Problem {
 			r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID])
 	})
 	slices.SortFunc(some, func(a, b *index.Problem) int {
-		return cmp.Or(b.First.At.Compare(a.First.At), slices.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(b.First().At.Compare(a.First().At), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	return some
 }

@@ -82,7 +82,7 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 		"A machine counts from the arrival of its oldest stored report.")
 	least := r.rule.Machines
 	r.rule.Machines = 1 // storms count problems of any number of machines
-	some := r.watched(func(p *index.Problem) bool { return !p.First.At.Before(r.since) })
+	some := r.watched(func(p *index.Problem) bool { return !p.First().At.Before(r.since) })
 	r.rule.Machines = least
 	if len(some) > maxRehearsed {
 		some = some[:maxRehearsed]
@@ -133,7 +133,7 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 				return !a.first.Before(s.From) && !a.first.After(s.Until) && !a.enough.Before(s.Known)
 			})
 			if ok && !covered && !a.enough.IsZero() {
-				e := r.event(crash.EventNew, p, p.Public().First, least)
+				e := r.event(crash.EventNew, p, p.Public().First(), least)
 				e.Text = rules.NewText(e)
 				r.line(a.enough, true, e)
 			}
@@ -185,7 +185,7 @@ func (r *rehearsal) rehearseRising(ctx context.Context) error {
 	first, last := index.DayOf(r.since.AddDate(0, 0, -rules.MedianDays)), index.DayOf(today)
 	var some []*index.Problem
 	var reports int64
-	for _, p := range r.watched(func(p *index.Problem) bool { return !p.Last.At.Before(r.since) }) {
+	for _, p := range r.watched(func(p *index.Problem) bool { return !p.Last().At.Before(r.since) }) {
 		days := r.ix.Days(p, index.Filter{}, first, last)
 		rises, sum := false, int64(0)
 		for i, n := range days {
@@ -210,12 +210,12 @@ func (r *rehearsal) rehearseRising(ctx context.Context) error {
 	for _, p := range some {
 		var held time.Time
 		for day := r.since; !day.After(today); day = day.AddDate(0, 0, 1) {
-			n, before := machines[p.ID][day], daysBefore(machines[p.ID], p.First.At, day)
+			n, before := machines[p.ID][day], daysBefore(machines[p.ID], p.First().At, day)
 			if n < r.rule.Machines || !rules.Rising(n, before) {
 				continue
 			}
 			if held.IsZero() || day.Sub(held) > rules.RisingPause*24*time.Hour {
-				e := r.event(crash.EventRising, p, p.Public().Last, n)
+				e := r.event(crash.EventRising, p, p.Public().Last(), n)
 				e.Text = rules.RisingText(e, day, rules.RisingAbove(before))
 				r.line(day, false, e)
 			}
@@ -261,7 +261,7 @@ func (r *rehearsal) rehearseAt(ctx context.Context, kind crash.EventKind, sql st
 			return err
 		}
 		if p, ok := r.mine(id); ok && p.Systems >= r.rule.Machines {
-			e := r.event(kind, p, p.Public().Last, p.Systems)
+			e := r.event(kind, p, p.Public().Last(), p.Systems)
 			e.Text = text(more)
 			r.line(at, true, e)
 		}
@@ -301,7 +301,7 @@ func (r *rehearsal) rehearseQuiet() error {
 	begin := index.DayOf(r.since)
 	from := begin - index.Day(min(length, int(begin))) //nolint:gosec // not negative
 	for _, p := range r.watched(func(p *index.Problem) bool {
-		return index.DayOf(p.Last.At) >= from
+		return index.DayOf(p.Last().At) >= from
 	}) {
 		last := -1 // position of the last day with a report
 		for i, n := range append(r.ix.Days(p, index.Filter{}, from, today), 1) {
@@ -311,7 +311,7 @@ func (r *rehearsal) rehearseQuiet() error {
 			// The extra day at the end stands for the present.
 			if last >= 0 && i-last > length {
 				if at := from + index.Day(last+length); at >= begin && at <= today { //nolint:gosec // within the days
-					e := r.event(crash.EventQuiet, p, p.Public().Last, p.Systems)
+					e := r.event(crash.EventQuiet, p, p.Public().Last(), p.Systems)
 					e.Text = rules.QuietText(r.rule.Weeks, (from + index.Day(last)).Time())
 					r.line(at.Time(), false, e)
 				}

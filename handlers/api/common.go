@@ -149,8 +149,8 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	for i, r := range rows {
 		r := visibleRow(in, r)
 		row := commonProblem{
-			Count: r.Count, FirstSeen: r.LowestVersion, FirstRelease: string(r.LowestRelease), Function: r.Signature,
-			LastSeen: r.HighestVersion, LastRelease: string(r.HighestRelease), Package: r.Package, Rank: i + 1,
+			Count: r.Count, FirstSeen: r.LowestVersion(), FirstRelease: string(r.LowestRelease()), Function: r.Signature,
+			LastSeen: r.HighestVersion(), LastRelease: string(r.HighestRelease()), Package: r.Package, Rank: i + 1,
 			Link: a.problemLink(r.ID),
 		}
 		if signature := signatures[r.ID]; signature != "" {
@@ -209,8 +209,8 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 		}
 		p.Bucket = new(a.visibleBucket(in, *p.Bucket))
 		row := commonProblem{
-			Count: p.Count, FirstSeen: facts.LowestVersion, FirstRelease: string(facts.LowestRelease), Function: p.Signature,
-			LastSeen: facts.HighestVersion, LastRelease: string(facts.HighestRelease), Package: p.Package, Rank: i + 1,
+			Count: p.Count, FirstSeen: facts.LowestVersion(), FirstRelease: string(facts.LowestRelease()), Function: p.Signature,
+			LastSeen: facts.HighestVersion(), LastRelease: string(facts.HighestRelease()), Package: p.Package, Rank: i + 1,
 			Link: a.problemLink(p.ID),
 		}
 		if p.Bug.Number != 0 {

@@ -113,8 +113,9 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 	if p.Package != "" {
 		fmt.Fprintf(&summary, " Package %s.", p.Package)
 	}
-	if !p.First.At.IsZero() {
-		fmt.Fprintf(&summary, " First seen %s, last seen %s.", occurrenceText(p.First), occurrenceText(p.Last))
+	first, last := p.First(), p.Last()
+	if !first.At.IsZero() {
+		fmt.Fprintf(&summary, " First seen %s, last seen %s.", occurrenceText(first), occurrenceText(last))
 	}
 	if bug != "" {
 		fmt.Fprintf(&summary, " Bug %s.", bug)
@@ -133,12 +134,12 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 	}
 	return export.Row{
 		Cells: []any{
-			p.Count, title, signature, p.Package, p.Source, p.Type, p.First.At, p.First.Version, string(p.First.Release),
-			p.Last.At, p.Last.Version, string(p.Last.Release), p.HighestVersion, bug, string(status.Word), status.Text(),
+			p.Count, title, signature, p.Package, p.Source, p.Type, first.At, first.Version, string(first.Release),
+			last.At, last.Version, string(last.Release), p.HighestVersion(), bug, string(status.Word), status.Text(),
 			s.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
 			manual.Words(), manual.Text(false),
 		},
-		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: p.First.At, Last: p.Last.At,
+		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: first.At, Last: last.At,
 	}
 }
 

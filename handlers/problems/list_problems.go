@@ -135,10 +135,10 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 			p.Bucket = new(s.SeenBucket(r, *p.Bucket))
 		}
 		list = append(list, views.ListRow{
-			Problem: p, First: row.First, Last: row.Last, Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
+			Problem: p, First: row.First(), Last: row.Last(), Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
-			New:   row.First.At.After(s.Now().AddDate(0, 0, -newDays)),
+			New:   row.First().At.After(s.Now().AddDate(0, 0, -newDays)),
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}

@@ -247,9 +247,9 @@ func newSince(ctx context.Context, known *accounts.Store, visit crash.Visit, row
 	var late []crash.BucketID
 	for _, row := range rows {
 		switch {
-		case row.First.At.After(visit.Seen):
+		case row.First().At.After(visit.Seen):
 			isNew[row.ID] = true
-		case row.First.At.After(visit.Seen.AddDate(0, 0, -lateDays)):
+		case row.First().At.After(visit.Seen.AddDate(0, 0, -lateDays)):
 			late = append(late, row.ID)
 		}
 	}

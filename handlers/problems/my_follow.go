@@ -148,13 +148,13 @@ type markedProblem struct {
 // problemMark returns the mark of a problem: what its followers want to know about. That a problem
 // without a bug is not new any more is not among it.
 func problemMark(p *index.Problem) string {
-	m := markedProblem{State: string(p.State), Bug: p.Bug, Highest: p.HighestVersion}
+	m := markedProblem{State: string(p.State), Bug: p.Bug, Highest: p.HighestVersion()}
 	if p.State == crash.StateNew || p.State == crash.StateUnfiled || p.State == crash.StateNone {
 		m.State = ""
 	}
-	for _, f := range p.Releases {
-		if release := string(f.First.Release); release != "" {
-			m.Releases = append(m.Releases, release)
+	for _, release := range p.Releases() {
+		if release != "" {
+			m.Releases = append(m.Releases, string(release))
 		}
 	}
 	slices.Sort(m.Releases)

@@ -172,7 +172,7 @@ func namedProblem(row index.Row) views.PackageProblem {
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
 			Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
 		},
-		First: row.First, Last: row.Last, Count: row.Count, Package: row.Package,
+		First: row.First(), Last: row.Last(), Count: row.Count, Package: row.Package,
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 		}
 		for _, release := range list.Ascending() {
 			facts := row.In(release)
-			first, last := versionIn{release, facts.LowestVersion}, versionIn{release, facts.HighestVersion}
+			first, last := versionIn{release, facts.LowestVersion()}, versionIn{release, facts.HighestVersion()}
 			lowest[first] = append(lowest[first], namedProblem(row))
 			highest[last] = append(highest[last], namedProblem(row))
 		}

@@ -110,7 +110,7 @@ func (s *Pages) occurrencesIn(ctx context.Context, id crash.BucketID,
 	}
 	if p, ok := b.Problem(id); ok {
 		facts := p.In(release)
-		first, last = facts.First, facts.Last
+		first, last = facts.First(), facts.Last()
 	}
 	return first, last, nil
 }

@@ -128,8 +128,8 @@ func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter in
 
 // isNewIn reports whether no earlier release of the same distribution had the problem.
 func isNewIn(row index.Row, release crash.Release) bool {
-	for _, facts := range row.Releases {
-		if other := facts.First.Release; other.SameDistribution(release) && other.Compare(release) < 0 {
+	for _, other := range row.Releases() {
+		if other.SameDistribution(release) && other.Compare(release) < 0 {
 			return false
 		}
 	}
