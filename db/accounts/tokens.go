@@ -48,9 +48,9 @@ func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes 
 // does not allow, and for a disabled account.
 func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope,
 	expires time.Time) (string, crash.APIToken, error) {
-	now := a.store.Now().UTC().Truncate(time.Microsecond)
+	now, expires := a.store.Now().UTC().Truncate(time.Microsecond), expires.UTC().Truncate(time.Microsecond)
 	name = strings.TrimSpace(name)
-	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires.UTC()}
+	t := crash.APIToken{Name: name, Scopes: scopes, Created: now, Expires: expires}
 	switch {
 	case name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxTokenName ||
 		strings.ContainsRune(name, 0):

@@ -97,7 +97,10 @@ func TestTokensEnd(t *testing.T) {
 			_, _, err := accounts.AddToken(t.Context(), ada, "z", nil, now.Add(time.Hour))
 			return err
 		},
-		"past": func() error { _, _, err := accounts.AddToken(t.Context(), ada, "z", both, now); return err },
+		"past": func() error {
+			_, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.Add(999*time.Nanosecond))
+			return err
+		},
 		"very long": func() error {
 			_, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.AddDate(9, 0, 0))
 			return err
