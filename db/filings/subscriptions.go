@@ -15,14 +15,13 @@ const (
 	// once.
 	sqlClaimSubscription = `
 		with due as (
-			select id from filings as f
-			where subscription = 'due'
-				and exists (select from users as u where u.name = f.person and u.tracker_name <> '')
-			order by id limit 1 for update skip locked
+			select f.id, u.tracker_name, u.id as user_id
+			from filings as f join users as u on u.name = f.person
+			where f.subscription = 'due' and u.tracker_name <> ''
+			order by f.id limit 1 for update of f skip locked
 		)
-		update filings as f set subscription = 'failed' from due, users as u
-		where f.id = due.id and u.name = f.person
-		returning f.id, f.bug_number, u.tracker_name, u.id, f.information_type = 'Private Security'`
+		update filings as f set subscription = 'failed' from due where f.id = due.id
+		returning f.id, f.bug_number, due.tracker_name, due.user_id, f.information_type = 'Private Security'`
 	sqlInsertSubscribing = `
 		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @instance, now())
 		returning id`
