@@ -154,18 +154,14 @@ func (f *Facts) add(other *Facts) {
 	}
 }
 
-// public returns the facts as visitors see them. It returns f itself if no version or release
-// contains private data.
-func (f *Facts) public() *Facts {
-	other := *f
+// public returns the facts as visitors see them. They equal f if no version or release contains
+// private data.
+func (f Facts) public() Facts {
 	for _, label := range []*uint32{
-		&other.first.version, &other.first.release, &other.last.version, &other.last.release,
-		&other.lowest, &other.highest, &other.lowestRelease, &other.highestRelease,
+		&f.first.version, &f.first.release, &f.last.version, &f.last.release,
+		&f.lowest, &f.highest, &f.lowestRelease, &f.highestRelease,
 	} {
 		*label = f.labels.get(*label).public
 	}
-	if other == *f {
-		return f
-	}
-	return &other
+	return f
 }

@@ -55,19 +55,22 @@ func (l *Bucket) setPublic() {
 
 // publicSeen returns the facts as visitors see them, or nil if they contain nothing private.
 func (l *Bucket) publicSeen() []Facts {
-	if !slices.ContainsFunc(l.seen, func(f Facts) bool { return f.public() != &f }) {
+	if !slices.ContainsFunc(l.seen, func(f Facts) bool { return f.public() != f }) {
 		return nil
 	}
 	public := make([]Facts, len(l.seen))
 	for i := range l.seen {
-		public[i] = *l.seen[i].public()
+		public[i] = l.seen[i].public()
 	}
 	return public
 }
 
 // ForVisitors returns the row as visitors see it.
 func (r Row) ForVisitors() Row {
-	r.Problem, r.Facts = r.Public(), r.public()
+	r.Problem = r.Public()
+	if public := r.Facts.public(); public != *r.Facts {
+		r.Facts = new(public)
+	}
 	return r
 }
 
