@@ -68,7 +68,7 @@ func (l *Bucket) publicSeen() []Facts {
 // ForVisitors returns the row as visitors see it.
 func (r Row) ForVisitors() Row {
 	r.Problem = r.Public()
-	if public := r.Facts.public(); public != *r.Facts {
+	if public := r.public(); public != *r.Facts {
 		r.Facts = new(public)
 	}
 	return r

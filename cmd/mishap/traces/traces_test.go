@@ -64,9 +64,8 @@ func TestBrokenCollectors(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	t.Cleanup(refusing.Close)
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
-	for name, address := range map[string]string{"down": down.URL, "refusing": refusing.URL, "hanging": hanging.URL} {
+	const down = "http://127.0.0.1:1" // no other test gets this port
+	for name, address := range map[string]string{"down": down, "refusing": refusing.URL, "hanging": hanging.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var said output
