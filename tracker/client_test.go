@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -79,13 +80,12 @@ func TestOutcomesOfCreate(t *testing.T) {
 // search.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(untrusted.Close)
 	for name, address := range map[string]string{
-		"nobody listens": closed.URL, "no such host": "http://tracker.invalid", "unknown certificate": untrusted.URL,
+		"nobody listens": crashtest.NobodyListens,
+		"no such host":   "http://tracker.invalid", "unknown certificate": untrusted.URL,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,8 +1,6 @@
 package tracker_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -201,9 +199,7 @@ func TestConcurrentRetriesRenewOnce(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
-	away := h.instance(func(c *tracker.Config) { c.APIURL = closed.URL + "/devel" })
+	away := h.instance(func(c *tracker.Config) { c.APIURL = crashtest.NobodyListens + "/devel" })
 	signature := h.problem(1)
 	_, err := away.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "ines", Wait: patience})
 	if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_unreachable" {

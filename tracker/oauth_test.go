@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -132,8 +133,6 @@ func fails(f trackertest.Fault) func(*trackertest.Tracker, *tracker.RequestToken
 
 func TestRequestTokenFailures(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(map[string]string{
 			"/empty/+request-token":  "",
@@ -150,7 +149,7 @@ func TestRequestTokenFailures(t *testing.T) {
 		kind                      crash.Kind
 	}{
 		{"no consumer key", "", "", "oauth_bad_consumer", crash.Refused},
-		{"unreachable", closed.URL, consumer, "tracker_unreachable", crash.Unavailable},
+		{"unreachable", crashtest.NobodyListens, consumer, "tracker_unreachable", crash.Unavailable},
 		{"no such host", "http://tracker.invalid", consumer, "tracker_unreachable", crash.Unavailable},
 		{"not https", strings.Replace(other.URL, "http:", "https:", 1), consumer, "tracker_unreachable", crash.Unavailable},
 		{"trailing slash is forgiven", "slash", consumer, "", 0},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/notify/webhook"
 )
 
@@ -126,11 +127,9 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	tls := httptest.NewTLSServer(status(http.StatusOK))
 	t.Cleanup(tls.Close)
-	closed := httptest.NewServer(status(http.StatusOK))
-	closed.Close()
 	for address, want := range map[string]string{
 		tls.URL:                        "signed by an authority",
-		closed.URL:                     "refused",
+		crashtest.NobodyListens:        "refused",
 		"https://no-such-host.invalid": "cannot be resolved",
 		strings.Replace(tls.URL, "https", "http", 1): "400",
 	} {

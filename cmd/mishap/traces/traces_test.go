@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"mishap/crash/crashtest"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -64,8 +66,8 @@ func TestBrokenCollectors(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	t.Cleanup(refusing.Close)
-	const down = "http://127.0.0.1:1" // no other test gets this port
-	for name, address := range map[string]string{"down": down, "refusing": refusing.URL, "hanging": hanging.URL} {
+	for name, address := range map[string]string{"down": crashtest.NobodyListens, "refusing": refusing.URL,
+		"hanging": hanging.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var said output

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mishap/crash/crashtest"
 	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/symboltest"
 )
@@ -85,8 +86,6 @@ func TestServers(t *testing.T) {
 	right, wrong := debugFile(t, "tail"), debugFile(t, "deep")
 	good, _ := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right) })
 	elsewhere, _ := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right) })
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
 	for name, c := range map[string]struct {
 		answer  http.HandlerFunc
 		outcome Outcome
@@ -138,7 +137,7 @@ func TestServers(t *testing.T) {
 			}
 		})
 	}
-	if r := find(t, newFinder(t, openFolder(t, 0), dead.URL), w); r.Found || !r.Retry() ||
+	if r := find(t, newFinder(t, openFolder(t, 0), crashtest.NobodyListens), w); r.Found || !r.Retry() ||
 		!strings.Contains(r.Attempts[2].Detail, "connection refused") {
 		t.Errorf("dead: got %+v", r)
 	}
