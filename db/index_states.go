@@ -213,7 +213,7 @@ func (st *statuses) judgeBucket(b crash.Bucket, p *index.Problem, now time.Time)
 	if p != nil {
 		seen = st.ix.Occurrences(p, index.DayOf(now))
 	}
-	return stats.Judge(b, seen, st.inUse.of[b.Package], now)
+	return stats.Judge(b, seen, st.inUse.known(b.Package), now)
 }
 
 // Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It uses the

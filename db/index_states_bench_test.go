@@ -24,7 +24,7 @@ func BenchmarkJudgeAll(b *testing.B) {
 // their packages.
 func manyProblems(problems, cells int, now time.Time) (*index.Index, *versionsInUse) {
 	b, today := index.New(), index.DayOf(now)
-	inUse := &versionsInUse{of: map[string][]stats.VersionKnown{}}
+	inUse := newVersionsInUse()
 	b.Update(func(u *index.Updater) {
 		for i := range problems {
 			id, pkg := crash.BucketIDOf(fmt.Sprint(i)), fmt.Sprintf("reef-%d", i%9000)
@@ -34,8 +34,8 @@ func manyProblems(problems, cells int, now time.Time) (*index.Index, *versionsIn
 				release, version := fmt.Sprintf("Ubuntu %d.04", 20+2*(n%4)), fmt.Sprintf("1.%d", n%6)
 				u.SetCell(id, today-index.Day(n*7), []byte(release), []byte(version), []byte("amd64"), []byte("amd64"), 1)
 				if i < 9000 && n < 12 {
-					known := stats.VersionKnown{Release: crash.Release(release), Version: version, Arrived: now.AddDate(0, 0, -60+n)}
-					inUse.of[pkg] = append(inUse.of[pkg], known)
+					inUse.add(pkg, stats.VersionKnown{Release: crash.Release(release), Version: version,
+						Arrived: now.AddDate(0, 0, -60+n)})
 				}
 			}
 		}

@@ -3,8 +3,8 @@ package db
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,11 +21,53 @@ const (
 		select package, release, version, arrived, first_day from package_versions order by package, release, version`
 )
 
-// versionsInUse holds the versions in use of all packages. It is immutable.
+// versionsInUse holds the versions in use of all packages. Once read, it is immutable.
 type versionsInUse struct {
-	at  stamp
-	sum versionsSum
-	of  map[string][]stats.VersionKnown // by binary package; sorted by release and version
+	at      stamp
+	sum     versionsSum
+	texts   []string // releases and versions, by number
+	numbers map[string]uint32
+	of      map[string][]versionInUse // by binary package; sorted by release and version
+}
+
+func newVersionsInUse() *versionsInUse {
+	return &versionsInUse{numbers: map[string]uint32{}, of: map[string][]versionInUse{}}
+}
+
+// versionInUse is a [stats.VersionKnown] without pointers. There are hundreds of thousands of them,
+// and each garbage collection would follow the pointers.
+type versionInUse struct {
+	release, version uint32 // numbers of texts
+	arrived, since   int64  // in microseconds since 1970
+}
+
+// known returns the versions in use of a binary package, sorted by release and version.
+func (v *versionsInUse) known(pkg string) []stats.VersionKnown {
+	known := make([]stats.VersionKnown, 0, len(v.of[pkg]))
+	for _, k := range v.of[pkg] {
+		known = append(known, v.full(k))
+	}
+	return known
+}
+
+// add adds a version in use. The versions of a package must come sorted.
+func (v *versionsInUse) add(pkg string, k stats.VersionKnown) {
+	v.of[pkg] = append(v.of[pkg], versionInUse{release: v.number(string(k.Release)), version: v.number(k.Version),
+		arrived: k.Arrived.UnixMicro(), since: k.Since.UnixMicro()})
+}
+
+func (v *versionsInUse) number(text string) uint32 {
+	n, ok := v.numbers[text]
+	if !ok {
+		n = uint32(len(v.texts)) //nolint:gosec // as many do not fit into memory
+		v.numbers[text], v.texts = n, append(v.texts, text)
+	}
+	return n
+}
+
+func (v *versionsInUse) full(k versionInUse) stats.VersionKnown {
+	return stats.VersionKnown{Release: crash.Release(v.texts[k.release]), Version: v.texts[k.version],
+		Arrived: time.UnixMicro(k.arrived).UTC(), Since: time.UnixMicro(k.since).UTC()}
 }
 
 // versionsSum is a checksum of package_versions. It changes when a version comes into use, or
@@ -38,12 +80,13 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	if v == old {
 		return changed
 	}
-	for name := range maps.Keys(v.of) {
-		if !slices.EqualFunc(v.of[name], old.of[name], stats.VersionKnown.Equal) {
+	equal := func(a, b versionInUse) bool { return v.full(a).Equal(old.full(b)) }
+	for name := range v.of {
+		if !slices.EqualFunc(v.of[name], old.of[name], equal) {
 			changed[name] = true
 		}
 	}
-	for name := range maps.Keys(old.of) {
+	for name := range old.of {
 		if v.of[name] == nil {
 			changed[name] = true
 		}
@@ -79,7 +122,7 @@ func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
 	if last != nil && last.at.server == next.at.server && last.sum == next.sum {
-		next.of = last.of
+		next.texts, next.of = last.texts, last.of
 		s.allInUse.Store(next)
 		return next, nil
 	}
@@ -87,45 +130,37 @@ func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.of = read.of
+	next.texts, next.of = read.texts, read.of
 	s.allInUse.Store(next)
 	return next, nil
 }
 
 func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {
-	next := &versionsInUse{of: map[string][]stats.VersionKnown{}}
+	next := newVersionsInUse()
 	rows, err := s.Pool.Query(ctx, sqlAllVersionsInUse)
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
-	texts := map[string]string{} // rows share their texts, to save memory
-	intern := func(text string) string {
-		if t, ok := texts[text]; ok {
-			return t
-		}
-		texts[text] = text
-		return text
-	}
-	var pkg, release string
+	var pkg string
 	var k stats.VersionKnown
-	_, err = pgx.ForEachRow(rows, []any{&pkg, &release, &k.Version, &k.Arrived, &k.Since}, func() error {
-		k.Release = crash.Release(intern(release))
-		k.Version = intern(k.Version)
-		next.of[intern(pkg)] = append(next.of[intern(pkg)], k)
+	_, err = pgx.ForEachRow(rows, []any{&pkg, (*string)(&k.Release), &k.Version, &k.Arrived, &k.Since}, func() error {
+		next.add(pkg, k)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
+	for name, versions := range next.of {
+		next.of[name] = slices.Clone(versions) // without spare capacity
+	}
 	return next, nil
 }
 
-// VersionsInUse returns the versions in use of a binary package, by release. The caller must not
-// modify the result.
+// VersionsInUse returns the versions in use of a binary package, sorted by release and version.
 func (s *Store) VersionsInUse(ctx context.Context, pkg string) ([]stats.VersionKnown, error) {
 	v, err := s.versionsInUse(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return v.of[pkg], nil
+	return v.known(pkg), nil
 }
