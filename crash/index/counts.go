@@ -31,7 +31,7 @@ func (ix *Index) problemDays(since, until Day) []int64 {
 		if hidden != nil && hidden[i] {
 			continue
 		}
-		ix.scan[i].each(since, until, func(c cell) {
+		ix.each(i, since, until, func(c cell) {
 			if at := c.day - since; seen[at] != i+1 && c.n > 0 {
 				seen[at] = i + 1
 				days[at]++
@@ -83,7 +83,7 @@ func (ix *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
 		if ix.hidden[p.ID] || p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
 			continue
 		}
-		ix.scan[i].each(since, until, func(c cell) {
+		ix.each(i, since, until, func(c cell) {
 			at := same[c.origin]
 			days := counts[at]
 			if days == nil {
@@ -126,11 +126,11 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	days := map[crash.Release][]int64{}
-	p := ix.problems[id]
-	if p == nil || ix.hidden[id] || until < since {
+	place, ok := ix.places[id]
+	if !ok || ix.hidden[id] || until < since {
 		return days
 	}
-	ix.scan[p.place].each(since, until, func(c cell) {
+	ix.each(int(place), since, until, func(c cell) {
 		release := crash.Release(ix.origins.values[c.origin].release)
 		counts := days[release]
 		if counts == nil {
@@ -142,15 +142,16 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	return days
 }
 
-// each calls call for every cell from since to until.
-func (s *scan) each(since, until Day, call func(cell)) {
+// each calls call for every cell of the problem at a place, from since to until.
+func (d *data) each(place int, since, until Day, call func(cell)) {
+	s := &d.scan[place]
 	if s.last < since || s.first > until || s.last < s.first {
 		return
 	}
 	each(s.cells, since, until, call)
-	if s.more != nil {
-		for _, l := range s.more.buckets {
-			each(l.cells, since, until, call)
+	if s.merged {
+		for _, at := range d.order[place].merged {
+			each(d.buckets[at].cells, since, until, call)
 		}
 	}
 }

@@ -60,19 +60,12 @@ func (w *window) count(cells []cell) (count, past int64) {
 	return count, past
 }
 
-// update sets the days of a problem after a change.
-func (s *scan) update(p *Problem, head *bucket) {
-	s.cells, s.more, s.first, s.last = head.cells, nil, 1<<16-1, 0
-	s.extend(head.cells)
-	if len(p.buckets) < 2 {
-		return
-	}
-	s.more = &more{}
-	for _, l := range p.buckets {
-		if l != head {
-			s.more.buckets = append(s.more.buckets, l)
-			s.extend(l.cells)
-		}
+// setDays sets the days of a problem after a change.
+func (d *data) setDays(p *Problem) {
+	s := &d.scan[p.place]
+	s.cells, s.merged, s.first, s.last = d.buckets[p.head].cells, len(p.merged) > 0, 1<<16-1, 0
+	for l := range d.bucketsOf(p) {
+		s.extend(l.cells)
 	}
 }
 
@@ -82,15 +75,16 @@ func (s *scan) extend(cells []cell) {
 	}
 }
 
-// all counts a problem, including the buckets merged into it.
-func (w *window) all(s *scan) (count, past int64) {
+// countAll counts the problem at a place, including the buckets merged into it.
+func (d *data) countAll(w *window, place int) (count, past int64) {
+	s := &d.scan[place]
 	if s.last < w.past || s.first > w.until || s.last < s.first {
 		return 0, 0
 	}
 	count, past = w.count(s.cells)
-	if s.more != nil {
-		for _, l := range s.more.buckets {
-			c, p := w.count(l.cells)
+	if s.merged {
+		for _, at := range d.order[place].merged {
+			c, p := w.count(d.buckets[at].cells)
 			count, past = count+c, past+p
 		}
 	}
@@ -107,7 +101,7 @@ func (ix *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
 	defer ix.mu.RUnlock()
 	w := ix.window(f)
 	days := make([]int64, int(until-since)+1)
-	for _, l := range p.buckets {
+	for l := range ix.bucketsOf(p) {
 		i := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].day >= since })
 		for _, c := range l.cells[i:] {
 			if c.day > until {

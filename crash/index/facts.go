@@ -9,10 +9,15 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// Facts say when and in which versions a problem was seen, in all releases or in one. They are
-// immutable. The zero Facts are those of a problem that was never seen.
+// Facts say when and in which versions a problem was seen, in all releases or in one. The zero Facts
+// are those of a problem that was never seen.
 type Facts struct {
-	labels                        *labels // nil: never seen
+	labels *labels // nil: never seen
+	facts
+}
+
+// facts are [Facts] without their labels, and so without pointers.
+type facts struct {
 	first, last                   moment
 	lowest, highest               uint32 // labels of versions
 	lowestRelease, highestRelease uint32 // labels
@@ -25,12 +30,12 @@ type moment struct {
 }
 
 // First returns the occurrence of the oldest report.
-func (f *Facts) First() crash.Occurrence { return f.occurrence(f.first) }
+func (f Facts) First() crash.Occurrence { return f.occurrence(f.first) }
 
 // Last returns the occurrence of the newest report.
-func (f *Facts) Last() crash.Occurrence { return f.occurrence(f.last) }
+func (f Facts) Last() crash.Occurrence { return f.occurrence(f.last) }
 
-func (f *Facts) occurrence(m moment) crash.Occurrence {
+func (f Facts) occurrence(m moment) crash.Occurrence {
 	if f.labels == nil {
 		return crash.Occurrence{}
 	}
@@ -39,49 +44,49 @@ func (f *Facts) occurrence(m moment) crash.Occurrence {
 }
 
 // LowestVersion returns the lowest version by dpkg's order, or "" if no version is comparable.
-func (f *Facts) LowestVersion() string { return f.labels.get(f.lowest).text }
+func (f Facts) LowestVersion() string { return f.labels.get(f.lowest).text }
 
 // HighestVersion returns the highest version by dpkg's order, or "" if no version is comparable.
-func (f *Facts) HighestVersion() string { return f.labels.get(f.highest).text }
+func (f Facts) HighestVersion() string { return f.labels.get(f.highest).text }
 
 // LowestRelease returns the lowest release, or "" if no report has one.
-func (f *Facts) LowestRelease() crash.Release {
+func (f Facts) LowestRelease() crash.Release {
 	return crash.Release(f.labels.get(f.lowestRelease).text)
 }
 
 // HighestRelease returns the highest release, or "" if no report has one.
-func (f *Facts) HighestRelease() crash.Release {
+func (f Facts) HighestRelease() crash.Release {
 	return crash.Release(f.labels.get(f.highestRelease).text)
 }
 
 // FirstKey returns the version of the oldest report as [dpkg.Key] encodes it, or "" if dpkg rejects
 // the version.
-func (f *Facts) FirstKey() string { return f.labels.get(f.first.version).key }
+func (f Facts) FirstKey() string { return f.labels.get(f.first.version).key }
 
 // LastKey works like FirstKey, for the newest report.
-func (f *Facts) LastKey() string { return f.labels.get(f.last.version).key }
+func (f Facts) LastKey() string { return f.labels.get(f.last.version).key }
 
 // LowestKey works like FirstKey, for the lowest version.
-func (f *Facts) LowestKey() string { return f.labels.get(f.lowest).key }
+func (f Facts) LowestKey() string { return f.labels.get(f.lowest).key }
 
 // HighestKey works like FirstKey, for the highest version.
-func (f *Facts) HighestKey() string { return f.labels.get(f.highest).key }
-
-// noFacts are the facts of a problem that was never seen.
-var noFacts = &Facts{}
+func (f Facts) HighestKey() string { return f.labels.get(f.highest).key }
 
 // In returns the facts of one release or, for the empty release, of all.
-func (l *Bucket) In(release crash.Release) *Facts {
+func (l *Bucket) In(release crash.Release) Facts {
 	if release == "" {
 		return l.Facts
 	}
-	releases := l.byRelease()
-	for i := range releases {
-		if f := &releases[i]; f.labels.get(f.first.release).text == string(release) {
-			return f
+	in := func(f *facts) bool { return l.labels.get(f.first.release).text == string(release) }
+	if len(l.releases) == 0 && in(&l.facts) {
+		return l.Facts
+	}
+	for i := range l.releases {
+		if in(&l.releases[i]) {
+			return Facts{l.labels, l.releases[i]}
 		}
 	}
-	return noFacts
+	return Facts{}
 }
 
 // Releases returns the releases in which the problem was seen, in no particular order. Reports
@@ -89,51 +94,59 @@ func (l *Bucket) In(release crash.Release) *Facts {
 func (l *Bucket) Releases() []crash.Release {
 	var names []crash.Release
 	for _, f := range l.byRelease() {
-		names = append(names, f.LowestRelease())
+		names = append(names, Facts{l.labels, f}.LowestRelease())
 	}
 	return names
 }
 
 // byRelease returns the facts of each release.
-func (l *Bucket) byRelease() []Facts {
-	if len(l.seen) < 2 {
-		return l.seen
+func (l *Bucket) byRelease() []facts {
+	switch {
+	case l.releases != nil:
+		return l.releases
+	case l.labels == nil:
+		return nil
 	}
-	return l.seen[1:]
+	return []facts{l.facts}
 }
 
-// setSeen sets the facts of each release, and of all.
-func (l *Bucket) setSeen(releases []Facts) {
-	l.seen, l.Facts = releases, noFacts
-	if len(releases) > 1 {
-		l.seen = slices.Concat(releases[:1], releases)
-		for i := range releases[1:] {
-			l.seen[0].add(&releases[1+i])
+// setFacts sets the facts of each release, and of all.
+func (l *Bucket) setFacts(labels *labels, releases []facts) {
+	l.Facts, l.releases = Facts{}, nil
+	for i, f := range releases {
+		if i == 0 {
+			l.Facts = Facts{labels, f}
+		} else {
+			l.add(f)
 		}
 	}
-	if len(l.seen) > 0 {
-		l.Facts = &l.seen[0]
+	if len(releases) > 1 {
+		l.releases = releases
 	}
 }
 
 // joinReleases combines the facts of several buckets for each release. The result is sorted by the
 // name of the release.
-func joinReleases(some []Facts) []Facts {
-	slices.SortStableFunc(some, func(a, b Facts) int { return cmp.Compare(a.LowestRelease(), b.LowestRelease()) })
-	var joined []Facts
-	for i := range some {
-		f, n := &some[i], len(joined)
+func joinReleases(labels *labels, some []facts) []facts {
+	name := func(f facts) string { return labels.get(f.lowestRelease).text }
+	slices.SortStableFunc(some, func(a, b facts) int { return cmp.Compare(name(a), name(b)) })
+	var joined []facts
+	for _, f := range some {
+		n := len(joined)
 		if n == 0 || joined[n-1].lowestRelease != f.lowestRelease {
-			joined = append(joined, *f)
+			joined = append(joined, f)
 			continue
 		}
-		joined[n-1].add(f)
+		both := Facts{labels, joined[n-1]}
+		both.add(f)
+		joined[n-1] = both.facts
 	}
 	return joined
 }
 
-// add extends f by other facts. The order of several calls does not matter.
-func (f *Facts) add(other *Facts) {
+// add extends f by other facts with the same labels. The order of several calls does not matter.
+func (f *Facts) add(more facts) {
+	other := Facts{f.labels, more}
 	if other.First().Compare(f.First()) < 0 {
 		f.first = other.first
 	}

@@ -39,8 +39,8 @@ func (ix *Index) hiddenPlaces() map[int]bool {
 	}
 	places := make(map[int]bool, len(ix.hidden))
 	for id := range ix.hidden {
-		if p := ix.problems[id]; p != nil {
-			places[p.place] = true
+		if place, ok := ix.places[id]; ok {
+			places[int(place)] = true
 		}
 	}
 	return places

@@ -6,6 +6,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"sync"
 	"time"
 
@@ -29,23 +30,54 @@ type data struct {
 	origins  numbers[origin]
 	labels   *labels           // of facts
 	texts    map[string]string // shared copies of texts that many buckets have
-	buckets  map[crash.BucketID]*bucket
-	problems map[crash.BucketID]*Problem
-	order    []*Problem           // all, in no particular order
-	scan     []scan               // parallel to order
-	types    map[string]bool      // present and past problem types
-	cache    *cache.Cache[uint64] // by change number
+	buckets  []bucket
+	bucketAt map[crash.BucketID]int32 // positions in buckets
+	order    []*Problem               // all, in no particular order
+	scan     []scan                   // parallel to order
+	places   map[crash.BucketID]int32 // positions of problems in order
+	types    map[string]bool          // present and past problem types
+	cache    *cache.Cache[uint64]     // by change number
 
-	byPackage map[string][]*bucket // present and past buckets of a binary or source package
+	byPackage map[string][]int32 // positions of the present and past buckets of a binary or source package
 }
 
 // New returns an empty index.
 func New() *Index {
 	return &Index{data: &data{
 		versions: newNumbers[string](), origins: newNumbers[origin](), labels: newLabels(),
-		texts: map[string]string{}, buckets: map[crash.BucketID]*bucket{}, problems: map[crash.BucketID]*Problem{},
-		byPackage: map[string][]*bucket{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
+		texts: map[string]string{}, bucketAt: map[crash.BucketID]int32{}, places: map[crash.BucketID]int32{},
+		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}}
+}
+
+// bucket returns a bucket, or nil if it is unknown. It is valid until the next one is added.
+func (d *data) bucket(id crash.BucketID) *bucket {
+	if at, ok := d.bucketAt[id]; ok {
+		return &d.buckets[at]
+	}
+	return nil
+}
+
+// problem returns a problem, or nil if it is unknown.
+func (d *data) problem(id crash.BucketID) *Problem {
+	if at, ok := d.places[id]; ok {
+		return d.order[at]
+	}
+	return nil
+}
+
+// bucketsOf returns the buckets of a problem.
+func (d *data) bucketsOf(p *Problem) iter.Seq[*bucket] {
+	return func(yield func(*bucket) bool) {
+		if !yield(&d.buckets[p.head]) {
+			return
+		}
+		for _, at := range p.merged {
+			if !yield(&d.buckets[at]) {
+				return
+			}
+		}
+	}
 }
 
 // MaxSignature is the number of code points of a signature that the index stores.
@@ -62,9 +94,9 @@ type Bucket struct {
 	Title, Name                 string
 	Executable, Package, Source string
 	Reports, Systems            int64
-	*Facts                      // of all releases; set by the index
+	Facts                       // of all releases; set by the index
 
-	seen      []Facts // of all releases, then of each; with one release, these are the same
+	releases  []facts // of each release; nil: one release at most
 	folded    string  // see [Problem.Folded]
 	signature int     // length of the signature in folded
 	public    *Bucket // as visitors see it; nil: identical
@@ -80,8 +112,9 @@ type Problem struct {
 	People *People         // nil: nobody takes care of it, and it has no tags
 	Triage *Triage         // see [Index.SetTriage]; nil: nothing was decided
 
-	buckets []*bucket
-	place   int // in Index.order
+	head   int32   // position of its bucket in Index.buckets
+	merged []int32 // positions of the buckets merged into it
+	place  int32   // in Index.order
 }
 
 // bucket is a Bucket with its days.
@@ -97,13 +130,10 @@ type bucket struct {
 type scan struct {
 	cells       []cell // cells of the head
 	key         uint64 // first bytes of the id
-	more        *more  // nil: nothing was merged into it
 	first, last Day    // days with a report; last < first: none
+	merged      bool   // buckets were merged into it
 	muted       bool   // see [Problem.Muted]
 }
-
-// more lists the buckets of a problem other than its head.
-type more struct{ buckets []*bucket }
 
 // cell is the number of reports of a bucket on a day, in 12 bytes, since there are millions of
 // cells.

@@ -69,8 +69,8 @@ func (l *labels) get(n uint32) label {
 }
 
 // facts returns the facts of one release.
-func (l *labels) facts(s crash.SeenSpan) Facts {
-	f := Facts{labels: l, first: l.moment(s.First), last: l.moment(s.Last),
+func (l *labels) facts(s crash.SeenSpan) facts {
+	f := facts{first: l.moment(s.First), last: l.moment(s.Last),
 		lowest: l.number(s.Versions.Lowest), highest: l.number(s.Versions.Highest)}
 	f.lowestRelease, f.highestRelease = f.first.release, f.first.release
 	return f

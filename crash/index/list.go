@@ -9,10 +9,10 @@ import (
 // Row is one problem in a list.
 type Row struct {
 	*Problem
-	*Facts       // of the filter's release; Row.Problem.Facts covers all releases
-	Count  int64 // number of reports that the filter counts
-	Past   int64 // the same in the preceding period of equal length
-	Rank   int   // by Count, from 1
+	Facts       // of the filter's release; Row.Problem.Facts covers all releases
+	Count int64 // number of reports that the filter counts
+	Past  int64 // the same in the preceding period of equal length
+	Rank  int   // by Count, from 1
 }
 
 // Totals are the totals of a whole list.
@@ -126,7 +126,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 				continue
 			}
 		}
-		count, past := days.all(&ix.scan[i])
+		count, past := ix.countAll(&days, i)
 		if muted && f.Muted == MutedHidden {
 			if count > 0 {
 				l.totals.Hidden++
@@ -156,12 +156,12 @@ func (ix *Index) Listed(f Filter, match func(*Problem) bool, ids []crash.BucketI
 	days, narrowed, packages := ix.window(f), matchIn(f.Release, match), f.packages()
 	listed := map[crash.BucketID]bool{}
 	for _, id := range ids {
-		p := ix.problems[id]
+		p := ix.problem(id)
 		if p == nil || p.Muted() && f.Muted == MutedHidden || !p.Muted() && f.Muted == MutedOnly ||
 			!f.admits(p, packages) || match != nil && !narrowed(p) {
 			continue
 		}
-		if count, _ := days.all(&ix.scan[p.place]); count > 0 {
+		if count, _ := ix.countAll(&days, int(p.place)); count > 0 {
 			listed[id] = true
 		}
 	}
@@ -191,10 +191,10 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	l := ix.buckets[id]
+	l := ix.bucket(id)
 	if l == nil || ix.hidden[l.Head] {
 		return nil, false
 	}
-	p, ok := ix.problems[l.Head]
-	return p, ok
+	p := ix.problem(l.Head)
+	return p, p != nil
 }

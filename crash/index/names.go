@@ -58,7 +58,8 @@ func (n Names) Versions(text, pkg string) []string {
 		}
 	} else {
 		seen := map[uint32]bool{}
-		for _, l := range ix.byPackage[pkg] {
+		for _, at := range ix.byPackage[pkg] {
+			l := &ix.buckets[at]
 			if ix.hidden[l.Head] {
 				continue
 			}
@@ -112,9 +113,6 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 
 // fold sets the text that searches use. A signature in lower case shares its memory.
 func (l *Bucket) fold() {
-	if l.Facts == nil { // not stored in an index
-		l.Facts = noFacts
-	}
 	signature := strings.ToLower(l.Signature)
 	l.folded = strings.Join([]string{signature, strings.ToLower(strings.Join([]string{
 		l.Title, l.Name, l.Package, l.Source, l.Executable, l.LowestVersion(), l.HighestVersion()}, "\x00"))}, "\x00")
@@ -174,9 +172,10 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 		some = some[:min(len(some), limit)]
 	}
 	for _, name := range names {
-		for _, l := range ix.byPackage[name] {
+		for _, at := range ix.byPackage[name] {
+			l := &ix.buckets[at]
 			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || ix.hidden[l.ID] ||
-				!admits(ix.problems[l.ID]) {
+				!admits(ix.problem(l.ID)) {
 				continue
 			}
 			seen[l] = true
@@ -188,7 +187,7 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 	most()
 	problems := make([]*Problem, len(some))
 	for i := range problems {
-		problems[i] = ix.problems[some[i].ID]
+		problems[i] = ix.problem(some[i].ID)
 	}
 	return problems
 }

@@ -41,36 +41,28 @@ func (l *Bucket) setPublic() {
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
 	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
-	seen := l.publicSeen()
-	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source && seen == nil {
+	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
+	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
+		other.Facts == l.Facts && slices.Equal(other.releases, l.releases) {
 		return
-	}
-	if seen != nil {
-		other.seen, other.Facts = seen, &seen[0]
 	}
 	other.Signature = crash.Truncate(other.Signature, MaxSignature)
 	other.fold()
 	l.public = &other
 }
 
-// publicSeen returns the facts as visitors see them, or nil if they contain nothing private.
-func (l *Bucket) publicSeen() []Facts {
-	if !slices.ContainsFunc(l.seen, func(f Facts) bool { return f.public() != f }) {
-		return nil
-	}
-	public := make([]Facts, len(l.seen))
-	for i := range l.seen {
-		public[i] = l.seen[i].public()
+// publicReleases returns the facts of each release as visitors see them.
+func (l *Bucket) publicReleases() []facts {
+	public := slices.Clone(l.releases)
+	for i, f := range public {
+		public[i] = Facts{l.labels, f}.public().facts
 	}
 	return public
 }
 
 // ForVisitors returns the row as visitors see it.
 func (r Row) ForVisitors() Row {
-	r.Problem = r.Public()
-	if public := r.public(); public != *r.Facts {
-		r.Facts = new(public)
-	}
+	r.Problem, r.Facts = r.Public(), r.Facts.public()
 	return r
 }
 

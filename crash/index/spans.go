@@ -10,7 +10,7 @@ func (ix *Index) Neighbours(
 ) (before, after *Row, place, of int) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	p := ix.problems[id]
+	p := ix.problem(id)
 	l := ix.list(f, match)
 	if p == nil {
 		return nil, nil, 0, len(l.found)
@@ -43,12 +43,12 @@ type Span struct {
 func (ix *Index) Spans(id crash.BucketID) []Span {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	p := ix.problems[id]
-	if p == nil || ix.hidden[id] {
+	place, ok := ix.places[id]
+	if !ok || ix.hidden[id] {
 		return nil
 	}
 	var spans spans
-	ix.scan[p.place].each(0, 1<<16-1, func(c cell) { spans.add(ix, c) })
+	ix.each(int(place), 0, 1<<16-1, func(c cell) { spans.add(ix, c) })
 	return spans.list
 }
 
@@ -64,12 +64,13 @@ func (ix *Index) SourceSpans(source string, versions ...string) []Span {
 		}
 	}
 	var spans spans
-	seen := map[*bucket]bool{}
-	for _, l := range ix.byPackage[source] {
-		if l.Source != source || seen[l] || ix.hidden[l.Head] {
+	seen := map[int32]bool{}
+	for _, at := range ix.byPackage[source] {
+		l := &ix.buckets[at]
+		if l.Source != source || seen[at] || ix.hidden[l.Head] {
 			continue
 		}
-		seen[l] = true
+		seen[at] = true
 		each(l.cells, 0, 1<<16-1, func(c cell) {
 			if wanted[c.version] {
 				spans.add(ix, c)

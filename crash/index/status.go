@@ -22,7 +22,7 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	var keys []key
 	var list []crash.VersionSeen
 	var first, last []Day
-	for _, l := range p.buckets {
+	for l := range ix.bucketsOf(p) {
 		for _, c := range l.cells {
 			k := key{int64(c.version), ix.origins.values[c.origin].release}
 			if l.Package != p.Package {
@@ -60,8 +60,14 @@ func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for _, p := range ix.order {
-		if !ix.hidden[p.ID] && slices.ContainsFunc(p.buckets, func(l *bucket) bool { return l.changed > since }) {
-			changed = append(changed, p)
+		if ix.hidden[p.ID] {
+			continue
+		}
+		for l := range ix.bucketsOf(p) {
+			if l.changed > since {
+				changed = append(changed, p)
+				break
+			}
 		}
 	}
 	return changed, ix.change
@@ -94,14 +100,14 @@ func (ix *Index) SetStates(states map[crash.BucketID]State) {
 	defer ix.mu.Unlock()
 	changed := false
 	for id, s := range states {
-		p := ix.problems[id]
+		p := ix.problem(id)
 		if p == nil || p.State == s.Word && p.Bug == s.Bug && samePeople(p.People, s.People) {
 			continue
 		}
 		other := *p // rows that were returned earlier keep the old state
 		other.State, other.Bug = s.Word, s.Bug
 		other.People = s.People
-		ix.order[p.place], ix.problems[id] = &other, &other
+		ix.order[p.place] = &other
 		changed = true
 	}
 	if changed {

@@ -43,7 +43,7 @@ func (ix *Index) SetTriage(all map[crash.BucketID]*Triage) {
 		}
 		other := *p
 		other.Triage = t
-		ix.order[i], ix.problems[p.ID] = &other, &other
+		ix.order[i] = &other
 		ix.scan[i].muted = other.Muted()
 		changed = true
 	}

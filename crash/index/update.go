@@ -11,9 +11,9 @@ import (
 type Updater struct {
 	ix       *Index
 	heads    map[crash.BucketID]bool // problems to rebuild
-	updated  []*bucket               // buckets that were added or replaced
-	unsorted []*bucket
-	moved    map[*bucket]bool // buckets whose first or last day may have changed
+	updated  []int32                 // positions of the buckets that were added or replaced
+	unsorted []int32
+	moved    map[int32]bool // positions of buckets whose first or last day may have changed
 }
 
 // Update calls change while it holds the lock of the index. Lists see either all of the changes or
@@ -21,7 +21,7 @@ type Updater struct {
 func (ix *Index) Update(change func(*Updater)) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	u := &Updater{ix: ix, heads: map[crash.BucketID]bool{}, moved: map[*bucket]bool{}}
+	u := &Updater{ix: ix, heads: map[crash.BucketID]bool{}, moved: map[int32]bool{}}
 	change(u)
 	u.finish()
 }
@@ -31,48 +31,49 @@ func (ix *Index) Update(change func(*Updater)) {
 func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 	l.Signature = crash.Truncate(l.Signature, MaxSignature)
 	u.ix.shareTexts(&l)
-	releases := make([]Facts, len(seen))
+	releases := make([]facts, len(seen))
 	for i, span := range seen {
 		releases[i] = u.ix.labels.facts(span)
 	}
-	l.setSeen(releases)
+	l.setFacts(u.ix.labels, releases)
 	l.fold()
 	l.setPublic()
-	known := u.ix.buckets[l.ID]
+	at, known := u.ix.bucketAt[l.ID]
 	before := &Bucket{}
-	if known == nil {
-		known = &bucket{}
-		u.ix.buckets[l.ID] = known
+	if known {
+		before = u.ix.buckets[at].Bucket
+		u.heads[before.Head] = true
 	} else {
-		before = known.Bucket
-		u.heads[known.Head] = true
+		at = int32(len(u.ix.buckets)) //nolint:gosec // as many do not fit into memory
+		u.ix.bucketAt[l.ID], u.ix.buckets = at, append(u.ix.buckets, bucket{})
 	}
-	known.Bucket = &l
-	known.changed = u.ix.change + 1
-	u.addToPackage(known, before, l.Package)
+	u.ix.buckets[at].Bucket = &l
+	u.ix.buckets[at].changed = u.ix.change + 1
+	u.addToPackage(at, before, l.Package)
 	if l.Source != l.Package {
-		u.addToPackage(known, before, l.Source)
+		u.addToPackage(at, before, l.Source)
 	}
 	u.heads[l.Head] = true
-	u.updated = append(u.updated, known)
+	u.updated = append(u.updated, at)
 	if l.Type != "" {
 		u.ix.types[l.Type] = true
 	}
 }
 
 // addToPackage adds a bucket to the buckets of a package, unless before had the same package.
-func (u *Updater) addToPackage(l *bucket, before *Bucket, name string) {
+func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
 	if name != "" && name != before.Package && name != before.Source {
-		u.ix.byPackage[name] = append(u.ix.byPackage[name], l)
+		u.ix.byPackage[name] = append(u.ix.byPackage[name], at)
 	}
 }
 
 // ClearDays removes the days of a bucket, before SetCell sets them again.
 func (u *Updater) ClearDays(id crash.BucketID) {
-	if l := u.ix.buckets[id]; l != nil {
+	if at, ok := u.ix.bucketAt[id]; ok {
+		l := &u.ix.buckets[at]
 		l.cells, l.unsorted = nil, false
 		l.changed = u.ix.change + 1
-		u.moved[l] = true
+		u.moved[at] = true
 	}
 }
 
@@ -80,10 +81,11 @@ func (u *Updater) ClearDays(id crash.BucketID) {
 // follow when they are added. machine and pkg are the architectures of the machine and of the
 // package.
 func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
-	l := u.ix.buckets[id]
-	if l == nil {
+	at, ok := u.ix.bucketAt[id]
+	if !ok {
 		return
 	}
+	l := &u.ix.buckets[at]
 	l.changed = u.ix.change + 1
 	c := cell{
 		day: day, origin: u.originNumber(release, machine, pkg), version: u.versionNumber(version),
@@ -91,8 +93,8 @@ func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine,
 	}
 	if len(l.cells) == 0 && !l.unsorted {
 		l.unsorted = true
-		u.unsorted = append(u.unsorted, l)
-		u.moved[l] = true
+		u.unsorted = append(u.unsorted, at)
+		u.moved[at] = true
 	}
 	if l.unsorted {
 		l.cells = append(l.cells, c)
@@ -104,7 +106,7 @@ func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine,
 		return
 	}
 	l.cells = slices.Insert(l.cells, i, c)
-	u.moved[l] = true
+	u.moved[at] = true
 }
 
 // versionNumber returns the number of a version. The lookup does not copy the text.
@@ -129,16 +131,17 @@ func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
 
 // finish sorts the new days and rebuilds the changed problems.
 func (u *Updater) finish() {
-	for _, l := range u.unsorted {
+	for _, at := range u.unsorted {
+		l := &u.ix.buckets[at]
 		slices.SortFunc(l.cells, cell.compare)
 		l.cells, l.unsorted = append(make([]cell, 0, len(l.cells)), lastOfEach(l.cells)...), false // without spare capacity
 	}
 	if len(u.heads) > 0 {
 		u.rebuild()
 	}
-	for l := range u.moved {
-		if p := u.ix.problems[l.Head]; p != nil {
-			u.ix.scan[p.place].update(p, u.ix.buckets[p.ID])
+	for at := range u.moved {
+		if p := u.ix.problem(u.ix.buckets[at].Head); p != nil {
+			u.ix.setDays(p)
 		}
 	}
 	u.ix.change++
@@ -159,10 +162,11 @@ func lastOfEach(cells []cell) []cell {
 
 // rebuild builds the changed problems from all their buckets.
 func (u *Updater) rebuild() {
-	members := map[crash.BucketID][]*bucket{}
+	members := map[crash.BucketID][]int32{}
 	if len(u.heads) > 1000 {
-		for _, l := range u.ix.buckets {
-			members[l.Head] = append(members[l.Head], l)
+		for at := range u.ix.buckets {
+			head := u.ix.buckets[at].Head
+			members[head] = append(members[head], int32(at)) //nolint:gosec // as many do not fit into memory
 		}
 	} else {
 		u.collectMembers(members)
@@ -174,76 +178,87 @@ func (u *Updater) rebuild() {
 
 // collectMembers finds the buckets of the changed problems without a scan of all buckets: those
 // that a problem had, and the updated ones.
-func (u *Updater) collectMembers(members map[crash.BucketID][]*bucket) {
-	seen := map[*bucket]bool{}
-	add := func(l *bucket) {
-		if l != nil && !seen[l] {
-			seen[l] = true
-			members[l.Head] = append(members[l.Head], l)
+func (u *Updater) collectMembers(members map[crash.BucketID][]int32) {
+	seen := map[int32]bool{}
+	add := func(at int32) {
+		if !seen[at] {
+			seen[at] = true
+			head := u.ix.buckets[at].Head
+			members[head] = append(members[head], at)
 		}
 	}
 	for id := range u.heads {
-		add(u.ix.buckets[id])
-		if p := u.ix.problems[id]; p != nil {
-			for _, l := range p.buckets {
-				add(l)
+		if at, ok := u.ix.bucketAt[id]; ok {
+			add(at)
+		}
+		if p := u.ix.problem(id); p != nil {
+			add(p.head)
+			for _, at := range p.merged {
+				add(at)
 			}
 		}
 	}
-	for _, l := range u.updated {
-		add(l)
+	for _, at := range u.updated {
+		add(at)
 	}
 }
 
-// replace stores a problem made of these buckets, or removes it if its head no longer exists.
-func (ix *Index) replace(id crash.BucketID, buckets []*bucket) {
-	head := ix.buckets[id]
-	old := ix.problems[id]
-	if head == nil || head.Head != id {
+// replace stores a problem made of the buckets at these positions, or removes it if its head no
+// longer exists.
+func (ix *Index) replace(id crash.BucketID, members []int32) {
+	at, ok := ix.bucketAt[id]
+	old := ix.problem(id)
+	if !ok || ix.buckets[at].Head != id {
 		if old != nil {
 			ix.remove(old)
 		}
 		return
 	}
+	head := &ix.buckets[at]
 	head.changed = ix.change + 1
-	p := &Problem{Bucket: head.Bucket, buckets: buckets}
-	if len(buckets) > 1 {
-		sum := *head.Bucket
-		p.Bucket = &sum
-		var facts []Facts
-		for _, l := range buckets {
-			facts = append(facts, l.byRelease()...)
-			if l != head {
-				sum.Reports += l.Reports
-				sum.Systems += l.Systems
-			}
-		}
-		sum.setSeen(joinReleases(facts))
-		sum.fold()
-		sum.setPublic()
+	p := &Problem{Bucket: head.Bucket, head: at}
+	if len(members) > 1 {
+		p.merged = slices.DeleteFunc(slices.Clone(members), func(member int32) bool { return member == at })
+		p.Bucket = ix.sum(p)
 	}
 	if old != nil {
 		p.State, p.Bug, p.Triage, p.place = old.State, old.Bug, old.Triage, old.place // until SetStates is called
 		p.People = old.People
 		ix.order[p.place] = p
 	} else {
-		p.place = len(ix.order)
+		p.place = int32(len(ix.order)) //nolint:gosec // as many do not fit into memory
 		ix.order, ix.scan = append(ix.order, p), append(ix.scan, scan{})
+		ix.places[id] = p.place
 	}
-	ix.problems[id] = p
-	s := scan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
-	s.update(p, head)
-	ix.scan[p.place] = s
+	ix.scan[p.place] = scan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
+	ix.setDays(p)
+}
+
+// sum returns the head of a problem with the sums and the facts of all its buckets.
+func (ix *Index) sum(p *Problem) *Bucket {
+	sum := *p.Bucket
+	var seen []facts
+	for l := range ix.bucketsOf(p) {
+		seen = append(seen, l.byRelease()...)
+		if l.ID != p.ID {
+			sum.Reports += l.Reports
+			sum.Systems += l.Systems
+		}
+	}
+	sum.setFacts(ix.labels, joinReleases(ix.labels, seen))
+	sum.fold()
+	sum.setPublic()
+	return &sum
 }
 
 func (ix *Index) remove(p *Problem) {
-	delete(ix.problems, p.ID)
+	delete(ix.places, p.ID)
 	last := len(ix.order) - 1
 	moved := *ix.order[last]
 	moved.place = p.place
 	ix.order[p.place], ix.scan[p.place] = &moved, ix.scan[last]
 	ix.order, ix.scan = ix.order[:last], ix.scan[:last]
-	if p.place < last {
-		ix.problems[moved.ID] = &moved
+	if int(p.place) < last {
+		ix.places[moved.ID] = moved.place
 	}
 }

@@ -203,7 +203,7 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 		return nil, err
 	}
 	for i, p := range problems {
-		facts := &index.Facts{}
+		facts := index.Facts{}
 		if known, ok := b.Problem(p.ID); ok {
 			facts = known.In(release)
 		}

@@ -31,7 +31,7 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports is counted
 					p = &index.Problem{Bucket: &index.Bucket{
-						Facts: &index.Facts{}, ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title,
+						ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title,
 					}}
 				}
 				row := web.SeenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
