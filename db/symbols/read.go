@@ -18,15 +18,10 @@ const (
 	sqlJob = `select ` + jobColumns + ` from symbol_jobs where report_id = @report`
 	// sqlProblemJob selects the job whose result tells most about a problem.
 	sqlProblemJob = `
-		select ` + jobColumns + ` from symbol_jobs
-		where problem in (select id from buckets where head = (select head from buckets where id = @problem))
+		select ` + jobColumns + ` from symbol_jobs where problem in (` + bucketsOf + `)
 		order by state = 'done' desc, state in ('running', 'queued') desc, state in ('partial', 'waiting') desc,
 			store <> '' desc, created desc
 		limit 1`
-	sqlCoreAsked = `
-		select max(requested) from core_requests
-		where problem in (select id from buckets where head = (select head from buckets where id = @problem))
-			and received is null and requested > now() - interval '7 days'`
 	sqlCoreAskedOf = `select requested from core_requests where report_id = @report and received is null`
 	sqlPressJob    = `
 		update symbol_jobs set state = case when state = 'running' then state else 'queued' end, pressed = now(),
@@ -44,40 +39,44 @@ func scanJob(row pgx.CollectableRow) (j crash.SymbolJob, err error) {
 // is false if nobody asked for its core.
 func (s *Store) ReportJob(ctx context.Context, report crash.OopsID) (j crash.SymbolJob, ok bool, err error) {
 	args := pgx.NamedArgs{"report": [16]byte(report)}
-	return s.oneJob(ctx, sqlJob, sqlCoreAskedOf, args)
-}
-
-// ProblemJob returns the job that tells most about a problem, or the state SymbolsAsked if cores
-// were asked for in the last week and none has arrived. ok is false if there is neither.
-func (s *Store) ProblemJob(ctx context.Context, problem crash.BucketID) (j crash.SymbolJob, ok bool, err error) {
-	return s.oneJob(ctx, sqlProblemJob, sqlCoreAsked, pgx.NamedArgs{"problem": problem[:]})
-}
-
-func (s *Store) oneJob(ctx context.Context, job, asked string, args pgx.NamedArgs) (j crash.SymbolJob, ok bool,
-	err error) {
-	rows, err := s.Pool.Query(ctx, job, args)
-	if err != nil {
-		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	if j, ok, err = s.oneJob(ctx, sqlJob, args); err != nil || ok && named(j) {
+		return j, ok, err
 	}
-	j, err = pgx.CollectExactlyOneRow(rows, scanJob)
-	ok = err == nil
-	switch {
-	case err != nil && !errors.Is(err, pgx.ErrNoRows):
-		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
-	case ok && (!j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning ||
-		j.State == crash.SymbolsQueued):
-		return j, true, nil
-	}
-	// The addresses gave no names. A core may be on its way.
 	var requested time.Time
-	err = s.Pool.QueryRow(ctx, asked, args).Scan(db.OrZero(&requested))
+	err = s.Pool.QueryRow(ctx, sqlCoreAskedOf, args).Scan(db.OrZero(&requested))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return j, false, fmt.Errorf("requests for cores: %w", db.Classify(err))
 	}
 	if requested.IsZero() {
 		return j, ok, nil
 	}
-	return crash.SymbolJob{State: crash.SymbolsAsked, Created: requested, Modules: j.Modules}, true, nil
+	return awaitingCore(j, requested), true, nil
+}
+
+// oneJob returns the job that a statement selects. ok is false if there is none.
+func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j crash.SymbolJob, ok bool, err error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	}
+	j, err = pgx.CollectExactlyOneRow(rows, scanJob)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return j, false, nil
+	}
+	if err != nil {
+		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
+	}
+	return j, true, nil
+}
+
+// named reports whether a job has given names, or may still do so. Otherwise a core may be on its way.
+func named(j crash.SymbolJob) bool {
+	return !j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning || j.State == crash.SymbolsQueued
+}
+
+// awaitingCore returns the state of waiting for a core, after a job that gave no names, if any.
+func awaitingCore(j crash.SymbolJob, requested time.Time) crash.SymbolJob {
+	return crash.SymbolJob{State: crash.SymbolsAsked, Created: requested, Modules: j.Modules}
 }
 
 // CoreDownloaded records that a person downloads a core.

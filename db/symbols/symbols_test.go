@@ -239,9 +239,9 @@ func TestFinishJob(t *testing.T) {
 		t.Errorf("a later crash: got %d reports, %v; want 3", b.Reports, err)
 	}
 	f.asks(f.crashed("m5", "aa"), false)
-	if j, _, err := f.ProblemJob(t.Context(), b.ID); err != nil || j.State != crash.SymbolsDone || len(j.Modules) != 1 ||
-		j.Engine != "gdb 13" {
-		t.Errorf("got job %+v, %v; want it done", j, err)
+	if p, err := f.ProblemSymbols(t.Context(), b.ID); err != nil || p.Job.State != crash.SymbolsDone ||
+		len(p.Job.Modules) != 1 || p.Job.Engine != "gdb 13" {
+		t.Errorf("got %+v, %v; want the job done", p, err)
 	}
 	waiting := f.crashed("m6", "cc")
 	f.asks(waiting, true)

@@ -3,6 +3,7 @@ package symbols
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,15 +24,20 @@ const (
 		select head, @person from buckets where id = @problem and not exists (select ` + wantedOf + `)
 		on conflict do nothing`
 	sqlUnwantCore = `delete from wanted_cores where problem in (select w.problem ` + wantedOf + `)`
-	// sqlAwaited selects what a problem waits for: the files whose build its jobs lack, and a core for
-	// which somebody asked.
+	// bucketsOf selects all buckets of the problem that the bucket @problem belongs to.
+	bucketsOf = `select id from buckets where head = (select head from buckets where id = @problem)`
+	// sqlAwaited selects what a problem waits for: the files whose build its jobs lack, a core for which
+	// somebody asked, and cores that machines were asked for in the last week. It also selects whether
+	// there is a job.
 	sqlAwaited = `
 		select array(
 				select distinct u.path from symbol_jobs as j join unknown_builds as u using (report_id)
-				where j.problem in (select id from buckets where head = (select head from buckets where id = @problem))
-					and j.state in ('waiting', 'partial')
+				where j.problem in (` + bucketsOf + `) and j.state in ('waiting', 'partial')
 				order by u.path limit 100),
-			coalesce(c.person, ''), c.asked
+			coalesce(c.person, ''), c.asked,
+			(select max(requested) from core_requests
+				where problem in (` + bucketsOf + `) and received is null and requested > now() - interval '7 days'),
+			exists (select from symbol_jobs where problem in (` + bucketsOf + `))
 		from (select) as one left join lateral (
 			select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1) as c on true`
 )
@@ -69,16 +75,25 @@ func (s *Store) useWanted(ctx context.Context, tx pgx.Tx, problem []byte) (wante
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
-// ProblemSymbols returns how far a problem is symbolised.
+// ProblemSymbols returns how far a problem is symbolised. Its job is the one that tells most or, if
+// that gave no names, has the state SymbolsAsked while a core is on its way.
 func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p crash.ProblemSymbols, err error) {
-	if p.Job, _, err = s.ProblemJob(ctx, problem); err != nil {
-		return p, err
-	}
+	args := pgx.NamedArgs{"problem": problem[:]}
 	var unknown []string
-	err = s.Pool.QueryRow(ctx, sqlAwaited, pgx.NamedArgs{"problem": problem[:]}).Scan(&unknown, &p.Wanted.Person,
-		db.OrZero(&p.Wanted.Asked))
+	var requested time.Time
+	var known bool
+	err = s.Pool.QueryRow(ctx, sqlAwaited, args).Scan(&unknown, &p.Wanted.Person, db.OrZero(&p.Wanted.Asked),
+		db.OrZero(&requested), &known)
 	if err != nil {
 		return p, fmt.Errorf("what the symbols of %s wait for: %w", problem, db.Classify(err))
+	}
+	if known {
+		if p.Job, known, err = s.oneJob(ctx, sqlProblemJob, args); err != nil {
+			return p, err
+		}
+	}
+	if !requested.IsZero() && !(known && named(p.Job)) {
+		p.Job = awaitingCore(p.Job, requested)
 	}
 	p.Missing = append(p.Job.MissingPaths(), unknown...)
 	return p, nil
