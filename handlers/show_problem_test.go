@@ -36,7 +36,7 @@ func TestShowProblem(t *testing.T) {
 		a.WantText(".versions tfoot", "all versions 3 2 5")
 		a.WantText(".chart-table tbody tr:nth-child(1)", "2026-05-18 3 · 3")
 		a.WantText(".chart-table tbody tr:nth-child(2)", "2026-04-10 · 2 2")
-		if got := a.HTML().Find(".chart-plot .day").Length(); got != 2 {
+		if got := a.HTML().Find(".chart-plot rect").Length(); got != 2 {
 			t.Errorf("bars: got %d, want 2", got)
 		}
 		if role == crash.RoleNone {

@@ -73,37 +73,36 @@ func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// The drawing is stretched to its box. A day is 10 units wide, and the highest bar is 100 units
-// high.
+// The drawing is stretched to its box. A day is 10 units wide, and the highest bar is 1000 units
+// high, so that whole numbers are precise enough.
 const (
 	dayWidth    = 10
-	chartHeight = 100
+	chartHeight = 1000
 )
 
 func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Days)*dayWidth, chartHeight) }
 
-// bars returns the bars of one release as a single SVG path, stacked on those of newer releases. A
-// year of days would need too many elements.
+// bars returns the bars of one release as a single SVG path of vertical strokes, stacked on those of
+// newer releases. A year of days would need too many elements, and outlines too many bytes.
 func (c Chart) bars(release int) string {
 	var d []byte
-	number := func(before string, x float64) {
-		d = strconv.AppendFloat(append(d, before...), math.Round(x*100)/100, 'f', -1, 64)
-	}
+	number := func(before string, n int) { d = strconv.AppendInt(append(d, before...), int64(n), 10) }
+	x, y := 0, 0 // where the previous stroke ended
 	for i, day := range c.Days {
-		top := float64(chartHeight)
-		for r, count := range day.Counts[:release+1] {
-			if count == 0 {
-				continue
-			}
-			height := max(float64(chartHeight)*float64(count)/float64(c.Most), 1)
-			top -= height
-			if r == release {
-				number("M", float64(i*dayWidth+1))
-				number(" ", max(top, 0))
-				number("h8v", height)
-				d = append(d, "h-8z"...)
+		if day.Counts[release] == 0 {
+			continue
+		}
+		bottom, top := chartHeight, chartHeight
+		for _, count := range day.Counts[:release+1] {
+			bottom = top
+			if count > 0 { // at least a hundredth of the height, to be visible
+				top -= max(int(math.Round(chartHeight*float64(count)/float64(c.Most))), chartHeight/100)
 			}
 		}
+		number("m", i*dayWidth+dayWidth/2-x)
+		number(" ", bottom-y)
+		number("v", top-bottom)
+		x, y = i*dayWidth+dayWidth/2, top
 	}
 	return string(d)
 }

@@ -65,23 +65,23 @@ func TestChartPart(t *testing.T) {
 		{Day: day(11, 21), Release: "Ubuntu 24.04", Reports: 1},
 	}, crash.BuiltInReleases(), day(11, 18), day(11, 21)), now))
 	doc := parse(t, text)
-	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 100"; got != want {
+	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 1000"; got != want {
 		t.Errorf("viewBox: got %q, want %q", got, want)
 	}
-	first := doc.Find(".chart-plot .day").First()
+	first := doc.Find(".chart-plot rect").First()
 	if got, want := first.Find("title").Text(), "19 Nov: 100 reports (24.04: 75, 22.04: 25)"; got != want {
 		t.Errorf("title of the first day: got %q, want %q", got, want)
 	}
 	if got := first.AttrOr("x", ""); got != "10" {
 		t.Errorf("the first day: got %s, want it at 10", got)
 	}
-	for class, want := range map[string]string{".release-0": "M11 25h8v75h-8zM31 99h8v1h-8z",
-		".release-3": "M11 0h8v25h-8z"} {
+	for class, want := range map[string]string{".release-0": "m15 1000v-750m20 750v-10",
+		".release-3": "m15 250v-250"} {
 		if got := doc.Find(".chart-plot "+class).AttrOr("d", ""); got != want {
 			t.Errorf("%s: got %q, want %q", class, got, want)
 		}
 	}
-	if got := doc.Find(".chart-plot .day").Length(); got != 2 {
+	if got := doc.Find(".chart-plot rect").Length(); got != 2 {
 		t.Errorf("days: got %d, want 2: those without reports have none", got)
 	}
 	if got, want := rows(doc, ".chart-table tbody tr"),
