@@ -12,28 +12,39 @@ import (
 	"mishap/views/text"
 )
 
-// Chart holds reports per day, stacked by release.
+// Chart holds reports per day or, for more than a quarter, per week, stacked by release.
 type Chart struct {
 	Since, Until time.Time // UTC days, both included
 	// Releases has known releases first, then newest first: the order of a stack from the bottom.
 	Releases []crash.Release
-	Days     []ChartDay // one per day of the span
-	Most     int64      // the highest sum of a day
+	Weekly   bool
+	Bars     []ChartBar // one per day or week of the span
+	Most     int64      // the highest sum of a bar
 	Total    int64
 }
 
-// ChartDay is one bar.
-type ChartDay struct {
-	Day    time.Time
-	Counts []int64 // in the order of Releases
+// ChartBar is one bar.
+type ChartBar struct {
+	Since  time.Time // first day
+	Counts []int64   // in the order of Releases
 	Total  int64
 }
 
-// NewChart returns the chart of the counts in a span of days. It drops counts outside the span, and
-// adds up as "other releases" those releases that the table does not allow in lists.
+// quarter is the number of days that a chart shows singly. A year of days would be bars of two pixels,
+// which hide the trend, and most of the size of a page.
+const quarter = 91
+
+// NewChart returns the chart of the counts in a span of days. Weeks end with the last day of the span;
+// if they do not fill it, the first one is shorter. NewChart drops counts outside the span, and adds up
+// as "other releases" those releases that the table does not allow in lists.
 func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until time.Time) Chart {
 	since, until = midnight(since), midnight(until)
 	c := Chart{Since: since, Until: until}
+	ago := func(day time.Time) int { return int(until.Sub(midnight(day)) / (24 * time.Hour)) }
+	step := 1
+	if c.Weekly = ago(since) >= quarter; c.Weekly {
+		step = 7
+	}
 	reports := map[crash.Release]int64{}
 	for _, n := range counts {
 		if n.Reports > 0 {
@@ -42,88 +53,91 @@ func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until t
 	}
 	list := table.List(reports)
 	c.Releases = list.Descending()
-	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
-		c.Days = append(c.Days, ChartDay{Day: day, Counts: make([]int64, len(c.Releases))})
+	for bar := ago(since) / step; bar >= 0; bar-- {
+		first := until.AddDate(0, 0, 1-step*(bar+1))
+		if first.Before(since) {
+			first = since
+		}
+		c.Bars = append(c.Bars, ChartBar{Since: first, Counts: make([]int64, len(c.Releases))})
 	}
 	for _, n := range counts {
-		i := int(midnight(n.Day).Sub(since) / (24 * time.Hour))
-		if n.Reports <= 0 || n.Day.Before(since) || i >= len(c.Days) {
+		if n.Reports <= 0 || n.Day.Before(since) || midnight(n.Day).After(until) {
 			continue
 		}
-		day := &c.Days[i]
-		day.Counts[slices.Index(c.Releases, list.Of(n.Release))] += n.Reports
-		day.Total += n.Reports
+		bar := &c.Bars[len(c.Bars)-1-ago(n.Day)/step]
+		bar.Counts[slices.Index(c.Releases, list.Of(n.Release))] += n.Reports
+		bar.Total += n.Reports
 		c.Total += n.Reports
-		c.Most = max(c.Most, day.Total)
+		c.Most = max(c.Most, bar.Total)
 	}
 	return c
 }
 
 // ChartSpan returns the shortest span that covers everything since firstSeen: four weeks, a quarter
-// or a year.
+// or a year of 52 weeks.
 func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
 	until = midnight(now)
-	for _, days := range []int{28, 91} {
+	for _, days := range []int{28, quarter} {
 		if since = until.AddDate(0, 0, 1-days); !firstSeen.Before(since) {
 			return since, until
 		}
 	}
-	return until.AddDate(0, 0, -364), until
+	return until.AddDate(0, 0, 1-52*7), until
 }
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// The drawing is stretched to its box. A day is 10 units wide, and the highest bar is 1000 units
-// high, so that whole numbers are precise enough.
+// The drawing is stretched to its box. A bar and the gap beside it are 10 units wide, and the highest
+// bar is 1000 units high, so that whole numbers are precise enough.
 const (
-	dayWidth    = 10
+	barWidth    = 10
 	chartHeight = 1000
 )
 
-func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Days)*dayWidth, chartHeight) }
+func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Bars)*barWidth, chartHeight) }
 
-// bars returns the bars of one release as a single SVG path of vertical strokes, stacked on those of
-// newer releases. A year of days would need too many elements, and outlines too many bytes.
-func (c Chart) bars(release int) string {
+// path returns the bars of one release as a single SVG path of vertical strokes, stacked on those of
+// newer releases.
+func (c Chart) path(release int) string {
 	var d []byte
 	number := func(before string, n int) { d = strconv.AppendInt(append(d, before...), int64(n), 10) }
 	x, y := 0, 0 // where the previous stroke ended
-	for i, day := range c.Days {
-		if day.Counts[release] == 0 {
+	for i, bar := range c.Bars {
+		if bar.Counts[release] == 0 {
 			continue
 		}
 		bottom, top := chartHeight, chartHeight
-		for _, count := range day.Counts[:release+1] {
+		for _, count := range bar.Counts[:release+1] {
 			bottom = top
 			if count > 0 { // at least a hundredth of the height, to be visible
 				top -= max(int(math.Round(chartHeight*float64(count)/float64(c.Most))), chartHeight/100)
 			}
 		}
-		number("m", i*dayWidth+dayWidth/2-x)
+		number("m", i*barWidth+barWidth/2-x)
 		number(" ", bottom-y)
 		number("v", top-bottom)
-		x, y = i*dayWidth+dayWidth/2, top
+		x, y = i*barWidth+barWidth/2, top
 	}
 	return string(d)
 }
 
 // describe returns the tooltip of a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
-func (c Chart) describe(day ChartDay, now time.Time) string {
+func (c Chart) describe(bar ChartBar, now time.Time) string {
 	var parts []string
-	for i, count := range day.Counts {
+	for i, count := range bar.Counts {
 		if count > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
 		}
 	}
-	return text.ChartDay(Date(day.Day, now), day.Total, strings.Join(parts, ", "))
+	return text.ChartBar(Date(bar.Since, now), c.Weekly, bar.Total, strings.Join(parts, ", "))
 }
 
-// fullest returns the last day with the most reports.
-func (c Chart) fullest() ChartDay {
-	var fullest ChartDay
-	for _, day := range c.Days {
-		if day.Total > 0 && day.Total >= fullest.Total {
-			fullest = day
+// fullest returns the last bar with the most reports.
+func (c Chart) fullest() ChartBar {
+	var fullest ChartBar
+	for _, bar := range c.Bars {
+		if bar.Total > 0 && bar.Total >= fullest.Total {
+			fullest = bar
 		}
 	}
 	return fullest
@@ -131,15 +145,16 @@ func (c Chart) fullest() ChartDay {
 
 // label describes the chart for screen readers.
 func (c Chart) label(now time.Time) string {
-	return text.ChartLabel(Date(c.Since, now), Date(c.Until, now), Count(c.Most), Date(c.fullest().Day, now))
+	return text.ChartLabel(Date(c.Since, now), Date(c.Until, now), c.Weekly, Count(c.Most),
+		Date(c.fullest().Since, now))
 }
 
-// rows returns the days with reports, newest first, for the table below the chart.
-func (c Chart) rows() []ChartDay {
-	var rows []ChartDay
-	for _, day := range slices.Backward(c.Days) {
-		if day.Total > 0 {
-			rows = append(rows, day)
+// rows returns the bars with reports, newest first, for the table below the chart.
+func (c Chart) rows() []ChartBar {
+	var rows []ChartBar
+	for _, bar := range slices.Backward(c.Bars) {
+		if bar.Total > 0 {
+			rows = append(rows, bar)
 		}
 	}
 	return rows

@@ -25,17 +25,62 @@ func TestNewChart(t *testing.T) {
 	if diff := cmp.Diff([]crash.Release{"Ubuntu 24.04", "Ubuntu 9.10", ""}, c.Releases); diff != "" {
 		t.Errorf("releases, newest first (-want +got):\n%s", diff)
 	}
-	want := []views.ChartDay{
-		{Day: day(11, 18), Counts: []int64{0, 0, 0}},
-		{Day: day(11, 19), Counts: []int64{5, 2, 0}, Total: 7},
-		{Day: day(11, 20), Counts: []int64{0, 0, 0}},
-		{Day: day(11, 21), Counts: []int64{1, 0, 1}, Total: 2},
+	want := []views.ChartBar{
+		{Since: day(11, 18), Counts: []int64{0, 0, 0}},
+		{Since: day(11, 19), Counts: []int64{5, 2, 0}, Total: 7},
+		{Since: day(11, 20), Counts: []int64{0, 0, 0}},
+		{Since: day(11, 21), Counts: []int64{1, 0, 1}, Total: 2},
 	}
-	if diff := cmp.Diff(want, c.Days); diff != "" {
+	if diff := cmp.Diff(want, c.Bars); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
 	if c.Most != 7 || c.Total != 9 {
 		t.Errorf("most and total: got %d and %d, want 7 and 9", c.Most, c.Total)
+	}
+}
+
+// TestWeeks checks that more than a quarter is shown by week, and that each report counts in the week
+// of its day.
+func TestWeeks(t *testing.T) {
+	t.Parallel()
+	until := day(11, 21)
+	since := until.AddDate(0, 0, -91) // 13 weeks and a day
+	c := views.NewChart([]crash.DayCount{
+		{Day: since, Release: "Ubuntu 24.04", Reports: 1},
+		{Day: since.AddDate(0, 0, 1), Release: "Ubuntu 24.04", Reports: 2},
+		{Day: since.AddDate(0, 0, 7), Release: "Ubuntu 22.04", Reports: 4},
+		{Day: until.AddDate(0, 0, -6), Release: "Ubuntu 24.04", Reports: 8},
+		{Day: until, Release: "Ubuntu 22.04", Reports: 16},
+	}, crash.BuiltInReleases(), since, until)
+	if !c.Weekly || len(c.Bars) != 14 || c.Total != 31 || c.Most != 24 {
+		t.Fatalf("got weekly %v, %d bars with %d reports, at most %d; want 14 weeks, 31 and 24", c.Weekly, len(c.Bars), c.Total,
+			c.Most)
+	}
+	for i, want := range map[int]views.ChartBar{
+		0:  {Since: since, Counts: []int64{1, 0}, Total: 1},
+		1:  {Since: since.AddDate(0, 0, 1), Counts: []int64{2, 4}, Total: 6},
+		2:  {Since: since.AddDate(0, 0, 8), Counts: []int64{0, 0}},
+		13: {Since: until.AddDate(0, 0, -6), Counts: []int64{8, 16}, Total: 24},
+	} {
+		if diff := cmp.Diff(want, c.Bars[i]); diff != "" {
+			t.Errorf("bar %d (-want +got):\n%s", i, diff)
+		}
+	}
+	doc := parse(t, render(t, views.ChartPart(c, now)))
+	for selector, want := range map[string]string{
+		"#chart-title": "Reports per week", ".chart-plot rect:last-of-type title": "Week from 15 Nov: 24 reports (24.04: 8, 22.04: 16)",
+		".chart-table thead th:first-child": "Week from (UTC)",
+	} {
+		if got := doc.Find(selector).Text(); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	want := "Reports per week from 22 Aug to 21 Nov, at most 24 in the week from 15 Nov. The table below has the same numbers."
+	if got := doc.Find(".chart-plot").AttrOr("aria-label", ""); got != want {
+		t.Errorf("label: got %q, want %q", got, want)
+	}
+	if daily := views.NewChart(nil, crash.BuiltInReleases(), since.AddDate(0, 0, 1), until); daily.Weekly || len(daily.Bars) != 91 {
+		t.Errorf("13 weeks: got %d bars, want 91 days", len(daily.Bars))
 	}
 }
 
@@ -46,9 +91,9 @@ func TestChartSpan(t *testing.T) {
 		day(11, 21):                 day(10, 25),
 		day(10, 25):                 day(10, 25),
 		day(10, 24):                 day(8, 23),
-		day(8, 22):                  day(1, 1).AddDate(0, 0, 325-365),
-		day(1, 1):                   day(1, 1).AddDate(0, 0, 325-365),
-		day(1, 1).AddDate(-3, 0, 0): day(1, 1).AddDate(0, 0, 325-365),
+		day(8, 22):                  day(11, 22).AddDate(0, 0, -52*7),
+		day(1, 1):                   day(11, 22).AddDate(0, 0, -52*7),
+		day(1, 1).AddDate(-3, 0, 0): day(11, 22).AddDate(0, 0, -52*7),
 	} {
 		since, until := views.ChartSpan(first, now)
 		if !since.Equal(want) || !until.Equal(day(11, 21)) {

@@ -43,6 +43,7 @@ type RateLine struct {
 const (
 	rateHeight = 120 // of the drawing
 	ratePad    = 8   // above the highest and below the lowest value
+	dayWidth   = 10  // of a day
 	labelStep  = 14  // least distance of two labels
 	trendDays  = 7
 )

@@ -2,20 +2,38 @@ package text
 
 import "fmt"
 
-// Texts of the chart of reports per day.
-const (
-	ChartTitle = "Reports per day"
-)
+// ChartTitle is the title of the chart of reports per day or per week.
+func ChartTitle(weekly bool) string {
+	if weekly {
+		return "Reports per week"
+	}
+	return "Reports per day"
+}
 
-// ChartDay describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
-func ChartDay(day string, reports int64, releases string) string {
+// ChartColumn is the title of the first column of the table with the numbers of the chart.
+func ChartColumn(weekly bool) string {
+	if weekly {
+		return "Week from (UTC)"
+	}
+	return RatesDay
+}
+
+// ChartBar describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
+func ChartBar(day string, weekly bool, reports int64, releases string) string {
+	if weekly {
+		day = "Week from " + day
+	}
 	return fmt.Sprintf("%s: %s (%s)", day, Reports(reports), releases)
 }
 
 // ChartLabel describes the chart for screen readers.
-func ChartLabel(since, until, most, mostDay string) string {
-	return fmt.Sprintf("Reports per day from %s to %s, at most %s on %s. The table below has the same numbers.",
-		since, until, most, mostDay)
+func ChartLabel(since, until string, weekly bool, most, fullest string) string {
+	on := "on " + fullest
+	if weekly {
+		on = "in the week from " + fullest
+	}
+	return fmt.Sprintf("%s from %s to %s, at most %s %s. The table below has the same numbers.",
+		ChartTitle(weekly), since, until, most, on)
 }
 
 // SparklineNone says that a sparkline is empty.
