@@ -137,10 +137,11 @@ func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
 			break
 		}
 	}
-	return joinAnd(names)
+	return JoinAnd(names)
 }
 
-func joinAnd(words []string) string {
+// JoinAnd lists words: "a, b and c".
+func JoinAnd(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +31,7 @@ type VersionRow struct {
 	Version string
 	Counts  []int64 // by the releases of the table; [inUse]: the version is in use there, without this problem
 	Total   int64
-	Mark    string    // "highest", "first in 24.04, last in 22.04", "probable fix"; empty: none of these
+	Mark    string    // "highest", "first in 24.04 and 22.04, last in 26.04", "probable fix"; empty: none of these
 	Kind    string    // of the first mark: "first", "last", "highest", "fix", "none"
 	Fix     bool      // the mark says that the problem is fixed there, or may be
 	Why     string    // explanation of the mark
@@ -111,7 +110,7 @@ func (f VersionFacts) Table() VersionTable {
 // mark marks, in each release, the highest and the lowest version with the problem, if there is
 // more than one. If a higher version is in use without it, the highest is marked as the last one.
 func (t *VersionTable) mark() {
-	marks := map[*VersionRow][]string{}
+	marks := map[*VersionRow][]releaseMark{}
 	for i, release := range t.Releases {
 		var seen []*VersionRow
 		newer := false
@@ -127,15 +126,15 @@ func (t *VersionTable) mark() {
 			if row.Kind == "" {
 				row.Kind = word
 			}
-			if row.inReleases() > 1 {
-				word = text.MarkIn(word, releaseName(release))
+			at := slices.IndexFunc(marks[row], func(m releaseMark) bool { return m.word == word })
+			if at < 0 {
+				at, marks[row] = len(marks[row]), append(marks[row], releaseMark{word: word})
 			}
-			marks[row] = append(marks[row], word)
+			marks[row][at].releases = append(marks[row][at].releases, releaseName(release))
 		}
 		switch {
 		case len(seen) > 0 && newer:
 			add(seen[0], text.MarkLast)
-			seen[0].Why = text.MarkLastMeans(releaseName(release))
 		case len(seen) > 1:
 			add(seen[0], text.MarkHighest)
 		}
@@ -145,10 +144,26 @@ func (t *VersionTable) mark() {
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		if row.Mark = strings.Join(marks[row], ", "); row.Total == 0 {
+		var words []string
+		for _, m := range marks[row] {
+			if m.word == text.MarkLast {
+				row.Why = text.MarkLastMeans(m.releases)
+			}
+			if row.inReleases() > 1 {
+				m.word = text.MarkIn(m.word, m.releases)
+			}
+			words = append(words, m.word)
+		}
+		if row.Mark = strings.Join(words, ", "); row.Total == 0 {
 			row.Mark, row.Kind = text.MarkNone, "none"
 		}
 	}
+}
+
+// releaseMark is a mark of a version, and the releases in which it holds.
+type releaseMark struct {
+	word     string
+	releases []string
 }
 
 // inReleases returns the number of releases in which the problem was seen in this version.
@@ -261,10 +276,9 @@ func (t VersionTable) shown() []VersionRow {
 // sums reports whether a row of sums adds anything.
 func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
-// left names the rows that are not visible; empty: all are.
-func (t VersionTable) left() string {
+// left names the rows that are not among the visible ones; empty: all are.
+func (t VersionTable) left(shown []VersionRow) string {
 	var older, without int64
-	shown := t.shown()
 	for _, row := range t.Rows {
 		switch {
 		case slices.ContainsFunc(shown, func(s VersionRow) bool { return s.Version == row.Version }):
@@ -283,18 +297,15 @@ func (t VersionTable) folds() bool {
 	return len(t.shown()) < len(t.Rows)
 }
 
-// heat returns the class of a cell by its share of the largest: heat-0 to heat-4.
+// heat returns the share of a cell in the largest, from 1 to 4.
 func (t VersionTable) heat(n int64) string {
-	if n == 0 {
-		return "heat-0"
-	}
-	return fmt.Sprintf("heat-%d", min(1+4*n/max(t.most, 1), 4))
+	return strconv.FormatInt(min(1+4*n/max(t.most, 1), 4), 10)
 }
 
 // maxOrder is the number of columns that narrow screens order by their number of reports.
 const maxOrder = 12
 
-// order returns the class of a column that gives its place on narrow screens, by reports.
+// order returns the place of a column on narrow screens, by reports.
 func (t VersionTable) order(i int) string {
 	place := 0
 	for j, n := range t.Totals {
@@ -302,7 +313,7 @@ func (t VersionTable) order(i int) string {
 			place++
 		}
 	}
-	return fmt.Sprintf("order-%d", min(place, maxOrder))
+	return strconv.Itoa(min(place, maxOrder))
 }
 
 // releaseGroup is the columns of one distribution, or of all others.

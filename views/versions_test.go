@@ -34,7 +34,7 @@ func TestVersionTable(t *testing.T) {
 	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	for class, want := range map[string]string{".heat-4": "1,200", ".heat-1": "3740"} {
+	for class, want := range map[string]string{"[data-heat='4']": "1,200", "[data-heat='1']": "3740"} {
 		if got := doc.Find(class).Text(); got != want {
 			t.Errorf("cells of %s: got %q, want %q", class, got, want)
 		}
@@ -91,14 +91,14 @@ func TestVersionTableFolds(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	// Narrow screens show the release with the most reports first.
-	for selector, want := range map[string]string{".order-0": "26.04", ".order-1": "24.04", ".order-2": "13"} {
+	for selector, want := range map[string]string{"[data-order='0']": "26.04", "[data-order='1']": "24.04", "[data-order='2']": "13"} {
 		if got := doc.Find("thead " + selector).Text(); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
 		}
 	}
 	table.Whole = true
 	doc = parse(t, render(t, views.VersionsPart(table)))
-	if got := rows(doc, "tbody tr"); len(got) != 24 || got[20] != "1.4-1 first in 26.04, first in 24.04 1 1 · 2" {
+	if got := rows(doc, "tbody tr"); len(got) != 24 || got[20] != "1.4-1 first in 26.04 and 24.04 1 1 · 2" {
 		t.Errorf("got %d rows, want 24, among them one with marks of two releases:\n%s", len(got), strings.Join(got, "\n"))
 	}
 }

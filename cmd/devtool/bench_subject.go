@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -88,14 +87,15 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	if err := d.account(ctx, environ); err != nil {
 		return nil, err
 	}
-	create := exec.CommandContext(ctx, program, "token", "create", demoAccount, "--name", "bench", "--config",
-		d.configFile())
-	create.Env = environ
-	token, err := create.Output()
+	s.stops = append(s.stops, func() error { // with its tokens, of which it may have only so many
+		_, err := d.command(context.WithoutCancel(ctx), environ, "", "user", "remove", demoAccount)
+		return err
+	})
+	token, err := d.command(ctx, environ, "", "token", "create", demoAccount, "--name", "bench")
 	if err != nil {
-		return nil, fmt.Errorf("create a token: %w", err)
+		return nil, fmt.Errorf("create a token: %s", token)
 	}
-	s.token = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}}
+	s.token = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(token)}}
 	if err := s.signIn(ctx, d.memory.Password); err != nil {
 		return nil, err
 	}

@@ -93,14 +93,17 @@ func (s *server) stop() error {
 	return s.log.Close()
 }
 
-// command runs a command of mishap on the database of the demonstration, and returns its error messages.
+// command runs a command of mishap on the database of the demonstration. It returns what the command
+// prints or, if it fails, its error messages.
 func (d *demo) command(ctx context.Context, environ []string, in string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, d.program, append(args, "--config", d.configFile())...)
 	command.Env, command.Stdin = environ, strings.NewReader(in)
-	var said bytes.Buffer
-	command.Stderr = &said
-	err := command.Run()
-	return strings.TrimSpace(said.String()), err
+	var printed, said bytes.Buffer
+	command.Stdout, command.Stderr = &printed, &said
+	if err := command.Run(); err != nil {
+		return strings.TrimSpace(said.String()), err
+	}
+	return strings.TrimSpace(printed.String()), nil
 }
 
 // grant gives roles to the teams of the practice provider on the first run.

@@ -52,5 +52,5 @@ func missingNames(paths []string) string {
 		}
 		names = append(names, crash.Shorten(path.Base(p), 60))
 	}
-	return strings.Join(names, " and ")
+	return crash.JoinAnd(names)
 }

@@ -1,8 +1,6 @@
 package text
 
 import (
-	"strings"
-
 	"mishap/crash"
 )
 
@@ -53,11 +51,7 @@ func MailWhy(reasons []string) string {
 		reasons = append(append([]string{}, reasons[:most]...), "for "+Counted(int64(n-most), "other reason",
 			"other reasons"))
 	}
-	last := len(reasons) - 1
-	if last == 0 {
-		return "You get this because " + reasons[0] + "."
-	}
-	return "You get this because " + strings.Join(reasons[:last], ", ") + " and " + reasons[last] + "."
+	return "You get this because " + crash.JoinAnd(reasons) + "."
 }
 
 // eventKinds names the kinds of events.

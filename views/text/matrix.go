@@ -2,7 +2,8 @@ package text
 
 import (
 	"strconv"
-	"strings"
+
+	"mishap/crash"
 )
 
 // Texts of the table of a problem's reports by version and release.
@@ -38,18 +39,18 @@ func MatrixMore(older, without int64) string {
 	if parts == nil {
 		return ""
 	}
-	return "Show " + strings.Join(parts, " and ")
+	return "Show " + crash.JoinAnd(parts)
 }
 
 // InUseWithout describes a version that is in use in a release without the problem.
 func InUseWithout(release string) string { return "In use in " + release + ", without this problem" }
 
-// MarkIn is a mark that holds in one release: "last in 24.04".
-func MarkIn(mark, release string) string { return mark + " in " + release }
+// MarkIn is a mark that holds in some releases: "last in 24.04 and 22.04".
+func MarkIn(mark string, releases []string) string { return mark + " in " + crash.JoinAnd(releases) }
 
 // MarkLastMeans explains the mark of the last version.
-func MarkLastMeans(release string) string {
-	return "No newer version in " + release + " has shown the problem"
+func MarkLastMeans(releases []string) string {
+	return "No newer version in " + crash.JoinAnd(releases) + " has shown the problem"
 }
 
 // MarkBeforeMeans explains the mark of a version older than the first with the problem.
