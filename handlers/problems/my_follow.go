@@ -30,12 +30,11 @@ type selection struct {
 	large    map[int]bool             // positions of searches with more than maxMarked problems
 }
 
+// match reports whether the selection contains a problem. It is asked about all problems, so it looks at
+// what they say only if that can matter.
 func (s *selection) match(p *index.Problem) bool {
-	if len(s.packages[p.Package])+len(s.packages[p.Source]) > 0 || p.AssignedTo(s.names) {
-		return true
-	}
-	_, ok := s.problems[p.ID]
-	return ok
+	return p.AssignedTo(s.names) || len(s.packages) > 0 && len(s.packages[p.Package])+len(s.packages[p.Source]) > 0 ||
+		len(s.problems) > 0 && len(s.problems[p.ID]) > 0
 }
 
 // positions returns the positions of the follows that select a problem, sorted.
