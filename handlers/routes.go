@@ -20,9 +20,9 @@ import (
 	"mishap/views"
 )
 
-// compressionLevel is twice as fast as the default level and makes pages a seventh larger. Cached
-// pages use the default.
-const compressionLevel = 3
+// compressionLevel takes half the processor time of the default level and makes pages a sixth larger.
+// Cached pages use the default.
+const compressionLevel = gzip.BestSpeed
 
 // Compression returns middleware that compresses answers by gzip, for answers made for one request.
 func Compression() (func(http.Handler) http.HandlerFunc, error) {
