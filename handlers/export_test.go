@@ -77,11 +77,11 @@ const formula = "=HYPERLINK(\"http://launchpad.net\")\r\n,\"x\" <b> &"
 
 func TestExportProblems(t *testing.T) {
 	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
-	today := crashtest.At(time.Now().Add(-time.Hour))
-	b := site.Save(t, crashtest.Native(today))
-	evil := site.Save(t, crashtest.Native(today, crashtest.Set("DuplicateSignature", formula), crashtest.Process(9)))
-	site.Save(t, crashtest.Native(today, crashtest.Process(10)))
+	site := handlertest.New(t, handlertest.Options{Now: func() time.Time { return today }})
+	now := crashtest.At(today.Add(-time.Hour))
+	b := site.Save(t, crashtest.Native(now))
+	evil := site.Save(t, crashtest.Native(now, crashtest.Set("DuplicateSignature", formula), crashtest.Process(9)))
+	site.Save(t, crashtest.Native(now, crashtest.Process(10)))
 	c := site.Visitor(t)
 
 	a := c.Get("/problems.csv?period=day").Want(http.StatusOK)

@@ -62,8 +62,8 @@ func (b *bench) command(run func(context.Context) error, use, short string) *cob
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		Long: short + `.
-docs/performance.md explains the table. The reports stay in the database, but
-its account "demo" is removed at the end. No other server may use it.`,
+docs/performance.md explains the table. The reports stay in the database; the account "demo" is
+removed at the end. No other server may use the database meanwhile.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return run(cmd.Context())
