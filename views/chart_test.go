@@ -53,8 +53,8 @@ func TestWeeks(t *testing.T) {
 		{Day: until, Release: "Ubuntu 22.04", Reports: 16},
 	}, crash.BuiltInReleases(), since, until)
 	if !c.Weekly || len(c.Bars) != 14 || c.Total != 31 || c.Most != 24 {
-		t.Fatalf("got weekly %v, %d bars with %d reports, at most %d; want 14 weeks, 31 and 24", c.Weekly, len(c.Bars), c.Total,
-			c.Most)
+		t.Fatalf("got weekly %v, %d bars with %d reports, at most %d; want 14 weeks, 31 and 24", c.Weekly, len(c.Bars),
+			c.Total, c.Most)
 	}
 	for i, want := range map[int]views.ChartBar{
 		0:  {Since: since, Counts: []int64{1, 0}, Total: 1},
@@ -68,19 +68,21 @@ func TestWeeks(t *testing.T) {
 	}
 	doc := parse(t, render(t, views.ChartPart(c, now)))
 	for selector, want := range map[string]string{
-		"#chart-title": "Reports per week", ".chart-plot rect:last-of-type title": "Week from 15 Nov: 24 reports (24.04: 8, 22.04: 16)",
-		".chart-table thead th:first-child": "Week from (UTC)",
+		"#chart-title":                        "Reports per week",
+		".chart-plot rect:last-of-type title": "Week from 15 Nov: 24 reports (24.04: 8, 22.04: 16)",
+		".chart-table thead th:first-child":   "Week from (UTC)",
 	} {
 		if got := doc.Find(selector).Text(); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
 		}
 	}
-	want := "Reports per week from 22 Aug to 21 Nov, at most 24 in the week from 15 Nov. The table below has the same numbers."
+	const want = "Reports per week from 22 Aug to 21 Nov, at most 24 in the week from 15 Nov. " +
+		"The table below has the same numbers."
 	if got := doc.Find(".chart-plot").AttrOr("aria-label", ""); got != want {
 		t.Errorf("label: got %q, want %q", got, want)
 	}
-	if daily := views.NewChart(nil, crash.BuiltInReleases(), since.AddDate(0, 0, 1), until); daily.Weekly || len(daily.Bars) != 91 {
-		t.Errorf("13 weeks: got %d bars, want 91 days", len(daily.Bars))
+	if c = views.NewChart(nil, crash.BuiltInReleases(), since.AddDate(0, 0, 1), until); c.Weekly || len(c.Bars) != 91 {
+		t.Errorf("13 weeks: got %d bars, want 91 days", len(c.Bars))
 	}
 }
 

@@ -91,7 +91,9 @@ func TestVersionTableFolds(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	// Narrow screens show the release with the most reports first.
-	for selector, want := range map[string]string{"[data-order='0']": "26.04", "[data-order='1']": "24.04", "[data-order='2']": "13"} {
+	for selector, want := range map[string]string{
+		"[data-order='0']": "26.04", "[data-order='1']": "24.04", "[data-order='2']": "13",
+	} {
 		if got := doc.Find("thead " + selector).Text(); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
 		}

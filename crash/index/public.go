@@ -62,7 +62,7 @@ func (l *Bucket) publicReleases() []facts {
 
 // ForVisitors returns the row as visitors see it.
 func (r Row) ForVisitors() Row {
-	r.Problem, r.Facts = r.Public(), r.Facts.public()
+	r.Problem, r.Facts = r.Public(), r.public()
 	return r
 }
 

@@ -166,7 +166,7 @@ func (u *Updater) rebuild() {
 	if len(u.heads) > 1000 {
 		for at := range u.ix.buckets {
 			head := u.ix.buckets[at].Head
-			members[head] = append(members[head], int32(at)) //nolint:gosec // as many do not fit into memory
+			members[head] = append(members[head], int32(at))
 		}
 	} else {
 		u.collectMembers(members)

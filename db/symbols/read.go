@@ -71,7 +71,8 @@ func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j c
 
 // named reports whether a job has given names, or may still do so. Otherwise a core may be on its way.
 func named(j crash.SymbolJob) bool {
-	return !j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning || j.State == crash.SymbolsQueued
+	return !j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning ||
+		j.State == crash.SymbolsQueued
 }
 
 // awaitingCore returns the state of waiting for a core, after a job that gave no names, if any.

@@ -92,7 +92,7 @@ func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p c
 			return p, err
 		}
 	}
-	if !requested.IsZero() && !(known && named(p.Job)) {
+	if !requested.IsZero() && (!known || !named(p.Job)) {
 		p.Job = awaitingCore(p.Job, requested)
 	}
 	p.Missing = append(p.Job.MissingPaths(), unknown...)
