@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,7 +72,10 @@ func TestDialogInBrowser(t *testing.T) {
 	focus := func() string {
 		return browsertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)
 	}
-	for _, tt := range []struct{ opener, key, inside, focus string }{
+	// The dialog gives the focus back in a task of its own, after it has closed.
+	browsertest.Eval[bool](ctx, t,
+		`window.closes = 0; document.getElementById("dialog").addEventListener("close", () => window.closes++); true`)
+	for i, tt := range []struct{ opener, key, inside, focus string }{
 		{"review-link", "c", "#review-heading", "review-heading"},
 		{"link-bug-link", "l", "#dialog #bug", "bug"},
 		{"review-link", "?", "#dialog table.keys", "keys-title"},
@@ -84,7 +88,8 @@ func TestDialogInBrowser(t *testing.T) {
 		if got := browsertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
 			t.Errorf("%s: got a dialog that is not modal", tt.key)
 		}
-		browsertest.Do(ctx, t, browsertest.Press("\x1b"), browsertest.WaitHidden(tt.inside))
+		browsertest.Do(ctx, t, browsertest.Press("\x1b"), browsertest.WaitHidden(tt.inside),
+			browsertest.Until(fmt.Sprintf("window.closes > %d", i)))
 		if got := focus(); !strings.HasPrefix(got, tt.opener) {
 			t.Errorf("%s, closed: got the focus on %q, want it back on %q", tt.key, got, tt.opener)
 		}
