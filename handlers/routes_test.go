@@ -420,12 +420,14 @@ func TestInternalErrorsStayInside(t *testing.T) {
 				address = "/problems.json"
 			}
 			a := site.Visitor(t).Get(address, headers...).Want(http.StatusServiceUnavailable)
+			id := a.Header.Get("X-Request-ID")
+			body := strings.ReplaceAll(a.Body, id, "") // random letters, which can be SQL
 			for _, inside := range []string{"pool", "SQL", "sql", "pgx", "closed", "goroutine", ".go:", "postgres"} {
-				if strings.Contains(a.Body, inside) {
+				if strings.Contains(body, inside) {
 					t.Errorf("%s as %s reveals %q: %s", path, name, inside, a.Body)
 				}
 			}
-			if id := a.Header.Get("X-Request-ID"); strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
+			if strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
 				t.Errorf("%s as %s: want exactly one log line for %s", path, name, id)
 			}
 		}
