@@ -75,7 +75,7 @@ const (
 	// sqlDecisions includes decisions about problems that were or are merged into this one. It
 	// excludes decisions that mishap made because another one was undone.
 	sqlDecisions = `
-		with members as (select id from buckets where head = (select head from buckets where id = @bucket))
+		with members as ` + Members + `
 		select ` + decisionColumns + ` from decisions as d
 		where (d.bucket_id in (select id from members) or d.other_id in (select id from members)) and d.cause <> 'emptied'
 		order by d.id desc limit @limit`

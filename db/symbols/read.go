@@ -18,7 +18,7 @@ const (
 	sqlJob = `select ` + jobColumns + ` from symbol_jobs where report_id = @report`
 	// sqlProblemJob selects the job whose result tells most about a problem.
 	sqlProblemJob = `
-		select ` + jobColumns + ` from symbol_jobs where problem in (` + bucketsOf + `)
+		select ` + jobColumns + ` from symbol_jobs where problem in ` + db.Members + `
 		order by state = 'done' desc, state in ('running', 'queued') desc, state in ('partial', 'waiting') desc,
 			store <> '' desc, created desc
 		limit 1`
@@ -69,15 +69,16 @@ func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j c
 	return j, true, nil
 }
 
-// named reports whether a job has given names, or may still do so. Otherwise a core may be on its way.
+// named reports whether a job gave names or may still give some. Otherwise only another core can help.
 func named(j crash.SymbolJob) bool {
 	return !j.Addresses || j.State == crash.SymbolsDone || j.State == crash.SymbolsRunning ||
 		j.State == crash.SymbolsQueued
 }
 
-// awaitingCore returns the state of waiting for a core, after a job that gave no names, if any.
-func awaitingCore(j crash.SymbolJob, requested time.Time) crash.SymbolJob {
-	return crash.SymbolJob{State: crash.SymbolsAsked, Created: requested, Modules: j.Modules}
+// awaitingCore returns the state SymbolsAsked for a core that a machine was asked for. It keeps the
+// modules of the job before, which gave no names; without one, that is the zero job.
+func awaitingCore(before crash.SymbolJob, requested time.Time) crash.SymbolJob {
+	return crash.SymbolJob{State: crash.SymbolsAsked, Created: requested, Modules: before.Modules}
 }
 
 // CoreDownloaded records that a person downloads a core.

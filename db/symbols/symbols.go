@@ -32,7 +32,7 @@ const (
 	sqlRequestCore = `
 		insert into core_requests (report_id, system, problem, version)
 		select @report, @system, @problem, @version
-		from (select max(w.asked) as asked ` + wantedOf + `) as wanted
+		from (select max(asked) as asked ` + wantedOf + `) as wanted
 		where exists (
 				select from symbol_workers
 				where store = @store and @architecture = any(architectures) and seen > now() - interval '3 minutes')
@@ -77,8 +77,8 @@ const (
 // is the identity of the store that would hold the core.
 func (s *Store) RequestCore(ctx context.Context, r crash.CoreRequest, store string) (wanted bool, err error) {
 	tag, err := s.Pool.Exec(ctx, sqlRequestCore, pgx.NamedArgs{"report": [16]byte(r.Report), "system": string(r.System),
-		"problem": r.Problem[:], "version": r.Version, "architecture": r.Architecture, "store": store,
-		"bad": maxBadCores, "unanswered": maxUnanswered})
+		"problem": r.Problem[:], "bucket": r.Problem[:], "version": r.Version, "architecture": r.Architecture,
+		"store": store, "bad": maxBadCores, "unanswered": maxUnanswered})
 	if err != nil {
 		return false, fmt.Errorf("request core of %s: %w", r.Report, db.Classify(err))
 	}

@@ -15,31 +15,27 @@ import (
 // has arrived before, until another one arrives.
 
 const (
-	// wantedOf selects the rows of the problem that the bucket @problem belongs to.
-	wantedOf = `
-		from wanted_cores as w join buckets as wb on wb.id = w.problem
-		where wb.head = (select head from buckets where id = @problem)`
+	// wantedOf selects the rows of the problem that the bucket @bucket belongs to.
+	wantedOf    = `from wanted_cores where problem in ` + db.Members
 	sqlWantCore = `
 		insert into wanted_cores (problem, person)
-		select head, @person from buckets where id = @problem and not exists (select ` + wantedOf + `)
+		select head, @person from buckets where id = @bucket and not exists (select ` + wantedOf + `)
 		on conflict do nothing`
-	sqlUnwantCore = `delete from wanted_cores where problem in (select w.problem ` + wantedOf + `)`
-	// bucketsOf selects all buckets of the problem that the bucket @problem belongs to.
-	bucketsOf = `select id from buckets where head = (select head from buckets where id = @problem)`
-	// sqlAwaited selects what a problem waits for: the files whose build its jobs lack, a core for which
-	// somebody asked, and cores that machines were asked for in the last week. It also selects whether
-	// there is a job.
+	sqlUnwantCore = `delete ` + wantedOf
+	// sqlAwaited selects what a problem waits for: the files whose build is unknown, the person who asked
+	// for a core and when, and when a machine was last asked for one, in the last week. The last column
+	// says whether the problem has a job.
 	sqlAwaited = `
 		select array(
 				select distinct u.path from symbol_jobs as j join unknown_builds as u using (report_id)
-				where j.problem in (` + bucketsOf + `) and j.state in ('waiting', 'partial')
+				where j.problem in ` + db.Members + ` and j.state in ('waiting', 'partial')
 				order by u.path limit 100),
 			coalesce(c.person, ''), c.asked,
 			(select max(requested) from core_requests
-				where problem in (` + bucketsOf + `) and received is null and requested > now() - interval '7 days'),
-			exists (select from symbol_jobs where problem in (` + bucketsOf + `))
+				where problem in ` + db.Members + ` and received is null and requested > now() - interval '7 days'),
+			exists (select from symbol_jobs where problem in ` + db.Members + `)
 		from (select) as one left join lateral (
-			select w.person, w.asked ` + wantedOf + ` order by w.asked desc limit 1) as c on true`
+			select person, asked ` + wantedOf + ` order by asked desc limit 1) as c on true`
 )
 
 // WantCore records that a person asks for a core of a problem, unless somebody has asked already.
@@ -55,7 +51,7 @@ func (s *Store) UnwantCore(ctx context.Context, problem crash.BucketID, person s
 func (s *Store) changeWanted(ctx context.Context, sql, action string, wanted bool, problem crash.BucketID,
 	person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"problem": problem[:], "person": person})
+		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"bucket": problem[:], "person": person})
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -71,14 +67,14 @@ func (s *Store) changeWanted(ctx context.Context, sql, action string, wanted boo
 // useWanted ends the request for a core of a problem, because one has arrived. It reports whether
 // there was one.
 func (s *Store) useWanted(ctx context.Context, tx pgx.Tx, problem []byte) (wanted bool, err error) {
-	tag, err := tx.Exec(ctx, sqlUnwantCore, pgx.NamedArgs{"problem": problem})
+	tag, err := tx.Exec(ctx, sqlUnwantCore, pgx.NamedArgs{"bucket": problem})
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
 // ProblemSymbols returns how far a problem is symbolised. Its job is the one that tells most or, if
 // that gave no names, has the state SymbolsAsked while a core is on its way.
 func (s *Store) ProblemSymbols(ctx context.Context, problem crash.BucketID) (p crash.ProblemSymbols, err error) {
-	args := pgx.NamedArgs{"problem": problem[:]}
+	args := pgx.NamedArgs{"bucket": problem[:]}
 	var unknown []string
 	var requested time.Time
 	var known bool
