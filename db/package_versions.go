@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/index"
 	"mishap/crash/stats"
 )
 
@@ -23,15 +24,19 @@ const (
 
 // versionsInUse holds the versions in use of all packages. Once read, it is immutable.
 type versionsInUse struct {
-	at      stamp
-	sum     versionsSum
-	texts   []string // releases and versions, by number
-	numbers map[string]uint32
-	of      map[string][]versionInUse // by binary package; sorted by release and version
+	texts index.Numbers[string]     // releases and versions
+	of    map[string][]versionInUse // by binary package; sorted by release and version
+}
+
+// versionsRead are the versions in use at a stamp, with their checksum.
+type versionsRead struct {
+	at  stamp
+	sum versionsSum
+	*versionsInUse
 }
 
 func newVersionsInUse() *versionsInUse {
-	return &versionsInUse{numbers: map[string]uint32{}, of: map[string][]versionInUse{}}
+	return &versionsInUse{texts: index.NewNumbers[string](), of: map[string][]versionInUse{}}
 }
 
 // versionInUse is a [stats.VersionKnown] without pointers. There are hundreds of thousands of them,
@@ -50,23 +55,15 @@ func (v *versionsInUse) known(pkg string) []stats.VersionKnown {
 	return known
 }
 
-// add adds a version in use. The versions of a package must come sorted.
+// add adds a version in use, after those of its package that sort before it.
 func (v *versionsInUse) add(pkg string, k stats.VersionKnown) {
-	v.of[pkg] = append(v.of[pkg], versionInUse{release: v.number(string(k.Release)), version: v.number(k.Version),
-		arrived: k.Arrived.UnixMicro(), since: k.Since.UnixMicro()})
+	v.of[pkg] = append(v.of[pkg], versionInUse{release: v.texts.Number(string(k.Release)),
+		version: v.texts.Number(k.Version), arrived: k.Arrived.UnixMicro(), since: k.Since.UnixMicro()})
 }
 
-func (v *versionsInUse) number(text string) uint32 {
-	n, ok := v.numbers[text]
-	if !ok {
-		n = uint32(len(v.texts)) //nolint:gosec // as many do not fit into memory
-		v.numbers[text], v.texts = n, append(v.texts, text)
-	}
-	return n
-}
-
+// full is the inverse of add.
 func (v *versionsInUse) full(k versionInUse) stats.VersionKnown {
-	return stats.VersionKnown{Release: crash.Release(v.texts[k.release]), Version: v.texts[k.version],
+	return stats.VersionKnown{Release: crash.Release(v.texts.Value(k.release)), Version: v.texts.Value(k.version),
 		Arrived: time.UnixMicro(k.arrived).UTC(), Since: time.UnixMicro(k.since).UTC()}
 }
 
@@ -109,30 +106,25 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 }
 
 func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
-	next := &versionsInUse{}
-	var err error
-	if next.at, err = s.stamp(ctx); err != nil {
+	at, err := s.stamp(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", err)
 	}
 	last := s.allInUse.Load()
-	if last != nil && last.at == next.at {
-		return last, nil
+	if last != nil && last.at == at {
+		return last.versionsInUse, nil
 	}
+	next := &versionsRead{at: at}
 	if err := s.Pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}
-	if last != nil && last.at.server == next.at.server && last.sum == next.sum {
-		next.texts, next.of = last.texts, last.of
-		s.allInUse.Store(next)
-		return next, nil
-	}
-	read, err := readVersionsInUse(ctx, s)
-	if err != nil {
+	if last != nil && last.at.server == at.server && last.sum == next.sum {
+		next.versionsInUse = last.versionsInUse
+	} else if next.versionsInUse, err = readVersionsInUse(ctx, s); err != nil {
 		return nil, err
 	}
-	next.texts, next.of = read.texts, read.of
 	s.allInUse.Store(next)
-	return next, nil
+	return next.versionsInUse, nil
 }
 
 func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {

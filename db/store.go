@@ -54,7 +54,7 @@ type Store struct {
 	answerDelay time.Duration // see usualAnswerDelay
 
 	counts   *cache.Cache[stamp] // see CachedCounts
-	allInUse atomic.Pointer[versionsInUse]
+	allInUse atomic.Pointer[versionsRead]
 	names    rowCache[crash.BucketID, bool] // provisional buckets whose names are stored
 	spans    cachedSpans                    // periods in which machines are active
 }

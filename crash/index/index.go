@@ -26,8 +26,8 @@ type Index struct {
 type data struct {
 	mu       sync.RWMutex
 	change   uint64 // increases with every change that may affect a list
-	versions numbers[string]
-	origins  numbers[origin]
+	versions Numbers[string]
+	origins  Numbers[origin]
 	labels   *labels           // of facts
 	texts    map[string]string // shared copies of texts that many buckets have
 	buckets  []bucket
@@ -44,7 +44,7 @@ type data struct {
 // New returns an empty index.
 func New() *Index {
 	return &Index{data: &data{
-		versions: newNumbers[string](), origins: newNumbers[origin](), labels: newLabels(),
+		versions: NewNumbers[string](), origins: NewNumbers[origin](), labels: newLabels(),
 		texts: map[string]string{}, bucketAt: map[crash.BucketID]int32{}, places: map[crash.BucketID]int32{},
 		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}}
@@ -66,7 +66,7 @@ func (d *data) problem(id crash.BucketID) *Problem {
 	return nil
 }
 
-// bucketsOf returns the buckets of a problem.
+// bucketsOf returns the buckets of a problem, its head first.
 func (d *data) bucketsOf(p *Problem) iter.Seq[*bucket] {
 	return func(yield func(*bucket) bool) {
 		if !yield(&d.buckets[p.head]) {
@@ -169,22 +169,6 @@ func DayOf(t time.Time) Day {
 
 // Time returns the midnight at which the day begins.
 func (d Day) Time() time.Time { return firstDay.AddDate(0, 0, int(d)) }
-
-// numbers stores distinct values and numbers them from 0.
-type numbers[T comparable] struct {
-	of     map[T]uint32
-	values []T
-}
-
-func newNumbers[T comparable]() numbers[T] { return numbers[T]{of: map[T]uint32{}} }
-
-// add stores a new value and returns its number.
-func (n *numbers[T]) add(value T) uint32 {
-	at := uint32(len(n.values)) //nolint:gosec // as many do not fit into memory
-	n.of[value] = at
-	n.values = append(n.values, value)
-	return at
-}
 
 // Len returns the number of problems.
 func (ix *Index) Len() int {
