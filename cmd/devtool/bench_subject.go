@@ -87,7 +87,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	if err := d.account(ctx, environ); err != nil {
 		return nil, err
 	}
-	s.stops = append(s.stops, func() error { // with its tokens, of which it may have only so many
+	s.stops = append(s.stops, func() error { // its tokens, too: an account may have only 50
 		_, err := d.command(context.WithoutCancel(ctx), environ, "", "user", "remove", demoAccount)
 		return err
 	})
@@ -95,7 +95,7 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	if err != nil {
 		return nil, fmt.Errorf("create a token: %s", token)
 	}
-	s.token = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(token)}}
+	s.token = http.Header{"Authorization": {"Bearer " + token}}
 	if err := s.signIn(ctx, d.memory.Password); err != nil {
 		return nil, err
 	}

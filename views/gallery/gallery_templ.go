@@ -43,7 +43,7 @@ func contents(all []specimen) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1 class=\"page-title\">Gallery</h1><p>Pages and parts in every state, with invented data. Nothing here can be pressed to any effect.</p><ul class=\"gallery\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1 class=\"page-title\">Gallery</h1><p>Pages and parts in every state, with invented data. Nothing here can be pressed to any effect.</p><ul class=\"columns\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
