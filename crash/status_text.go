@@ -140,7 +140,7 @@ func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
 	return JoinAnd(names)
 }
 
-// JoinAnd lists words: "a, b and c".
+// JoinAnd joins words for a sentence: "a, b and c".
 func JoinAnd(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

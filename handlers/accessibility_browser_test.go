@@ -127,7 +127,8 @@ func startWithAxe(t *testing.T) context.Context {
 	return ctx
 }
 
-// axeRun checks the page. The size of controls (WCAG 2.2, at least 24 px) is off unless asked for.
+// axeRun runs axe-core on the page, with the rule about the size of controls (WCAG 2.2: 24 px), which is
+// off by default.
 const axeRun = `axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).
 	then((r) => JSON.stringify(r.violations))`
 

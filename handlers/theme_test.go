@@ -72,7 +72,7 @@ func TestDialogInBrowser(t *testing.T) {
 	focus := func() string {
 		return browsertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)
 	}
-	// The dialog gives the focus back in a task of its own, after it has closed.
+	// The script gives the focus back when it handles "close", which follows later.
 	browsertest.Eval[bool](ctx, t,
 		`window.closes = 0; document.getElementById("dialog").addEventListener("close", () => window.closes++); true`)
 	for i, tt := range []struct{ opener, key, inside, focus string }{

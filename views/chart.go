@@ -12,7 +12,8 @@ import (
 	"mishap/views/text"
 )
 
-// Chart holds reports per day or, for more than a quarter, per week, stacked by release.
+// Chart holds the reports of each day or, if the span is longer than a quarter, of each week. Bars are
+// stacked by release.
 type Chart struct {
 	Since, Until time.Time // UTC days, both included
 	// Releases has known releases first, then newest first: the order of a stack from the bottom.
@@ -30,19 +31,19 @@ type ChartBar struct {
 	Total  int64
 }
 
-// quarter is the number of days that a chart shows singly. A year of days would be bars of two pixels,
-// which hide the trend, and most of the size of a page.
+// quarter is the longest span, in days, with a bar for each day. In a year, such bars would be two pixels
+// wide and hide the trend, and they would be most of the size of a page.
 const quarter = 91
 
-// NewChart returns the chart of the counts in a span of days. Weeks end with the last day of the span;
-// if they do not fill it, the first one is shorter. NewChart drops counts outside the span, and adds up
-// as "other releases" those releases that the table does not allow in lists.
+// NewChart returns the chart of the counts in a span of days. The last week ends with the span, so the
+// first one may have fewer than seven days. NewChart drops counts outside the span, and adds up as "other
+// releases" those releases that the table does not allow in lists.
 func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until time.Time) Chart {
 	since, until = midnight(since), midnight(until)
 	c := Chart{Since: since, Until: until}
 	ago := func(day time.Time) int { return int(until.Sub(midnight(day)) / (24 * time.Hour)) }
-	step := 1
-	if c.Weekly = ago(since) >= quarter; c.Weekly {
+	longest, step := ago(since), 1
+	if c.Weekly = longest >= quarter; c.Weekly {
 		step = 7
 	}
 	reports := map[crash.Release]int64{}
@@ -53,7 +54,7 @@ func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until t
 	}
 	list := table.List(reports)
 	c.Releases = list.Descending()
-	for bar := ago(since) / step; bar >= 0; bar-- {
+	for bar := longest / step; bar >= 0; bar-- {
 		first := until.AddDate(0, 0, 1-step*(bar+1))
 		if first.Before(since) {
 			first = since
@@ -61,10 +62,11 @@ func NewChart(counts []crash.DayCount, table *crash.ReleaseTable, since, until t
 		c.Bars = append(c.Bars, ChartBar{Since: first, Counts: make([]int64, len(c.Releases))})
 	}
 	for _, n := range counts {
-		if n.Reports <= 0 || n.Day.Before(since) || midnight(n.Day).After(until) {
+		days := ago(n.Day)
+		if n.Reports <= 0 || days < 0 || days > longest {
 			continue
 		}
-		bar := &c.Bars[len(c.Bars)-1-ago(n.Day)/step]
+		bar := &c.Bars[len(c.Bars)-1-days/step]
 		bar.Counts[slices.Index(c.Releases, list.Of(n.Release))] += n.Reports
 		bar.Total += n.Reports
 		c.Total += n.Reports
@@ -87,11 +89,10 @@ func ChartSpan(firstSeen, now time.Time) (since, until time.Time) {
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// The drawing is stretched to its box. A bar and the gap beside it are 10 units wide, and the highest
-// bar is 1000 units high, so that whole numbers are precise enough.
+// Sizes in the units of the drawing, which is stretched to its box. Whole units are precise enough.
 const (
-	barWidth    = 10
-	chartHeight = 1000
+	barWidth    = 10   // of a bar with the gap beside it
+	chartHeight = 1000 // of the highest bar
 )
 
 func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", len(c.Bars)*barWidth, chartHeight) }

@@ -39,8 +39,7 @@ func TestNewChart(t *testing.T) {
 	}
 }
 
-// TestWeeks checks that more than a quarter is shown by week, and that each report counts in the week
-// of its day.
+// TestWeeks checks that a span of more than a quarter has a bar for each week.
 func TestWeeks(t *testing.T) {
 	t.Parallel()
 	until := day(11, 21)

@@ -276,7 +276,7 @@ func (t VersionTable) shown() []VersionRow {
 // sums reports whether a row of sums adds anything.
 func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
-// left names the rows that are not among the visible ones; empty: all are.
+// left says how many rows are not visible, in words; empty: all are.
 func (t VersionTable) left(shown []VersionRow) string {
 	var older, without int64
 	for _, row := range t.Rows {
@@ -297,7 +297,7 @@ func (t VersionTable) folds() bool {
 	return len(t.shown()) < len(t.Rows)
 }
 
-// heat returns the share of a cell in the largest, from 1 to 4.
+// heat returns the shade of a cell, from 1 to 4, by its share of the largest cell.
 func (t VersionTable) heat(n int64) string {
 	return strconv.FormatInt(min(1+4*n/max(t.most, 1), 4), 10)
 }
@@ -305,7 +305,7 @@ func (t VersionTable) heat(n int64) string {
 // maxOrder is the number of columns that narrow screens order by their number of reports.
 const maxOrder = 12
 
-// order returns the place of a column on narrow screens, by reports.
+// order returns the place of a column on narrow screens, which show releases with the most reports first.
 func (t VersionTable) order(i int) string {
 	place := 0
 	for j, n := range t.Totals {

@@ -142,7 +142,8 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	return days
 }
 
-// each calls call for every cell of the problem at a place, from since to until.
+// each calls call for every cell from since to until of the problem at a place, including those of the
+// buckets merged into it.
 func (d *data) each(place int, since, until Day, call func(cell)) {
 	s := &d.scan[place]
 	if s.last < since || s.first > until || s.last < s.first {

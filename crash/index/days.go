@@ -60,7 +60,7 @@ func (w *window) count(cells []cell) (count, past int64) {
 	return count, past
 }
 
-// setDays sets the days of a problem after a change.
+// setDays updates the scan of a problem after its days or buckets have changed.
 func (d *data) setDays(p *Problem) {
 	s := &d.scan[p.place]
 	s.cells, s.merged, s.first, s.last = d.buckets[p.head].cells, len(p.merged) > 0, 1<<16-1, 0
@@ -75,7 +75,8 @@ func (s *scan) extend(cells []cell) {
 	}
 }
 
-// countAll counts the problem at a place, including the buckets merged into it.
+// countAll returns the number of reports of the problem at a place, in the window and in the preceding
+// period. It includes the buckets merged into the problem.
 func (d *data) countAll(w *window, place int) (count, past int64) {
 	s := &d.scan[place]
 	if s.last < w.past || s.first > w.until || s.last < s.first {

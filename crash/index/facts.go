@@ -16,7 +16,7 @@ type Facts struct {
 	facts
 }
 
-// facts are [Facts] without their labels, and so without pointers.
+// facts are [Facts] without their labels. They have no pointers, see [Numbers].
 type facts struct {
 	first, last                   moment
 	lowest, highest               uint32 // labels of versions
@@ -110,7 +110,7 @@ func (l *Bucket) byRelease() []facts {
 	return []facts{l.facts}
 }
 
-// setFacts sets the facts of each release, and of all.
+// setFacts sets the facts of all releases and of each. The bucket keeps the slice.
 func (l *Bucket) setFacts(labels *labels, releases []facts) {
 	l.Facts, l.releases = Facts{}, nil
 	for i, f := range releases {
@@ -144,7 +144,8 @@ func joinReleases(labels *labels, some []facts) []facts {
 	return joined
 }
 
-// add extends f by other facts with the same labels. The order of several calls does not matter.
+// add extends f to cover more facts, which have the same labels. The order of several calls does not
+// matter.
 func (f *Facts) add(more facts) {
 	other := Facts{f.labels, more}
 	if other.First().Compare(f.First()) < 0 {

@@ -203,8 +203,8 @@ func (u *Updater) collectMembers(members map[crash.BucketID][]int32) {
 	}
 }
 
-// replace stores a problem made of the buckets at these positions, or removes it if its head no
-// longer exists.
+// replace stores the problem with this id, made of the buckets at the given positions. If the bucket of
+// this id is not a head any more, it removes the problem.
 func (ix *Index) replace(id crash.BucketID, members []int32) {
 	at, ok := ix.bucketAt[id]
 	old := ix.problem(id)
@@ -234,7 +234,7 @@ func (ix *Index) replace(id crash.BucketID, members []int32) {
 	ix.setDays(p)
 }
 
-// sum returns the head of a problem with the sums and the facts of all its buckets.
+// sum returns the texts of the head of a problem, with the counts and facts of all its buckets.
 func (ix *Index) sum(p *Problem) *Bucket {
 	sum := *p.Bucket
 	var seen []facts

@@ -30,8 +30,8 @@ type selection struct {
 	large    map[int]bool             // positions of searches with more than maxMarked problems
 }
 
-// match reports whether the selection contains a problem. It is asked about all problems, so it looks at
-// what they say only if that can matter.
+// match reports whether the selection contains a problem. It is called for every problem, so it looks up
+// the package and the id only if the person follows packages or problems.
 func (s *selection) match(p *index.Problem) bool {
 	return p.AssignedTo(s.names) || len(s.packages) > 0 && len(s.packages[p.Package])+len(s.packages[p.Source]) > 0 ||
 		len(s.problems) > 0 && len(s.problems[p.ID]) > 0

@@ -10,7 +10,7 @@ func ChartTitle(weekly bool) string {
 	return "Reports per day"
 }
 
-// ChartColumn is the title of the first column of the table with the numbers of the chart.
+// ChartColumn is the title of the first column of the chart's table: of the days or weeks.
 func ChartColumn(weekly bool) string {
 	if weekly {
 		return "Week from (UTC)"
@@ -18,7 +18,7 @@ func ChartColumn(weekly bool) string {
 	return RatesDay
 }
 
-// ChartBar describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)".
+// ChartBar describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)", or "Week from 2 Sep: …".
 func ChartBar(day string, weekly bool, reports int64, releases string) string {
 	if weekly {
 		day = "Week from " + day

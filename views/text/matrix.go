@@ -45,7 +45,7 @@ func MatrixMore(older, without int64) string {
 // InUseWithout describes a version that is in use in a release without the problem.
 func InUseWithout(release string) string { return "In use in " + release + ", without this problem" }
 
-// MarkIn is a mark that holds in some releases: "last in 24.04 and 22.04".
+// MarkIn adds to a mark the releases in which it holds: "last in 24.04 and 22.04".
 func MarkIn(mark string, releases []string) string { return mark + " in " + crash.JoinAnd(releases) }
 
 // MarkLastMeans explains the mark of the last version.

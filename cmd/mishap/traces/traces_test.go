@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"mishap/crash/crashtest"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash/crashtest"
 )
 
 // output collects a log.
