@@ -244,7 +244,8 @@ func TestBroken(t *testing.T) {
 		{"relay without STARTTLS", key("smtp_tls", "require"), "mail", Failure, "STARTTLS"},
 		{"mail in clear text", key("smtp_tls", "opportunistic"), "mail", Warning, "clear text"},
 		{"no mail", key("smtp_url", ""), "mail", OK, "off"},
-		{"no debuginfod", func(_ *testing.T, s *site) { s.debug.Close() }, "symbols", Failure, "cannot be reached"},
+		{"no debuginfod", func(t *testing.T, s *site) { s.keys["debuginfod_urls"] = "http://" + closedPort(t) },
+			"symbols", Failure, "cannot be reached"},
 		{"broken debuginfod", func(_ *testing.T, s *site) {
 			s.debug.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) })
 		}, "symbols", Failure, "502"},
@@ -254,7 +255,8 @@ func TestBroken(t *testing.T) {
 		{"a problem of the site", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", Failure,
 			"The relay refuses"},
 		{"other program", func(t *testing.T, s *site) { s.ops(t, 404, "") }, "service", Failure, "another program"},
-		{"no pages", func(_ *testing.T, s *site) { s.pages.Close() }, "base_url", Warning, "does not answer"},
+		{"no pages", func(t *testing.T, s *site) { s.keys["base_url"] = "http://" + closedPort(t) },
+			"base_url", Warning, "does not answer"},
 		{"other pages", func(_ *testing.T, s *site) { s.pages.Config.Handler = http.NotFoundHandler() },
 			"base_url", Warning, "404"},
 		{"http", key("base_url", "http://crashes.invalid"), "proxies", Warning, "passwords"},
@@ -468,6 +470,6 @@ func TestTraces(t *testing.T) {
 	want(t, s.run(t), "traces", OK, "accepts traces")
 	status = http.StatusForbidden
 	want(t, s.run(t), "traces", Warning, "403 Forbidden")
-	collector.Close()
+	s.keys["traces_url"] = "http://" + closedPort(t)
 	want(t, s.run(t), "traces", Warning, "connection refused")
 }
