@@ -87,7 +87,7 @@ var RuleKinds = map[crash.EventKind]string{
 	crash.EventQuiet:      "a problem has not been seen for some weeks",
 	crash.EventUnmuted:    "a muted problem returns",
 	crash.EventRefused:    "the tracker refuses a bug",
-	crash.EventTracker:    "the tracker does not accept mishap's credentials",
+	crash.EventTracker:    "the tracker does not accept mishap’s credentials",
 }
 
 // RuleSaved confirms that a rule was saved.
