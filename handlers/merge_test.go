@@ -161,7 +161,7 @@ func TestSplitOnPages(t *testing.T) {
 	c.Post(path, query).WantRedirect(http.StatusSeeOther, other.Path())
 	page = c.Get(other.Path()).WantText(".flash-done", "2 reports split off").WantText(".decision-list",
 		"architecture arm64")
-	c.Get(b.ID.Path()).WantText(".figures", "reports 3").WantText(".decision-list", "2 reports split off")
+	c.Get(b.ID.Path()).WantText(".figures", "reports (all time) 3").WantText(".decision-list", "2 reports split off")
 	if again := site.Save(t, crashtest.Native(crashtest.Process(77),
 		crashtest.Set("Architecture", "arm64"))); again.ID != other {
 		t.Errorf("a new report: got bucket %s, want %s", again.ID, other)
@@ -179,5 +179,5 @@ func TestSplitOnPages(t *testing.T) {
 	}
 	one, _ := boxes.First().Attr("value")
 	a := c.Post(path, url.Values{"report": {one}, "reason": {"odd"}}).Want(http.StatusSeeOther)
-	c.Get(a.Header.Get("Location")).WantText(".figures", "report 1").WantText(".decision-list", "one chosen report")
+	c.Get(a.Header.Get("Location")).WantText(".figures", "report (all time) 1").WantText(".decision-list", "one chosen report")
 }

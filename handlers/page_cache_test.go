@@ -53,9 +53,9 @@ func TestPageCacheFollows(t *testing.T) {
 	p.several(3, crashtest.Native)
 	id := bucketOf(t, crashtest.Native())
 	visitor := p.Visitor(t)
-	visitor.Get(id.Path()).WantText(".figures", "reports 3 machines 3")
+	visitor.Get(id.Path()).WantText(".figures", "reports (all time) 3 machines (all time) 3")
 	p.several(1, crashtest.Native, crashtest.Version("2.0-1"))
-	visitor.Get(id.Path()).WantText(".figures", "reports 4 machines 4")
+	visitor.Get(id.Path()).WantText(".figures", "reports (all time) 4 machines (all time) 4")
 	visitor.Get("/").WantNone(".status-mark a")
 	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
 		URL: "https://bugs.example/4711", By: "ada"}); err != nil {

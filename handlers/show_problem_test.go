@@ -25,7 +25,7 @@ func TestShowProblem(t *testing.T) {
 		a.WantText("title", "tidewatch crashed with SIGSEGV in tide_parse_row()")
 		a.WantText("h1", "tidewatch crashed with SIGSEGV in tide_parse_row()")
 		a.WantText(".signature", "tidewatch SIGSEGV tide_parse_row → tide_load → on_open_clicked")
-		a.WantText(".figures", "reports 5 machines 5")
+		a.WantText(".figures", "reports (all time) 5 machines (all time) 5")
 		a.WantText(".problem-facts", "tidewatch").WantText(".problem-facts", "/usr/bin/tidewatch")
 		a.WantText(".grouping", "same functions on top of the stack")
 		a.WantText(".grouping pre", grouping.SignatureOf(crashtest.Native().Fields()).Signature)
@@ -145,7 +145,7 @@ func TestShowProblemNotCounted(t *testing.T) {
 	p := newPages(t)
 	p.accept("deadbeef-1", crashtest.Native())
 	a := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
-	a.WantText(".figures", "reports 0").WantText(".problem-facts", "First seen never").WantText(".chart",
+	a.WantText(".figures", "reports (all time) 0").WantText(".problem-facts", "First seen never").WantText(".chart",
 		"No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
 		t.Errorf("reports: got %d rows, want the report of the test machine", got)
@@ -180,8 +180,8 @@ func TestShowProblemVersions(t *testing.T) {
 	a.WantText(".status-text", "new Open in 24.04").WantText(".verdict", "First seen in the past week. No bug "+
 		"filed. 24.04").
 		WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
-	a.WantText(".figures", "reports 4 machines 4").WantText(".figures", "of active machines").
-		WantText(".figures", "per 1,000 machine-days")
+	a.WantText(".figures", "reports (all time) 4 machines (all time) 4").WantText(".figures", "of machines active in 90 days").
+		WantText(".figures", "per 1,000 machine-days, past ")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
 	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
 		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {

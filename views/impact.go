@@ -55,6 +55,10 @@ func (m Impact) trend() string {
 // trendMeans explains the trend.
 func (m Impact) trendMeans() string { return text.TrendMeans(m.Week, m.WeekBefore) }
 
+func (m Impact) rateLabel() string {
+	return text.RateLabel(int64(m.Days), figure(m.Rate.Low), figure(m.Rate.High))
+}
+
 // rateMeans explains the rate.
 func (m Impact) rateMeans() string {
 	return text.RateMeans(m.Rate.Reports, int64(m.Days), int64(m.Rate.MachineDays),

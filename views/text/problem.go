@@ -16,8 +16,8 @@ const (
 	ProblemFirstSeen      = "First seen"
 	ProblemLastSeen       = "Last seen"
 	ProblemVsLastWeek     = "vs last week"
-	ProblemShare          = "of active machines"
-	ProblemShareMost      = "of active machines, at most"
+	ProblemShare          = "of machines active in 90 days"
+	ProblemShareMost      = "of machines active in 90 days, at most"
 	SimilarTitle          = "Similar problems"
 	SimilarMerge          = "Merge…"
 	BreakdownTitle        = "Breakdown"
@@ -36,9 +36,12 @@ const (
 // MoreReleases counts the releases that a status does not name at once.
 func MoreReleases(n int) string { return Counted(int64(n), "more release", "more releases") }
 
-// RateLabel labels the rate of a problem, with its confidence interval.
-func RateLabel(low, high string) string {
-	return "per 1,000 machine-days (" + low + "–" + high + ")"
+// AllTime limits a figure to no period, such as "reports (all time)".
+func AllTime(word string) string { return word + " (all time)" }
+
+// RateLabel labels the rate of a problem in the past days, with its confidence interval.
+func RateLabel(days int64, low, high string) string {
+	return "per 1,000 machine-days, past " + Days(days) + " (" + low + "–" + high + ")"
 }
 
 // RateMeans explains the rate of RateLabel: the reports and machine-days that it comes from.
