@@ -46,6 +46,7 @@ var rules = map[string]rule{
 	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
 	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/audit":      {never: "=net net/http os/exec database"},
+	"crash/networks":   {never: "=net net/http os/exec database"},
 	"crash/span": {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes " +
 		"go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
 	"crash/redact": {ours: "crash", never: "=net net/http os/exec database"},
@@ -83,7 +84,7 @@ var rules = map[string]rule{
 		others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
-	"notify/webhook": {ours: "crash",
+	"notify/webhook": {ours: "crash crash/networks",
 		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks",
 		never:  "database testing"},
 	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
@@ -139,7 +140,7 @@ var rules = map[string]rule{
 		"views/text assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
-	"handlers/proxies":   {others: "github.com/go-chi/chi/v5"},
+	"handlers/proxies":   {ours: "crash/networks", others: "github.com/go-chi/chi/v5"},
 	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/erase db/filings db/people db/reports " +
 		"db/symbols " +
 		"db/triage " +

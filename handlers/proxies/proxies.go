@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5/middleware"
+
+	"mishap/crash/networks"
 )
 
 // Networks lists the networks of trusted proxies. If it is empty, no proxy is trusted, and the
@@ -20,26 +22,15 @@ type Networks []netip.Prefix
 // Loopback lists the networks of this machine, for proxies on it.
 const Loopback = "127.0.0.0/8 ::1/128"
 
-// Parse parses networks and single addresses separated by spaces or commas: "127.0.0.0/8, ::1,
-// 10.1.2.3".
+// Parse parses networks as [networks.Parse] does. It refuses the whole internet.
 func Parse(text string) (Networks, error) {
-	var networks Networks
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-		network, err := netip.ParsePrefix(word)
-		if address, wrong := netip.ParseAddr(word); wrong == nil && address.Zone() == "" {
-			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+	list, err := networks.Parse(text)
+	for _, network := range list {
+		if network.Bits() == 0 {
+			return nil, fmt.Errorf("%q is the whole internet: every client could claim to be another", network)
 		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%q is neither a network nor an address", word)
-		case network.Addr().Is4In6():
-			return nil, fmt.Errorf("%q is an IPv4 network in IPv6 clothes: write it as IPv4", word)
-		case network.Bits() == 0:
-			return nil, fmt.Errorf("%q is the whole internet: every client could claim to be another", word)
-		}
-		networks = append(networks, network.Masked())
 	}
-	return networks, nil
+	return list, err
 }
 
 // Middleware finds the address of the client, for Client.

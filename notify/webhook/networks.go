@@ -5,30 +5,15 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
+
+	"mishap/crash/networks"
 )
 
 // Networks lists private networks to which mishap may send.
 type Networks []netip.Prefix
 
-// ParseNetworks parses networks and single addresses separated by spaces or commas, such as
-// "10.1.0.0/16 fd00::7".
-func ParseNetworks(text string) (Networks, error) {
-	var networks Networks
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-		network, err := netip.ParsePrefix(word)
-		if address, wrong := netip.ParseAddr(word); wrong == nil && address.Zone() == "" {
-			network, err = netip.PrefixFrom(address, address.BitLen()), nil
-		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%q is neither a network nor an address", word)
-		case network.Addr().Is4In6():
-			return nil, fmt.Errorf("%q is an IPv4 network written as IPv6: write it as IPv4", word)
-		}
-		networks = append(networks, network.Masked())
-	}
-	return networks, nil
-}
+// ParseNetworks parses networks as [networks.Parse] does.
+func ParseNetworks(text string) (Networks, error) { return networks.Parse(text) }
 
 // refused lists the networks that are not part of the public internet, or that lead to others (IANA's
 // special-purpose registries). Of IPv6 only 2000::/3 is public.
