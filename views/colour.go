@@ -12,23 +12,65 @@ import (
 // maxColoured is the size limit of coloured text, in bytes. The rest of a trace is plain.
 const maxColoured = 400_000
 
-// Classes of the parts of a trace: c-f for places, c-n for functions, c-a for addresses and
-// numbers, c-s for quoted texts, c-e for errors, c-h for headings.
+// A part writes a part of a line with its colour.
+type part func(b *strings.Builder, text string)
+
+// Parts of a trace, as style sheets name them.
 var (
-	frameLine  = regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`)
-	topLine    = regexp.MustCompile(`^\S.* \(.*\)(?: at \S+| from \S+)$`)
-	sourceLine = regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`)
-	headLine   = regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|` +
-		`\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`)
-	exceptionLine = regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?` +
-		`[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`)
-	kernelLine = regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|` +
-		`general protection fault|Unable to handle)\b.*)$`)
-	kernelFrame = regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)` +
-		`([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`)
-	javaLine = regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`)
-	small    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
+	partPlain    = inClass("")
+	partPlace    = inClass("c-f")
+	partFunction = inClass("c-n")
+	partNumber   = inClass("c-a") // or an address
+	partQuoted   = inClass("c-s")
+	partFault    = inClass("c-e")
+	partHeading  = inClass("c-h")
 )
+
+// colourings say how to colour the lines that match a pattern: each group of the pattern is a part. The first
+// match counts.
+var colourings = []struct {
+	pattern *regexp.Regexp
+	parts   []part
+}{
+	{ // a frame of Python
+		regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`),
+		[]part{partPlain, partPlace, partPlain, partNumber, partPlain, partFunction},
+	},
+	{ // a frame of gdb
+		regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`),
+		[]part{partPlain, partNumber, colourFrame},
+	},
+	{ // a line of StacktraceTop
+		regexp.MustCompile(`^(\S.* \(.*\)(?: at \S+| from \S+))$`),
+		[]part{colourFrame},
+	},
+	{ // a heading
+		regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|` +
+			`\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`),
+		[]part{partHeading},
+	},
+	{ // a frame of Java
+		regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`),
+		[]part{partPlain, partFunction, partPlain, partPlace, partPlain},
+	},
+	{ // a frame of the kernel
+		regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)` +
+			`([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`),
+		[]part{partPlain, partFunction, partNumber, partPlace},
+	},
+	{ // an exception
+		regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?` +
+			`[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`),
+		[]part{partPlain, partFault, colourRest},
+	},
+	{ // a fault of the kernel
+		regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|general protection fault|Unable to handle)\b.*)$`),
+		[]part{partPlain, partFault},
+	},
+}
+
+// small matches what is coloured in other text.
+var small = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
 
 // longestColoured is the length limit of a coloured line. Longer lines are plain.
 const longestColoured = 4000
@@ -53,7 +95,7 @@ func Trace(text string) templ.Component {
 			}
 			text = after
 		}
-		b.WriteString(templ.EscapeString(rest))
+		partPlain(&b, rest)
 		_, err := io.WriteString(w, b.String())
 		return err
 	})
@@ -61,57 +103,16 @@ func Trace(text string) templ.Component {
 
 func colourLine(b *strings.Builder, line string) {
 	if len(line) > longestColoured {
-		b.WriteString(templ.EscapeString(line))
+		partPlain(b, line)
 		return
 	}
-	if m := sourceLine.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "f", m[2])
-		span(b, "", m[3])
-		span(b, "a", m[4])
-		span(b, "", m[5])
-		span(b, "n", m[6])
-		return
-	}
-	if m := frameLine.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "a", m[2])
-		colourFrame(b, m[3])
-		return
-	}
-	if topLine.MatchString(line) {
-		colourFrame(b, line)
-		return
-	}
-	if headLine.MatchString(line) {
-		span(b, "h", line)
-		return
-	}
-	if m := javaLine.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "n", m[2])
-		span(b, "", m[3])
-		span(b, "f", m[4])
-		span(b, "", m[5])
-		return
-	}
-	if m := kernelFrame.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "n", m[2])
-		span(b, "a", m[3])
-		span(b, "f", m[4])
-		return
-	}
-	if m := exceptionLine.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "e", m[2])
-		colourRest(b, m[3])
-		return
-	}
-	if m := kernelLine.FindStringSubmatch(line); m != nil {
-		span(b, "", m[1])
-		span(b, "e", m[2])
-		return
+	for _, c := range colourings {
+		if groups := c.pattern.FindStringSubmatch(line); groups != nil {
+			for i, write := range c.parts {
+				write(b, groups[i+1])
+			}
+			return
+		}
 	}
 	colourRest(b, line)
 }
@@ -120,9 +121,9 @@ func colourLine(b *strings.Builder, line string) {
 func colourFrame(b *strings.Builder, frame string) {
 	name, rest, _ := strings.Cut(frame, " (")
 	if name == "??" {
-		span(b, "e", name)
+		partFault(b, name)
 	} else {
-		span(b, "n", name)
+		partFunction(b, name)
 	}
 	if len(name) == len(frame) {
 		return
@@ -131,7 +132,7 @@ func colourFrame(b *strings.Builder, frame string) {
 	for _, between := range []string{") at ", ") from "} {
 		if i := strings.LastIndex(rest, between); i >= 0 {
 			colourRest(b, rest[:i+len(between)])
-			span(b, "f", rest[i+len(between):])
+			partPlace(b, rest[i+len(between):])
 			return
 		}
 	}
@@ -142,23 +143,26 @@ func colourFrame(b *strings.Builder, frame string) {
 func colourRest(b *strings.Builder, text string) {
 	from := 0
 	for _, m := range small.FindAllStringIndex(text, -1) {
-		span(b, "", text[from:m[0]])
+		partPlain(b, text[from:m[0]])
 		if text[m[0]] == '"' {
-			span(b, "s", text[m[0]:m[1]])
+			partQuoted(b, text[m[0]:m[1]])
 		} else {
-			span(b, "a", text[m[0]:m[1]])
+			partNumber(b, text[m[0]:m[1]])
 		}
 		from = m[1]
 	}
-	span(b, "", text[from:])
+	partPlain(b, text[from:])
 }
 
-func span(b *strings.Builder, class, text string) {
-	switch {
-	case text == "":
-	case class == "":
-		b.WriteString(templ.EscapeString(text))
-	default:
-		b.WriteString(`<span class="c-` + class + `">` + templ.EscapeString(text) + `</span>`)
+// inClass returns a part with a class of the style sheets; empty: without.
+func inClass(class string) part {
+	return func(b *strings.Builder, text string) {
+		switch {
+		case text == "":
+		case class == "":
+			b.WriteString(templ.EscapeString(text))
+		default:
+			b.WriteString(`<span class="` + class + `">` + templ.EscapeString(text) + `</span>`)
+		}
 	}
 }
