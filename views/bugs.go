@@ -67,18 +67,23 @@ func taskText(t crash.BugTask) string {
 	return out
 }
 
-// LinkPage holds the page on which a person links a bug to a problem.
-type LinkPage struct {
-	Shell   Shell
-	Bucket  crash.Bucket
+// BugLookup holds the bug that a person wants to link, and what the tracker says of it.
+type BugLookup struct {
 	Text    string // as typed
 	Problem string // what is wrong with Text; empty: nothing
 	Number  int64  // number of the bug in Text; 0: none yet
 	Found   crash.BugReading
 	Warning string // why the tracker did not describe the bug; empty: it did
-	Linked  bool   // the problem already has the bug
 
-	Publishes bool // the problem is embargoed, and the bug is public
+	Publishes bool // the bug is public, and a problem that gets it is embargoed
+}
+
+// LinkPage holds the page on which a person links a bug to a problem.
+type LinkPage struct {
+	BugLookup
+	Shell  Shell
+	Bucket crash.Bucket
+	Linked bool // the problem already has the bug
 
 	InDialog bool // part of a dialog
 	InList   bool // the dialog is on a page other than that of the problem
@@ -95,20 +100,20 @@ func (p LinkPage) confirm() PostFormArgs {
 	return form
 }
 
-func (p LinkPage) foundTitle() string {
-	if p.Found.Private {
+func (b BugLookup) title() string {
+	if b.Found.Private {
 		return text.PrivateBug
 	}
-	return p.Found.Title
+	return b.Found.Title
 }
 
-func (p LinkPage) foundState() string {
+func (b BugLookup) state() string {
 	var words []string
-	for _, t := range p.Found.Tasks {
+	for _, t := range b.Found.Tasks {
 		words = append(words, taskText(t))
 	}
-	if p.Found.DuplicateOf != 0 {
-		words = append(words, text.DuplicateOf+" bug "+strconv.FormatInt(p.Found.DuplicateOf, 10))
+	if b.Found.DuplicateOf != 0 {
+		words = append(words, text.DuplicateOf+" bug "+strconv.FormatInt(b.Found.DuplicateOf, 10))
 	}
 	return strings.Join(words, "; ")
 }

@@ -208,11 +208,11 @@ func components(text string, n int) map[string]templ.Component {
 				Subject: text, Name: text, Groups: []string{text}}}},
 			Reasons: []crash.RoleReason{{Role: crash.RoleAdmin, Source: crash.SourceOIDC, Group: text}}}),
 		"bugs": views.StatusPart(problem.Status),
-		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Problem: text, Number: 7,
-			Found: crash.BugReading{
-				Title: text, DuplicateOf: 8, Tasks: known.Tasks}}),
-		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, Text: text, Number: 7,
-			Warning: text}),
+		"link a bug": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket, BugLookup: views.BugLookup{
+			Text: text, Problem: text, Number: 7,
+			Found: crash.BugReading{Title: text, DuplicateOf: 8, Tasks: known.Tasks}}}),
+		"link all the same": views.LinkBug(views.LinkPage{Shell: shell, Bucket: bucket,
+			BugLookup: views.BugLookup{Text: text, Number: 7, Warning: text}}),
 		"problems of a bug": views.BugProblems(views.BugProblemsPage{Shell: shell, Number: 7,
 			Buckets: []crash.Bucket{bucket, linked}}),
 		"review":           views.Review(review),

@@ -25,31 +25,13 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, query := views.LinkPage{Bucket: b}, r.URL.Query()
-	if p.Text, err = web.QueryText(query, "bug"); err != nil {
+	bug, status, err := s.lookUpBug(r, b)
+	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if p.Text != "" {
-		if p.Number, err = s.Tracker.BugNumber(p.Text); err != nil {
-			a := web.AnswerTo(r, err)
-			status, p.Problem = a.Status, a.Message
-		}
-	}
-	if p.Number != 0 {
-		bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
-		if err != nil {
-			return err
-		}
-		for _, known := range bugs {
-			p.Linked = p.Linked || known.Number == p.Number
-		}
-		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
-		embargoed, err := web.CountEmbargoed(s.Kit, r, b)
-		if err != nil {
-			return err
-		}
-		p.Publishes = embargoed > 0 && isPublic(p.Found, p.Warning)
+	p, query := views.LinkPage{BugLookup: bug, Bucket: b}, r.URL.Query()
+	if p.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
+		return err
 	}
 	if web.WantsPart(r) {
 		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
@@ -59,6 +41,24 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Shell = s.Shell(r, text.LinkBugHeading)
 	return s.Page(w, r, status, views.LinkBug(p))
+}
+
+// lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.
+// The status is that of the answer: the text of the query may be wrong.
+func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b views.BugLookup, status int, err error) {
+	status = http.StatusOK
+	if b.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil || b.Text == "" {
+		return b, status, err
+	}
+	if b.Number, err = s.Tracker.BugNumber(b.Text); err != nil {
+		a := web.AnswerTo(r, err)
+		b.Problem = a.Message
+		return b, a.Status, nil
+	}
+	b.Found, b.Warning = s.readTrackerBug(r, b.Number)
+	embargoed, err := web.CountEmbargoed(s.Kit, r, problems...)
+	b.Publishes = embargoed > 0 && isPublic(b.Found, b.Warning)
+	return b, status, err
 }
 
 // readTrackerBug reads a bug from the tracker. If it cannot, the warning explains why.

@@ -23,25 +23,11 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.LinkChosenPage{Problems: views.JoinIDs(ids)}
-	if p.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil {
+	bug, status, err := s.lookUpBug(r, buckets...)
+	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if p.Text != "" {
-		if p.Number, err = s.Tracker.BugNumber(p.Text); err != nil {
-			a := web.AnswerTo(r, err)
-			status, p.Problem = a.Status, a.Message
-		}
-	}
-	if p.Number != 0 {
-		p.Found, p.Warning = s.readTrackerBug(r, p.Number)
-		embargoed, err := web.CountEmbargoed(s.Kit, r, buckets...)
-		if err != nil {
-			return err
-		}
-		p.Publishes = embargoed > 0 && isPublic(p.Found, p.Warning)
-	}
+	p := views.LinkChosenPage{BugLookup: bug, Problems: views.JoinIDs(ids)}
 	for _, b := range buckets {
 		row := views.LinkChosenRow{ChosenRow: views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
 		if row.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {

@@ -38,9 +38,9 @@ func decided() []specimen {
 		{"Decisions", views.Problem(decidedProblem())},
 		{"Chosen problems", views.Chosen(chosen())},
 		{"Link chosen problems", views.LinkChosen(views.LinkChosenPage{
-			Shell: shell("Link a bug", admin), Problems: b.ID.String(), Text: "2101233", Number: 2101233,
-			Warning: "The tracker did not answer.",
-			Rows:    []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
+			Shell: shell("Link a bug", admin), Problems: b.ID.String(),
+			BugLookup: views.BugLookup{Text: "2101233", Number: 2101233, Warning: "The tracker did not answer."},
+			Rows:      []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
 		})},
 		{"Filing log, empty", views.Ledger(views.LedgerPage{Shell: shell("Filing log", admin), First: true})},
 		{"Filing log, every state", views.Ledger(ledger())},
@@ -294,8 +294,8 @@ func access() views.AccessPage {
 
 // embargoes returns what forms ask before they touch an embargoed problem.
 func embargoes() []specimen {
-	public := views.LinkPage{Shell: shell(text.LinkBugHeading, admin), Bucket: bucket(0), Text: "2101233", Number: 2101233,
-		Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}
+	public := views.LinkPage{Shell: shell(text.LinkBugHeading, admin), Bucket: bucket(0), BugLookup: views.BugLookup{
+		Text: "2101233", Number: 2101233, Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
 	merged := merge("")
 	merged.Embargoes = true
 	return []specimen{
