@@ -24,7 +24,7 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	b, other := site.Save(t, crashtest.Native()), site.Save(t, crashtest.Python())
 	triager, admin := site.AsWithoutPrivate(t, crash.RoleTriager), site.As(t, crash.RoleAdmin)
-	triager.Get(b.ID.Path()+"/embargo").Want(http.StatusOK).WantText("main", "You will not see the problem any more")
+	triager.Get(b.ID.Path()+"/embargo").Want(http.StatusOK).WantText("main", "You will no longer see the problem")
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {strings.Repeat("x", crash.MaxReason+1)}}).
 		Want(http.StatusUnprocessableEntity)
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"writes"}}).WantRedirect(http.StatusSeeOther,

@@ -73,7 +73,7 @@ func TestTagsOnThePage(t *testing.T) {
 	part := c.Post(path+"/tags", url.Values{"tag": {" SRU "}}, handlertest.AsPart...).Want(http.StatusOK)
 	part.WantText(".problem-tags", "sru").WantText(".flash-done", "Tag sru added. Undo")
 	c.Post(path+"/tags", url.Values{"tag": {"sru"}}, handlertest.AsPart...).WantText(".flash-done",
-		"It has the tag sru already.")
+		"It already has the tag sru.")
 	c.Post(part.Attr(".flash form", "action"), url.Values{"tag": {part.Attr(".flash input[name=tag]", "value")}}).
 		WantRedirect(http.StatusSeeOther, path)
 	page := c.Get(path).WantNone(".problem-tags").WantText(".flash-done", "Tag sru removed. Undo")
@@ -190,7 +190,7 @@ func TestAssignChosen(t *testing.T) {
 	c.Post("/problems/assign", with("assignee", "")).Want(http.StatusUnprocessableEntity).WantText(".error",
 		"Enter the name")
 	c.Post("/problems/assign", with("do", "me")).WantRedirect(http.StatusSeeOther, place)
-	page = c.Get(place).WantText(".flash-done", "1 problem assigned to ada-triager. 1 was assigned like that already. "+
+	page = c.Get(place).WantText(".flash-done", "1 problem assigned to ada-triager. 1 was already assigned like that. "+
 		"1 problem was skipped: their bugs have an assignee in the tracker. Undo")
 	page.WantText("tbody tr:nth-child(3)", "ada-triager")
 	undo := url.Values{"assignments": {page.Attr(".flash input[name=assignments]", "value")}}

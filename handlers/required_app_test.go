@@ -98,7 +98,7 @@ func TestChangePassword(t *testing.T) {
 	other.Get("/account").Want(http.StatusOK)
 	before := c.Cookie("sessionid")
 	change(handlertest.Password, "another password", "another password").WantRedirect(http.StatusSeeOther, "/account")
-	c.Get("/account").Want(http.StatusOK).WantText("#flash", "The password is changed")
+	c.Get("/account").Want(http.StatusOK).WantText("#flash", "Password changed")
 	other.Get("/account").Want(http.StatusSeeOther)
 	stolen := site.Visitor(t)
 	stolen.SetCookie("sessionid", before)

@@ -49,7 +49,7 @@ func TestEmptyStack(t *testing.T) {
 	t.Parallel()
 	signedIn := views.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: now}
 	for want, page := range map[string]views.ProblemPage{
-		"No report of this problem is stored any more.": {Shell: signedIn},
+		"Reports of this problem are no longer stored.": {Shell: signedIn},
 		"The reports of this problem have no stack, traceback or other readable text.": {Shell: signedIn,
 			Stack: views.NewStack(crash.StoredReport{})},
 		"Sign in to see the stack.": {

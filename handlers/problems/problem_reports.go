@@ -152,9 +152,9 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.R
 	}
 	list := s.ReportList(r, id.Path(), after, rows)
 	list.Choice, list.ComparePath, list.Via = &choice, views.ComparePath(id), choice.Via
-	list.Empty = "No report of this problem is stored any more."
+	list.Empty = text.NoReportsStored
 	if chosen := views.FilterQuery(choice.Filter); len(chosen) > 0 {
-		list.Empty = "No stored report matches."
+		list.Empty = text.NoReportMatches
 		list.Via = id.Path() + "?" + chosen.Encode()
 	}
 	if !further.IsZero() {

@@ -116,15 +116,15 @@ func Granted(g crash.Grant) string {
 
 // Revoked says what a group or an account has no longer.
 func Revoked(g crash.Grant) string {
-	right := "role"
+	right := "a role"
 	if g.Role == crash.RolePrivate {
-		right = "right to private data"
+		right = "the right to private data"
 	}
-	who := "The group " + g.Group + " gives"
+	who := "The group " + g.Group + " no longer gives "
 	if g.Source == crash.SourceAccount {
-		who = "The account " + g.Group + " has"
+		who = "The account " + g.Group + " no longer has "
 	}
-	return who + " no " + right + " for " + ScopeName(g.Scope) + " any more."
+	return who + right + " for " + ScopeName(g.Scope) + "."
 }
 
 // EveryoneHas says which role everyone has who signs in.
@@ -231,7 +231,7 @@ const (
 	ServicesHeading = "Service accounts"
 	ServicesMean    = "A service account belongs to a team instead of a person. Nobody can sign in to it: " +
 		"programs use its " +
-		"API tokens, which go on working when somebody leaves the team."
+		"API tokens, which keep working when somebody leaves the team."
 	ServicesNone    = "There is no service account yet."
 	ServiceAdd      = "Create service account"
 	ServiceTeam     = "Team"
@@ -245,7 +245,7 @@ const (
 	TeamPeople      = "People of the team"
 	TeamPeopleMeans = "As of their last sign-in."
 	TeamEmpty       = "nobody"
-	TeamEmptyMeans  = "Nobody of this team has signed in with an account that works. The tokens go on working; only " +
+	TeamEmptyMeans  = "Nobody of this team has signed in with an account that works. The tokens keep working; only " +
 		"administrators can renew or revoke them."
 
 	TokenRenew      = "Renew"
@@ -292,7 +292,7 @@ func RenewToken(name string) string { return "Renew " + name }
 // Texts about the tokens of all accounts.
 const (
 	AllTokensHeading  = "API tokens"
-	AllTokensMean     = "Tokens of all people and service accounts. A token has never more rights than its account."
+	AllTokensMean     = "Tokens of all people and service accounts. A token never has more rights than its account."
 	AllTokensNone     = "There is no such token."
 	AllTokensMore     = "There are more tokens. Narrow the list to see them, or use “mishap token list”."
 	TokenFilterText   = "Account, team or name"
@@ -301,7 +301,7 @@ const (
 	TokenOwner        = "Account"
 	TokenCreated      = "Created"
 	TokensRevokeMany  = "Revoke together"
-	TokensRevokeMeans = "Revoked tokens do not work any more and cannot be restored. Each leaves a record in the " +
+	TokensRevokeMeans = "Revoked tokens no longer work and cannot be restored. Each leaves a record in the " +
 		"audit log."
 )
 

@@ -160,18 +160,18 @@ const BannerReconnect = "Reconnect"
 const (
 	WaysHeading = "Ways to sign in"
 	WayPassword = "Name and password"
-	WaysFresh   = "This needs a sign-in of the last 15 minutes."
+	WaysFresh   = "This needs a sign-in within the last 15 minutes."
 	Linked      = "Connected: from now on you can sign in this way, too."
 	Unlinked    = "Disconnected. Browsers that were signed in this way are signed out."
 
 	PasswordHeading  = "Change password"
-	PasswordOld      = "Present password"
+	PasswordOld      = "Current password"
 	PasswordNew      = "New password"
-	PasswordAgain    = "New password, again"
+	PasswordAgain    = "Repeat the new password"
 	PasswordChange   = "Change password"
-	PasswordMeans    = "You are signed out everywhere else. API tokens go on working."
+	PasswordMeans    = "You will be signed out everywhere else. API tokens keep working."
 	PasswordDiffers  = "The two new passwords differ."
-	PasswordIsChange = "The password is changed, and you are signed out everywhere else."
+	PasswordIsChange = "Password changed. You are signed out everywhere else."
 )
 
 // ConnectIdentity labels the button that connects a way to sign in.

@@ -13,7 +13,8 @@ const (
 	FacetElsewhere  = "Elsewhere"
 	FacetCPU        = "CPU"
 	NotInReport     = "not in the report"
-	NoReportsStored = "No report of this problem is stored any more."
+	NoReportsStored = "Reports of this problem are no longer stored."
+	NoReportMatches = "No stored report matches."
 	FacetTooSlow    = "Comparing the reports took too long. Try again, or choose another field."
 )
 

@@ -257,7 +257,7 @@ func PrivacyCounts(from time.Time) string {
 	if from.IsZero() {
 		return "No daily counts have expired. Totals of problems never do while the problem exists."
 	}
-	return "Daily counts before " + from.Format(time.DateOnly) + " have expired: nobody knows any more how many reports " +
+	return "Daily counts before " + from.Format(time.DateOnly) + " have expired: it is no longer known how many reports " +
 		"there were on these days. Totals of problems still include them."
 }
 

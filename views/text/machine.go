@@ -56,9 +56,9 @@ const (
 	EraseTitle   = "Erase a machine"
 	EraseLink    = "Erase this machine…"
 	EraseDump    = "Download everything about this machine"
-	EraseGoes    = "What goes"
+	EraseGoes    = "What is removed"
 	EraseStays   = "What stays"
-	EraseBlock   = "Refuse later reports of this machine, too"
+	EraseBlock   = "Refuse later reports from this machine, too"
 	EraseDo      = "Erase this machine"
 	EraseNoUndo  = "This cannot be undone."
 	EraseCancel  = "Cancel"
@@ -69,7 +69,7 @@ const (
 	Erasures     = "Erased machines"
 	ErasuresNone = "No machine has been erased."
 	EraseDigest  = "Digest of the machine"
-	EraseWhen    = "Asked for"
+	EraseWhen    = "Requested"
 	EraseWho     = "By"
 	EraseEnd     = "Finished"
 	EraseRuns    = "running"
@@ -120,7 +120,7 @@ func MachineFactList(f crash.MachineFacts) []string {
 func EraseReceipt(e crash.Erasure) []string {
 	const form = time.DateTime + " UTC"
 	lines := []string{"The machine with the digest " + e.Digest + " is erased.",
-		"Asked for: " + e.Requested.UTC().Format(form) + ", by " + EraseAuthor(e) + ". Finished: " +
+		"Requested: " + e.Requested.UTC().Format(form) + ", by " + EraseAuthor(e) + ". Finished: " +
 			e.Finished.UTC().Format(form) + ".",
 		"Removed: " + ErasedCounts(e.Counts)}
 	if e.Counts.Anonymous > 0 {

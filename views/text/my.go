@@ -36,7 +36,7 @@ const (
 		"or when its state or its bug changes. A problem is new to a saved search once: when it matches for the first time."
 	FollowIsProblem     = "problem"
 	FollowIsSearch      = "saved search"
-	FollowNoSearch      = "does not exist any more"
+	FollowNoSearch      = "no longer exists"
 	MyAssigned          = "all that is assigned to you"
 	FollowNobody        = "unknown to the tracker"
 	FollowReading       = "being read from the tracker"

@@ -15,7 +15,7 @@ const (
 	AssignClear     = "Assign to nobody"
 	AssignHistory   = "history"
 	AssignUndone    = "The assignment was undone."
-	AssignSame      = "It was assigned like that already."
+	AssignSame      = "It was already assigned like that."
 	AssignChosen    = "Assign problems"
 	TagsTitle       = "Tags"
 	TagAdd          = "Add a tag…"
@@ -69,9 +69,9 @@ func AssignSkipped(n int64) string {
 	return Counted(n, "problem was", "problems were") + " skipped: their bugs have an assignee in the tracker."
 }
 
-// AssignedAlready counts problems that were assigned like that already.
+// AssignedAlready counts problems that were already assigned like that.
 func AssignedAlready(n int64) string {
-	return Counted(n, "was", "were") + " assigned like that already."
+	return Counted(n, "was", "were") + " already assigned like that."
 }
 
 // AssignmentsUndone counts undone assignments.
@@ -86,13 +86,13 @@ func AssignHeading(n int64) string { return "Assign " + Counted(n, "problem", "p
 func TagAdded(tag string) string { return "Tag " + tag + " added." }
 
 // TagPresent says that the problem has a tag already.
-func TagPresent(tag string) string { return "It has the tag " + tag + " already." }
+func TagPresent(tag string) string { return "It already has the tag " + tag + "." }
 
 // TagRemoved confirms that a tag was removed.
 func TagRemoved(tag string) string { return "Tag " + tag + " removed." }
 
 // TagAbsent says that the problem does not have a tag.
-func TagAbsent(tag string) string { return "It does not have the tag " + tag + " any more." }
+func TagAbsent(tag string) string { return "It no longer has the tag " + tag + "." }
 
 // TagRemove labels the button that removes a tag.
 func TagRemove(tag string) string { return "Remove the tag " + tag }

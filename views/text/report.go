@@ -20,7 +20,7 @@ const (
 	ReportGroups       = "Groups of fields"
 	ReportNoFields     = "The report has no fields."
 	ReportCompare      = "Compare with the problem’s stack"
-	ReportNothingRead  = "It contains nothing by which to group it."
+	ReportNothingRead  = "It contains nothing to group it by."
 	ReportEmptyField   = "empty"
 	ReportOlder        = "Older reports"
 	ReportNewest       = "Newest"

@@ -182,7 +182,7 @@ const (
 	CandidatesMeans = "Rules propose bugs for these problems. A bug that you approve is filed as shown on its " +
 		"review page."
 	CandidatesOpen   = "Waiting for a decision"
-	CandidatesNone   = "No problem waits for a decision."
+	CandidatesNone   = "No problem is waiting for a decision."
 	CandidatesHow    = "A rule with the action “queue for filing” puts problems here."
 	CandidateApprove = "Approve"
 	CandidateEdit    = "Edit"

@@ -19,10 +19,10 @@ const (
 	RecoveryHeading  = "Your recovery codes"
 	RecoveryMeans    = "Each works once if you do not have the app. Copy them now: they will not be shown again."
 	RecoveryNew      = "New recovery codes"
-	RecoveryNewMeans = "The present codes stop working."
+	RecoveryNewMeans = "The current codes stop working."
 
 	CodeHeading = "Enter a code"
-	CodeMeans   = "Your password is right. Enter the code that your authenticator app shows."
+	CodeMeans   = "Your password is correct. Enter the code that your authenticator app shows."
 	CodeLabel   = "Code"
 	CodeHint    = "Six digits, or a recovery code."
 	CodeLost    = "Neither the app nor a recovery code? An administrator can remove the app:"

@@ -24,10 +24,10 @@ const (
 	CoreAskMeans  = "The next machine that reports this problem is asked for its core dump, in any version."
 	CoreWithdraw  = "Withdraw"
 	CoreAsked     = "The next machine that reports this problem will be asked for its core dump."
-	CoreWithdrawn = "No machine will be asked because of you."
+	CoreWithdrawn = "Your request is withdrawn."
 	CoreNever     = "No machine is asked for a core dump: the configuration says cores = \"never\"."
 	CoreExcluded  = "No machine is asked for a core dump of this program: cores_packages excludes it."
-	CoreNamed     = "This problem needs no core dump: it is no native crash without function names."
+	CoreNamed     = "This problem needs no core dump: it is not a native crash without function names."
 
 	SymbolsAgain   = "Symbolise again"
 	SymbolsPressed = "It will be symbolised again soon."

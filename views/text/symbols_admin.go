@@ -69,4 +69,4 @@ func MissingPlace(first, last, of int64) string {
 }
 
 // QueuePressed says who asked to symbolise a report now.
-func QueuePressed(person string) string { return "asked for by " + person }
+func QueuePressed(person string) string { return "requested by " + person }

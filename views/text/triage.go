@@ -66,7 +66,7 @@ const (
 	FixedSelected     = "Fixed in…"
 	NothingChosenLeft = "Nothing was changed."
 	TriageUndone      = "Undone"
-	Unmuted           = "The problem is not muted any more."
+	Unmuted           = "The problem is no longer muted."
 	ShowMuted         = "show"
 	HideMuted         = "hide"
 )
@@ -135,7 +135,7 @@ const (
 	EmbargoTitle  = "Embargo this problem"
 	EmbargoButton = "Embargo"
 	EmbargoReason = "such as: writes beyond a buffer"
-	EmbargoUnseen = "You do not have that right for this package. You will not see the problem any more."
+	EmbargoUnseen = "You do not have that right for this package. You will no longer see the problem."
 	EmbargoHasBug = "The problem has a bug already. The embargo does not change who sees that bug."
 	BugIsPublic   = "The problem is embargoed, but the bug is not known to be private. People who can see the bug " +
 		"could learn about the problem."
