@@ -32,5 +32,4 @@ const (
 	PathReady        = "/readyz"
 	PathMetrics      = "/metrics"
 	HeaderBearer     = "Authorization: Bearer …"
-	SearchExample    = `package:zsh release:"Ubuntu 24.04" frame:parse_row seen:>=5.9 -state:fixed`
 )

@@ -16,7 +16,8 @@ const (
 		"packages, programs, and first and last versions. An oops id, a problem id, a whole signature, a bug number " +
 		"(#2101233 or its address), a machine id, or an address of a page here leads straight to what it names."
 	SearchSyntax = "Terms side by side must all match; OR separates alternatives, " +
-		"parentheses group, - excludes, quotation marks keep spaces together, and * stands for any characters."
+		"parentheses group, a minus sign in front excludes, quotation marks keep spaces together, and * stands for " +
+		"any characters."
 	SearchTips    = "How to search"
 	SearchFields  = "Fields"
 	ColumnField   = "Field"
@@ -38,6 +39,9 @@ const (
 	KeySelect     = "Select or deselect the row"
 	KeyHelp       = "Show or close this list; Escape closes it, too"
 )
+
+// SearchExample holds the terms of a query, as an example.
+var SearchExample = []string{"package:zsh", `release:"Ubuntu 24.04"`, "frame:parse_row", "seen:>=5.9", "-state:fixed"}
 
 // SearchFor is the title of the page of a search.
 func SearchFor(query string) string { return "Search: " + query }
