@@ -127,7 +127,7 @@ func TestWebhookPages(t *testing.T) {
 	c.Post(views.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-name-error", "already")
 	path := views.EndpointPath(1, "")
 	shown := c.Get(path).Want(http.StatusOK).WantNone("#secret-shown").WantText(".endpoint-facts", h.URL).
-		WantText(".empty", "Nothing was delivered yet")
+		WantText(".empty", "Nothing has been delivered yet")
 	for _, body := range []string{shown.Body, c.Get(views.PathEndpoints).Body} {
 		if strings.Contains(body, "s3cret") || strings.Contains(body, secret) {
 			t.Error("a page shows a secret")
