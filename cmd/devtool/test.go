@@ -58,7 +58,11 @@ func runTests(ctx context.Context, args, environ []string, out, progress io.Writ
 	})
 	total := 0
 	if first >= 0 {
-		listed, err := exec.CommandContext(ctx, "go", append([]string{"list"}, args[first:]...)...).Output()
+		packages := args[first:]
+		if end := slices.Index(packages, "-args"); end >= 0 { // flags of the test programs follow
+			packages = packages[:end]
+		}
+		listed, err := exec.CommandContext(ctx, "go", append([]string{"list"}, packages...)...).Output()
 		if err != nil {
 			return fmt.Errorf("list the packages: %w", err)
 		}

@@ -43,7 +43,7 @@ func TestRunTests(t *testing.T) {
 	t.Chdir(folder)
 	t.Setenv("GOFLAGS", "")
 	var out, progress strings.Builder
-	err := runTests(t.Context(), []string{"./..."}, nil, &out, &progress)
+	err := runTests(t.Context(), []string{"./...", "-args", "-test.timeout=1m"}, nil, &out, &progress)
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Errorf("got %v, want the exit status 1 of go test", err)
 	}
