@@ -313,7 +313,8 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	}
 	wantRefusal(t, nil, "Another restore into this database is running", "restore", dir, "--database-url", url)
 	p.kill()
-	unusable := append(environ, "MISHAP_DATABASE_URL="+url)
+	listening, _ := freeAddresses(t)
+	unusable := append(append(environ, "MISHAP_DATABASE_URL="+url), listening...)
 	wantRefusal(t, unusable, "that was interrupted", "serve", noConfig(t))
 	eventually(t, "the server has noticed the end of the restore", func() bool {
 		_, _, stderr := runIn(t.Context(), nil, nil, "restore", dir, "--database-url", url)

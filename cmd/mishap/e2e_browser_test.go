@@ -111,6 +111,7 @@ func (b *browser) until(condition string) {
 func (b *browser) signIn(name, path string) {
 	b.t.Helper()
 	b.open("/login?next=" + path)
+	b.until(`document.activeElement.id === "username"`) // else the browser complains that it cannot focus the field
 	b.do(
 		browsertest.Type("#username", name),
 		browsertest.Type("#password", testPassword),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,8 @@ func TestDoctor(t *testing.T) {
 		"MISHAP_TRACKER_OAUTH_TOKEN=" + token.Token, "MISHAP_TRACKER_OAUTH_SECRET=" + string(token.Secret)}
 	command := func() *exec.Cmd { return exec.CommandContext(t.Context(), built(t)) }
 
-	d := examine(t, environ, command())
+	listening, _ := freeAddresses(t)
+	d := examine(t, slices.Concat(environ, listening), command())
 	d.has(t, "database", doctor.OK, "does not exist yet")
 	d.has(t, "service", doctor.OK, "not running")
 	d.has(t, "base_url", doctor.Warning, "404")

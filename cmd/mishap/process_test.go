@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,16 +107,24 @@ func serveProcess(t *testing.T, environ []string, args ...string) (*process, map
 // arguments.
 func serveCommand(t *testing.T, environ []string, cmd *exec.Cmd, args ...string) (*process, map[string]string) {
 	t.Helper()
-	addresses := map[string]string{}
-	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		addresses[key] = freeAddress(t)
-		environ = append(environ, config.Variable(key)+"="+addresses[key])
-	}
-	environ = append([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ...)
+	listening, addresses := freeAddresses(t)
+	environ = slices.Concat([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ, listening)
 	cmd.Args = append(append(cmd.Args, "serve", noConfig(t)), args...)
 	p := startCommand(t, environ, cmd)
 	p.until("Ctrl-C stops it.")
 	return p, addresses
+}
+
+// freeAddresses returns an environment in which a server listens on unused addresses, and these addresses by
+// the key of the configuration. The defaults may belong to another server.
+func freeAddresses(t *testing.T) (environ []string, addresses map[string]string) {
+	t.Helper()
+	addresses = map[string]string{}
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		addresses[key] = freeAddress(t)
+		environ = append(environ, config.Variable(key)+"="+addresses[key])
+	}
+	return environ, addresses
 }
 
 // freeAddress returns an unused address, a different one each time.

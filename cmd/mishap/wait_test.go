@@ -38,13 +38,10 @@ func TestServeWaitsForPrimary(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
 	dbtest.Refuse(t, database, true)
-	addresses := map[string]string{}
-	environ := []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()}
-	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		addresses[key] = freeAddress(t)
-		environ = append(environ, config.Variable(key)+"="+addresses[key])
-	}
-	p := start(t, append(environ, "MISHAP_BASE_URL=http://"+addresses["listen"]), "serve", noConfig(t))
+	environ, addresses := freeAddresses(t)
+	environ = append(environ, "MISHAP_DATABASE_URL="+database, "MISHAP_DATA_DIR="+t.TempDir(),
+		"MISHAP_BASE_URL=http://"+addresses["listen"])
+	p := start(t, environ, "serve", noConfig(t))
 	p.until("waiting for a PostgreSQL server that accepts writes")
 	for _, tt := range []struct {
 		key, path string
