@@ -179,5 +179,6 @@ func TestSplitOnPages(t *testing.T) {
 	}
 	one, _ := boxes.First().Attr("value")
 	a := c.Post(path, url.Values{"report": {one}, "reason": {"odd"}}).Want(http.StatusSeeOther)
-	c.Get(a.Header.Get("Location")).WantText(".figures", "report (all time) 1").WantText(".decision-list", "one chosen report")
+	c.Get(a.Header.Get("Location")).WantText(".figures", "report (all time) 1").
+		WantText(".decision-list", "one chosen report")
 }

@@ -108,7 +108,8 @@ func TestSearch(t *testing.T) {
 	bad := visitor.Get(searchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
 	bad.WantText(".search-problem", "none of regression, open").WantText(".search-place mark", "b<i>")
 	visitor.Get("/search?q=%ff").Want(http.StatusBadRequest)
-	visitor.Get("/search").Want(http.StatusOK).WantText(".search-fields", "frame:").WantText(".search-example", "seen:>=5.9")
+	visitor.Get("/search").Want(http.StatusOK).WantText(".search-fields", "frame:").
+		WantText(".search-example", "seen:>=5.9")
 	visitor.Get("/keys").Want(http.StatusOK).WantText("table.keys", "Next row")
 	for _, path := range []string{"/", "/search", native.ID.Path(), "/login"} {
 		if visitor.Get(path).HTML().Find(`search input[name=q][list]`).Length() != 1 {

@@ -19,7 +19,8 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8; ::1", "fe80::1%eth0", "::ffff:10.0.0.0/104", "::ffff:10.0.0.1", "*",
+		"localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8; ::1", "fe80::1%eth0", "::ffff:10.0.0.0/104",
+		"::ffff:10.0.0.1", "*",
 	} {
 		if got, err := networks.Parse(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
