@@ -37,8 +37,7 @@ type cachedPage struct {
 	status     int
 	header     http.Header
 	tag        string // entity tag; empty if the page is not cached
-	compressed []byte // body as gzip; nil if the page is not cached
-	plain      []byte // body if the page is not cached
+	compressed []byte // body as gzip
 }
 
 // errNotCacheable comes with a page that is sent but not cached: a redirect or an error.
@@ -66,8 +65,7 @@ func (s *Kit) CachePage(
 			return err
 		}
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
-		part, params := WantsPart(r), chi.RouteContext(r.Context()).URLParams
-		theme := ThemeOf(r)
+		part, theme, params := WantsPart(r), ThemeOf(r), chi.RouteContext(r.Context()).URLParams
 		key := strconv.FormatBool(part) + string(theme) + u.RequestURI() + reader.Key(r.Context())
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
@@ -114,13 +112,6 @@ func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, 
 	if err := render(w, r); err != nil {
 		return nil, err
 	}
-	page := &cachedPage{status: w.status, header: w.header}
-	if page.status != http.StatusOK {
-		page.plain = w.body.Bytes()
-		return page, errNotCacheable
-	}
-	sum := sha256.Sum256(w.body.Bytes())
-	page.tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	var compressed bytes.Buffer
 	compressor, ok := s.compressors.Get().(*fastgzip.Writer)
 	if !ok {
@@ -133,7 +124,12 @@ func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, 
 		return nil, fmt.Errorf("compress a page: %w", err)
 	}
 	compressor.Reset(nil) // so that the pool does not hold the buffer
-	page.compressed = bytes.Clone(compressed.Bytes())
+	page := &cachedPage{status: w.status, header: w.header, compressed: bytes.Clone(compressed.Bytes())}
+	if page.status != http.StatusOK {
+		return page, errNotCacheable
+	}
+	sum := sha256.Sum256(w.body.Bytes())
+	page.tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	return page, nil
 }
 
@@ -154,21 +150,18 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 	vary := h.Values("Vary")
 	maps.Copy(h, p.header)
 	h["Vary"] = append(vary[:len(vary):len(vary)], p.header.Values("Vary")...)
-	if p.tag == "" {
-		w.WriteHeader(p.status)
-		_, _ = w.Write(p.plain) // an error means that the visitor has left
-		return nil
-	}
-	h.Set("ETag", p.tag)
-	if negotiate.Matches(r.Header.Get("If-None-Match"), p.tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
+	if p.tag != "" {
+		h.Set("ETag", p.tag)
+		if negotiate.Matches(r.Header.Get("If-None-Match"), p.tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
 	}
 	if negotiate.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
 		w.WriteHeader(p.status)
-		_, _ = w.Write(p.compressed) // as above
+		_, _ = w.Write(p.compressed) // an error means that the visitor has left
 		return nil
 	}
 	plain, err := gzip.NewReader(bytes.NewReader(p.compressed))
