@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 )
@@ -82,10 +81,8 @@ func TestServeWaitsForPrimary(t *testing.T) {
 // TestStopWhileWaiting stops an instance that is waiting for its database.
 func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=postgres://" + freeAddress(t) + "/mishap", "MISHAP_DATA_DIR=" + t.TempDir()}
-	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		environ = append(environ, config.Variable(key)+"=127.0.0.1:0")
-	}
+	environ, _ := freeAddresses(t)
+	environ = append(environ, "MISHAP_DATABASE_URL=postgres://"+freeAddress(t)+"/mishap", "MISHAP_DATA_DIR="+t.TempDir())
 	p := start(t, environ, "serve", noConfig(t))
 	p.until("waiting for a PostgreSQL server that accepts writes")
 	if status := p.terminate(); status != exitOK {
@@ -110,10 +107,8 @@ func TestNoWaitForMistakes(t *testing.T) {
 		stranger.String():                  "The database refuses the user in database_url",
 		u.String() + "&tcp_user_timeout=x": "The database address cannot be read",
 	} {
-		environ := []string{"MISHAP_DATABASE_URL=" + address, "MISHAP_DATA_DIR=" + t.TempDir()}
-		for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-			environ = append(environ, config.Variable(key)+"=127.0.0.1:0")
-		}
+		environ, _ := freeAddresses(t)
+		environ = append(environ, "MISHAP_DATABASE_URL="+address, "MISHAP_DATA_DIR="+t.TempDir())
 		status, _, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "serve", noConfig(t))
 		if status != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, "waiting for") {
 			t.Errorf("%s: got status %d and %q, want %d and %q", address, status, stderr, exitFailed, want)

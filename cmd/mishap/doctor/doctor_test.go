@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash/crashtest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -217,12 +218,11 @@ func TestBroken(t *testing.T) {
 		{"clock an hour off", clockOff(-time.Hour), "clock", Failure, "the database differ by 1h0m0s"},
 		{"tracker's clock", clockOff(time.Hour), "clock", Failure, "127.0.0.1"},
 		{"cores exceed the disk", key("cores_total_max_bytes", "1000000000000000"), "disk", Warning, "GiB are free"},
-		{"no object storage", func(t *testing.T, s *site) {
-			s.keys["blobs"] = "s3://bucket?endpoint=http://" + closedPort(t)
+		{"no object storage", func(_ *testing.T, s *site) {
+			s.keys["blobs"] = "s3://bucket?endpoint=" + crashtest.NobodyListens
 			s.keys["cores_key"] = strings.Repeat("k", 32)
 		}, "disk", Failure, "blobs"},
-		{"no tracker", func(t *testing.T, s *site) { s.keys["tracker_api_url"] = "http://" + closedPort(t) + "/devel" },
-			"tracker", Failure, "cannot be reached"},
+		{"no tracker", key("tracker_api_url", crashtest.NobodyListens+"/devel"), "tracker", Failure, "cannot be reached"},
 		{"revoked token", func(_ *testing.T, s *site) { s.tracker.Revoke(s.token) },
 			"tracker", Failure, "no longer accepts"},
 		{"no token", func(_ *testing.T, s *site) { s.keys["tracker_oauth_token"], s.keys["tracker_oauth_secret"] = "", "" },
@@ -244,8 +244,7 @@ func TestBroken(t *testing.T) {
 		{"relay without STARTTLS", key("smtp_tls", "require"), "mail", Failure, "STARTTLS"},
 		{"mail in clear text", key("smtp_tls", "opportunistic"), "mail", Warning, "clear text"},
 		{"no mail", key("smtp_url", ""), "mail", OK, "off"},
-		{"no debuginfod", func(t *testing.T, s *site) { s.keys["debuginfod_urls"] = "http://" + closedPort(t) },
-			"symbols", Failure, "cannot be reached"},
+		{"no debuginfod", key("debuginfod_urls", crashtest.NobodyListens), "symbols", Failure, "cannot be reached"},
 		{"broken debuginfod", func(_ *testing.T, s *site) {
 			s.debug.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) })
 		}, "symbols", Failure, "502"},
@@ -255,8 +254,7 @@ func TestBroken(t *testing.T) {
 		{"a problem of the site", func(t *testing.T, s *site) { s.ops(t, 200, "ready\n") }, "service", Failure,
 			"The relay refuses"},
 		{"other program", func(t *testing.T, s *site) { s.ops(t, 404, "") }, "service", Failure, "another program"},
-		{"no pages", func(t *testing.T, s *site) { s.keys["base_url"] = "http://" + closedPort(t) },
-			"base_url", Warning, "does not answer"},
+		{"no pages", key("base_url", crashtest.NobodyListens), "base_url", Warning, "does not answer"},
 		{"other pages", func(_ *testing.T, s *site) { s.pages.Config.Handler = http.NotFoundHandler() },
 			"base_url", Warning, "404"},
 		{"http", key("base_url", "http://crashes.invalid"), "proxies", Warning, "passwords"},
@@ -470,6 +468,6 @@ func TestTraces(t *testing.T) {
 	want(t, s.run(t), "traces", OK, "accepts traces")
 	status = http.StatusForbidden
 	want(t, s.run(t), "traces", Warning, "403 Forbidden")
-	s.keys["traces_url"] = "http://" + closedPort(t)
+	s.keys["traces_url"] = crashtest.NobodyListens
 	want(t, s.run(t), "traces", Warning, "connection refused")
 }
