@@ -11,6 +11,11 @@ trimpath := -trimpath
 static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 
+# What all tests need, and their packages: those with the longest tests come first, so that no processor
+# idles at the end.
+testneeds := postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
+tests     := ./handlers ./cmd/mishap ./tracker ./...
+
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image test-build release-notes clean
 
@@ -24,22 +29,21 @@ run: build ## builds and starts everything with sample reports, and prints the a
 build: ## builds bin/mishap, one static program, and bin/devtool
 	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
-# The packages with the longest tests come first, so that no processor idles at the end. Many tests wait for
-# other processes, so four at once use two processors better than two. The race detector would let each
-# process sleep for a second at its end, in which no test runs any more.
+# Many tests wait for other processes, so four at once use two processors better than two. The race detector
+# would let each process sleep for a second at its end, in which no test runs any more.
 test: ## runs all tests, with the race detector, a real database and a headless browser
-	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m ./handlers ./cmd/mishap ./tracker ./...
+	@.ci/need $(testneeds)
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m $(tests)
 
 test-short: ## runs the tests that need no database, browser or built program, in seconds
 	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
 
 # A package counts as covered by the tests of all packages: those of handlers test the areas below it.
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
+	@.ci/need $(testneeds)
 	@rm -rf bin/cover && mkdir -p bin/cover
 	@$(static) $(GO) run ./cmd/devtool test --postgres -- -vet=off -shuffle=on -parallel 4 -timeout 60m -cover -coverpkg=./... \
-		./handlers ./cmd/mishap ./tracker ./... -args -test.gocoverdir=$(CURDIR)/bin/cover
+		$(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
 	@$(GO) tool covdata percent -i=bin/cover
 	@$(GO) tool covdata textfmt -i=bin/cover -o=bin/coverage.out
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
