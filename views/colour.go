@@ -12,10 +12,10 @@ import (
 // maxColoured is the size limit of coloured text, in bytes. The rest of a trace is plain.
 const maxColoured = 400_000
 
-// A part writes a part of a line with its colour.
+// A part writes a piece of a line in the colour of its kind.
 type part func(b *strings.Builder, text string)
 
-// Parts of a trace, as style sheets name them.
+// The kinds of pieces, with their classes in the style sheets.
 var (
 	partPlain    = inClass("")
 	partPlace    = inClass("c-f")
@@ -26,8 +26,8 @@ var (
 	partHeading  = inClass("c-h")
 )
 
-// colourings say how to colour the lines that match a pattern: each group of the pattern is a part. The first
-// match counts.
+// colourings say how to colour the lines that match a pattern: each of its groups is written by the part in
+// the same place. The first match counts.
 var colourings = []struct {
 	pattern *regexp.Regexp
 	parts   []part

@@ -36,7 +36,7 @@ const (
 // MoreReleases counts the releases that a status does not name at once.
 func MoreReleases(n int) string { return Counted(int64(n), "more release", "more releases") }
 
-// AllTime limits a figure to no period, such as "reports (all time)".
+// AllTime adds to the name of a figure that it covers all time: "reports (all time)".
 func AllTime(word string) string { return word + " (all time)" }
 
 // RateLabel labels the rate of a problem in the past days, with its confidence interval.
