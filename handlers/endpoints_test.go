@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/networks"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/webhook"
@@ -65,7 +66,7 @@ func (h *webhookReceiver) answers(status int) {
 // newEndpointSite returns a site whose endpoints may be on this machine, its worker and an admin.
 func newEndpointSite(t *testing.T) (*handlertest.Site, *webhook.Worker, *handlertest.Client) {
 	t.Helper()
-	allow, err := webhook.ParseNetworks("127.0.0.0/8")
+	allow, err := networks.Parse("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ var rules = map[string]rule{
 		others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
-	"notify/webhook": {ours: "crash crash/networks",
+	"notify/webhook": {ours: "crash",
 		others: "github.com/prometheus/client_golang github.com/standard-webhooks/standard-webhooks",
 		never:  "database testing"},
 	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
@@ -198,8 +198,8 @@ var rules = map[string]rule{
 			"github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours: "crash crash/grouping crash/privacy crash/symbols/blobs crash/symbols/debuginfo handlers/proxies " +
-			"notify/*",
+		ours: "crash crash/grouping crash/networks crash/privacy crash/symbols/blobs crash/symbols/debuginfo " +
+			"handlers/proxies notify/*",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},

@@ -25,6 +25,7 @@ import (
 	"mishap/cmd/mishap/traces"
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/networks"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -179,11 +180,11 @@ func TestTracesOfCalls(t *testing.T) {
 	t.Cleanup(store.Close)
 	ctx, step := tr.Tracer().Start(t.Context(), "task deliver")
 
-	networks, err := webhook.ParseNetworks("127.0.0.0/8")
+	allowed, err := networks.Parse("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhook.NewClient(webhook.Config{Allow: networks, Now: time.Now, Transport: tr.Transport("webhook")}).Send(ctx,
+	webhook.NewClient(webhook.Config{Allow: allowed, Now: time.Now, Transport: tr.Transport("webhook")}).Send(ctx,
 		crash.Endpoint{Kind: crash.EndpointSlack, Address: crash.Secret(site.URL + "/inwendig?key=inwendig")}, "1", 0, "{}")
 	s, err := symboliser(c, tr.Transport("debuginfod"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/networks"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/endpoints"
@@ -68,7 +69,7 @@ func (o *outlets) send(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allow, err := webhook.ParseNetworks("127.0.0.0/8")
+	allow, err := networks.Parse("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,18 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/networks"
 	"mishap/notify/webhook"
 )
 
 // newClient returns a client that may send to some networks.
 func newClient(t *testing.T, allow string, timeout time.Duration) *webhook.Client {
 	t.Helper()
-	networks, err := webhook.ParseNetworks(allow)
+	allowed, err := networks.Parse(allow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return webhook.NewClient(webhook.Config{Allow: networks, BaseURL: "https://crashes.example.com", Version: "1.0",
+	return webhook.NewClient(webhook.Config{Allow: allowed, BaseURL: "https://crashes.example.com", Version: "1.0",
 		Now: newClock().Now, Timeout: timeout})
 }
 
@@ -169,10 +170,11 @@ func TestPrivateNetworks(t *testing.T) {
 // TestNetworks checks single addresses.
 func TestNetworks(t *testing.T) {
 	t.Parallel()
-	allow, err := webhook.ParseNetworks("10.1.0.0/16 fd00:1::/32 192.168.7.7")
+	list, err := networks.Parse("10.1.0.0/16 fd00:1::/32 192.168.7.7")
 	if err != nil {
 		t.Fatal(err)
 	}
+	allow := webhook.Networks(list)
 	for address, public := range map[string]bool{
 		"93.184.215.14": true, "10.1.2.3": true, "fd00:1::5": true, "192.168.7.7": true, "2606:2800:21f::1": true,
 		"::ffff:10.1.2.3": true, "::ffff:8.8.8.8": true,
@@ -196,8 +198,8 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"x", "10.0.0.0/33", "::ffff:10.0.0.0/104", "fe80::1%eth0"} {
-		if _, err := webhook.ParseNetworks(bad); err == nil {
-			t.Errorf("ParseNetworks(%q): got no error", bad)
+		if _, err := networks.Parse(bad); err == nil {
+			t.Errorf("Parse(%q): got no error", bad)
 		}
 	}
 }

@@ -5,15 +5,10 @@ import (
 	"net/netip"
 	"strings"
 	"syscall"
-
-	"mishap/crash/networks"
 )
 
 // Networks lists private networks to which mishap may send.
 type Networks []netip.Prefix
-
-// ParseNetworks parses networks as [networks.Parse] does.
-func ParseNetworks(text string) (Networks, error) { return networks.Parse(text) }
 
 // refused lists the networks that are not part of the public internet, or that lead to others (IANA's
 // special-purpose registries). Of IPv6 only 2000::/3 is public.

@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/networks"
 	"mishap/crash/privacy"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
@@ -67,7 +68,7 @@ type Config struct {
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
 	TrustedProxies       string       // see proxies.Parse
-	WebhookAllowNetworks string       // see webhook.ParseNetworks
+	WebhookAllowNetworks string       // see networks.Parse
 	BaseURL              string       // without a slash at the end
 	SMTPURL              crash.Secret // may hold a password; empty: no mail is sent
 	SMTPTLS              string       // a key of mail.TLSModes
@@ -319,8 +320,8 @@ func (c *Config) Privacy() *privacy.Table {
 
 // WebhookNetworks returns the networks of WebhookAllowNetworks.
 func (c *Config) WebhookNetworks() webhook.Networks {
-	networks, _ := webhook.ParseNetworks(c.WebhookAllowNetworks)
-	return networks
+	list, _ := networks.Parse(c.WebhookAllowNetworks)
+	return list
 }
 
 // OpenID returns how people sign in with OpenID 2.0.

@@ -15,12 +15,12 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/networks"
 	"mishap/crash/privacy"
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
-	"mishap/notify/webhook"
 )
 
 // key is one key of the configuration file.
@@ -267,7 +267,7 @@ func isNetworks(s string) bool {
 }
 
 func isWebhookNetworks(s string) bool {
-	_, err := webhook.ParseNetworks(s)
+	_, err := networks.Parse(s)
 	return err == nil
 }
 
