@@ -14,13 +14,6 @@ import (
 	"mishap/db/dbtest"
 )
 
-// These limits keep the number of statements of an area small enough for a reader (see
-// docs/adr/0002-sql-by-hand.md).
-const (
-	maxStatements       = 65  // in a package below db
-	maxStatementsOfCore = 215 // in package db, which stores, counts, decides and erases
-)
-
 // TestSQL makes PostgreSQL prepare every statement of package db and the packages below it, so that
 // a misspelt column fails here. A statement is a constant whose name begins with sql.
 func TestSQL(t *testing.T) {
@@ -32,12 +25,10 @@ func TestSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	for folder, p := range all {
-		statements := 0
 		for name, text := range p.texts {
 			if !strings.HasPrefix(strings.ToLower(name), "sql") {
 				continue
 			}
-			statements++
 			sql, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), nil, all.text(t, folder, text), nil)
 			if err == nil {
 				_, err = conn.Prepare(t.Context(), folder+"."+name, sql)
@@ -50,13 +41,6 @@ func TestSQL(t *testing.T) {
 			} else if err == nil && unrestricted[name] {
 				t.Errorf("%s in %s works for such a reader; remove it from the exceptions", name, folder)
 			}
-		}
-		most := maxStatements
-		if folder == core {
-			most = maxStatementsOfCore
-		}
-		if statements > most {
-			t.Errorf("package %s has %d statements, want at most %d: split it", folder, statements, most)
 		}
 		for _, place := range p.calls {
 			t.Errorf("%s: SQL without a name; make it a constant that begins with sql, so that this test sees it", place)
