@@ -157,7 +157,7 @@ func isFixed(r crash.BugReading, series string) bool {
 }
 
 type createQuestion struct {
-	Signature string `json:"signature" doc:"Signature of the problem, which may be percent-encoded once."`
+	Signature string `json:"signature" doc:"Signature of the problem, which may be percent-encoded once, or its SHA-1."`
 }
 
 type peopleQuestion struct {

@@ -64,13 +64,13 @@ func problemClaims() []claim {
 	missing := func(ask, name string) claim {
 		return get("9.2*", ask, 400, `code="missing_`+name+`"`, `error/^="The parameter `+name+` is missing"`)
 	}
-	const fields = `keys="bucket_id metadata source_package stacktrace thread_stacktrace traceback"`
+	const fields = `keys="bucket_id metadata signature source_package stacktrace thread_stacktrace traceback"`
 	const tide = `versions/?id={tide}`
 	const buckets = "package-version-new-buckets/?package=tidewatch"
 	const rate = "package-rate-of-crashes/?"
 	return []claim{
 		// bucket
-		get("9.2", "bucket/{tide-path}/", 200, fields, "bucket_id={tide-json}", `source_package="tidewatch"`,
+		get("9.2", "bucket/{tide-path}/", 200, fields, "bucket_id={tide-json}", "signature={tide-json}", `source_package="tidewatch"`,
 			"stacktrace=null", "thread_stacktrace=null", "traceback=null",
 			`metadata/keys="FirstSeen FirstSeenRelease LastSeen LastSeenRelease Source"`, `metadata/Source="tidewatch"`,
 			`metadata/FirstSeen="{older}"`, `metadata/LastSeen="{newer}"`),

@@ -81,12 +81,13 @@ type metadata struct {
 }
 
 type bucketObject struct {
-	ID       string   `json:"bucket_id" doc:"The signature; redacted for callers who may not read reports."`
-	Metadata metadata `json:"metadata"`
-	Source   string   `json:"source_package" doc:"Source package, or \"unknown package\"."`
-	Stack    *string  `json:"stacktrace"`
-	Threads  *string  `json:"thread_stacktrace"`
-	Trace    *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
+	ID        string   `json:"bucket_id" doc:"The same as signature, for clients of errors.ubuntu.com."`
+	Metadata  metadata `json:"metadata"`
+	Signature string   `json:"signature" doc:"The signature; redacted for callers who may not read reports."`
+	Source    string   `json:"source_package" doc:"Source package, or \"unknown package\"."`
+	Stack     *string  `json:"stacktrace"`
+	Threads   *string  `json:"thread_stacktrace"`
+	Trace     *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
 
 	Assignee *string  `json:"assignee,omitempty" doc:"Who takes care of it, for readers of reports; or empty."`
 	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted, for readers of reports."`
@@ -135,7 +136,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 		return nil, err
 	}
 	b = a.visibleBucket(in, b)
-	out := bucketObject{ID: b.Signature, Source: b.SourcePackage, Metadata: metadata{
+	out := bucketObject{ID: b.Signature, Signature: b.Signature, Source: b.SourcePackage, Metadata: metadata{
 		FirstSeen: b.LowestVersion, LastSeen: b.HighestVersion, FirstSeenRelease: string(b.LowestRelease),
 		LastSeenRelease: string(b.HighestRelease), Source: b.Package,
 	}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,16 +189,21 @@ func sentSignature(r *http.Request) (string, error) {
 	return signature, nil
 }
 
-// bucketFor returns the bucket of a signature: percent-decoded once if there is such a bucket, else
-// as it was sent. It returns NotFound if there is neither.
-func (s *Pages) bucketFor(ctx context.Context, sent string) (crash.Bucket, error) {
-	if decoded := percentDecoded(sent); decoded != sent {
-		b, err := s.Store.Bucket(ctx, crash.BucketIDOf(decoded))
-		if err == nil || crash.KindOf(err) != crash.NotFound {
+// bucketFor returns the bucket that a client identifies by the SHA-1 of its signature or by its
+// signature, percent-decoded once if there is such a bucket, else as it was sent. The SHA-1 comes
+// first: anybody can send a report whose signature is the SHA-1 of another one. bucketFor returns
+// NotFound if there is no such bucket.
+func (s *Pages) bucketFor(ctx context.Context, sent string) (b crash.Bucket, err error) {
+	ids := []crash.BucketID{crash.BucketIDOf(percentDecoded(sent)), crash.BucketIDOf(sent)}
+	if id, err := crash.ParseBucketID(sent); err == nil {
+		ids = slices.Insert(ids, 0, id)
+	}
+	for _, id := range ids {
+		if b, err = s.Store.Bucket(ctx, id); !errors.Is(err, crash.NotFound) {
 			return b, err
 		}
 	}
-	return s.Store.Bucket(ctx, crash.BucketIDOf(sent))
+	return b, err
 }
 
 // percentDecoded decodes %XX once. It leaves other percent signs and plus signs unchanged.

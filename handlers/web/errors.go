@@ -107,7 +107,7 @@ func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error 
 		return s.Page(w, r, a.Status, a.part(r))
 	case formatJSON:
 		refusal := apiError{Error: a.Message, Code: a.Code}
-		if strings.HasPrefix(r.URL.Path, apiPrefix) && !strings.HasPrefix(r.URL.Path, pathCreateBug) {
+		if strings.HasPrefix(r.URL.Path, apiPrefix) {
 			refusal.Message = a.Message
 		}
 		return WriteJSON(w, a.Status, refusal)
@@ -165,7 +165,7 @@ type apiError struct {
 	Error string `json:"error"` // a sentence for people
 	Code  string `json:"code"`  // a word for programs
 
-	// Message repeats Error for clients of errors.ubuntu.com. Answers to Create leave it out.
+	// Message repeats Error in API 1.0, for clients of errors.ubuntu.com.
 	Message string `json:"error_message,omitempty"`
 }
 
