@@ -3,7 +3,7 @@ package gate
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"mishap/crash/stats"
 )
 
 const (
@@ -31,11 +31,11 @@ func chance(before Sample, machineDays, rate, dispersion float64) float64 {
 	}
 	b := before.scaled(dispersion)
 	p := shareOf(before, Sample{MachineDays: machineDays})
-	least := search(.001, func(a float64) bool { return binomialTail(a, b, p) <= Level })
+	least := search(.001, func(a float64) bool { return stats.BinomialTail(a, b, p) <= Level })
 	if math.IsInf(least, 1) {
 		return 0
 	}
-	return mathext.GammaIncReg(max(least, minMachines), rate*machineDays/dispersion)
+	return stats.PoissonTail(max(least, minMachines), rate*machineDays/dispersion)
 }
 
 // neededMachineDays returns the machine-days after which the test has the required power to notice

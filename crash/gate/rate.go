@@ -3,11 +3,8 @@ package gate
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"mishap/crash/stats"
 )
-
-// tail is the probability beyond each end of a 95 % confidence interval.
-const tail = .025
 
 // Sample is a number of reports and the machine-days on which they were counted.
 type Sample struct {
@@ -25,23 +22,19 @@ func (i Interval) Known() bool { return !math.IsNaN(i.Value) && !math.IsInf(i.Va
 // variance of the number of reports exceeds that of a Poisson distribution.
 func (s Sample) scaled(dispersion float64) float64 { return float64(s.Reports) / dispersion }
 
-// Rate returns the number of reports per 1,000 machine-days. The interval is Garwood's exact
-// interval of a Poisson mean, for the number of independent reports.
+// Rate returns the number of reports per 1,000 machine-days. The interval is that of the number of
+// independent reports.
 func (s Sample) Rate(dispersion float64) Interval {
 	if s.MachineDays <= 0 {
 		return Interval{Value: math.NaN(), High: math.Inf(1)}
 	}
 	n, scale := s.scaled(dispersion), 1000*dispersion/s.MachineDays
-	r := Interval{Value: n * scale, High: mathext.GammaIncRegInv(n+1, 1-tail) * scale}
-	if n > 0 {
-		r.Low = mathext.GammaIncRegInv(n, tail) * scale
-	}
-	return r
+	low, high := stats.CountInterval(n)
+	return Interval{n * scale, low * scale, high * scale}
 }
 
-// Ratio returns the rate of after divided by that of before. Given the sum of both numbers of
-// reports, the number in after has a binomial distribution; the interval is that of Clopper and
-// Pearson for its share.
+// Ratio returns the rate of after divided by that of before, as [stats.MachineRate.Times] does, for
+// independent reports.
 func Ratio(before, after Sample, dispersion float64) Interval {
 	r := Interval{Value: math.NaN(), High: math.Inf(1)}
 	if before.MachineDays <= 0 || after.MachineDays <= 0 {
@@ -52,29 +45,19 @@ func Ratio(before, after Sample, dispersion float64) Interval {
 	if a+b > 0 {
 		r.Value = a / b * exposure // infinite if b is 0
 	}
-	if a > 0 {
-		p := mathext.InvRegIncBeta(a, b+1, tail)
-		r.Low = p / (1 - p) * exposure
-	}
-	if b > 0 {
-		p := mathext.InvRegIncBeta(a+1, b, 1-tail)
-		r.High = p / (1 - p) * exposure
-	}
+	low, high := stats.ShareInterval(a, b)
+	r.Low, r.High = low/(1-low)*exposure, high/(1-high)*exposure
 	return r
 }
 
 // Increase returns the probability of as many reports in after, or more, if the rates were equal.
-// It is the exact conditional binomial test of two Poisson rates, one-sided.
+// It is one-sided.
 func Increase(before, after Sample, dispersion float64) float64 {
 	if after.Reports == 0 || before.MachineDays <= 0 || after.MachineDays <= 0 {
 		return 1
 	}
-	return binomialTail(after.scaled(dispersion), before.scaled(dispersion), shareOf(before, after))
+	return stats.BinomialTail(after.scaled(dispersion), before.scaled(dispersion), shareOf(before, after))
 }
-
-// binomialTail returns the probability of at least a successes in a+b trials. The numbers need not
-// be whole.
-func binomialTail(a, b, p float64) float64 { return mathext.RegIncBeta(a, b+1, p) }
 
 // shareOf returns the share of the machine-days that are in after.
 func shareOf(before, after Sample) float64 {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"mishap/crash"
 	"mishap/crash/gate"
 	"mishap/crash/stats"
@@ -57,11 +55,13 @@ func (f fleet) share(days int) float64 {
 
 // events returns the reports of a fleet, sorted by day.
 func (f fleet) events(r *rand.Rand) []event {
-	weights := make([]float64, f.problems)
-	for i := range weights {
-		weights[i] = 1 / float64(i+1)
+	until := make([]float64, f.problems) // sums of the frequencies
+	for i := range until {
+		until[i] = 1 / float64(i+1)
+		if i > 0 {
+			until[i] += until[i-1]
+		}
 	}
-	pick := distuv.NewCategorical(weights, r)
 	var all []event
 	report := func(machine, day, problem int) {
 		// Machines are numbered in the order in which they install updates.
@@ -82,8 +82,8 @@ func (f fleet) events(r *rand.Rand) []event {
 		}
 	}
 	crashes := func(machine int, rate float64, problem func() int) {
-		n := distuv.Poisson{Lambda: rate * days, Src: r}.Rand()
-		for range int(n) {
+		// The times between crashes have an exponential distribution.
+		for at := r.ExpFloat64(); at < rate*days; at += r.ExpFloat64() {
 			m := machine
 			if m < 0 {
 				m = r.IntN(f.machines)
@@ -91,7 +91,10 @@ func (f fleet) events(r *rand.Rand) []event {
 			report(m, r.IntN(days), problem())
 		}
 	}
-	usual := func() int { return int(pick.Rand()) }
+	usual := func() int {
+		i, _ := slices.BinarySearch(until, r.Float64()*until[len(until)-1])
+		return i
+	}
 	crashes(-1, float64(f.machines)*f.rate*f.times, usual)
 	for range int(f.chronic * float64(f.machines)) {
 		own := usual() // such a machine has one problem

@@ -1,0 +1,100 @@
+package stats
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// near reports whether two numbers differ by at most a relative error.
+func near(got, want, relative float64) bool { return math.Abs(got-want) <= relative*math.Abs(want) }
+
+// TestExactKnownValues compares with values of the GNU Scientific Library and of published tables,
+// also for numbers that are not whole.
+func TestExactKnownValues(t *testing.T) {
+	t.Parallel()
+	for _, v := range []struct{ x, a, b, want float64 }{
+		{.5, 3, 13, 0.996307373047}, {.25, 1.5, 2.25, 0.299869573104}, {.001, .4, 900.7, 0.862686958181},
+		{.9, 120.5, 11, 0.233766607105}, {.5, 5000.5, 4900, 0.156226401799}, {.3, 3e5, 7e5, 0.500116074189},
+		{.0001, 2, 30000, 0.800881598527}, {.5, 1e6, 1e6, .5}, {0, 2, 3, 0}, {1, 2, 3, 1},
+	} {
+		if got := betaShare(v.a, v.b, v.x); !near(got, v.want, 1e-8) {
+			t.Errorf("I_%g(%g, %g): got %.12g, want %.12g", v.x, v.a, v.b, got, v.want)
+		}
+	}
+	for _, v := range []struct{ a, x, want float64 }{
+		{1, .5, 0.393469340287}, {2.5, 7, 0.9843905839}, {10, 3, 0.00110248813012}, {.3, .01, 0.279240996359},
+		{150.5, 140, 0.197852961678}, {5000, 5100, 0.920671118922}, {20, 60, 0.999999999365}, {3, 0, 0},
+	} {
+		if got := gammaShare(v.a, v.x); !near(got, v.want, 1e-9) {
+			t.Errorf("P(%g, %g): got %.12g, want %.12g", v.a, v.x, got, v.want)
+		}
+	}
+	for _, v := range []struct{ n, low, high float64 }{
+		{0, 0, 3.688879}, {1, .0253178, 5.571643}, {10, 4.795389, 18.390356}, {100, 81.36403, 121.6274},
+	} {
+		if low, high := CountInterval(v.n); !near(low, v.low, 1e-5) || !near(high, v.high, 1e-5) {
+			t.Errorf("interval of %g: got %.7g to %.7g, want %.7g to %.7g", v.n, low, high, v.low, v.high)
+		}
+	}
+	for _, v := range []struct{ a, b, low, high float64 }{
+		{0, 0, 0, 1}, {0, 10, 0, .3084971}, {10, 0, .6915029, 1}, {1, 9, .0025286, .4450161}, {15, 10, .3866535, .7887452},
+	} {
+		if low, high := ShareInterval(v.a, v.b); math.Abs(low-v.low) > 1e-6 || math.Abs(high-v.high) > 1e-6 {
+			t.Errorf("share of %g and %g: got %.7f to %.7f, want %.7f to %.7f", v.a, v.b, low, high, v.low, v.high)
+		}
+	}
+}
+
+// TestExactSums compares the tests with sums of exact fractions, for all small numbers.
+func TestExactSums(t *testing.T) {
+	t.Parallel()
+	binomial := func(n, k int64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Binomial(n, k)) }
+	for n := range int64(13) {
+		for m := range int64(11) {
+			for a := range n + 1 {
+				// One of three trials succeeds.
+				tail := new(big.Rat)
+				for i := a; i <= n; i++ {
+					power := new(big.Int).Exp(big.NewInt(2), big.NewInt(n-i), nil)
+					tail.Add(tail, new(big.Rat).Mul(binomial(n, i), new(big.Rat).SetInt(power)))
+				}
+				tail.Quo(tail, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(3), big.NewInt(n), nil)))
+				want, _ := tail.Float64()
+				if got := BinomialTail(float64(a), float64(n-a), 1./3); !near(got, want, 1e-12) {
+					t.Fatalf("at least %d of %d: got %.15g, want %.15g", a, n, got, want)
+				}
+				for b := range m + 1 {
+					sum := new(big.Rat)
+					for i := a; i <= min(n, a+b); i++ {
+						sum.Add(sum, new(big.Rat).Mul(binomial(n, i), binomial(m, a+b-i)))
+					}
+					want, _ := sum.Quo(sum, binomial(n+m, a+b)).Float64()
+					if got := MoreFrequent(float64(a), float64(n), float64(b), float64(m)); !near(got, want, 1e-11) {
+						t.Fatalf("%d of %d against %d of %d: got %.15g, want %.15g", a, n, b, m, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSignificant(t *testing.T) {
+	t.Parallel()
+	for _, v := range []struct {
+		p           float64
+		comparisons int
+		want        bool
+	}{{.049, 0, true}, {.049, 1, true}, {.051, 1, false}, {.049, 2, false}, {.0049, 10, true}} {
+		if got := Significant(v.p, v.comparisons); got != v.want {
+			t.Errorf("p %g, %d comparisons: got %t, want %t", v.p, v.comparisons, got, v.want)
+		}
+	}
+	// The judgements of too few reports that version 0.1.0 made.
+	if p := MoreFrequent(3, 36, 0, 12); Significant(p, 1) || !near(p, .41281, 1e-4) {
+		t.Errorf("3 of 36 and none of 12: got p %.5f", p)
+	}
+	if p := MoreFrequent(5, 8, 3, 15); Significant(p, 2) || !near(p, .05821, 1e-3) {
+		t.Errorf("5 of 8 and 3 of 15: got p %.5f", p)
+	}
+}
