@@ -65,7 +65,7 @@ bugs as mishap's account.`,
 			if f.incremental && f.method == string(backup.Dump) {
 				return &usageError{errors.New("--incremental needs a base backup, not --method dump"), cmd.CommandPath()}
 			}
-			c, err := p.config(cmd)
+			c, err := p.dataConfig(cmd)
 			if err != nil {
 				return err
 			}

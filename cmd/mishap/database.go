@@ -70,7 +70,7 @@ func (d *database) close(ctx context.Context) error {
 func (p *program) withStore(
 	cmd *cobra.Command, level slog.Level, do func(context.Context, config.Config, *db.Store) error,
 ) error {
-	c, err := p.config(cmd)
+	c, err := p.dataConfig(cmd)
 	if err != nil {
 		return err
 	}

@@ -27,16 +27,16 @@ func (p doctorCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the configuration and everything that mishap depends on",
-		Long: `Checks the configuration, the database and its schema, free disk space, clocks, the bug tracker and
+		Long: `Checks the configuration, the database and its schema, pg_dump, free disk space, clocks, the bug tracker and
 the access token, the mail relay, the debugger and its sandbox, debuginfod servers, trusted proxies, the
 TLS certificate of base_url, and the permissions of files. It prints a line for each check: ok, warning
 or failure, and what to do.
 
 It changes nothing and sends no mail. It may run while mishap serves, or before the first start. Run it
-as the user that runs mishap. Each check takes at most about ten seconds. The exit status is 0 if all is
-well, 1 with warnings, and 2 with failures.`,
+as the user that runs mishap, or as root, which becomes the owner of data_dir. Each check takes at most
+about ten seconds. The exit status is 0 if all is well, 1 with warnings, and 2 with failures.`,
 		Example: `  mishap doctor
-  runuser -u mishap -- mishap doctor --config /etc/mishap/config.toml --json`,
+  mishap doctor --config /etc/mishap/config.toml --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.examine(cmd, asJSON) },
 	}
@@ -46,7 +46,7 @@ well, 1 with warnings, and 2 with failures.`,
 
 func (p doctorCommand) examine(cmd *cobra.Command, asJSON bool) error {
 	var findings []doctor.Finding
-	c, err := p.config(cmd)
+	c, err := p.dataConfig(cmd)
 	if mistakes, ok := errors.AsType[config.Mistakes](err); ok {
 		for _, m := range mistakes {
 			findings = append(findings, doctor.Finding{Check: "configuration", Status: doctor.Failure, Message: m,

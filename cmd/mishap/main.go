@@ -21,6 +21,7 @@ type program struct {
 	out, err io.Writer
 	environ  []string // as from os.Environ
 	listen   func(ctx context.Context, key, address string) (net.Listener, error)
+	became   string // the user that root has become, see becomeOwner
 }
 
 func main() {

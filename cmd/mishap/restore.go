@@ -222,6 +222,9 @@ func (r *restore) run(ctx context.Context) error {
 		return errors.Join(err, embedded.Remove(tmp))
 	}
 	r.report(dataDir)
+	if os.Geteuid() == 0 {
+		r.program.printf("It belongs to root. If another user runs mishap: chown -R USER: '%s'", dataDir)
+	}
 	r.program.printf("Start it with: mishap serve --config %s", filepath.Join(dataDir, restoredConfig))
 	if !r.manifest.Secrets && r.lacksSecrets {
 		r.program.printf("The backup has no secrets: set those that the configuration names in comments.")

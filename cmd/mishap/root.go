@@ -50,6 +50,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	if p.became != "" {
+		defer func() { _, _ = fmt.Fprintf(p.err, "mishap: root acts as %s.\n", p.became) }()
+	}
 	status := exitFailed
 	if own, ok := errors.AsType[*statusError](err); ok {
 		status = own.status

@@ -44,7 +44,7 @@ symbolises needs the data_dir of the one that receives.`,
 			if !ok {
 				return &usageError{fmt.Errorf("--only: expected web, ingest or symbols, got %q", only), cmd.CommandPath()}
 			}
-			c, err := p.config(cmd)
+			c, err := p.dataConfig(cmd)
 			if err != nil {
 				return err
 			}

@@ -60,9 +60,12 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 		p.warnShadowed(&c)
 	}
 	settings.Token = crash.AccessToken{}
-	saved := useStore(ctx, c, log, func(store *db.Store) error {
-		return tracker.NewCredentials(settings, filings.New(store)).SaveToken(ctx, token, "")
-	})
+	saved := p.becomeOwner(c.DataDir) // after root has written the file
+	if saved == nil {
+		saved = useStore(ctx, c, log, func(store *db.Store) error {
+			return tracker.NewCredentials(settings, filings.New(store)).SaveToken(ctx, token, "")
+		})
+	}
 	switch {
 	case saved != nil && ctx.Err() == nil:
 		p.printf("The token was not saved in the database (%s); "+

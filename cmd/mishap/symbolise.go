@@ -51,7 +51,7 @@ is printed (with --json: the member failed), and the exit status is 1.`,
   MISHAP_DEBUGINFOD_URLS=https://debuginfod.ubuntu.com mishap symbolise --json *.crash | jq -r .signature`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.config(cmd)
+			c, err := p.dataConfig(cmd)
 			if err != nil {
 				return err
 			}

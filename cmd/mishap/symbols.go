@@ -67,7 +67,7 @@ are added.`,
 			if err != nil {
 				return err
 			}
-			configured, err := c.config(cmd)
+			configured, err := c.dataConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -189,7 +189,7 @@ debuginfod servers, the least recently used first.`,
 		Example: "  mishap symbols list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			configured, err := c.config(cmd)
+			configured, err := c.dataConfig(cmd)
 			if err != nil {
 				return err
 			}

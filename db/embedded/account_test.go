@@ -75,7 +75,7 @@ func TestForeignDataDir(t *testing.T) {
 	dir := usedDataDir(t)
 	stop(t, start(t, Config{DataDir: dir, Throwaway: true}))
 	line := startOther(t, dir, as(t, "nobody")).line(t)
-	if !strings.Contains(line, "belongs to another user; run this as that user or as root") {
+	if !strings.Contains(line, "owner.lock belongs to root. If this user is the one that runs mishap, give it the whole data_dir, as root: chown") {
 		t.Errorf("got %q", line)
 	}
 }

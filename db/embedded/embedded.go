@@ -69,10 +69,10 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: c, home: h}
-	if s.owner, err = openLock(h.path("owner.lock")); err != nil {
+	if s.owner, err = openLock(c.DataDir, h.path("owner.lock")); err != nil {
 		return nil, err
 	}
-	if s.users, err = openLock(h.path("users.lock")); err != nil {
+	if s.users, err = openLock(c.DataDir, h.path("users.lock")); err != nil {
 		s.owner.close()
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func openHome(ctx context.Context, dataDir, root string) (home, error) {
 		return home{}, fmt.Errorf("data_dir: %w", err)
 	}
 	if err := os.MkdirAll(dataDir, 0o755); err != nil { // the server's user needs access
-		return home{}, crash.Errorf(crash.Forbidden, "data_dir_forbidden", "The folder %s cannot be made: %v.", dataDir, err)
+		return home{}, errNoFolder(dataDir, dataDir, err)
 	}
 	if dataDir, err = filepath.EvalSymlinks(dataDir); err != nil {
 		return home{}, fmt.Errorf("data_dir: %w", err)
@@ -98,7 +98,7 @@ func homeAt(ctx context.Context, dataDir, dir string) (home, error) {
 		mode = 0o711
 	}
 	if err := os.MkdirAll(dir, mode); err != nil {
-		return h, crash.Errorf(crash.Forbidden, "data_dir_forbidden", "The folder %s cannot be made: %v.", dir, err)
+		return h, errNoFolder(dataDir, dir, err)
 	}
 	if !a.mayEnter(ctx, dir) {
 		return h, crash.Errorf(crash.Forbidden, "data_dir_forbidden",

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"syscall"
-
-	"mishap/crash"
 )
 
 // lockFile is a file locked by flock. The kernel releases the lock when the process ends, even if
@@ -19,11 +17,10 @@ const (
 	exclusive = syscall.LOCK_EX
 )
 
-func openLock(path string) (*lockFile, error) {
+func openLock(dataDir, path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, os.ErrPermission) {
-		return nil, crash.Errorf(crash.Forbidden, "data_dir_forbidden",
-			"%s belongs to another user; run this as that user or as root.", path).Because(err)
+		return nil, errForeign(dataDir, path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
