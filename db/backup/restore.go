@@ -80,6 +80,9 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 			"would mix "+
 			"two states. Create a new database (createdb) and name it, or delete this one first.")
 	}
+	if err := schema.CheckEncoding(conn); err != nil {
+		return stored, err
+	}
 	if server < m.PostgreSQL {
 		return stored, crash.Errorf(crash.Conflict, "server_older", "The backup is from PostgreSQL %d, and this server is "+
 			"PostgreSQL %d; restore it with PostgreSQL %d or newer.", m.PostgreSQL, server, m.PostgreSQL)

@@ -33,13 +33,19 @@ func New(t testing.TB) *db.Store {
 // The end of the test removes the database, even if there are connections to it.
 func URL(t testing.TB) string {
 	t.Helper()
-	return create(t, true)
+	return create(t, sqlCloneTemplate)
 }
 
 // Empty returns the address of a new database without tables, to test migrations.
 func Empty(t testing.TB) string {
 	t.Helper()
-	return create(t, false)
+	return create(t, sqlCreateEmpty)
+}
+
+// Latin1 returns the address of a new database without tables that cannot store all characters.
+func Latin1(t testing.TB) string {
+	t.Helper()
+	return create(t, sqlCreateLatin1)
 }
 
 // Open opens a store on the database at url and closes it when the test ends. It logs to the test's
@@ -79,10 +85,11 @@ func Broken(t testing.TB) *db.Store {
 const (
 	sqlCloneTemplate = `create database %s template %s strategy file_copy`
 	sqlCreateEmpty   = `create database %s template template0`
+	sqlCreateLatin1  = `create database %s encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`
 	sqlDrop          = `drop database if exists %s with (force)`
 )
 
-func create(t testing.TB, migrated bool) string {
+func create(t testing.TB, sql string) string {
 	t.Helper()
 	sizetest.Needs(t, "PostgreSQL")
 	h, err := theHost()
@@ -90,10 +97,7 @@ func create(t testing.TB, migrated bool) string {
 		t.Fatalf("no database to test with: %v", err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	sql := strings.Replace(sqlCreateEmpty, "%s", quote(name), 1)
-	if migrated {
-		sql = strings.Replace(strings.Replace(sqlCloneTemplate, "%s", quote(name), 1), "%s", quote(h.template), 1)
-	}
+	sql = strings.Replace(strings.Replace(sql, "%s", quote(name), 1), "%s", quote(h.template), 1)
 	if _, err := h.admin.Exec(t.Context(), sql); err != nil {
 		t.Fatalf("create test database: %v", err)
 	}

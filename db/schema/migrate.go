@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,6 +35,7 @@ const (
 	sqlRiverAt         = `select coalesce(max(version), 0)::int from river_migration where line = 'main'`
 	versionTable       = "schema_version"
 	lockNotAvailable   = "55P03"
+	lacksPrivilege     = "42501"
 	minServer          = 15
 	migrateConnections = 2 // one holds the lock and runs our migrations, the other runs those of the job queue
 )
@@ -78,7 +80,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger, files fs.FS, res
 		return fmt.Errorf("migrate: %w", err)
 	}
 	defer conn.Release()
-	if err := checkServer(conn.Conn()); err != nil {
+	if err := errors.Join(checkServer(conn.Conn()), CheckEncoding(conn.Conn())); err != nil {
 		return err
 	}
 	var unfinished bool
@@ -100,7 +102,15 @@ func Migrate(ctx context.Context, url string, log *slog.Logger, files fs.FS, res
 	if err == nil {
 		err = migrateQueue(ctx, pool, log)
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == lockNotAvailable {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ok && pg.Code == lacksPrivilege && (strings.HasPrefix(pg.Message, "permission denied for schema") ||
+		strings.HasPrefix(pg.Message, "permission denied for database")):
+		role, database := pgx.Identifier{pc.ConnConfig.User}.Sanitize(), pgx.Identifier{pc.ConnConfig.Database}.Sanitize()
+		return crash.Errorf(crash.Forbidden, "schema_forbidden", "The role %[1]s may not create tables in the database "+
+			"%[2]s. As a superuser: alter database %[2]s owner to %[1]s; and in that database: grant usage, create on "+
+			"schema public to %[1]s", role, database).Because(err)
+	case ok && pg.Code == lockNotAvailable:
 		return crash.Errorf(crash.Unavailable, "schema_busy", "A table is in use and the schema cannot be changed right "+
 			"now; start again in a moment.").Because(err)
 	}
@@ -116,6 +126,18 @@ func checkServer(conn *pgx.Conn) error {
 			"The database server is PostgreSQL %s; mishap needs version %d or newer.", version, minServer)
 	}
 	return nil
+}
+
+// CheckEncoding returns Invalid unless the database can store every character of a report.
+func CheckEncoding(conn *pgx.Conn) error {
+	encoding := conn.PgConn().ParameterStatus("server_encoding")
+	if encoding == "UTF8" {
+		return nil
+	}
+	name := pgx.Identifier{conn.Config().Database}.Sanitize()
+	return crash.Errorf(crash.Invalid, "bad_encoding", "The encoding of the database is %s, which lacks characters that "+
+		"reports contain; mishap needs UTF8. Create it again: create database %s encoding 'UTF8' template template0",
+		encoding, name)
 }
 
 // lockMigrations waits until no other instance migrates, or until ctx ends.

@@ -2,7 +2,9 @@ package schema_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -143,5 +145,48 @@ func TestMigrateWithoutDatabase(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMigrateUnsuitable migrates databases that an administrator has to change first.
+func TestMigrateUnsuitable(t *testing.T) {
+	t.Parallel()
+	err := db.Migrate(t.Context(), dbtest.Latin1(t), dbtest.Log(t))
+	if crash.KindOf(err) != crash.Invalid || codeOf(err) != "bad_encoding" || !strings.Contains(err.Error(), "LATIN1") ||
+		!strings.Contains(err.Error(), "encoding 'UTF8' template template0") {
+		t.Errorf("LATIN1: got %v", err)
+	}
+
+	address := dbtest.Empty(t)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	role := "app_" + name
+	dbtest.Exec(t, address, fmt.Sprintf(`create role %q login password 'x'`, role))
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		conn, err := pgx.Connect(ctx, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(ctx) //nolint:errcheck // the test is over
+		if _, err := conn.Exec(ctx, fmt.Sprintf(`alter database %[2]q owner to current_user; drop owned by %[1]q cascade;
+			drop role %[1]q`, role, name)); err != nil {
+			t.Error(err)
+		}
+	})
+	u.User = url.UserPassword(role, "x")
+	err = db.Migrate(t.Context(), u.String(), dbtest.Log(t))
+	owner := fmt.Sprintf(`alter database %q owner to %q`, name, role)
+	grant := fmt.Sprintf(`grant usage, create on schema public to %q`, role)
+	if crash.KindOf(err) != crash.Forbidden || !strings.Contains(err.Error(), owner) ||
+		!strings.Contains(err.Error(), grant) {
+		t.Fatalf("without rights: got %v, want what to grant", err)
+	}
+	dbtest.Exec(t, address, owner+"; "+grant)
+	if err := db.Migrate(t.Context(), u.String(), dbtest.Log(t)); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"mishap/crash"
@@ -32,10 +33,11 @@ func (d *doctor) database(ctx context.Context) facts {
 			return facts{findings: []Finding{failed("database", explain(err), "see docs/running.md, The database")}}
 		case found.PID == 0 && !found.Created:
 			return facts{findings: []Finding{good("database", "the private database does not exist yet; "+
-				"mishap creates it at its first start, with the programs in "+found.Programs)}}
+				"mishap creates it at its first start, with the programs in "+found.Programs), pgDump(ctx, found.Major)}}
 		case found.PID == 0:
 			return facts{findings: []Finding{good("database", "the private database in "+found.Dir+
-				" is not running, so its content was not checked; mishap starts it with the programs in "+found.Programs)}}
+				" is not running, so its content was not checked; mishap starts it with the programs in "+found.Programs),
+				pgDump(ctx, found.Major)}}
 		case found.URL == "":
 			return facts{findings: []Finding{warned("database",
 				fmt.Sprintf("the private database is starting or stopping (process %d)", found.PID),
@@ -61,8 +63,12 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 	ended := d.Now()
 	out := facts{findings: []Finding{good("database", name+" "+seen.Server+" answers")}}
 	if seen.Encoding != "UTF8" {
-		out.findings[0] = failed("database", name+" "+seen.Server+": the encoding is "+seen.Encoding,
-			"create the database again with ENCODING 'UTF8' TEMPLATE template0")
+		out.findings[0] = failed("database", name+" "+seen.Server+": the encoding of the database is "+seen.Encoding+
+			", and mishap needs UTF8", "create the database again with ENCODING 'UTF8' TEMPLATE template0")
+	}
+	var major int
+	if _, err := fmt.Sscanf(seen.Server, "%d", &major); err == nil {
+		out.findings = append(out.findings, pgDump(ctx, major))
 	}
 	switch {
 	case err != nil:
@@ -87,6 +93,15 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 		out.findings = append(out.findings, d.backup(ctx, h))
 	}
 	return out
+}
+
+// pgDump checks that backups of a server with this major version can be made.
+func pgDump(ctx context.Context, major int) Finding {
+	path, err := embedded.FindTool(ctx, "pg_dump", major)
+	if err != nil {
+		return warned("pg_dump", explain(err), "mishap backup and mishap restore need it")
+	}
+	return good("pg_dump", path+" can back up PostgreSQL "+strconv.Itoa(major))
 }
 
 // backup checks the age of the last backup.

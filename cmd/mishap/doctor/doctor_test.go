@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"net/http"
@@ -130,9 +129,8 @@ func TestHealthy(t *testing.T) {
 	for _, f := range all {
 		checks[f.Check] = true
 	}
-	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "proxies", "schema",
-		"service",
-		"symbols", "traces", "tracker"}
+	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "pg_dump", "proxies",
+		"schema", "service", "symbols", "traces", "tracker"}
 	if got := slices.Sorted(maps.Keys(checks)); !slices.Equal(got, wanted) {
 		t.Errorf("got checks %v, want %v", got, wanted)
 	}
@@ -191,7 +189,8 @@ func TestBroken(t *testing.T) {
 			"database", Failure, "refused"},
 		{"no database", func(_ *testing.T, s *site) { s.keys["database_url"] = inDatabase(s, "no_such_one") },
 			"database", Failure, "no_such_one"},
-		{"encoding", latin1, "database", Failure, "LATIN1"},
+		{"encoding", func(t *testing.T, s *site) { s.keys["database_url"] = dbtest.Latin1(t) }, "database", Failure,
+			"is LATIN1, and mishap needs UTF8"},
 		{"empty database", func(t *testing.T, s *site) { s.keys["database_url"] = dbtest.Empty(t) },
 			"schema", Warning, "empty"},
 		{"old schema", sql(`delete from applied_migrations where version = (select max(version) from applied_migrations)`),
@@ -321,25 +320,6 @@ func inDatabase(s *site, name string) string {
 	return u.String()
 }
 
-func latin1(t *testing.T, s *site) {
-	t.Helper()
-	name := "latin1_" + strings.ToLower(rand.Text())
-	query(t, s.keys["database_url"], `create database `+name+
-		` encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
-	admin := s.keys["database_url"]
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), admin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background()) //nolint:errcheck // the database is only for this test
-		if _, err := conn.Exec(context.Background(), `drop database `+name+` with (force)`); err != nil {
-			t.Error(err)
-		}
-	})
-	s.keys["database_url"] = inDatabase(s, name)
-}
-
 // savedToken moves the token from the configuration into the database.
 func savedToken(t *testing.T, s *site) {
 	t.Helper()
@@ -441,7 +421,34 @@ func TestSmallDisk(t *testing.T) {
 	if err := syscall.Mount("", folder, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	want(t, s.run(t), "permissions", Failure, "cannot be created")
+	findings := s.run(t)
+	want(t, findings, "permissions", Failure, "is read-only")
+	for _, finding := range findings {
+		if strings.Contains(finding.Remedy, "chown") {
+			t.Errorf("got %+v, want no advice about the owner", finding)
+		}
+	}
+	want(t, []Finding{temporary(folder)}, "disk", Failure, "TMPDIR: the disk of "+folder+" is read-only")
+}
+
+// TestTemporaryFiles checks folders for temporary files that are missing or no folders.
+func TestTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if got := temporary(folder); got.Check != "disk" || !strings.HasPrefix(got.Message, "TMPDIR: ") {
+		t.Errorf("got %+v", got) // the disk of the tests may be full
+	}
+	want(t, []Finding{temporary(filepath.Join(folder, "missing"))}, "disk", Failure, "TMPDIR: this user may not write")
+	file := filepath.Join(folder, "file")
+	write(t, file, "", 0o600)
+	want(t, []Finding{temporary(file)}, "disk", Failure, "not a directory")
+}
+
+// TestPgDump checks the program that makes backups.
+func TestPgDump(t *testing.T) {
+	t.Parallel()
+	want(t, newSite(t).run(t), "pg_dump", OK, "can back up PostgreSQL")
+	want(t, []Finding{pgDump(t.Context(), 99)}, "pg_dump", Warning, "needs version 99")
 }
 
 func TestCheckThatHangs(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 // disks checks the free space of the folders that mishap writes to, and the shared storage.
 func (d *doctor) disks(ctx context.Context) []Finding {
-	out := []Finding{space("data_dir", d.Config.DataDir)}
+	out := []Finding{space("data_dir", d.Config.DataDir), temporary(os.TempDir())}
 	if d.Config.DatabaseURL == "" {
 		found, _ := embedded.Find(ctx, d.Config.DataDir) // the check of the database reports the error
 		if found.Dir != "" && !strings.HasPrefix(found.Dir, absolute(d.Config.DataDir)+"/") {
@@ -62,6 +62,30 @@ func space(label, folder string) Finding {
 	}
 	return good("disk", message)
 }
+
+// temporary checks the folder for temporary files, which restore --verify and backups to object storage
+// fill, and which doctor and the debugger need, too.
+func temporary(folder string) Finding {
+	const label = "TMPDIR"
+	info, err := os.Stat(folder)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err == nil {
+		err = unix.Faccessat(unix.AT_FDCWD, folder, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	}
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return failed("disk", label+": the disk of "+folder+" is read-only", readOnlyRemedy)
+	case err != nil:
+		return failed("disk", label+": this user may not write to "+folder+" ("+explain(err)+")",
+			"set TMPDIR to a folder that exists and that this user may write to, such as /var/tmp")
+	}
+	return space(label, folder)
+}
+
+// readOnlyRemedy says what to do about a read-only disk, on which nobody may write.
+const readOnlyRemedy = "find out why (dmesg) and mount it writable; a service of systemd may need ReadWritePaths= for it"
 
 // coreSpace checks that the disk can hold the core dumps that cores_total_max_bytes permits.
 func (d *doctor) coreSpace() Finding {
@@ -106,7 +130,12 @@ func (d *doctor) permissions(context.Context) []Finding {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		parent := existing(dir)
-		if err := unix.Faccessat(unix.AT_FDCWD, parent, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		err := unix.Faccessat(unix.AT_FDCWD, parent, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+		if errors.Is(err, syscall.EROFS) {
+			return append(out, failed("permissions", "data_dir: "+dir+" does not exist, and the disk of "+parent+
+				" is read-only", readOnlyRemedy))
+		}
+		if err != nil {
 			return append(out, failed("permissions", "data_dir: "+dir+" does not exist and cannot be created in "+parent,
 				"create it: install -d -o mishap -g mishap -m 700 "+dir))
 		}
@@ -117,6 +146,8 @@ func (d *doctor) permissions(context.Context) []Finding {
 		return append(out, failed("permissions", "data_dir: "+dir+" is not a folder", "correct data_dir"))
 	}
 	switch err := unix.Faccessat(unix.AT_FDCWD, dir, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS); {
+	case errors.Is(err, syscall.EROFS):
+		return append(out, failed("permissions", "data_dir: the disk of "+dir+" is read-only", readOnlyRemedy))
 	case err != nil:
 		return append(out, failed("permissions", "data_dir: this user may not write to "+dir,
 			"run mishap doctor as the user that runs mishap, or chown "+dir+" to it"))
@@ -148,8 +179,7 @@ func owners(dir string, info fs.FileInfo) []Finding {
 		return nil
 	}
 	return []Finding{failed("permissions", "data_dir: root has created "+strings.Join(roots, ", ")+" in "+dir+
-		", whose owner cannot use it", fmt.Sprintf("chown -R %d:%d %s, and run commands as that user", owner.Uid, owner.Gid,
-		dir))}
+		", whose owner cannot use it", fmt.Sprintf("as root: chown -R %d:%d '%s'", owner.Uid, owner.Gid, dir))}
 }
 
 // coreKey checks the file with the key of core dumps, if there is one.
