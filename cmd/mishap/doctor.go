@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -76,6 +77,9 @@ func (p doctorCommand) configFindings(c config.Config) []doctor.Finding {
 	found := doctor.Finding{Check: "configuration", Status: doctor.OK, Message: c.File + " is valid"}
 	if _, err := os.Stat(c.File); errors.Is(err, fs.ErrNotExist) {
 		found.Message = "there is no " + c.File + "; the defaults and the environment are valid"
+	}
+	if len(c.DropIns) > 0 {
+		found.Message += ", with " + strings.Join(c.DropIns, ", ")
 	}
 	all := []doctor.Finding{found}
 	for _, stray := range config.StrayVariables(p.environ) {

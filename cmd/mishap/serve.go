@@ -206,7 +206,7 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 			log.WarnContext(ctx, k.name+" is http on another machine: "+k.danger+"; use https", k.name, k.address)
 		}
 	}
-	if c.SecretsExposed() {
-		log.WarnContext(ctx, "other accounts can read the secrets in the configuration file; chmod 600 it", "file", c.File)
+	if file := c.Exposed(); file != "" {
+		log.WarnContext(ctx, "other accounts can read the secrets in the configuration file; chmod 600 it", "file", file)
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -103,7 +105,8 @@ type Config struct {
 	RequireTOTP          string // see crash.AppPolicy
 	LocalSignIn          string // see crash.LocalSignIn
 
-	File string // the configuration file, which may be missing
+	File    string   // the configuration file, which may be missing
+	DropIns []string // the files of config.d beside it, in the order in which they were read
 
 	given map[string]given // by key; omits keys with their default value
 }
@@ -111,8 +114,9 @@ type Config struct {
 // given records where a key was set.
 type given struct {
 	where string // "local_config.toml:12" or "MISHAP_LISTEN"
+	file  string // "local_config.toml"; empty: a variable
 	wrong bool   // the value is invalid
-	value string // the value of an environment variable
+	value string // as a text
 }
 
 // Default returns the configuration of an empty file.
@@ -164,27 +168,65 @@ type Mistakes []string
 
 func (m Mistakes) Error() string { return strings.Join(m, "\n") }
 
-// Load reads a file and then an environment in the form of os.Environ, which overrides the file. A
-// missing file is a mistake only if required is true. The error is a Mistakes that lists all
-// mistakes.
+// Load reads the files whose names end in .toml in the folder config.d beside a file, in the order of
+// their names, then the file, and then an environment in the form of os.Environ. What is read later
+// overrides what was read before. A missing file is a mistake only if required is true. The error is a
+// Mistakes that lists all mistakes.
 func Load(file string, required bool, environ []string) (Config, error) {
 	c := Default()
 	c.File = file
-	var wrong Mistakes
+	wrong := c.readDropIns(filepath.Join(filepath.Dir(file), "config.d"))
 	switch doc, err := os.ReadFile(file); {
 	case err == nil:
-		wrong = c.readFile(file, doc)
+		wrong = append(wrong, c.readFile(file, doc)...)
 	case errors.Is(err, fs.ErrNotExist) && !required:
 	default:
 		wrong = append(wrong, file+": cannot be read: "+cause(err))
 	}
 	wrong = append(wrong, c.readEnvironment(environ)...)
 	wrong = append(wrong, c.readStandardVariables(environ)...)
+	c.followListen()
 	wrong = append(wrong, c.checkTogether()...)
 	if len(wrong) > 0 {
 		return Config{}, wrong
 	}
 	return c, nil
+}
+
+// readDropIns reads the files of a folder, which may be missing, and returns their mistakes.
+func (c *Config) readDropIns(folder string) Mistakes {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return Mistakes{folder + ": cannot be read: " + cause(err)}
+	}
+	var wrong Mistakes
+	for _, e := range entries {
+		name := filepath.Join(folder, e.Name())
+		if filepath.Ext(name) != ".toml" {
+			continue
+		}
+		doc, err := os.ReadFile(name)
+		if err != nil {
+			wrong = append(wrong, name+": cannot be read: "+cause(err))
+			continue
+		}
+		c.DropIns = append(c.DropIns, name)
+		wrong = append(wrong, c.readFile(name, doc)...)
+	}
+	return wrong
+}
+
+// followListen sets base_url, if nothing has set it, to the address of this machine with the port of
+// listen. Port 0 stands for any.
+func (c *Config) followListen() {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if _, set := c.given["base_url"]; set || err != nil || port == "0" {
+		return
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost"
+	}
+	c.BaseURL = "http://" + net.JoinHostPort(host, port)
 }
 
 // checkTogether returns the mistakes that involve more than one key.
@@ -257,28 +299,34 @@ func (c *Config) SetByVariable(key string) string {
 	return ""
 }
 
-// SecretsInFile reports whether the file holds a secret.
-func (c *Config) SecretsInFile() bool {
+// HasSecrets reports whether a file holds a secret that is in effect.
+func (c *Config) HasSecrets(file string) bool {
 	for _, k := range c.keys() {
-		if k.secret && k.show() != "" && c.SetByVariable(k.name) == "" {
+		if k.secret && k.show() != "" && c.given[k.name].file == file {
 			return true
 		}
 	}
 	return false
 }
 
-// SecretsExposed reports whether the configuration file holds secrets that other accounts can read.
-// The group may read a file of root, because packages give it to the group of mishap's account.
-func (c *Config) SecretsExposed() bool {
-	info, err := os.Stat(c.File)
-	if err != nil || !c.SecretsInFile() {
-		return false
+// Exposed returns the file, of the configuration file and those beside it, that holds secrets and that
+// other accounts can read, or an empty string. The group may read a file of root, because packages give
+// it to the group of mishap's account.
+func (c *Config) Exposed() string {
+	for _, file := range append([]string{c.File}, c.DropIns...) {
+		info, err := os.Stat(file)
+		if err != nil || !c.HasSecrets(file) {
+			continue
+		}
+		others := fs.FileMode(0o077)
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid == 0 && owner.Gid != 0 {
+			others = 0o007
+		}
+		if info.Mode().Perm()&others != 0 {
+			return file
+		}
 	}
-	others := fs.FileMode(0o077)
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid == 0 && owner.Gid != 0 {
-		others = 0o007
-	}
-	return info.Mode().Perm()&others != 0
+	return ""
 }
 
 // ProxyNetworks returns the networks of TrustedProxies.

@@ -359,3 +359,22 @@ func TestTraces(t *testing.T) {
 		}
 	}
 }
+
+// TestBaseURLFollowsListen checks that base_url leads to this machine if only listen is set.
+func TestBaseURLFollowsListen(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{
+		"127.0.0.1:9000": "http://localhost:9000", ":80": "http://localhost:80", "[::]:81": "http://localhost:81",
+		"192.0.2.7:9000": "http://192.0.2.7:9000", "crashes.example.com:82": "http://crashes.example.com:82",
+		"127.0.0.1:0": "http://localhost:8080",
+	} {
+		c, err := Load("missing.toml", false, []string{"MISHAP_LISTEN=" + listen})
+		if err != nil || c.BaseURL != want {
+			t.Errorf("%s: got %s, %v, want %s", listen, c.BaseURL, err, want)
+		}
+		c, err = Load("missing.toml", false, []string{"MISHAP_LISTEN=" + listen, "MISHAP_BASE_URL=https://c.example.com"})
+		if err != nil || c.BaseURL != "https://c.example.com" {
+			t.Errorf("%s with base_url: got %s, %v", listen, c.BaseURL, err)
+		}
+	}
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Export returns the present configuration as a file: the configuration file, with the values of
-// environment variables. Without secrets, a comment replaces each secret.
+// Export returns the present configuration as one file: the configuration file, with the values of the
+// files beside it and of environment variables. Without secrets, a comment replaces each secret.
 func (c *Config) Export(secrets bool) ([]byte, error) {
 	doc, err := os.ReadFile(c.File)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,9 +46,9 @@ func (c *Config) Export(secrets bool) ([]byte, error) {
 		out.WriteByte('\n')
 	}
 	for _, k := range c.keys() {
-		value := c.given[k.name].value
+		value, from := c.given[k.name].value, c.given[k.name].file
 		switch {
-		case c.SetByVariable(k.name) == "":
+		case c.SetByVariable(k.name) == "" && (from == "" || from == c.File):
 		case k.secret && !secrets && value != "":
 			out.WriteString(hiddenLine(k.name) + "\n")
 		case k.kind == unstable.String:

@@ -24,7 +24,7 @@ func (c *Config) readFile(file string, doc []byte) Mistakes {
 	inTable := false
 	say := func(line int, name, format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%s:%d: %s: ", file, line, name)+fmt.Sprintf(format, args...))
-		c.given[name] = given{where: fmt.Sprintf("%s:%d", file, line), wrong: true}
+		c.given[name] = given{where: fmt.Sprintf("%s:%d", file, line), file: file, wrong: true}
 	}
 	err := walkTOML(doc, func(e expression) {
 		known := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key })
@@ -40,7 +40,7 @@ func (c *Config) readFile(file string, doc []byte) Mistakes {
 		case !keys[known].take(e):
 			say(e.line, e.key, "expected %s, got %s", keys[known].wants, e.shown(keys[known].secret))
 		default:
-			c.given[e.key] = given{where: fmt.Sprintf("%s:%d", file, e.line)}
+			c.given[e.key] = given{where: fmt.Sprintf("%s:%d", file, e.line), file: file, value: e.text()}
 		}
 		if !e.table && !inTable && seen[e.key] == 0 {
 			seen[e.key] = e.line
@@ -69,12 +69,12 @@ var firstWord = regexp.MustCompile(`^[ \t]*["']?[A-Za-z0-9_-]+`)
 // take sets the key from a TOML value, and reports whether the value is valid.
 func (k key) take(e expression) bool {
 	if k.array && e.texts != nil {
-		return k.set(strings.Join(e.texts, " "))
+		return k.set(e.text())
 	}
 	if e.kind != k.kind && (e.kind != unstable.Integer || k.kind != unstable.Float) {
 		return false
 	}
-	text := e.value
+	text := e.text()
 	if e.kind == unstable.Integer {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil {
@@ -95,6 +95,14 @@ type expression struct {
 	raw        string   // the scalar as written
 	start, end int      // bytes of raw in the document
 	line       int
+}
+
+// text returns the value as in an environment variable.
+func (e expression) text() string {
+	if e.texts != nil {
+		return strings.Join(e.texts, " ")
+	}
+	return e.value
 }
 
 // shown returns the value for a message, shortened and without secrets.

@@ -121,9 +121,9 @@ func (d *doctor) coreSpace() Finding {
 // permissions checks who may read and write the configuration, data_dir and the key of core dumps.
 func (d *doctor) permissions(context.Context) []Finding {
 	out := []Finding{good("permissions", d.Config.File+" contains no secrets, or only its owner can read them")}
-	if d.Config.SecretsExposed() {
-		out[0] = failed("permissions", d.Config.File+" contains secrets that other accounts can read",
-			"chmod 600 "+d.Config.File+", or chown root:mishap and chmod 640")
+	if file := d.Config.Exposed(); file != "" {
+		out[0] = failed("permissions", file+" contains secrets that other accounts can read",
+			"chmod 600 "+file+", or chown root:mishap and chmod 640")
 	}
 	dir := d.Config.DataDir
 	info, err := os.Stat(dir)
