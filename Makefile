@@ -22,12 +22,13 @@ tests     := ./handlers ./cmd/mishap ./tracker ./...
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## builds and starts everything with sample reports, and prints the address
+run: ## builds and starts everything with sample reports, and prints the address
 	@.ci/need postgresql
+	@$(MAKE) --no-print-directory build
 	@bin/devtool demo
 
 build: ## builds bin/mishap, one static program, and bin/devtool
-	$(static) $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
+	$(static) GO='$(GO)' .ci/progress -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
 
 # Many tests wait for other processes, so four at once use two processors better than two. The race detector
 # would let each process sleep for a second at its end, in which no test runs any more.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ func demoCommand() *cobra.Command {
 		Long: `Runs mishap with everything needed to try it: a private PostgreSQL, a practice bug tracker that is not
 connected yet, an account, and sample reports and bugs, which the first run loads. All data is in one
 folder; remove it to start again. MISHAP_… variables are passed to the server.`,
-		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 MISHAP_BASE_URL=http://localhost:9000 devtool demo",
+		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.out, d.err, d.environ, d.symbolsAfter = cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ(), symbolsAfter
@@ -161,7 +162,20 @@ To create bugs, first connect mishap to the practice tracker:
 (The same report from the same machine counts only once; use machine-2 for a second one.)
 Ctrl-C stops everything; the data stays in %s.`,
 		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base,
-		d.watch(at), sample, at.ingest, d.folder)
+		d.watch(at), sample, at.ingest, d.places(at))
+}
+
+// places returns the folders that hold the data: that of the demonstration and, if it is elsewhere, that of
+// the database.
+func (d *demo) places(at addresses) string {
+	folder, err := filepath.Abs(d.folder)
+	if err != nil {
+		folder = d.folder
+	}
+	if at.database == "" || strings.HasPrefix(at.database, folder+"/") {
+		return folder
+	}
+	return folder + " and " + at.database
 }
 
 // watch says where to watch the native crash get its names, before it has them.

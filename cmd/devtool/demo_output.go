@@ -33,7 +33,7 @@ func (b *banner) Write(p []byte) (int, error) {
 	pages, ingest := bannerPages.FindSubmatch(b.text), bannerIngest.FindSubmatch(b.text)
 	if pages != nil && ingest != nil && strings.Contains(string(b.text), "Ctrl-C") {
 		b.done = true
-		d := addresses{base: string(pages[1]), ingest: string(ingest[1]), database: "that of database_url"}
+		d := addresses{base: string(pages[1]), ingest: string(ingest[1]), database: "the database of database_url"}
 		if data := bannerData.FindSubmatch(b.text); data != nil {
 			d.database = string(data[1])
 		}

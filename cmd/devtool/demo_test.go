@@ -54,9 +54,6 @@ func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 			t.Fatal(err)
 		}
 		d.environ = append(d.environ, "MISHAP_"+key+"="+address)
-		if key == "LISTEN" {
-			d.environ = append(d.environ, "MISHAP_BASE_URL=http://"+address)
-		}
 	}
 	return d, shown
 }
@@ -110,6 +107,11 @@ func TestDemo(t *testing.T) {
 	d, shown := testDemo(t, program, data)
 	runDemo(t, d, shown, func(greeting string) {
 		password = regexp.MustCompile(`password (\S+)`).FindStringSubmatch(greeting)[1]
+		for _, line := range []string{"open              " + d.pages() + "\n", "the data stays in " + data + ".\n"} {
+			if !strings.Contains(greeting+"\n", line) {
+				t.Errorf("greeting: got %q, want %q", greeting, line)
+			}
+		}
 		s := signedIn(t, d)
 		wantNames(t, s)
 		wantStories(t, s)
@@ -172,10 +174,16 @@ type demoVisitor struct {
 	demo *demo
 }
 
+// pages returns the address of the pages.
+func (d *demo) pages() string {
+	_, port, _ := strings.Cut(variable(d.environ, "MISHAP_LISTEN"), ":")
+	return "http://localhost:" + port
+}
+
 // signedIn signs in with the account of the greeting.
 func signedIn(t *testing.T, d *demo) *demoVisitor {
 	t.Helper()
-	v := newVisitor(variable(d.environ, "MISHAP_BASE_URL"))
+	v := newVisitor(d.pages())
 	if err := v.signIn(t.Context(), d.memory.Password); err != nil {
 		t.Fatal(err)
 	}
