@@ -114,6 +114,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		p.accessCommand(), p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.checkCommand(),
 		doctorCommand{p}.command(), healthCommand(p),
 		p.gateCommand(), p.regroupCommand(), privacyCommand(p), backupCommand(p), restoreCommand(p),
+		upgradeCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
 	root.AddCommand(manCommand(root))

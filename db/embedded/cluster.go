@@ -32,14 +32,7 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 	if err := h.account.chown(scratch); err != nil {
 		return err
 	}
-	args := []string{
-		"--pgdata=" + scratch, "--username=" + role, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8",
-		"--lc-messages=C", "--data-checksums", "--no-instructions",
-	}
-	if throwaway {
-		args = append(args, "--no-sync")
-	}
-	if err := h.run(ctx, scratch, "", p.path("initdb"), args...); err != nil {
+	if err := h.initdb(ctx, p, scratch, throwaway); err != nil {
 		return err
 	}
 	if err := h.run(ctx, scratch, firstSQL, p.path("postgres"), "--single", "-D", scratch, "postgres"); err != nil {
@@ -49,6 +42,18 @@ func (h home) makeCluster(ctx context.Context, p programs, throwaway bool) error
 		return fmt.Errorf("make the private database: %w", err)
 	}
 	return nil
+}
+
+// initdb makes the files of a server without databases in an empty directory.
+func (h home) initdb(ctx context.Context, p programs, dir string, throwaway bool) error {
+	args := []string{
+		"--pgdata=" + dir, "--username=" + role, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8",
+		"--lc-messages=C", "--data-checksums", "--no-instructions",
+	}
+	if throwaway {
+		args = append(args, "--no-sync")
+	}
+	return h.run(ctx, dir, "", p.path("initdb"), args...)
 }
 
 // scratchPrefix begins the names of temporary directories.
