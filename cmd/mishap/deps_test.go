@@ -130,7 +130,7 @@ var rules = map[string]rule{
 	"db/retention": {ours: "crash crash/grouping crash/privacy db", others: "github.com/jackc/pgx/v5"},
 	"db/backup": {ours: "crash crash/symbols/blobs db db/backups db/connect db/embedded db/schema migrations",
 		others: "github.com/jackc/pgx/v5"},
-	"db/embedded": {ours: "crash", never: "net/http"},
+	"db/embedded": {ours: "crash", others: "golang.org/x/sys/unix", never: "net/http"},
 
 	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
 	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg " +
@@ -217,7 +217,7 @@ var rules = map[string]rule{
 	"cmd/mishap": {
 		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch " +
 			"handlers/* views views/text",
-		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 golang.org/x/sys/unix " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
 	},

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // stopWithParent makes the kernel stop the server cleanly when the thread that started it ends.
@@ -49,4 +51,9 @@ func (h home) processes() ([]int, error) {
 		}
 	}
 	return pids, nil
+}
+
+// exchange exchanges two directories in one step.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }

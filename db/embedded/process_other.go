@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -37,3 +38,5 @@ func (h home) processes() ([]int, error) {
 	}
 	return pids, nil
 }
+
+func exchange(_, _ string) error { return errors.ErrUnsupported }

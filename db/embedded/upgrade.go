@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"mishap/crash"
 )
 
@@ -105,7 +103,7 @@ func (h home) upgrade(ctx context.Context, from, to programs, throwaway bool) (s
 		return "", fmt.Errorf("%w; the database is as it was", err)
 	}
 	_ = os.Remove(filepath.Join(dir, "delete_old_cluster.sh")) // it would delete the wrong files
-	if err := unix.Renameat2(unix.AT_FDCWD, h.cluster(), unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE); err != nil {
+	if err := exchange(h.cluster(), dir); err != nil {
 		return "", fmt.Errorf("exchange %s and %s: %w; the database is as it was", h.cluster(), dir, err)
 	}
 	return dir, nil
