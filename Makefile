@@ -10,6 +10,7 @@ FUZZTIME ?= 30s
 trimpath := -trimpath
 static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
+gotestsum := $(GO) tool -modfile=tools.mod gotestsum --format pkgname-and-test-fails --hide-summary=skipped --
 
 # What all tests need, and their packages: those with the longest tests come first, so that no processor
 # idles at the end.
@@ -17,7 +18,7 @@ testneeds := postgresql chromium compiler symbols prometheus launchpadlib openid
 tests     := ./handlers ./cmd/mishap ./tracker ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-short cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image test-build release-notes clean
+.PHONY: help run build test test-quick cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,16 +35,18 @@ build: ## builds bin/mishap, one static program, and bin/devtool
 # would let each process sleep for a second at its end, in which no test runs any more.
 test: ## runs all tests, with the race detector, a real database and a headless browser
 	@.ci/need $(testneeds)
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool test --postgres -- -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m $(tests)
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool postgres -- \
+		$(gotestsum) -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m $(tests)
 
-test-short: ## runs the tests that need no database, browser or built program, in seconds
-	@$(static) $(GO) run ./cmd/devtool test -- -short ./...
+test-quick: ## runs the tests that need no browser and no program but PostgreSQL, without the race detector
+	@.ci/need postgresql
+	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -short -vet=off $(tests)
 
 # A package counts as covered by the tests of all packages: those of handlers test the areas below it.
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
 	@.ci/need $(testneeds)
 	@rm -rf bin/cover && mkdir -p bin/cover
-	@$(static) $(GO) run ./cmd/devtool test --postgres -- -vet=off -shuffle=on -parallel 4 -timeout 60m -cover -coverpkg=./... \
+	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -vet=off -shuffle=on -parallel 4 -timeout 60m -cover -coverpkg=./... \
 		$(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
 	@$(GO) tool covdata percent -i=bin/cover
 	@$(GO) tool covdata textfmt -i=bin/cover -o=bin/coverage.out
@@ -92,7 +95,7 @@ hard: ## kills, freezes, fails over and restores servers under load, and repeats
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledInstances)$$' ./cmd/mishap ./tracker
-	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool test --postgres -- -count=1 -timeout 60m ./crash/... ./handlers
+	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) -count=1 -timeout 60m ./crash/... ./handlers
 
 bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less
 	@.ci/need postgresql
@@ -129,13 +132,18 @@ deb: ## builds a Debian package in bin, the same bytes from the same commit
 test-deb: ## builds the package twice, runs lintian, and installs, upgrades, removes and purges it in a chroot; needs root
 	@packaging/test-deb
 
-image: build ## writes container images, without and with PostgreSQL, into bin/image: the same digest from the same commit
-	@rm -rf bin/image
-	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) bin/devtool image --version '$(VERSION)' bin/image
-	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) bin/devtool image --version '$(VERSION)' --postgres bin/image
+image: build ## builds container images, without and with PostgreSQL, with podman, docker or buildah
+	@engine=$$(command -v podman || command -v docker || command -v buildah) || { echo 'Install podman: apt-get install podman' >&2; exit 1; }; \
+	for contents in minimal postgresql; do \
+		$$engine build --build-arg CONTENTS=$$contents --tag mishap:$$(cat VERSION)-$$contents . || exit 1; \
+	done
 
-test-image: build ## writes the images twice, compares their digests, and runs them in a chroot; needs root
+test-image: build ## builds both images with buildah and runs them; needs root
 	@packaging/test-image
+
+sbom: build ## writes the bill of materials of bin/mishap to bin/mishap.cdx.json, in the format of CycloneDX
+	$(static) $(GO) tool -modfile=tools.mod cyclonedx-gomod bin -json -noserial -notimestamp -version 'v$(VERSION)' \
+		-output bin/mishap.cdx.json bin/mishap
 
 test-build: ## builds the committed program in two folders and compares the bytes
 	@packaging/test-build

@@ -37,6 +37,6 @@ func rootCommand() *cobra.Command {
 	}
 	root.AddCommand(benchCommands()...)
 	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand(),
-		testCommand(), imageCommand(), releaseNotesCommand())
+		releaseNotesCommand())
 	return root
 }

@@ -248,8 +248,7 @@ var rules = map[string]rule{
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
-		others: "github.com/PuerkitoBio/goquery github.com/google/go-containerregistry/pkg/v1 " +
-			"github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
+		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
 			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }

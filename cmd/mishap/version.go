@@ -29,23 +29,15 @@ func versionLine() string {
 }
 
 func (p *program) versionCommand() *cobra.Command {
-	var sbom bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Prints the version",
-		Long: `Prints the version of mishap and of the Go compiler that built it. With --sbom it prints the software
-bill of materials of this program: all Go modules and embedded files of others, as CycloneDX 1.6 in JSON.`,
-		Example: `  mishap version
-  mishap version --sbom > mishap.cdx.json`,
-		Args: cobra.NoArgs,
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Prints the version",
+		Long:    "Prints the version of mishap and of the Go compiler that built it.",
+		Example: "  mishap version",
+		Args:    cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			if sbom {
-				return printSBOM(p.out)
-			}
 			_, err := fmt.Fprintln(p.out, versionLine())
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&sbom, "sbom", false, "print the software bill of materials")
-	return cmd
 }

@@ -1,5 +1,5 @@
-// Package sizetest controls the extent of tests: "make test-short" skips tests that need other
-// programs, and "make hard" repeats random tests more often.
+// Package sizetest controls the extent of tests: "make test-quick" skips tests that need a browser or
+// other programs, and "make hard" repeats random tests more often.
 package sizetest
 
 import (
@@ -7,15 +7,12 @@ import (
 	"testing"
 )
 
-// SkipPrefix begins the message of each test that a short run skips.
-const SkipPrefix = "left out of a short run: needs "
-
-// Needs skips the test in a short run (go test -short), because it needs what. Helpers that start a
-// server, a browser or a built program call it first.
+// Needs skips the test in a quick run (go test -short), because it needs what. Helpers that start a
+// browser or another program call it first.
 func Needs(t testing.TB, what string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip(SkipPrefix + what)
+		t.Skip("left out of a quick run: needs " + what)
 	}
 }
 
@@ -23,7 +20,7 @@ func Needs(t testing.TB, what string) {
 const Thorough = "MISHAP_TEST_THOROUGH"
 
 // Programs is the environment variable with the folder in which the packages of one run share the
-// crashing programs of package symboltest. "devtool test" sets it; without it, each package makes them.
+// crashing programs of package symboltest. "devtool postgres" sets it; without it, each package makes them.
 const Programs = "MISHAP_TEST_PROGRAMS"
 
 // Rounds returns the number of repetitions of a random test: normally, or many in a thorough run.

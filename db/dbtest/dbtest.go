@@ -19,7 +19,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mishap/crash/sizetest"
 	"mishap/db"
 )
 
@@ -91,7 +90,6 @@ const (
 
 func create(t testing.TB, sql string) string {
 	t.Helper()
-	sizetest.Needs(t, "PostgreSQL")
 	h, err := theHost()
 	if err != nil {
 		t.Fatalf("no database to test with: %v", err)
