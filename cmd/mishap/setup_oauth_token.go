@@ -34,7 +34,7 @@ Then come back and press Enter.`,
   ./setup-oauth-token.sh --config /etc/mishap/local_config.toml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file := cmd.Flags().Lookup("config").Value.String()
+			file, _ := configFileOf(cmd)
 			c, err := config.Load(file, false, p.environ) // a missing file is created
 			if err != nil {
 				return err
