@@ -67,6 +67,13 @@ func TestRootActsAsOwner(t *testing.T) {
 			t.Errorf("%s: got %s, want who root is", args, out)
 		}
 	}
+	made, err := filepath.Glob(filepath.Join(backups, "mishap-*"))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("got backups %v, %v", made, err)
+	}
+	if out, err := run(nil, "restore", "--verify", made[0]); err != nil || !strings.Contains(out, "The backup is good.") {
+		t.Errorf("restore --verify: got %v\n%s", err, out)
+	}
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Args = append(cmd.Args, "serve", "--config="+file)
 	server := startCommand(t, listening, cmd)

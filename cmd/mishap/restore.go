@@ -58,6 +58,13 @@ that the backup is not good.`,
 		Example: `  mishap restore /var/backups/mishap/mishap-20261123T002000Z --data-dir /var/lib/mishap-new
   mishap restore --verify /var/backups/mishap/mishap-20261123T002000Z`,
 		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.config(cmd)
+			if err != nil || !f.verify { // what root restores belongs to root
+				return nil //nolint:nilerr // a new machine has no configuration
+			}
+			return p.becomeOwner(c.DataDir)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.verify == (f.dataDir != "" || f.databaseURL != "") {
 				return &usageError{errors.New("expected --verify, or --data-dir and --database-url or one of them"),

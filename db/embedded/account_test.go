@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mishap/crash/sizetest"
@@ -77,6 +78,22 @@ func TestForeignDataDir(t *testing.T) {
 	line := startOther(t, dir, as(t, "nobody")).line(t)
 	if !strings.Contains(line, "owner.lock belongs to root. If this user is the one that runs mishap, give it the whole data_dir, as root: chown") {
 		t.Errorf("got %q", line)
+	}
+}
+
+// TestFolderCannotBeMade uses a data directory in a folder of root, and one on a read-only file system.
+func TestFolderCannotBeMade(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	dir := dataDir(t) // does not exist yet
+	line := startOther(t, dir, as(t, "nobody")).line(t)
+	if want := "data_dir: the folder " + dir + " cannot be made: set data_dir to a folder of this user, or make it as root: " +
+		"install -d -o nobody -m 700 '" + dir + "'"; !strings.Contains(line, want) {
+		t.Errorf("got %q, want %q", line, want)
+	}
+	err := errNoFolder(dir, dir, &os.PathError{Op: "mkdir", Path: dir, Err: syscall.EROFS})
+	if text := err.Error(); !strings.Contains(text, "make the disk writable") || strings.Contains(text, "install -d") {
+		t.Errorf("read-only: got %q", text)
 	}
 }
 
