@@ -35,6 +35,24 @@ const (
 	pointlessAtFailures = maxPlaced/leastPlacedForFail + 1
 )
 
+// KindOf tells native crashes apart that have no signature: program, signal, and what is known of the
+// stack, as names and as offsets in files.
+func KindOf(f crash.Fields) string {
+	maps, _ := parseMaps(f["ProcMaps"])
+	kind := []string{f["ExecutablePath"], f["Signal"]}
+	frames := Frames(f)
+	for _, frame := range frames[:min(len(frames), maxPlaced)] {
+		name := cleanSymbol(frame.Function)
+		if name == "" {
+			_, name, _ = findPlace(maps, strings.TrimPrefix(frame.Address, "0x"))
+		}
+		if name != "" {
+			kind = append(kind, name)
+		}
+	}
+	return strings.Join(kind, ":")
+}
+
 func computeAddressSignature(f crash.Fields) string {
 	path, hasPath := f["ExecutablePath"]
 	signal, hasSignal := f["Signal"]

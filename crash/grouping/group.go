@@ -37,6 +37,18 @@ var ownRules = [...]ownRule{
 	{crash.RuleRecoverable, recoverableSignature},
 }
 
+// namedRules apply, instead of apport's, to crashes whose stack mishap has worked out. What a panic
+// says is better than the stack that the debugger shows.
+var namedRules = [...]ownRule{
+	{crash.RuleGoPanic, goPanicSignature},
+	{crash.RuleRustPanic, rustPanicSignature},
+	{crash.RuleAssertion, assertionSignature},
+	{crash.RuleStacktrace, namedStackSignature},
+}
+
+// namedHere reports whether mishap has worked out the stack of a native crash.
+func namedHere(f crash.Fields) bool { return f[crash.SymbolisedBy] != "" && f["Signal"] != "" }
+
 // lastRules apply to reports without an address signature.
 var lastRules = [...]ownRule{
 	{crash.RuleStackPartial, stackPartialSignature},

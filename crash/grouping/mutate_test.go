@@ -123,7 +123,7 @@ func TestMutationsStayTogether(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		fields := reports[name]
 		want := grouping.SignatureOf(fields)
-		for range sizetest.Rounds(8, 25) {
+		for range sizetest.Rounds(12, 25) {
 			f := maps.Clone(fields)
 			var done []string
 			for _, m := range mutations {

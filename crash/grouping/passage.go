@@ -3,7 +3,6 @@ package grouping
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"mishap/crash"
 	"mishap/crash/pytext"
@@ -211,37 +210,4 @@ func withoutOwnSignature(f crash.Fields) crash.Fields {
 		}
 	}
 	return other
-}
-
-// frameMarks finds the frames of a stack in a field. It searches only when a frame is marked, that
-// is, for [Explain].
-type frameMarks struct {
-	field, text, top string
-}
-
-// frameOffsets returns the frameMarks of a field for the stack top, which is the field's text or
-// derived from it.
-func frameOffsets(field string, f crash.Fields, top string) frameMarks {
-	return frameMarks{field: field, text: f[field], top: top}
-}
-
-// mark marks the n-th line of top in the field.
-func (m frameMarks) mark(n int, rec *recorder) {
-	if rec == nil {
-		return
-	}
-	at := 0
-	for line := range pytext.Lines(m.top) {
-		found := strings.Index(m.text[at:], line)
-		if found < 0 {
-			return
-		}
-		at += found
-		if n == 0 {
-			rec.mark(m.field, at)
-			return
-		}
-		at += len(line)
-		n--
-	}
 }

@@ -7,8 +7,9 @@ import "mishap/crash"
 // signature of any report; stored reports of lower versions are then regrouped.
 //
 // Version 1: apport's rules and address signatures. 2: our own rules, where apport has none. 3:
-// oopses without offsets, network addresses, full disks, Rust executors, Flatpaks and AppImages.
-const RulesVersion = 3
+// oopses without offsets, network addresses, full disks, Rust executors, Flatpaks and AppImages. 4:
+// stacks that mishap works out, calls of wrong pointers.
+const RulesVersion = 4
 
 // CurrentRules returns the grouping rules of this program.
 func CurrentRules() crash.Rules { return crash.Rules{Version: RulesVersion, Group: SignatureOf} }

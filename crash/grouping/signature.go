@@ -8,8 +8,8 @@ import (
 )
 
 // SignatureOf returns the bucket of a report. It tries, in this order: the report's own
-// DuplicateSignature, unchanged; apport's rules; mishap's own rules (see [crash.RuleKernel] and
-// those after it); for a native crash or hang without function names, its address signature, which
+// DuplicateSignature, unchanged; if mishap has worked out the stack, mishap's rules for that (see
+// namedHere), else apport's rules; mishap's own rules (see [crash.RuleKernel] and those after it); for a native crash or hang without function names, its address signature, which
 // is provisional until the report is symbolised; without an address signature, the names that there
 // are. Signatures are truncated to [crash.MaxSignature] code points. A report that no rule groups
 // gets a Reason. [Explain] shows the steps.
@@ -20,9 +20,16 @@ func group(f crash.Fields, rec *recorder) crash.Grouping {
 		rec.read("DuplicateSignature")
 		return crash.Grouping{Signature: crash.Truncate(own, crash.MaxSignature), Rule: crash.RuleDuplicateSignature}
 	}
-	signature, rule := crashSignature(f, rec)
-	if signature != "" {
-		return crash.Grouping{Signature: crash.Truncate(signature, crash.MaxSignature), Rule: rule}
+	rule := crash.RuleStacktrace
+	if namedHere(f) {
+		if g := sign(namedRules[:], f, rec); g.Signature != "" {
+			return g
+		}
+	} else {
+		var signature string
+		if signature, rule = crashSignature(f, rec); signature != "" {
+			return crash.Grouping{Signature: crash.Truncate(signature, crash.MaxSignature), Rule: rule}
+		}
 	}
 	if g := sign(ownRules[:], f, rec); g.Signature != "" {
 		return g

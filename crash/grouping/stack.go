@@ -1,6 +1,8 @@
 package grouping
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -8,48 +10,64 @@ import (
 
 // stackNamesSignature is the rule for native crashes whose frames all have names, some of them in a
 // form that apport's rule rejects: in an anonymous namespace, as "<T as Trait>::f", "*__GI_raise",
-// or with a leading blank.
+// or with a leading blank; or whose first frame is at an address without code.
 //
-// The signature has apport's form: the program, the signal, and the functions of StacktraceTop,
-// without functions by which Rust panics. The rule precedes the address signature, because
-// symbolising would add nothing.
+// The signature has apport's form: the program, the signal, and the first five functions that show
+// the cause. The rule precedes the address signature, because symbolising would add nothing.
 func stackNamesSignature(f crash.Fields, rec *recorder) string {
-	top := headOf(f["StacktraceTop"])
-	program := subject(f)
-	if top == "" || program == "" || strings.HasPrefix(top, "??") || strings.Contains(top, "\n??") {
+	if f["StacktraceTop"] == "" {
 		return ""
 	}
-	rec.read("StacktraceTop")
-	frames := topFrames(top)
-	for _, frame := range frames {
-		if frame.Function != signalHandler && cleanSymbol(frame.Function) == "" {
-			return ""
-		}
+	return namedStackSignature(f, rec)
+}
+
+// namedStackSignature is stackNamesSignature for the stack that [causeOf] chooses.
+func namedStackSignature(f crash.Fields, rec *recorder) string {
+	s, program := causeOf(f), subject(f)
+	if program == "" {
+		return ""
 	}
-	names := nativeNames(frames, frameOffsets("StacktraceTop", f, top), rec)
-	if len(names) < 2 {
+	rec.read(s.field)
+	names := s.names(rec)
+	if slices.ContainsFunc(names, isUnnamed) || len(names) == 0 || len(names) == 1 && !s.cut {
 		return ""
 	}
 	return join(append([]string{program, ending(f)}, names...)...)
 }
 
+// assertionSignature is the rule for failed assertions whose message mishap has read from the core:
+// apport's, without the line in the source file, which moves with every change.
+func assertionSignature(f crash.Fields, rec *recorder) string {
+	message, program := f["AssertionMessage"], subject(f)
+	if message == "" || program == "" || f["Signal"] != "6" {
+		return ""
+	}
+	rec.read("AssertionMessage")
+	rec.markAll("AssertionMessage", message)
+	masked := maskAddresses(message)
+	if line := sourceLine.FindStringIndex(masked); line != nil {
+		masked = masked[:line[0]] + masked[line[1]-1:]
+	}
+	return program + ":" + rec.change(message, masked)
+}
+
+// sourceLine matches the line in "app: app.cc:42: int load(): Assertion `row' failed." and in
+// "ERROR:app.cc:42:load: assertion failed: (row)".
+var sourceLine = regexp.MustCompile(`:[0-9]+:`)
+
 // stackPartialSignature is the rule for native crashes with some unnamed frames and without an
 // address signature. At least two frames must have names, one of them a name that not every program
 // has. The signature represents an unnamed frame by its library, else by "??".
 func stackPartialSignature(f crash.Fields, rec *recorder) string {
-	field, top := "StacktraceTop", headOf(f["StacktraceTop"])
-	if top == "" {
-		field, top = "Stacktrace", StacktraceTop(headOf(f["Stacktrace"]))
-	}
-	program := subject(f)
-	if top == "" || program == "" {
+	s, program := causeOf(f), subject(f)
+	if program == "" {
 		return ""
 	}
-	rec.read(field)
-	names := nativeNames(topFrames(top), frameOffsets(field, f, top), rec)
+	rec.read(s.field)
+	names := s.names(rec)
 	named, telling := 0, 0
 	for _, name := range names {
-		if name == "??" || strings.HasPrefix(name, "[") {
+		if isUnnamed(name) {
 			continue
 		}
 		named++
@@ -70,43 +88,6 @@ func ending(f crash.Fields) string {
 		return signal
 	}
 	return strings.ToLower(shortText(f["ProblemType"]))
-}
-
-// nativeNames returns the names of frames. Consecutive unnamed frames of one library count as one.
-func nativeNames(frames []Frame, places frameMarks, rec *recorder) []string {
-	rust := 0 // number of frames without those of Rust's panics
-	for _, frame := range frames {
-		if name := cleanSymbol(frame.Function); name != "" && !isRustPanicking(name) {
-			rust++
-		}
-	}
-	var names []string
-	for i, frame := range frames {
-		name := cleanSymbol(frame.Function)
-		why := ""
-		switch {
-		case frame.Function == signalHandler:
-			name = signalHandler
-		case name == "" && frame.Module != "":
-			name = "[" + libraryName(frame.Module) + "]"
-		case name == "":
-			name = "??"
-		case rust >= 2 && isRustPanicking(name):
-			why = "by it, Rust panics"
-		}
-		switch {
-		case why != "":
-		case len(names) == maxSignatureFrames:
-			why = "the signature has enough frames"
-		case len(names) > 0 && name == names[len(names)-1] && (name == "??" || name[0] == '['):
-			why = "the same library again"
-		}
-		if rec.decide(frame.text(), name, why) {
-			places.mark(i, rec)
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // text returns a short form of a frame, for explanations. It omits the arguments, which may be

@@ -10,7 +10,7 @@ import (
 
 // StandardTitle is apport's standard_title(): one sentence for people, "tidewatch crashed with
 // SIGSEGV in tide_parse_row()". The result is empty if apport gives no title or fails. It may
-// contain line ends.
+// contain line ends. If mishap has worked out the stack, the function is the first of the signature.
 func StandardTitle(f crash.Fields) string {
 	path, hasPath := f["ExecutablePath"]
 	base := path[strings.LastIndexByte(path, '/')+1:]
@@ -71,7 +71,14 @@ func signalTitle(f crash.Fields, base string) string {
 		signal = signalName(number)
 	}
 	title := base + " crashed with " + signal
-	if function := TopFunction(f); function != "" {
+	function := TopFunction(f)
+	if namedHere(f) { // apport's rule cuts "main.(*Reef).load" at the bracket
+		stack := causeOf(f)
+		if names := stack.names(nil); len(names) > 0 && !isUnnamed(names[0]) {
+			function = names[0]
+		}
+	}
+	if function != "" {
 		title += " in " + function + "()"
 	}
 	machine, known := f["Architecture"]
