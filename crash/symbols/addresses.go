@@ -132,7 +132,7 @@ func (n *Namer) Name(ctx context.Context, report crash.Fields) (Result, error) {
 		}
 	}
 	r.Fields = crash.Fields{"Stacktrace": s.render()}
-	r.group(report, crash.Fields{"Signal": signal})
+	r.group(report, crash.Fields{"Signal": signal}, func(number int) int { return s.numbers[number] })
 	if signal == "6" && report["AssertionMessage"] == "" && s.aborted() {
 		r.State, r.Incomplete = Partial, "only a core dump holds the message with which the program ended"
 		r.Grouping = grouping.SignatureOf(report)

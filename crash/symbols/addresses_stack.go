@@ -15,6 +15,7 @@ type addressStack struct {
 	opened  []*addr.Module // nil: no files were found
 
 	lines     []string
+	numbers   []int // of the modules of the lines; -1: none
 	functions []string
 }
 
@@ -134,5 +135,5 @@ func (s *addressStack) add(text string, f addr.Frame, module int) {
 	case module >= 0 && !s.modules[module].program:
 		line += " from " + oneLine(s.modules[module].Path)
 	}
-	s.lines = append(s.lines, line)
+	s.lines, s.numbers = append(s.lines, line), append(s.numbers, module)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,11 +110,12 @@ type Result struct {
 	Modules  []Module       // in the order of their addresses
 	Threads  int            // in the core
 
-	Truncated  bool   // the end of the core is missing
-	Incomplete string // why a part of the stacks is missing; empty: nothing is
-	Engine     string // the debugger with its version
-	Usage      sandbox.Usage
-	Seconds    float64 // of the debugger
+	Truncated   bool   // the end of the core is missing
+	Incomplete  string // why a part of the stacks or of the names is missing; empty: unknown, or nothing is
+	NoFileHelps bool   // no file could name the functions that have no name
+	Engine      string // the debugger with its version
+	Usage       sandbox.Usage
+	Seconds     float64 // of the debugger
 }
 
 // Module is a program or library of the process, with the files that were found for it.
@@ -125,6 +127,7 @@ type Module struct {
 	Debuginfo  *debuginfo.Result // nil: not looked for
 	Shared     *debuginfo.Result // debug information shared with other files (dwz); nil: not needed
 	Frames     int               // frames of the thread that crashed
+	Unnamed    int               // of these, those that the signature needs and that have no name
 
 	offset  uint64
 	assumed bool // the build-id is that of the installed package, not from the core
@@ -237,13 +240,13 @@ func (r *Result) render(core *corefile.Core, stack gdb.Stack, report crash.Field
 	for i := range stack.Threads {
 		stack.Threads[i].Frames = untilUnknown(core, stack.Threads[i].Frames)
 	}
-	for _, f := range stack.Threads[0].Frames {
-		if at := core.ModuleAt(f.Address); at != nil {
-			for i := range r.Modules {
-				if r.Modules[i].Start == at.Start {
-					r.Modules[i].Frames++
-				}
-			}
+	moduleOf := func(number int) int {
+		at := core.ModuleAt(stack.Threads[0].Frames[number].Address)
+		return slices.IndexFunc(r.Modules, func(m Module) bool { return at != nil && m.Start == at.Start })
+	}
+	for number := range stack.Threads[0].Frames {
+		if i := moduleOf(number); i >= 0 {
+			r.Modules[i].Frames++
 		}
 	}
 	r.Fields = crash.Fields{
@@ -255,14 +258,14 @@ func (r *Result) render(core *corefile.Core, stack gdb.Stack, report crash.Field
 	if message := assertion(stack); message != "" {
 		r.Fields["AssertionMessage"] = message
 	}
-	r.group(report, crash.Fields{"Signal": strconv.Itoa(core.Signal), "ExecutablePath": core.Executable})
+	r.group(report, crash.Fields{"Signal": strconv.Itoa(core.Signal), "ExecutablePath": core.Executable}, moduleOf)
 }
 
 // group computes StacktraceTop, the grouping and the state from the new fields, those of the report
-// and what else is known.
-func (r *Result) group(report, known crash.Fields) {
-	r.Fields["StacktraceTop"] = grouping.StacktraceTop(r.Fields["Stacktrace"])
-	all := crash.Fields{"ProblemType": "Crash"}
+// and what else is known. moduleOf returns the index of the module that a frame of Stacktrace is in, or
+// -1.
+func (r *Result) group(report, known crash.Fields, moduleOf func(number int) int) {
+	all := crash.Fields{"ProblemType": "Crash", crash.SymbolisedBy: "mishap"}
 	for _, fields := range []crash.Fields{known, report, r.Fields} {
 		for name, value := range fields {
 			if value != "" {
@@ -270,11 +273,44 @@ func (r *Result) group(report, known crash.Fields) {
 			}
 		}
 	}
+	frames, top := grouping.Cause(all)
+	r.Fields["StacktraceTop"], all["StacktraceTop"] = top, top
 	r.Grouping = grouping.SignatureOf(all)
 	r.State = Done
-	for line := range strings.SplitSeq(r.Fields["StacktraceTop"], "\n") {
-		if line == "" || strings.HasPrefix(line, "??") {
-			r.State = Partial
+	outside := false
+	for _, f := range frames {
+		if f.Function == signalHandler || f.Named() {
+			continue
+		}
+		r.State = Partial
+		if i := moduleOf(f.Number); i >= 0 {
+			r.Modules[i].Unnamed++
+		} else {
+			outside = true
 		}
 	}
+	if len(frames) == 0 {
+		r.State = Partial
+	}
+	if r.State == Done || slices.ContainsFunc(r.Modules, Module.couldName) {
+		return
+	}
+	r.NoFileHelps = true
+	switch {
+	case r.Incomplete != "":
+	case outside:
+		r.Incomplete = "no file can help: the program was at an address that is in no file"
+	case len(frames) == 0:
+		r.Incomplete = "no file can help: the stack has only functions that end the program or belong to a runtime"
+	default:
+		r.Incomplete = "no file can help: some functions have no name in the files that were found"
+	}
+}
+
+// couldName reports whether a file of the module that was not found could name a function: the
+// program or library, without which the stack may be wrong, or its debug file.
+func (m Module) couldName() bool {
+	lacks := func(found *debuginfo.Result) bool { return found != nil && !found.Found }
+	return m.Frames > 0 && (m.BuildID == "" || lacks(m.Executable)) || m.Unnamed > 0 && (lacks(m.Debuginfo) ||
+		lacks(m.Shared))
 }

@@ -102,6 +102,12 @@ func systemLibraries(t testing.TB) []string {
 
 func (b bench) run(ctx context.Context, t testing.TB, core []byte) (symbols.Result, error) {
 	t.Helper()
+	return b.runFor(ctx, t, crash.Fields{"Package": "tide 1.0"}, core)
+}
+
+// runFor symbolises the core of a report.
+func (b bench) runFor(ctx context.Context, t testing.TB, report crash.Fields, core []byte) (symbols.Result, error) {
+	t.Helper()
 	job, err := b.NewJob()
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +123,7 @@ func (b bench) run(ctx context.Context, t testing.TB, core []byte) (symbols.Resu
 	if _, err := job.Core().Write(core); err != nil {
 		t.Fatal(err)
 	}
-	return job.Run(ctx, crash.Fields{"Package": "tide 1.0"})
+	return job.Run(ctx, report)
 }
 
 // must symbolises a core without an error.
@@ -212,7 +218,7 @@ func TestFramesEqualDebugger(t *testing.T) {
 	signatures := map[string]string{
 		"tiny":      "/tiny:11:parse:row:load:_start",
 		"tidewatch": "/tidewatch:11:cell:pair:tide_sum:tide_each:parse",
-		"aborted":   `/aborted:ERROR:aborted.c:5:load: assertion failed: (row != \"north\")`,
+		"aborted":   `/aborted:ERROR:aborted.c:load: assertion failed: (row != \"north\")`,
 		"tail":      "/tail:11:parse:hand_over:load:",
 		"reef":      "/reef:11:main::parse:main::load:main::main",
 	}

@@ -9,7 +9,7 @@
 #   original/       the programs and the library with their debug information, as they crash
 #   root/usr/bin    the same, stripped; root/usr/lib the library: what is published
 #   symbols/        NAME.debug: what only the builder has
-#   cores/          NAME.core
+#   cores/          NAME.core, NAME-WAY.core of programs that crash in several ways
 set -euo pipefail
 out=$(mkdir -p "${1:?folder}" && cd "$1" && pwd)
 mkdir -p "$out"/{src,original,root/usr/bin,root/usr/lib,symbols,cores}
@@ -173,6 +173,91 @@ __attribute__((noinline)) int parse(struct channel *c) { return c->s.st_mode + c
 __attribute__((noinline)) int NAME(struct channel *c) { return parse(c) + 1; }
 int main(void) { return NAME(NULL); }
 C
+mkdir -p spring
+cat > spring/main.go <<'C'
+package main
+
+import (
+	"os"
+	"runtime/debug"
+)
+
+type row struct {
+	next  *row
+	cells []int
+	names map[string]int
+}
+
+//go:noinline
+func read(r *row) int { return r.next.cells[0] + 1 }
+
+//go:noinline
+func (r *row) index(i int) int { return r.cells[i] + 1 }
+
+//go:noinline
+func store(r *row) int { r.names["north"] = 1; return 1 }
+
+func main() {
+	debug.SetTraceback("crash")
+	r := &row{}
+	switch os.Args[1] {
+	case "read":
+		println(read(r))
+	case "index":
+		println(r.index(3))
+	case "store":
+		println(store(r))
+	case "main":
+		println(r.next.cells[0])
+	}
+}
+C
+cat > gale.cc <<'C'
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+__attribute__((noinline)) int row(const std::vector<int> &v) { return v.at(3) + 1; }
+__attribute__((noinline)) int name(const std::map<std::string, int> &m) { return m.at("north") + 1; }
+__attribute__((noinline)) int own(int n) { if (n) throw std::runtime_error("no"); return 1; }
+__attribute__((noinline)) int quiet(int n) noexcept { return own(n) + 1; }
+int main(int argc, char **argv) {
+	std::vector<int> v; std::map<std::string, int> m;
+	switch (argv[1][0]) {
+	case 'r': return row(v);
+	case 'n': return name(m);
+	case 'o': return own(argc);
+	case 'q': return quiet(argc);
+	case 'm': return v.at(3);
+	}
+}
+C
+cat > adrift.c <<'C'
+/* A call through a null pointer. */
+#ifdef LATER
+__attribute__((noinline)) int more(volatile int n) { return n * 3; }
+#else
+__attribute__((noinline)) int more(int n) { return n; }
+#endif
+struct ops { int (*open)(int); };
+__attribute__((noinline)) int load(struct ops *o) { return o->open(1) + 1; }
+int main(int argc, char **argv) { static struct ops o; (void)argv; return load(&o) + more(argc); }
+C
+cat > alarm.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile int end;
+static __attribute__((noinline)) void give_up(void) { if (end) abort(); *(volatile int *)0 = 1; }
+static void on_alarm(int n) { (void)n; give_up(); }
+__attribute__((noinline)) int spin(void) { for (;;) if (end == 2) return 1; }
+int main(int argc, char **argv) { (void)argv; end = argc - 1; signal(SIGALRM, on_alarm); alarm(1); return spin() + 1; }
+C
+cat > length.c <<'C'
+#include <string.h>
+__attribute__((noinline)) int load(const char *s) { return strlen(s) + 1; }
+int main(void) { return load((char *)8) + 1; }
+C
 
 split() { # FILE [OPTION]: strips a program or library of original/, and moves its debug information to symbols/
 	local name to; name=$(basename "$1")
@@ -183,8 +268,8 @@ split() { # FILE [OPTION]: strips a program or library of original/, and moves i
 	[ "$name" = scripted ] || objcopy -R .debug_gdb_scripts "$to"
 	chmod 644 "$out/symbols/$name.debug"
 }
-crash() { # NAME [ARG…]: runs the program until it crashes, and keeps its core
-	local name=$1 work; shift; work=$(mktemp -d)
+crash() { # NAME[-WAY] [ARG…]: runs the program until it crashes, and keeps its core
+	local as=$1 name=${1%%-*} work; shift; work=$(mktemp -d)
 	env -i bash -c 'cd "$0" && ulimit -c unlimited && ulimit -s 8192 && LD_LIBRARY_PATH=$1 GOTRACEBACK=crash "${@:2}"; exit 0' \
 		"$work" "$out/original" "$out/original/$name" "$@" >/dev/null 2>&1
 	local core; core=$(find "$work" -name 'core*' | head -n 1)
@@ -194,7 +279,7 @@ crash() { # NAME [ARG…]: runs the program until it crashes, and keeps its core
 			-ex run -ex "generate-core-file $core" --args "$out/original/$name" "$@" >/dev/null 2>&1
 		fallocate --dig-holes "$core" 2>/dev/null || true # of a Go program it is more than 1 GB, nearly all of it nothing
 	fi
-	chmod 644 "$core"; mv "$core" "$out/cores/$name.core"; rm -rf "$work"
+	chmod 644 "$core"; mv "$core" "$out/cores/$as.core"; rm -rf "$work"
 }
 
 flags="-g -O2 -Wl,--build-id -ffile-prefix-map=$out/src=/usr/src/tide"
@@ -220,12 +305,27 @@ gcc $flags -gsplit-dwarf -o ../original/split split.c
 rm ../original/*.dwo # nobody publishes these
 gcc $flags -DNAME=ebb -o ../original/ebb ebb.c
 gcc $flags -DNAME=flow -o ../original/flow ebb.c
+(cd spring && GO111MODULE=off CGO_ENABLED=0 GOFLAGS= go build -trimpath -ldflags '-B gobuildid' -o ../../original/spring main.go)
+g++ $flags -o ../original/gale gale.cc
+gcc $flags -o ../original/adrift adrift.c
+gcc $flags -DLATER -o ../original/adrift2 adrift.c
+gcc $flags -o ../original/alarm alarm.c
+gcc $flags -o ../original/length length.c
+mkdir -p later
+(printf '\n\n\n\n\n'; cat asserted.c) > later/asserted.c
+(cd later && gcc $flags -o ../../original/asserted2 asserted.c)
 ! command -v rustc >/dev/null || rustc -g -O -C link-arg=-Wl,--build-id --remap-path-prefix "$out/src=/usr/src/tide" \
 	-o ../original/reef reef/main.rs
 
 for file in ../original/*; do
 	case $file in */ebb | */flow) split "$file" '' ;; *) split "$file" ;; esac
-	case $file in *.so.*) ;; *) crash "$(basename "$file")" & ;; esac
+	case $file in
+	*.so.*) ;;
+	*/spring) for way in read index store main; do crash spring-$way $way & done ;;
+	*/gale) for way in row name own quiet main; do crash gale-$way $way & done ;;
+	*/alarm) crash alarm & crash alarm-abort abort & ;;
+	*) crash "$(basename "$file")" & ;;
+	esac
 done
 wait
 dwz -m "$out/symbols/shared.debug" -M /usr/lib/debug/.dwz/shared.debug "$out/symbols/ebb.debug" "$out/symbols/flow.debug"

@@ -68,15 +68,18 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 	o.State, o.Again = crash.SymbolsPartial, nextTry(c)
 	var paths []string
 	away := false
-	o.Missing, paths, away = missing(o.Modules)
-	anyNamed := named(r.Fields["StacktraceTop"]) != ""
+	if !r.NoFileHelps {
+		o.Missing, paths, away = missing(o.Modules)
+	}
+	top := r.Fields["StacktraceTop"]
+	anyNamed := top == "" || named(top) != "" // without a top, all functions are those of a runtime
 	if (away || !anyNamed) && o.Again > 0 {
 		o.State = crash.SymbolsWaiting
 	}
 	switch {
 	case len(paths) > 0:
 		o.Reason = "Files with function names are missing: " + list(paths) + "."
-	case len(withoutBuild(o.Modules)) > 0:
+	case !r.NoFileHelps && len(withoutBuild(o.Modules)) > 0:
 		o.Reason = "The core does not hold the build-ids of " + fileNames(withoutBuild(o.Modules)) + "."
 	case o.Reason == "":
 		o.Reason = "Some functions have no name in the files that were found."

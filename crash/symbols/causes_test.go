@@ -1,0 +1,90 @@
+package symbols_test
+
+import (
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/symboltest"
+)
+
+// causes lists cores with the functions of their signatures. Different faults must not share one, and
+// one fault must have the same in every build.
+var causes = map[string]struct{ program, functions string }{
+	"spring-read":  {"spring", "6:main.read:main.main"},
+	"spring-index": {"spring", "6:main.(*row).index:main.main"},
+	"spring-store": {"spring", "6:main.store:main.main"},
+	"spring-main":  {"spring", "6:runtime.sigpanic:main.main"},
+	"gale-row":     {"gale", "6:std::vector::_M_range_check:std::vector::at:row:main"},
+	"gale-name":    {"gale", "6:std::map::at:name:main"},
+	"gale-own":     {"gale", "6:own:main"},
+	"gale-quiet":   {"gale", "6:own:quiet:main"},
+	"gale-main":    {"gale", "6:std::vector::_M_range_check:std::vector::at:main"},
+	"adrift":       {"adrift", "11:load:main"},
+	"adrift2":      {"adrift2", "11:load:main"},
+	"alarm":        {"alarm", "11:give_up:on_alarm"},
+	"alarm-abort":  {"alarm", "6:give_up:on_alarm:<signal handler called>:spin:main"},
+	"length":       {"length", "11:strlen:load:main"},
+}
+
+// TestCauses checks that frames that do not show the cause are left out of the signature, of the title
+// and of StacktraceTop, with a core and with addresses alone.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	for core, want := range causes {
+		t.Run(core, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "", published(t, want.program)...)
+			r := b.must(t, symboltest.Core(t, core))
+			if got := r.Grouping; !strings.HasSuffix(got.Signature, "/original/"+want.program+":"+want.functions) ||
+				got.Rule != crash.RuleStacktrace || r.State != symbols.Done {
+				t.Errorf("got %s, %+v; want %s\n%s", r.State, got, want.functions, r.Fields["Stacktrace"])
+			}
+			if top := r.Fields["StacktraceTop"]; strings.Contains(top, "abort") || strings.Contains(top, "??") {
+				t.Errorf("got StacktraceTop\n%s", top)
+			}
+		})
+	}
+}
+
+// TestPanicWins checks that the panic in a report decides, whatever the core shows.
+func TestPanicWins(t *testing.T) {
+	t.Parallel()
+	const said = "panic: runtime error: index out of range [3] with length 0\n\ngoroutine 1 [running]:\n" +
+		"main.(*row).index(...)\n\t/src/main.go:18\nmain.main()\n\t/src/main.go:30 +0x1d\nexit status 2"
+	b := newBench(t, "", published(t, "spring")...)
+	r, err := b.runFor(t.Context(), t, crash.Fields{"StdErr": said, "ExecutablePath": "/usr/bin/spring"},
+		symboltest.Core(t, "spring-index"))
+	const want = "/usr/bin/spring:panic:index out of range [N] with length N:main.(*row).index:main.main"
+	if err != nil || r.Grouping.Signature != want || r.Grouping.Rule != crash.RuleGoPanic {
+		t.Errorf("got %+v, %v; want %s", r.Grouping, err, want)
+	}
+}
+
+// TestAssertedLines checks that a failed assertion has the same signature after lines were inserted
+// above it.
+func TestAssertedLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "", published(t, "asserted", "asserted2")...)
+	first, second := b.must(t, symboltest.Core(t, "asserted")), b.must(t, symboltest.Core(t, "asserted2"))
+	if got := strings.ReplaceAll(second.Grouping.Signature, "asserted2", "asserted"); got != first.Grouping.Signature ||
+		first.Fields["AssertionMessage"] == second.Fields["AssertionMessage"] {
+		t.Errorf("got %q and %q, want them equal", first.Grouping.Signature, got)
+	}
+}
+
+// TestNoFileHelps checks that a stack that no file can name says so.
+func TestNoFileHelps(t *testing.T) {
+	t.Parallel()
+	core := symboltest.Core(t, "lost")
+	r := newBench(t, "", published(t, "lost")...).must(t, core)
+	if r.State != symbols.Done || r.NoFileHelps {
+		t.Errorf("got %s, %v: %s", r.State, r.NoFileHelps, r.Incomplete)
+	}
+	// Without the program, the stack ends at the call.
+	r = newBench(t, "").must(t, core)
+	if r.State != symbols.Partial || r.NoFileHelps {
+		t.Errorf("without the program: got %s, %v: %s", r.State, r.NoFileHelps, r.Incomplete)
+	}
+}
