@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // coreRequest returns the request for the core of a native crash without function names, or nil if a
@@ -19,7 +20,7 @@ func coreRequest(rec crash.Record) *crash.CoreRequest {
 	switch {
 	case rec.Grouping.Provisional, rec.Grouping.Rule == crash.RuleStackPartial:
 	case problem == "":
-		problem = "no signature:" + f["ExecutablePath"] + ":" + f["Signal"]
+		problem = "no signature:" + grouping.KindOf(f)
 	default:
 		return nil
 	}

@@ -21,10 +21,13 @@ func New(s *db.Store) *Store { return &Store{s} }
 // The limits of asking for cores of one problem in one version.
 const (
 	maxUnanswered = 10 // requests within an hour
-	maxBadCores   = 3  // cores that could not be symbolised; then one request a day
+	maxBadCores   = 3  // cores that named no problem; then one request a day
 )
 
 const (
+	// ungrouped holds for a report without a signature: its core gives names to no other report, so the
+	// core of another one does not replace it.
+	ungrouped = `exists (select from reports where received = @received and id = @report and bucket_id is null)`
 	// sqlRequestCore inserts nothing if a core would not help. A machine may never send its core, so
 	// others are asked until one has arrived. A problem that a name is known for, or that was merged,
 	// needs no core. If a person wants a core (see WantCore), only the names count, and the limit of
@@ -39,9 +42,9 @@ const (
 			and not exists (select from known_names where address_id = @problem)
 			and (wanted.asked is not null
 				or not exists (select from buckets where id = @problem and head <> id)
-				and not exists (
+				and (` + ungrouped + ` or not exists (
 					select from symbol_jobs
-					where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
+					where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired')))
 				and ((select count(*) from symbol_jobs where problem = @problem and version = @version and store <> '') < @bad
 					or not exists (
 						select from core_requests
@@ -58,11 +61,11 @@ const (
 		update core_requests set received = now() where report_id = @report and received is null
 		returning problem, version`
 	// sqlQueueJob inserts nothing if another core of the same problem and version has arrived and may
-	// be good, unless a person wants a core. A core replaces the job that names the addresses of the same report.
+	// be good, unless a person wants a core or the report is in no problem. A core replaces the job that names the addresses of the same report.
 	sqlQueueJob = `
 		insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, state)
 		select @report, @problem, @version, @architecture, @store, @bytes, 'queued'
-		where @wanted or @problem = ''::bytea or not exists (
+		where @wanted or @problem = ''::bytea or ` + ungrouped + ` or not exists (
 			select from symbol_jobs
 			where problem = @problem and version = @version and store <> '' and state not in ('failed', 'expired'))
 		on conflict (report_id) do update set store = excluded.store, core_bytes = excluded.core_bytes, state = 'queued',
@@ -78,7 +81,7 @@ const (
 func (s *Store) RequestCore(ctx context.Context, r crash.CoreRequest, store string) (wanted bool, err error) {
 	tag, err := s.Pool.Exec(ctx, sqlRequestCore, pgx.NamedArgs{"report": [16]byte(r.Report), "system": string(r.System),
 		"problem": r.Problem[:], "bucket": r.Problem[:], "version": r.Version, "architecture": r.Architecture,
-		"store": store, "bad": maxBadCores, "unanswered": maxUnanswered})
+		"received": r.Report.Received(), "store": store, "bad": maxBadCores, "unanswered": maxUnanswered})
 	if err != nil {
 		return false, fmt.Errorf("request core of %s: %w", r.Report, db.Classify(err))
 	}
@@ -119,8 +122,8 @@ func (s *Store) CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed 
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		var problem []byte
 		var version string
-		args := pgx.NamedArgs{"report": [16]byte(c.Report), "architecture": c.Architecture, "store": c.Store,
-			"bytes": c.Bytes}
+		args := pgx.NamedArgs{"report": [16]byte(c.Report), "received": c.Report.Received(),
+			"architecture": c.Architecture, "store": c.Store, "bytes": c.Bytes}
 		switch err := tx.QueryRow(ctx, sqlCoreReceived, args).Scan(&problem, &version); {
 		case errors.Is(err, pgx.ErrNoRows): // received before, or erased meanwhile
 			return tx.QueryRow(ctx, sqlIsRequested, args).Scan(&needed)

@@ -71,6 +71,32 @@ func TestAskForCore(t *testing.T) {
 	h.wantFiles(t, strings.Split(first, "/")[1]+".core") // the late one is not needed
 }
 
+// TestAskForUngroupedCore checks that crashes that no signature tells apart, as of Go programs, do not
+// share one request: each kind gets its own, and one core does not replace another.
+func TestAskForUngroupedCore(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.symbolised(t)
+	ungrouped := func(number, address string) crashtest.Report {
+		return crashtest.Native(crashtest.Set("StacktraceAddressSignature", ""), crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
+			crashtest.Set("ProcMaps", "00401000-0048a000 r-xp 00001000 08:01 17     /usr/bin/keel"),
+			crashtest.Set("Stacktrace", "#0  0x"+address+" in ?? ()\n#1  0x14e9914a33a0 in ?? ()"),
+			crashtest.Set("ProcStatus", "Pid:\t"+number))
+	}
+	var stored []string
+	for i, number := range []string{"1", "2", "3", "4", "5"} {
+		// Three cores of one kind are enough for a day.
+		path := h.wantCore(t, "m"+number, ungrouped(number, "47e581"), i < 3)
+		if i < 3 {
+			id := strings.Split(path, "/")[1]
+			h.post(t, path, text("core")).want(t, http.StatusOK, id)
+			stored = append(stored, id+".core")
+		}
+	}
+	h.wantFiles(t, stored...)
+	h.wantCore(t, "m6", ungrouped("6", "45c7c5"), true)
+}
+
 // TestAskForNoCore checks that no core is asked for if the configuration, the disk or the lack of a
 // debugger forbids it.
 func TestAskForNoCore(t *testing.T) {
