@@ -28,8 +28,8 @@ package, version and release that it would count for. It uses no database.
 
 With --json it prints one JSON object per file and line, with the members file, problem_type,
 signature, rule, address_signature, title, package, version, source_package, release and
-architecture; null stands for a missing value. The member dropped_fields lists secret fields, which would not be
-stored. For a file that cannot be read, or that would be
+architecture; null stands for a missing value. The member dropped_fields lists fields that would not be stored:
+secret ones, and those that are not text. For a file that cannot be read, or that would be
 refused, the members are file and refused, which is the reason. The exit status is then 1.
 
 With --why it also shows which lines of the report the grouping rule used and which it left out, each
@@ -85,7 +85,8 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 	for i, file := range files {
 		var rec crash.Record
 		var why *reasons
-		fields, err := readCrashFile(file, 0)
+		content, err := inspectFile(file)
+		fields := content.fields
 		if err == nil {
 			rec, err = judge.Examine(crash.Report{Fields: fields})
 		}
@@ -99,6 +100,7 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 		case as.json:
 			found := newInspection(file, rec)
 			_, found.Dropped = table.DropSecrets(fields)
+			found.Dropped = append(found.Dropped, content.binary...)
 			found.Why = why
 			err = out.Encode(found)
 		default:
@@ -107,6 +109,7 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 			}
 			_, private := table.Visible(crash.User{Role: crash.RoleViewer}, rec.Fields, rec.SourcePackage)
 			_, dropped := table.DropSecrets(fields)
+			dropped = append(dropped, content.binary...)
 			if err = p.describe(file, rec, private, dropped, err); err == nil && why != nil {
 				err = p.describeReasons(*why)
 			}
@@ -119,6 +122,15 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 		return errReported
 	}
 	return nil
+}
+
+func inspectFile(file string) (crashFile, error) {
+	f, err := openCrashFile(file)
+	if err != nil {
+		return crashFile{}, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return readCrashFile(f, 0)
 }
 
 func newInspection(file string, rec crash.Record) inspection {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
@@ -61,14 +62,53 @@ func readReleaseFile(file string, read func(io.Reader) error) error {
 	return nil
 }
 
-// readCrashFile reads the fields of an apport report file. It skips core dumps, and texts beyond
-// maxText bytes in total; 0 means the limit of package apport.
-func readCrashFile(file string, maxText int64) (crash.Fields, error) {
-	f, err := os.Open(file)
+// openCrashFile opens a report file. It does not follow a symbolic link, which anyone who may write to
+// the folder could point elsewhere, and refuses what is no file: opening a FIFO would wait for ever.
+func openCrashFile(file string) (*os.File, error) {
+	info, err := os.Lstat(file)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
-	fields, _, err := apport.Read(f, apport.Limits{Text: maxText})
-	return fields, err
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		return nil, crash.Errorf(crash.Invalid, "symbolic_link",
+			"This is a symbolic link, which is not followed; name the file itself.")
+	case !mode.IsRegular():
+		return nil, errNoFile
+	}
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() { // it was replaced
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+var errNoFile = crash.Errorf(crash.Invalid, "no_file", "This is no file, but a folder, FIFO, socket or device.")
+
+// crashFile is the content of a report file.
+type crashFile struct {
+	fields crash.Fields
+	core   bool     // it has a core dump
+	binary []string // names of the fields that are not text, or too large; they are dropped
+}
+
+// readCrashFile reads an apport report file. It skips core dumps, and texts beyond maxText bytes in
+// total; 0 means the limit of package apport.
+func readCrashFile(f *os.File, maxText int64) (c crashFile, err error) {
+	var binary []apport.Binary
+	c.fields, binary, err = apport.Read(f, apport.Limits{Text: maxText})
+	for _, b := range binary {
+		if apport.IsCore(b.Name) {
+			c.core = c.core || b.Size > 0
+		} else {
+			c.binary = append(c.binary, b.Name)
+		}
+	}
+	return c, err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -110,7 +109,7 @@ func (s symbolising) report(ctx context.Context, name string) (result symbols.Re
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
 	id, idErr := crash.ParseOopsID(name)
-	in, err := os.Open(name)
+	in, err := openCrashFile(name)
 	if errors.Is(err, fs.ErrNotExist) && idErr == nil {
 		return s.stored(ctx, job, id)
 	}
@@ -125,7 +124,7 @@ func (s symbolising) report(ctx context.Context, name string) (result symbols.Re
 	if fields["ProblemType"] == "" {
 		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_report", "This is not a report: it has no ProblemType.")
 	}
-	if slices.ContainsFunc(binary, func(b apport.Binary) bool { return b.Name == "CoreDump" && b.Size > 0 }) {
+	if slices.ContainsFunc(binary, func(b apport.Binary) bool { return apport.IsCore(b.Name) && b.Size > 0 }) {
 		return job.Run(ctx, fields)
 	}
 	if grouping.AddressSignature(fields) == "" {

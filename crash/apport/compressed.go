@@ -14,7 +14,8 @@ import (
 func (f *file) compressedField(key string, at int) error {
 	next, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
-		return f.store(key, "", at)
+		f.store(key, "")
+		return nil
 	}
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (f *file) compressedField(key string, at int) error {
 	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
 	text := &chunks{f: f}
 	var into io.Writer = value
-	if key == "CoreDump" && f.core != nil {
+	if IsCore(key) && f.core != nil {
 		if f.core.used {
 			f.line = at
 			return f.malformed("begins a second core dump")
@@ -46,9 +47,7 @@ func (f *file) compressedField(key string, at int) error {
 	case value.discard || value.over:
 		f.binary[key] = Binary{Name: key, Size: n}
 	default:
-		if err := f.store(key, value.b.String(), at); err != nil {
-			return err
-		}
+		f.store(key, value.b.String())
 	}
 	_, err = io.Copy(io.Discard, text)
 	return err

@@ -15,8 +15,8 @@ func ValidKey(key string) bool {
 	return alphanumeric && len(key) <= maxKey
 }
 
-// mustBeText lists the fields whose values must be UTF-8. Every report may have them, and they
-// determine its grouping. In other fields, invalid UTF-8 is binary data.
+// mustBeText lists the fields whose values are always text. Every report may have them, and they
+// determine its grouping. In other fields, NUL marks binary data.
 var mustBeText = set(
 	"Annotation", "ApportVersion", "Architecture", "AssertionMessage", "CrashCounter", "CurrentDesktop", "Date",
 	"Dependencies", "Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage",

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mishap/crash"
 )
@@ -49,11 +48,10 @@ type Binary struct {
 const maxKey = 256
 
 // Read reads a .crash file like apport: of several fields with one name, the last one counts. It
-// returns texts as fields, with U+FFFD for NUL. It only lists binary values, and always CoreDump
-// and VmCore.
+// returns texts as fields, with U+FFFD for invalid UTF-8 and NUL. It only lists binary values, and
+// always CoreDump, CoreDump.zst and VmCore.
 //
-// Unlike apport, it treats a value with control characters as text if that is valid UTF-8 without
-// NUL. It drops an empty field "separator", which apport writes by mistake.
+// Unlike apport, it treats each value without NUL as text. It drops an empty field "separator", which apport writes by mistake.
 //
 // Errors of the file have the kind Invalid (code malformed_report) or TooLarge (report_too_large),
 // and name the line and the cause for people. An error of r is returned unchanged.
@@ -63,6 +61,35 @@ func Read(r io.Reader, lim Limits) (crash.Fields, []Binary, error) { return read
 // unchanged. A second CoreDump is an error, because the first one has been written.
 func ReadCore(r io.Reader, lim Limits, core io.Writer) (crash.Fields, []Binary, error) {
 	return read(r, lim, &coreWriter{w: core})
+}
+
+// OpenCore returns the core dump in a file that Read has read: lines of base64, as whoopsie sends them.
+// The error is Invalid if there is none in this form.
+func OpenCore(r io.Reader) (io.Reader, error) {
+	f := &file{in: bufio.NewReaderSize(r, 64<<10), lim: Limits{}.orDefault()}
+	for {
+		switch _, err := f.in.Peek(1); {
+		case errors.Is(err, io.EOF):
+			return nil, crash.Errorf(crash.Invalid, "no_core", "The core is not compressed and encoded in base64.")
+		case err != nil:
+			return nil, err
+		}
+		key, err := f.key()
+		if err != nil {
+			return nil, err
+		}
+		value, err := f.restOfLine(nil)
+		if err != nil {
+			return nil, err
+		}
+		text := &chunks{f: f}
+		if IsCore(key) && strings.TrimSpace(string(value)) == "base64" {
+			return text, nil
+		}
+		if _, err := io.Copy(io.Discard, text); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func read(r io.Reader, lim Limits, core *coreWriter) (crash.Fields, []Binary, error) {
@@ -129,7 +156,8 @@ func (f *file) field() (bool, error) {
 	value = append(value[:0], trimmed...)
 	for {
 		if value, err = f.continuation(value); errors.Is(err, errNoMore) {
-			return true, f.store(key, string(value), at)
+			f.store(key, string(value))
+			return true, nil
 		}
 		if err != nil {
 			return false, err
@@ -196,25 +224,19 @@ func (f *file) restOfLine(value []byte) ([]byte, error) {
 	}
 }
 
-// store stores a value as text, or lists it as binary; at is the line of its key.
-func (f *file) store(key, value string, at int) error {
-	switch {
-	case isDump(key):
+// store stores a value as text, or lists it as binary.
+func (f *file) store(key, value string) {
+	if isDump(key) || !mustBeText[key] && strings.Contains(value, "\x00") {
 		f.binary[key] = Binary{Name: key, Size: int64(len(value))}
-	case mustBeText[key] && !utf8.ValidString(value):
-		f.line = at
-		return f.malformed("begins the value of %s, which must be text but is not valid UTF-8", key)
-	case mustBeText[key]:
-		value = strings.ReplaceAll(value, "\x00", "\uFFFD")
-		fallthrough
-	case utf8.ValidString(value) && !strings.Contains(value, "\x00"):
-		f.text += int64(len(value))
-		f.fields[key] = value
-	default:
-		f.binary[key] = Binary{Name: key, Size: int64(len(value))}
+		return
 	}
-	return nil
+	value = strings.ReplaceAll(strings.ToValidUTF8(value, replacement), "\x00", replacement)
+	f.text += int64(len(value))
+	f.fields[key] = value
 }
+
+// replacement replaces characters that cannot be stored.
+const replacement = "\uFFFD"
 
 func (f *file) malformed(format string, args ...any) error {
 	return crash.Errorf(crash.Invalid, "malformed_report", "Line %d %s.", f.line, fmt.Sprintf(format, args...))
@@ -224,5 +246,8 @@ func (f *file) tooLarge(format string, args ...any) error {
 	return crash.Errorf(crash.TooLarge, "report_too_large", "Line %d: %s.", f.line, fmt.Sprintf(format, args...))
 }
 
+// IsCore reports whether a field is the core dump of a program. systemd-coredump's are compressed.
+func IsCore(name string) bool { return name == "CoreDump" || name == "CoreDump.zst" }
+
 // isDump reports whether a field is a memory dump.
-func isDump(name string) bool { return name == "CoreDump" || name == "VmCore" }
+func isDump(name string) bool { return IsCore(name) || name == "VmCore" }

@@ -3,6 +3,7 @@ package apport_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -39,5 +40,31 @@ func TestReadCore(t *testing.T) {
 	_, binary, err = apport.ReadCore(strings.NewReader(report), apport.Limits{Decompressed: 1000}, &got)
 	if err != nil || got.Len() != 1000 || !binary[0].More {
 		t.Errorf("a limit: got %d bytes, %+v, %v", got.Len(), binary, err)
+	}
+}
+
+// TestOpenCore checks that a core is found in the form in which whoopsie sends it, under both names.
+func TestOpenCore(t *testing.T) {
+	t.Parallel()
+	text := crashtest.Compressed("core")
+	for _, name := range []string{"CoreDump", "CoreDump.zst"} {
+		report := "ProblemType: Crash\nStacktrace:\n #0\n #1\n" + name + ": base64\n " + strings.ReplaceAll(text, "\n", "\n ") +
+			"\nSignal: 11\n"
+		_, binary, err := apport.Read(strings.NewReader(report), apport.Limits{})
+		if err != nil || len(binary) != 1 || !apport.IsCore(binary[0].Name) || binary[0].Size != 4 {
+			t.Errorf("%s: got %v, %v; want it listed", name, binary, err)
+		}
+		core, err := apport.OpenCore(strings.NewReader(report))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(core); err != nil || strings.TrimSpace(string(got)) != strings.TrimSpace(text) {
+			t.Errorf("%s: got %q, %v; want %q", name, got, err, text)
+		}
+	}
+	for _, report := range []string{"", "ProblemType: Crash\n", "CoreDump: core\n", "CoreDump:\n core\n"} {
+		if _, err := apport.OpenCore(strings.NewReader(report)); crash.KindOf(err) != crash.Invalid {
+			t.Errorf("%q: got %v", report, err)
+		}
 	}
 }

@@ -35,9 +35,8 @@ func TestReadErrors(t *testing.T) {
 			".crash file.",
 		strings.Repeat("k", 300) + ": x": "Line 1 has no colon between the key and its value, so this is no " +
 			".crash file.",
-		"A: 1\n../x: 2\n":          `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
-		"--: 2\n":                  `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
-		"A: 1\nTitle: x\n y\xff\n": "Line 2 begins the value of Title, which must be text but is not valid UTF-8.",
+		"A: 1\n../x: 2\n": `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
+		"--: 2\n":         `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
 		"A: 1\nX: base64\n H4sIAAAA\nB: 1\n": "Line 2 begins the compressed value of X, which is damaged or cut short " +
 			"(gzip: unexpected EOF).",
 		"X: base64\n AAAA\n": "Line 1 begins the compressed value of X, which is damaged or cut short " +
@@ -59,7 +58,7 @@ func TestReadLimits(t *testing.T) {
 		want string
 	}{
 		"fields": {"A: 1\nB: 2\nA: 3\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more than 2 fields."},
-		"binary ones": {"A: \xff\nB: \xff\nA: \xff\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more " +
+		"binary ones": {"A: \x00\nB: \x00\nA: \x00\nC: 4\n", apport.Limits{Fields: 2}, "Line 4: the report has more " +
 			"than 2 fields."},
 		"one long": {"A: " + strings.Repeat("x", 1<<20), apport.Limits{Text: 1 << 19}, "Line 1: the texts of the report " +
 			"are larger than 524288 bytes."},
@@ -116,6 +115,18 @@ func TestReadLeniently(t *testing.T) {
 	}
 	if diff := cmp.Diff(crash.Fields{"DpkgLog": "\x1b[1mbold\x1b[0m", "Packed": "x", "A": "1"}, fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// TestReadBadText checks that invalid UTF-8 and, in fields that are always text, NUL are replaced, as on
+// the wire.
+func TestReadBadText(t *testing.T) {
+	t.Parallel()
+	fields, binary, err := read(t, "Title: a\xffb\x00c\nCustom: a\xff\nPacked: base64\n"+pack("a\xff")+"Picture: base64\n"+
+		pack("\x89PNG\x00"), apport.Limits{})
+	want := crash.Fields{"Title": "a\uFFFDb\uFFFDc", "Custom": "a\uFFFD", "Packed": "a\uFFFD"}
+	if diff := cmp.Diff(want, fields); diff != "" || err != nil || len(binary) != 1 || binary[0].Name != "Picture" {
+		t.Errorf("got %v, %v, fields (-want +got):\n%s", binary, err, diff)
 	}
 }
 

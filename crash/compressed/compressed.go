@@ -3,6 +3,7 @@
 package compressed
 
 import (
+	"bufio"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
@@ -51,10 +52,34 @@ func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	}
 }
 
-// newReader chooses the format by the first bytes. It ignores data after the end of a gzip or zlib
-// stream.
+// newReader decompresses text, and once more if the result is a zstd stream again, as in apport's
+// CoreDump.zst. It ignores data after the end of a gzip or zlib stream.
 func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
-	in := newLineDecoder(text)
+	outer, err := decompressor(newLineDecoder(text), limit)
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(outer)
+	if start, _ := in.Peek(4); formOf(start) != formZstd { // a later read returns the error
+		return readCloser{in, outer.Close}, nil
+	}
+	inner, err := decompressor(bufio.NewReader(io.LimitReader(in, limit)), limit)
+	if err != nil {
+		return nil, errors.Join(err, outer.Close())
+	}
+	return readCloser{inner, func() error { return errors.Join(inner.Close(), outer.Close()) }}, nil
+}
+
+type readCloser struct {
+	io.Reader
+	close func() error
+}
+
+// Close implements io.Closer.
+func (r readCloser) Close() error { return r.close() }
+
+// decompressor chooses the format by the first bytes.
+func decompressor(in *bufio.Reader, limit int64) (io.ReadCloser, error) {
 	start, err := in.Peek(4)
 	if len(start) < 2 {
 		if err == nil || errors.Is(err, io.EOF) {

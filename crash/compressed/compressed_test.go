@@ -51,7 +51,8 @@ func chunked(b []byte, n int) string {
 
 func TestCopy(t *testing.T) {
 	t.Parallel()
-	for form, data := range map[string][]byte{"gzip": gzipped(text), "zlib": zlibbed(text), "zstd": zstded(text)} {
+	for form, data := range map[string][]byte{"gzip": gzipped(text), "zlib": zlibbed(text), "zstd": zstded(text),
+		"zstd in gzip": gzipped(string(zstded(text)))} {
 		for _, chunk := range []int{1, 2, 3, 7, 10_000} {
 			in := chunked(data, chunk)
 			if chunk >= 7 && !compressed.Detect(in) {

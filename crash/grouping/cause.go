@@ -21,6 +21,7 @@ const (
 	whyRuntime     = "it belongs to Go's runtime"
 	whyRust        = "by it, Rust panics"
 	whyInterrupted = "a signal interrupted it, and the fault is in the signal handler"
+	whyMachine     = "it differs from machine to machine"
 	whyEnough      = "the signature has enough frames"
 )
 
@@ -81,7 +82,7 @@ func Cause(f crash.Fields) (frames []Frame, top string) {
 	return frames, strings.Join(lines, "\n")
 }
 
-// judge fills why and cut.
+// judge fills why, cut and isGo.
 func (s *causeStack) judge(f crash.Fields) {
 	s.isGo = slices.ContainsFunc(s.lines, func(l stackLine) bool { return strings.HasPrefix(l.Function, "runtime.") })
 	start := 0
@@ -183,6 +184,8 @@ func (s *causeStack) skipEnding(start, end int) (ended bool) {
 			s.why[i] = whyEnding
 		case s.isGo && isGoRuntime(name):
 			s.why[i] = whyRuntime
+		case name == "__kernel_vsyscall":
+			s.why[i] = whyMachine
 		case isRustPanicking(cleanSymbol(name)):
 			s.why[i] = whyRust
 		}
@@ -268,7 +271,7 @@ func isGoFunction(symbol string) bool {
 
 // variant matches the functions of the C library that exist for several processors:
 // "__memcpy_avx512_unaligned_erms", "__strlen_evex", "__memcpy_sve".
-var variant = regexp.MustCompile(`^__([a-z0-9]+(?:_l|_chk)?)_(?:sse|ssse|avx|evex|erms|fma|ia32|i586|i686|sve|asimd|mte|` +
+var variant = regexp.MustCompile(`^__([a-z0-9_]+?)_(?:sse|ssse|avx|evex|erms|fma|ia32|i586|i686|sve|asimd|mte|` +
 	`mops|neon|vfp|generic|thunderx|falkor|kunpeng|a64fx|emag|oryon|zva|power[0-9]|ppc|z[0-9]|vx|rvv|lsx|lasx)[a-z0-9_]*$`)
 
 // endings are functions by which C and C++ programs end, without namespaces and "__GI_".
@@ -301,10 +304,4 @@ func endsProgram(symbol string, isGo bool) bool {
 	}
 	return endings[name] || strings.HasPrefix(strings.TrimPrefix(name, "std::"), "__throw_") ||
 		strings.HasPrefix(name, "_Unwind_")
-}
-
-// isXReply matches functions of Xlib that receive an error, below _XError.
-func isXReply(function string) bool {
-	return strings.HasPrefix(function, "_X") || function == "handle_response" || function == "handle_error" ||
-		function == "XWindowEvent"
 }

@@ -138,7 +138,7 @@ func (rec *recorder) unwound(stacktrace, top string) {
 			rec.frame(used[0])
 			used, began = used[1:], true
 		case isJitter(pytext.FirstWord(frame)):
-			rec.skip(frame, "it differs from machine to machine")
+			rec.skip(frame, whyMachine)
 		case !began:
 			rec.skip(frame, "it is how the program ended, not why")
 		default:

@@ -70,6 +70,9 @@ func whyNone(f crash.Fields, rule crash.Rule) string {
 }
 
 func whyNoStacktrace(f crash.Fields) string {
+	if namedHere(f) && f["StacktraceTop"] == "" {
+		return "The stack has only functions that end the program or belong to a runtime, and there is no address signature."
+	}
 	n := 0
 	for line := range pytext.Lines(f["StacktraceTop"]) {
 		n++

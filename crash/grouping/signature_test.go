@@ -40,6 +40,10 @@ func TestSignatureOf(t *testing.T) {
 			crash.Grouping{Reason: "The stack has fewer than two frames, and there is no address signature."}},
 		"an odd name": {native(crash.Fields{"StacktraceTop": "a ()\n(anonymous namespace)::f ()"}),
 			crash.Grouping{Signature: "/usr/bin/x:11:a:{anonymous}::f", Rule: crash.RuleStackNames}},
+		"only the runtime": {native(crash.Fields{"SymbolisedBy": "mishap", "Stacktrace": "#0  0x47e561 in runtime.raise ()\n" +
+			"#1  0x45c7c5 in runtime.throw ()"}),
+			crash.Grouping{Reason: "The stack has only functions that end the program or belong to a runtime, and there is no " +
+				"address signature."}},
 		"no stack": {native(nil),
 			crash.Grouping{Reason: "The crash has no stack with function names and no address signature."}},
 		"an empty traceback": {crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/x", "Traceback": ""},

@@ -39,8 +39,7 @@ func StacktraceTop(stacktrace string) string {
 				if frame == "" || handler {
 					return "" // apport raises an exception here
 				}
-				if strings.HasPrefix(function, "_X") || function == "handle_response" || function == "handle_error" ||
-					function == "XWindowEvent" {
+				if isXReply(function) {
 					continue
 				}
 				xError = false
@@ -97,4 +96,10 @@ var jitter = regexp.MustCompile(`^__(.*_s?sse\p{Nd}+(_[\p{L}\p{N}_]+)?|kernel_vs
 // library are short.
 func isJitter(function string) bool {
 	return len(function) < 1024 && jitter.MatchString(function)
+}
+
+// isXReply matches functions of Xlib that receive an error, below _XError.
+func isXReply(function string) bool {
+	return strings.HasPrefix(function, "_X") || function == "handle_response" || function == "handle_error" ||
+		function == "XWindowEvent"
 }

@@ -123,7 +123,9 @@ func invalid(err error) error {
 }
 
 // isDump reports whether a field is a memory dump: the kernel's, or a core in the wrong place.
-func isDump(name string) bool { return name == "VmCore" || name == "CoreDump" }
+func isDump(name string) bool {
+	return name == "VmCore" || name == "CoreDump" || name == "CoreDump.zst"
+}
 
 // decompress returns the text of a compressed value and its size in bytes. It returns the value
 // unchanged if it is not compressed, if it does not contain text, or, with fits false, if it is

@@ -96,6 +96,21 @@ func (s *Store) RequestCore(ctx context.Context, r crash.CoreRequest, store stri
 	return err == nil && !received, err
 }
 
+const sqlOfferCore = `
+	insert into core_requests (report_id, system, problem, version) values (@report, @system, @problem, @version)
+	on conflict do nothing`
+
+// OfferCore records that the core of a report will be stored, as if its machine had been asked for it.
+// It reports whether the core was received before.
+func (s *Store) OfferCore(ctx context.Context, r crash.CoreRequest) (received bool, err error) {
+	_, err = s.Pool.Exec(ctx, sqlOfferCore, pgx.NamedArgs{"report": [16]byte(r.Report), "system": string(r.System),
+		"problem": r.Problem[:], "version": r.Version})
+	if err != nil {
+		return false, fmt.Errorf("offer core of %s: %w", r.Report, db.Classify(err))
+	}
+	return s.CoreRequested(ctx, r.Report, r.System)
+}
+
 // CoreRequested reports whether the core that a machine was asked for was received. It returns
 // NotFound if this machine was not asked for the core of this report.
 func (s *Store) CoreRequested(
