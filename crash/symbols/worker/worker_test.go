@@ -226,6 +226,40 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// TestGoPanics checks that three faults of a Go program, whose reports say nothing of the stack, become
+// three problems, and that a call through a null pointer gets a name.
+func TestGoPanics(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.add("root/usr/bin/spring", "symbols/spring.debug", "root/usr/bin/adrift", "symbols/adrift.debug")
+	accept := intake.New(intake.Config{MaxAgeDays: 10000}, f.store)
+	for core, want := range map[string]string{
+		"spring-read":  "/usr/bin/spring:6:main.read:main.main",
+		"spring-index": "/usr/bin/spring:6:main.(*row).index:main.main",
+		"spring-store": "/usr/bin/spring:6:main.store:main.main",
+		"adrift":       "/usr/bin/adrift:11:load:main",
+	} {
+		program, _, _ := strings.Cut(core, "-")
+		signal, _, _ := strings.Cut(strings.TrimPrefix(want, "/usr/bin/"+program+":"), ":")
+		receipt, err := accept.Accept(t.Context(), crash.Report{System: "m1", Fields: crashtest.Native(
+			crashtest.Set("ExecutablePath", "/usr/bin/"+program), crashtest.Set("Signal", signal),
+			crashtest.Set("Package", "tide 1.0"), crashtest.Set("StacktraceAddressSignature", ""),
+			crashtest.Set("Stacktrace", "#0  0x47e581 in ?? ()"), crashtest.Set("StacktraceTop", "?? ()"),
+			crashtest.Set("ProcMaps", ""), crashtest.Set("ProcStatus", core)).Fields()})
+		if err != nil || receipt.Core == nil || !receipt.Unbucketed {
+			t.Fatalf("%s: got %+v, %v; want a core wanted", core, receipt, err)
+		}
+		f.sends(*receipt.Core, asSent(symboltest.Core(t, core)))
+		f.round()
+		f.wantJob(*receipt.Core, crash.SymbolsDone, "")
+		dbtest.Counted(t, f.store.Store)
+		if b, err := f.store.Bucket(t.Context(), crash.BucketIDOf(want)); err != nil || b.Reports != 1 ||
+			b.Rule != crash.RuleStacktrace {
+			t.Errorf("%s: got %+v, %v; want one report in %s", core, b, err, want)
+		}
+	}
+}
+
 // TestCoresAway checks that a job waits while the object storage with its core is away.
 func TestCoresAway(t *testing.T) {
 	t.Parallel()
