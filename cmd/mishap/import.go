@@ -136,7 +136,8 @@ func (p *program) importFiles(ctx context.Context, im importer, files []string) 
 				say("without its core: %s", result.noCore)
 			}
 			if n := len(result.dropped); n > 0 {
-				say("%s dropped (not text, or too large): %s", crash.Counted(int64(n), "field", "fields"), strings.Join(result.dropped, ", "))
+				say("%s dropped (not text, or too large): %s", crash.Counted(int64(n), "field", "fields"),
+					strings.Join(result.dropped, ", "))
 			}
 			_ = bar.Add(1)
 			return nil
@@ -188,7 +189,7 @@ var (
 	errNoCores       = crash.Errorf(crash.Conflict, "no_cores", `The configuration has cores = "never".`)
 	errCoreExcluded  = crash.Errorf(crash.Conflict, "excluded", "cores_packages excludes its package.")
 	errCoreTooLarge  = crash.Errorf(crash.TooLarge, "core_too_large", "It is larger than core_max_bytes permits.")
-	errCoreDuplicate = crash.Errorf(crash.Conflict, "duplicate", "Another core of the same problem and version has arrived.")
+	errCoreDuplicate = crash.Errorf(crash.Conflict, "duplicate", "Another core of the same problem and version is stored.")
 )
 
 // importCore stores the core in a file as if its machine had been asked for it. It returns false if the

@@ -50,7 +50,8 @@ func TestImportCores(t *testing.T) {
 		args := append([]string{"import", noConfig(t)}, files...)
 		status, stdout, stderr := runIn(t.Context(), nil, append(environ, "MISHAP_CORES="+core), args...)
 		wantOut, want := "4 stored, 0 known already, 0 refused.\n", []string{"2 cores stored.\n",
-			"tiny1.crash: 1 field dropped (not text, or too large): Picture\n", "tiny3.crash: without its core: The report needs none",
+			"tiny1.crash: 1 field dropped (not text, or too large): Picture\n",
+			"tiny3.crash: without its core: The report needs none",
 			"tiny1.crash: without its core: Another core of the same problem"}
 		if core == "never" {
 			wantOut = "0 stored, 4 known already, 0 refused.\n"

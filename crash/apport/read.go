@@ -51,7 +51,8 @@ const maxKey = 256
 // returns texts as fields, with U+FFFD for invalid UTF-8 and NUL. It only lists binary values, and
 // always CoreDump, CoreDump.zst and VmCore.
 //
-// Unlike apport, it treats each value without NUL as text. It drops an empty field "separator", which apport writes by mistake.
+// Unlike apport, it treats each value without NUL as text. It drops an empty field "separator", which
+// apport writes by mistake.
 //
 // Errors of the file have the kind Invalid (code malformed_report) or TooLarge (report_too_large),
 // and name the line and the cause for people. An error of r is returned unchanged.

@@ -7,9 +7,9 @@ import (
 	"mishap/crash/pytext"
 )
 
-// SignatureOf returns the bucket of a report. It tries, in this order: the report's own
-// DuplicateSignature, unchanged; if mishap has worked out the stack, mishap's rules for that (see
-// namedHere), else apport's rules; mishap's own rules (see [crash.RuleKernel] and those after it); for a native crash or hang without function names, its address signature, which
+// SignatureOf returns the bucket of a report, by the first of: its DuplicateSignature, unchanged; rules
+// for stacks that mishap has worked out, else apport's; mishap's own rules (see [crash.RuleKernel] and
+// those after it); for a native crash or hang without function names, its address signature, which
 // is provisional until the report is symbolised; without an address signature, the names that there
 // are. Signatures are truncated to [crash.MaxSignature] code points. A report that no rule groups
 // gets a Reason. [Explain] shows the steps.
