@@ -124,10 +124,10 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 	return nil
 }
 
-func inspectFile(file string) (crashFile, error) {
+func inspectFile(file string) (reportFile, error) {
 	f, err := openCrashFile(file)
 	if err != nil {
-		return crashFile{}, err
+		return reportFile{}, err
 	}
 	defer f.Close() //nolint:errcheck // only read
 	return readCrashFile(f, 0)

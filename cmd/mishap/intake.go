@@ -91,8 +91,8 @@ func openCrashFile(file string) (*os.File, error) {
 
 var errNoFile = crash.Errorf(crash.Invalid, "no_file", "This is no file, but a folder, FIFO, socket or device.")
 
-// crashFile is the content of a report file.
-type crashFile struct {
+// reportFile is the content of a report file.
+type reportFile struct {
 	fields crash.Fields
 	core   bool     // it has a core dump
 	binary []string // names of the fields that are not text, or too large; they are dropped
@@ -100,7 +100,7 @@ type crashFile struct {
 
 // readCrashFile reads an apport report file. It skips core dumps, and texts beyond maxText bytes in
 // total; 0 means the limit of package apport.
-func readCrashFile(f *os.File, maxText int64) (c crashFile, err error) {
+func readCrashFile(f *os.File, maxText int64) (c reportFile, err error) {
 	var binary []apport.Binary
 	c.fields, binary, err = apport.Read(f, apport.Limits{Text: maxText})
 	for _, b := range binary {
