@@ -24,7 +24,7 @@ const (
 const (
 	StateTests    StateWord = "tests only"     // only test machines report it
 	StateNameless StateWord = "not symbolised" // its functions have no names yet
-	StateGone     StateWord = "gone"           // in every release a newer version has been in use without it for a week
+	StateGone     StateWord = "gone"           // in every release newer versions are free of it, for at least a week
 	StateNew      StateWord = "new"            // first seen in the past week
 	StateUnfiled  StateWord = "unfiled"        // none of the others
 )
@@ -66,8 +66,10 @@ type ReleaseStatus struct {
 	Last    time.Time // UTC day of the newest report
 	Highest string    // highest version in which it was seen; empty: no version is comparable
 
-	Newer      string    // newest version in use, if it is higher than Highest and free of the problem
+	Newer      string    // newest version in use, if it is higher than Highest
 	NewerSince time.Time // UTC day of the oldest report from a version higher than Highest
+	NewerCount int64     // reports of the package from versions higher than Highest; none is of the problem
+	Lacking    int64     // so many more of them would show that these versions are free of it; 0: they are
 
 	Fix      string // version with the fix, as the tracker says; empty: unknown
 	FixAfter string // without Fix: the fix is in a higher version than this
@@ -79,11 +81,15 @@ type ReleaseStatus struct {
 }
 
 // Outdated reports whether the problem was seen only in outdated versions: in every release that
-// counts, a higher version without the problem is in use.
+// counts, higher versions are free of it.
 func (s Status) Outdated() bool {
 	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
-	return len(counting) > 0 && !slices.ContainsFunc(counting, func(r ReleaseStatus) bool { return r.Newer == "" })
+	return len(counting) > 0 && !slices.ContainsFunc(counting, func(r ReleaseStatus) bool { return !r.NewerFree() })
 }
+
+// NewerFree reports whether higher versions than those with the problem are in use, and have so many
+// reports that they would probably show it if they had it.
+func (r ReleaseStatus) NewerFree() bool { return r.Newer != "" && r.Lacking == 0 }
 
 // Regressed returns the release and version in which a fixed problem was seen again, the newest
 // release first. ok is false if the problem is not a regression.

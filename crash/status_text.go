@@ -18,7 +18,7 @@ func (s Status) Text() string {
 	if text != "" {
 		text += "."
 	}
-	return strings.TrimSpace(s.Note + " " + text)
+	return strings.TrimSpace(strings.TrimSpace(s.Note+" "+text) + " " + s.tooFew())
 }
 
 // Headline describes the status in a few words, without numbers of reports: "Fixed in sid; still
@@ -57,9 +57,34 @@ func (s Status) newerVersions() string {
 	case 0:
 		return ""
 	case len(counting):
-		return "The newest versions in use have not shown it."
+		return strings.TrimSpace("The newest versions in use have not shown it. " + s.tooFew())
 	}
-	return "Newer versions in some releases have not shown it."
+	return strings.TrimSpace("Newer versions in some releases have not shown it. " + s.tooFew())
+}
+
+// tooFew names the open releases whose newer versions have too few reports to tell whether they are
+// free of the problem.
+func (s Status) tooFew() string {
+	some := PickReleases(s.Releases, func(r ReleaseStatus) bool {
+		return r.Word == StateOpen && !r.Ended && r.Newer != "" && !r.NewerFree()
+	})
+	var names []string
+	for _, r := range some[:min(len(some), maxNamedReleases)] {
+		names = append(names, r.Newer+" of "+r.Release.Short()+" has it ("+r.lacking()+")")
+	}
+	if others := int64(len(some) - len(names)); others > 0 {
+		names = append(names, fmt.Sprintf("those of %d other %s have it", others, Plural(others, "release", "releases")))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Too few reports to tell whether " + JoinAnd(names) + "."
+}
+
+// lacking says how many reports of newer versions there are, and how many more are needed: "0 of 12;
+// 10 more would tell".
+func (r ReleaseStatus) lacking() string {
+	return fmt.Sprintf("0 of %d; %d more would tell", r.NewerCount, r.Lacking)
 }
 
 // inReleases describes the releases by state, such as "Fixed in sid; still open in 24.04", if
@@ -192,8 +217,10 @@ func (r ReleaseStatus) Verdict() string {
 		return "the bug is closed with a fix, but the reports do not say whether they come from a version with it"
 	case r.Highest == "":
 		return "seen in an unknown version"
-	case r.Newer != "":
+	case r.NewerFree():
 		return "seen up to " + r.Highest + ", not in " + r.Newer
+	case r.Newer != "":
+		return "seen up to " + r.Highest + "; too few reports of " + r.Newer + " to tell (" + r.lacking() + ")"
 	}
 	return "seen in " + r.Highest + ", the newest version in use"
 }

@@ -26,6 +26,8 @@ type statuses struct {
 	bugs     map[crash.BucketID]crash.Bug
 	people   map[crash.BucketID]index.People
 	inUse    *versionsInUse
+	hidden   []crash.BucketID // embargoed problems, whose reports do not count for others
+	public   *index.Index     // ix without them
 }
 
 // current reports whether the states of an index are recent enough: those of a revision or, if only
@@ -130,8 +132,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 		return nil
 	}
 	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
-	// Everyone sees the same states, so versions that only embargoed problems name do not count.
-	if next.inUse, err = s.versionsInUse(reader.AsVisitor(ctx)); err != nil {
+	if err := s.readPublic(ctx, next); err != nil {
 		return err
 	}
 	if next.bugs, err = s.countingBugs(ctx); err != nil {
@@ -142,6 +143,20 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 	}
 	next.judge(old, s.Now())
 	s.indexCache.states.Store(next)
+	return nil
+}
+
+// readPublic reads what states depend on besides the problem itself. Everyone sees the same states,
+// so versions and reports of embargoed problems do not count for others.
+func (s *Store) readPublic(ctx context.Context, st *statuses) (err error) {
+	ctx = reader.AsVisitor(ctx)
+	if st.inUse, err = s.versionsInUse(ctx); err != nil {
+		return err
+	}
+	if st.hidden, err = hiddenFrom(ctx, s); err != nil {
+		return err
+	}
+	st.public = st.ix.Without(st.hidden)
 	return nil
 }
 
@@ -174,17 +189,23 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 // time.
 func (st *statuses) judge(old *statuses, now time.Time) {
 	var since uint64
-	if old != nil && old.ix == st.ix && old.day.Equal(st.day) {
+	if old != nil && old.ix == st.ix && old.day.Equal(st.day) && slices.Equal(old.hidden, st.hidden) {
 		since = old.changed
 	}
 	changed, upTo := st.ix.Changed(since)
 	st.changed = upTo
 	if since > 0 {
 		newer := st.inUse.changedSince(old.inUse)
+		counted := map[string]bool{} // packages with new reports, which may show that they are free of a quiet problem
+		for _, p := range changed {
+			counted[p.Package] = true
+		}
+		weekAgo := now.AddDate(0, 0, -6)
 		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
 			_, has := st.bugs[p.ID]
 			_, named := st.people[p.ID]
-			return has || p.Bug != 0 || newer[p.Package] || named || p.People != nil
+			return has || p.Bug != 0 || newer[p.Package] || named || p.People != nil ||
+				counted[p.Package] && p.Last().At.Before(weekAgo)
 		})...)
 	}
 	judged := make(map[crash.BucketID]bool, len(changed))
@@ -203,7 +224,7 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 // of returns the status of a problem in the index.
 func (st *statuses) of(p *index.Problem, now time.Time) crash.Status {
 	return st.judgeBucket(crash.Bucket{
-		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, FirstSeen: p.First().At, LastSeen: p.Last().At,
+		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At, LastSeen: p.Last().At,
 		Package: p.Package, SourcePackage: p.Source, Bug: st.bugs[p.ID],
 	}, p, now)
 }
@@ -213,7 +234,16 @@ func (st *statuses) judgeBucket(b crash.Bucket, p *index.Problem, now time.Time)
 	if p != nil {
 		seen = st.ix.Occurrences(p, index.DayOf(now))
 	}
-	return stats.Judge(b, seen, st.inUse.known(b.Package), now)
+	known := st.inUse.known(b.Package)
+	ix := st.public
+	if p != nil && slices.Contains(st.hidden, p.ID) {
+		ix = st.ix
+	}
+	reports := ix.PackageReports(b.Package)
+	for i, k := range known {
+		known[i].Reports = reports[index.InVersion{Release: k.Release, Version: k.Version}]
+	}
+	return stats.Judge(b, seen, known, now)
 }
 
 // Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It uses the
@@ -226,11 +256,10 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if err != nil {
 		return err
 	}
-	inUse, err := s.versionsInUse(reader.AsVisitor(ctx)) // as in lists
-	if err != nil {
+	st := &statuses{ix: b}
+	if err := s.readPublic(ctx, st); err != nil { // as in lists
 		return err
 	}
-	st := &statuses{ix: b, inUse: inUse}
 	for _, bucket := range buckets {
 		p, _ := b.Problem(bucket.ID)
 		bucket.Status = st.judgeBucket(*bucket, p, s.Now())

@@ -15,7 +15,7 @@ func BenchmarkJudgeAll(b *testing.B) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	all, versions := manyProblems(100_000, 30, now)
 	for b.Loop() {
-		st := &statuses{ix: all, inUse: versions, day: utcDay(now)}
+		st := &statuses{ix: all, public: all, inUse: versions, day: utcDay(now)}
 		st.judge(nil, now)
 	}
 }

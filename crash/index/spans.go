@@ -80,6 +80,41 @@ func (ix *Index) SourceSpans(source string, versions ...string) []Span {
 	return spans.list
 }
 
+// InVersion is a version of a package in one release.
+type InVersion struct {
+	Release crash.Release
+	Version string
+}
+
+// PackageReports returns the numbers of reports of a binary package by release and version, over all
+// its problems and the days of the index. The result is cached; callers must not modify it.
+func (ix *Index) PackageReports(name string) map[InVersion]int64 {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	type packageReports string
+	return cached(ix, packageReports(name), func() map[InVersion]int64 {
+		type place struct {
+			version uint32
+			origin  uint16
+		}
+		counts := map[place]int64{}
+		seen := map[int32]bool{}
+		for _, at := range ix.byPackage[name] {
+			if l := &ix.buckets[at]; l.Package == name && !seen[at] && !ix.hidden[l.Head] {
+				seen[at] = true
+				for _, c := range l.cells {
+					counts[place{c.version, c.origin}] += int64(c.n)
+				}
+			}
+		}
+		reports := map[InVersion]int64{}
+		for p, n := range counts {
+			reports[InVersion{crash.Release(ix.origins.values[p.origin].release), ix.versions.values[p.version]}] += n
+		}
+		return reports
+	})
+}
+
 // spans collects cells into spans.
 type spans struct {
 	at   map[spanKey]int

@@ -9,8 +9,11 @@ const Confidence = .95
 // most 5 %, divided by the number of comparisons that are made at the same time (Bonferroni's
 // correction). So it is wrong about any of them in at most 5 % of cases.
 func Significant(p float64, comparisons int) bool {
-	return p <= (1-Confidence)/float64(max(comparisons, 1))
+	return p <= level(comparisons)
 }
+
+// level is the greatest probability that is significant. It allows for rounding errors of p.
+func level(comparisons int) float64 { return (1 - Confidence + 1e-12) / float64(max(comparisons, 1)) }
 
 // BinomialTail returns the probability of at least a successes among a+b trials that succeed with
 // probability p each. It is the test of all comparisons of rates: if two rates are equal, the reports
@@ -42,6 +45,30 @@ func MoreFrequent(a, n, b, m float64) float64 {
 		p *= (n - a) / (a + 1) * b / (m - b + 1)
 	}
 	return min(sum, 1)
+}
+
+// reportsNeeded returns the least number of reports that are evidence, if none of them is of a
+// problem that with of the of reports before were. Some comparisons are made at the same time.
+// Machines that report the problem several times count once, so all numbers are divided by its
+// reports per machine.
+func reportsNeeded(with, of int64, perMachine float64, comparisons int) int64 {
+	k := max(math.Round(float64(with)/perMachine), 1)
+	n := max(math.Round(float64(of)/perMachine), k)
+	enough := func(m float64) bool { return Significant(MoreFrequent(k, n, 0, m), comparisons) }
+	// p is about the k-th power of the middle share, which leads to a number close to the right one.
+	m := math.Floor((n - (k-1)/2) * (math.Pow(level(comparisons), -1/k) - 1))
+	for !enough(m) {
+		m++
+	}
+	for m > 0 && enough(m-1) {
+		m--
+	}
+	return int64(math.Ceil(m * perMachine))
+}
+
+// perMachine returns the mean number of reports of the machines that have a problem, at least 1.
+func perMachine(reports, machines int64) float64 {
+	return max(float64(reports)/float64(max(machines, 1)), 1)
 }
 
 // choose returns the logarithm of the number of ways to choose k of n.
@@ -103,9 +130,13 @@ func betaShare(a, b, x float64) float64 {
 		return 0
 	case x >= 1:
 		return 1
-	case x > (a+1)/(a+b+2):
-		return 1 - betaShare(b, a, 1-x)
+	case x > (a+1)/(a+b+2): // where the fraction converges slowly
+		return 1 - betaFraction(b, a, 1-x)
 	}
+	return betaFraction(a, b, x)
+}
+
+func betaFraction(a, b, x float64) float64 {
 	scale := math.Exp(logGamma(a+b) - logGamma(a) - logGamma(b) + a*math.Log(x) + b*math.Log1p(-x))
 	return scale / a / fraction(1, func(i float64) (float64, float64) {
 		m := math.Floor(i / 2)

@@ -98,3 +98,21 @@ func TestSignificant(t *testing.T) {
 		t.Errorf("5 of 8 and 3 of 15: got p %.5f", p)
 	}
 }
+
+// TestBetaShareEverywhere checks the symmetry of the distribution at and around the place where its
+// computation changes, which rounding must not move.
+func TestBetaShareEverywhere(t *testing.T) {
+	t.Parallel()
+	if got := betaShare(.2, 7.4, .125); got <= 0 || got >= 1 {
+		t.Errorf("I_0.125(0.2, 7.4): got %g", got)
+	}
+	for i := range 2000 {
+		a, b := .05+float64(i%83)*1.7, .03+float64(i%71)*2.3
+		x := (a + 1) / (a + b + 2)
+		for _, x := range []float64{x, math.Nextafter(x, 1), math.Nextafter(x, 0), 1 - (b+1)/(a+b+2), x / 2} {
+			if sum := betaShare(a, b, x) + betaShare(b, a, 1-x); math.Abs(sum-1) > 1e-10 {
+				t.Fatalf("I_%g(%g, %g) and its complement: got the sum %.15g", x, a, b, sum)
+			}
+		}
+	}
+}

@@ -9,11 +9,12 @@ import (
 )
 
 // quietDays is the number of days for which a newer version must be in use, without a report of the
-// problem, before the problem counts as gone.
+// problem, before the problem counts as gone. The newer versions must also have enough reports.
 const quietDays = 7
 
 // Judge computes the status of a problem in each release. b contains the bug and the counts, seen
-// the occurrences of the problem, and inUse the versions of its package that any report came from.
+// the occurrences of the problem, and inUse the versions of its package that any report came from,
+// with the number of these reports.
 // Judge modifies none of them. It compares versions only within one release, in dpkg's order. It
 // considers whole UTC days, so its result changes only with the facts or at midnight.
 func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) crash.Status {

@@ -45,6 +45,7 @@ func someSituation(r *rand.Rand) situation {
 	for _, release := range someReleases {
 		for range r.IntN(4) {
 			s.inUse = append(s.inUse, used(release, version(), []int{0, 2, 3, 9, 11, 90}[r.IntN(6)])...)
+			s.inUse[len(s.inUse)-1].Reports = []int64{0, 1, 12, 1000}[r.IntN(4)]
 		}
 	}
 	s.change = func(b *crash.Bucket) {
@@ -201,6 +202,13 @@ func ofRelease(r crash.ReleaseStatus, text string, s situation) (found []string)
 		if o.Week > 0 && r.Word == crash.StateGone {
 			wrong("gone, seen this week")
 		}
+	}
+	if r.Word == crash.StateGone && !r.NewerFree() {
+		wrong("gone, with too few reports")
+	}
+	if tooFew := r.Word == crash.StateOpen && !r.Ended && r.Newer != "" && !r.NewerFree(); tooFew !=
+		strings.Contains(text, r.Newer+" of "+r.Release.Short()+" has it (0 of ") && !strings.Contains(text, "other release") && s.bug == nil {
+		wrong("too few reports: %v", tooFew)
 	}
 	return found
 }

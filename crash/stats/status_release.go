@@ -20,7 +20,7 @@ func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) cra
 			r.Highest = o.Version
 		}
 	}
-	j.newer(&r)
+	j.newer(&r, seen)
 	says := j.tracker(release)
 	switch says.verdict {
 	case crash.StateFixed:
@@ -45,15 +45,31 @@ func isComparable(release crash.Release, version string) bool {
 	return release != "" && dpkg.Valid(version)
 }
 
-// newer sets the versions in use that are higher than those with the problem.
-func (j *judgement) newer(r *crash.ReleaseStatus) {
+// newer sets the versions in use that are higher than those with the problem, and how many more
+// reports they need as evidence that they are free of it.
+func (j *judgement) newer(r *crash.ReleaseStatus, seen []crash.VersionSeen) {
 	if r.Highest == "" {
 		return
 	}
+	var with int64 // reports of the problem
+	lowest := r.Highest
+	for _, o := range seen {
+		if isComparable(r.Release, o.Version) {
+			with += o.Reports
+			if dpkg.Compare(o.Version, lowest) < 0 {
+				lowest = o.Version
+			}
+		}
+	}
+	var of int64 // reports of the package from the versions with the problem, and those in between
 	for _, k := range j.inUse[r.Release] {
 		if dpkg.Compare(k.Version, r.Highest) <= 0 {
+			if dpkg.Compare(k.Version, lowest) >= 0 {
+				of += k.Reports
+			}
 			continue
 		}
+		r.NewerCount += k.Reports
 		if r.Newer == "" || dpkg.Compare(k.Version, r.Newer) > 0 {
 			r.Newer = k.Version
 		}
@@ -61,13 +77,17 @@ func (j *judgement) newer(r *crash.ReleaseStatus) {
 			r.NewerSince = k.Since
 		}
 	}
+	if r.Newer != "" {
+		needed := reportsNeeded(with, max(of, with), perMachine(j.b.Reports, j.b.Systems), len(j.seen))
+		r.Lacking = max(needed-r.NewerCount, 0)
+	}
 }
 
-// gone reports whether a newer version has been in use for a week, and no report of the problem
-// arrived in that time. A report whose version is not comparable may come from the newer version,
-// if it is not older than that.
+// gone reports whether newer versions are free of the problem, one of them has been in use for a
+// week, and no report of the problem arrived in that time. A report whose version is not comparable
+// may come from the newer version, if it is not older than that.
 func (j *judgement) gone(r crash.ReleaseStatus, seen []crash.VersionSeen) bool {
-	if r.Newer == "" || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < quietDays {
+	if !r.NewerFree() || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < quietDays {
 		return false
 	}
 	return !slices.ContainsFunc(seen, func(o crash.VersionSeen) bool {

@@ -35,9 +35,10 @@ func seenIn(release crash.Release, version string, days int, inWeek int64) []cra
 		First: daysAgo(200), Last: daysAgo(days)}}
 }
 
-// used returns a version that has been in use for some days.
+// used returns a version that has been in use for some days, with many reports.
 func used(release crash.Release, version string, days int) []stats.VersionKnown {
-	return []stats.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days), Since: daysAgo(days)}}
+	return []stats.VersionKnown{{Release: release, Version: version, Arrived: daysAgo(days), Since: daysAgo(days),
+		Reports: 1000}}
 }
 
 const (
@@ -350,6 +351,67 @@ var situations = map[string]struct {
 		"in another": {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3", "noble")),
 		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.4", 0, 2))},
 		crash.StateRegression, "Seen again after the fix in 24.04 (2 reports this week); fixed in 26.04."},
+}
+
+// TestTooFewReports checks what mishap says of newer versions with few reports, and that the number of
+// missing reports is true: with one less it is no evidence yet.
+func TestTooFewReports(t *testing.T) {
+	t.Parallel()
+	of := func(reports, of, newer int64, machines int64, more ...crash.VersionSeen) crash.Bucket {
+		s := situation{seen: join(seenIn(noble, "1.4", 30, 0), more), inUse: join(used(noble, "1.2", 300),
+			used(noble, "1.4", 90), used(noble, "1.5", 20)), change: func(b *crash.Bucket) { b.Systems = machines }}
+		s.seen[0].Reports, s.inUse[1].Reports, s.inUse[2].Reports = reports, of, newer
+		return s.bucket()
+	}
+	for name, v := range map[string]struct {
+		reports, of, newer, machines, lacking int64
+		more                                  []crash.VersionSeen
+	}{
+		"3 of 36, and none of 12":             {3, 36, 12, 3, 48, nil},
+		"one newer report":                    {3, 36, 1, 3, 59, nil},
+		"each of many, and none of 1":         {40, 40, 1, 40, 0, nil},
+		"the same from one machine":           {40, 40, 1, 1, 759, nil},
+		"two machines":                        {40, 40, 1, 2, 99, nil},
+		"one of one":                          {1, 1, 3, 1, 16, nil},
+		"enough":                              {3, 36, 61, 3, 0, nil},
+		"enough, but another release counts":  {3, 36, 61, 3, 24, seenIn(jammy, "1.2", 0, 3)},
+		"more reports than the versions have": {40, 0, 1, 40, 0, nil},
+	} {
+		b := of(v.reports, v.of, v.newer, v.machines, v.more...)
+		if v.more != nil {
+			b = of(v.reports, v.of, v.newer, b.Reports, v.more...)
+		}
+		r := b.Status.Releases[0]
+		want := crash.StateGone
+		if v.lacking > 0 {
+			want = crash.StateOpen
+		}
+		if r.Lacking != v.lacking || r.NewerCount != v.newer || r.Word != want {
+			t.Errorf("%s: got %s, %d more than %d needed, want %s and %d", name, r.Word, r.Lacking, r.NewerCount, want, v.lacking)
+		}
+		if v.lacking == 0 {
+			continue
+		}
+		if now := of(v.reports, v.of, v.newer+v.lacking, b.Systems, v.more...).Status.Releases[0]; now.Word != crash.StateGone {
+			t.Errorf("%s: with %d more: got %s, want gone", name, v.lacking, now.Word)
+		}
+		if now := of(v.reports, v.of, v.newer+v.lacking-1, b.Systems, v.more...).Status.Releases[0]; now.Word != crash.StateOpen {
+			t.Errorf("%s: with %d more: got %s, want open", name, v.lacking-1, now.Word)
+		}
+	}
+	b := of(3, 36, 12, 3)
+	const says = "Open in 24.04 (no report this week). Too few reports to tell whether 1.5 of 24.04 has it " +
+		"(0 of 12; 48 more would tell)."
+	if got := b.Status.Text(); got != says {
+		t.Errorf("got %q, want %q", got, says)
+	}
+	if got, want := b.Status.Releases[0].Verdict(),
+		"seen up to 1.4; too few reports of 1.5 to tell (0 of 12; 48 more would tell)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if advice := stats.Advise(stats.AdviceFacts{Bucket: b, Named: true}); advice.Kind != stats.AdviceReady {
+		t.Errorf("got the advice %q, want none against a bug", advice.Text)
+	}
 }
 
 func TestJudge(t *testing.T) {
