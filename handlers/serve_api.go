@@ -69,7 +69,8 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 }
 
 // exportsByToken returns a handler that serves files and feeds to scripts with an API token of the
-// right scope, without a session and within the rate limits of the API. Pages need a session.
+// right scope, without a session and within the rate limits of the API. Pages need a session. Visitors
+// get files within a rate limit of their own.
 func (s *Server) exportsByToken(next http.Handler) http.Handler {
 	authenticateToken := s.authenticateToken(s.limitRate(s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		for _, scope := range scopesOfFile(r) {
@@ -80,12 +81,18 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 		return nil
 	})))
+	limited := s.limitTo(s.Config.ExportRatePerAddress, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" && web.ForFile(r) {
+		switch {
+		case !web.ForFile(r):
+			next.ServeHTTP(w, r)
+		case r.Header.Get("Authorization") != "":
 			authenticateToken.ServeHTTP(w, r)
-			return
+		case web.CurrentUser(r).ID == 0:
+			limited.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
@@ -105,17 +112,8 @@ func scopesOfFile(r *http.Request) []crash.Scope {
 
 // limitRate limits the requests a minute of one API token, or of one address without a token.
 func (s *Server) limitRate(next http.Handler) http.Handler {
-	limit := func(perMinute int) http.Handler {
-		if perMinute == 0 {
-			return next
-		}
-		return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.Do(
-			func(http.ResponseWriter, *http.Request) error {
-				return crash.Errorf(crash.TooMany, "too_many_requests",
-					"Too many requests: at most %d a minute. Go on later.", perMinute)
-			})))(next)
-	}
-	authenticateToken, byAddress := limit(s.Config.APIRatePerToken), limit(s.Config.APIRatePerAddress)
+	authenticateToken := s.limitTo(s.Config.APIRatePerToken, next)
+	byAddress := s.limitTo(s.Config.APIRatePerAddress, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if web.VisitOf(r).Token != nil {
 			authenticateToken.ServeHTTP(w, r)
@@ -123,6 +121,18 @@ func (s *Server) limitRate(next http.Handler) http.Handler {
 		}
 		byAddress.ServeHTTP(w, r)
 	})
+}
+
+// limitTo limits the requests a minute of one API token or address; 0 is no limit.
+func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
+	if perMinute == 0 {
+		return next
+	}
+	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.Do(
+		func(http.ResponseWriter, *http.Request) error {
+			return crash.Errorf(crash.TooMany, "too_many_requests",
+				"Too many requests: at most %d a minute. Go on later.", perMinute)
+		})))(next)
 }
 
 func rateLimitKey(r *http.Request) (string, error) {

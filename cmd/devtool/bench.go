@@ -24,6 +24,7 @@ import (
 type bench struct {
 	program, against, database, dataDir, only string
 	reports, rate, pageRate, clients, rounds  int
+	strangers                                 int
 	length                                    time.Duration
 	out, err                                  io.Writer
 }
@@ -44,6 +45,8 @@ func benchCommands() []*cobra.Command {
 	}
 	for _, cmd := range []*cobra.Command{growth, programs} {
 		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
+	}
+	for _, cmd := range []*cobra.Command{growth, pages, programs} {
 		cmd.Flags().IntVar(&b.rate, "rate", 200, "`number` of reports sent per second")
 		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "`number` of pages and resources requested per second")
 	}
@@ -53,6 +56,8 @@ func benchCommands() []*cobra.Command {
 	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` to compare --program with")
 	pages.Flags().IntVar(&b.clients, "connections", 8,
 		"`number` of concurrent clients; each sends its next request after an answer")
+	pages.Flags().IntVar(&b.strangers, "strangers", 0,
+		"measure a page and reports while this `number` of visitors request one public address after the other")
 	pages.MarkFlagsOneRequired("database", "data-dir")
 	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
 	return []*cobra.Command{ingest, growth, pages, programs}
@@ -173,6 +178,9 @@ func (b *bench) pages(ctx context.Context) error {
 		return err
 	}
 	defer s.stop()
+	if b.strangers > 0 {
+		return b.strangersTable(ctx, s)
+	}
 	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) })
 	if err != nil {
 		return err

@@ -43,7 +43,8 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 		"feed": {"", s.token, false}}
 	for line := range strings.Lines(benchPages) {
 		columns := strings.Fields(line)
-		if len(columns) == 0 || columns[0] == "#" || brief && !strings.HasSuffix(columns[0], "*") {
+		if len(columns) == 0 || columns[0] == "#" || columns[1] == "stranger" ||
+			brief && !strings.HasSuffix(columns[0], "*") {
 			continue
 		}
 		bound, perSecond := usualBound, 0

@@ -68,7 +68,8 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	d := demo{folder: folder, program: program, environ: append(os.Environ(),
 		"MISHAP_DATABASE_URL="+database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
 		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
-		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
+		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0",
+		"MISHAP_READ_ARCHIVE=false")}
 	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,14 @@ type traffic struct {
 
 // send sends the traffic and waits for all answers. An answer that is not a success is an error.
 func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
+	var m vegeta.Metrics
+	err := t.sendInto(ctx, &m)
+	m.Close()
+	return m, err
+}
+
+// sendInto is like send, and adds the answers to m.
+func (t traffic) sendInto(ctx context.Context, m *vegeta.Metrics) error {
 	workers := uint64(max(t.connections, 0))
 	options := []func(*vegeta.Attacker){vegeta.Connections(mostConnections), vegeta.Workers(workers)}
 	if t.perSecond == 0 {
@@ -30,15 +38,13 @@ func (t traffic) send(ctx context.Context) (vegeta.Metrics, error) {
 	}
 	attacker := vegeta.NewAttacker(options...)
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
-	var m vegeta.Metrics
 	for r := range attacker.Attack(t.next, vegeta.Rate{Freq: t.perSecond, Per: time.Second}, t.length, "") {
 		m.Add(r)
 	}
-	m.Close()
 	if len(m.Errors) > 0 {
-		return m, errors.New(m.Errors[0])
+		return errors.New(m.Errors[0])
 	}
-	return m, ctx.Err()
+	return ctx.Err()
 }
 
 // get requests an address, compressed as browsers do. If uncached is true, it makes the address too

@@ -60,6 +60,8 @@ type instance struct {
 	listeners *listeners
 	store     *db.Store
 	log       *slog.Logger
+	queueLog  *slog.Logger // of the job queue
+	outage    outage       // of the database, in these logs
 	metrics   *prometheus.Registry
 	traces    *traces.Traces // nil: off
 	disk      *disk.Watch
@@ -93,8 +95,9 @@ func newInstance(ctx context.Context, c config.Config, l *listeners, log *slog.L
 		Version: versionText(), Log: log, Registerer: i.metrics}); err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	log = i.traces.Logger(log)
-	i.log = log
+	plain := i.traces.Logger(log)
+	log = i.outage.logger(plain)
+	i.log, i.queueLog = log, i.outage.queueLogger(plain)
 	if l.web != nil {
 		i.onWeb = newReplaceable(http.HandlerFunc(startingPages))
 		i.web = webServer(i.onWeb, log)
@@ -216,7 +219,7 @@ func (i *instance) buildWeb() error {
 	rules := dbrules.New(i.store)
 	i.rules = dbrules.NewEvaluator(rules, i.ruleOptions())
 	jobs, err := jobs.New(i.store, jobs.Config{
-		Log: i.log, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
+		Log: i.queueLog, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
 	})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
@@ -279,6 +282,7 @@ func (i *instance) buildWeb() error {
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
+			ExportRatePerAddress:  i.config.ExportRatePerAddress,
 			TrackerName:           i.config.TrackerName(),
 			ConfigFile:            i.config.File,
 			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
@@ -317,8 +321,8 @@ func (i *instance) ingestURL() string {
 }
 
 // run serves until ctx ends or a server fails. Then it closes the listeners and finishes work in
-// progress.
-func (i *instance) run(ctx context.Context) error {
+// progress. It calls ready when everything runs.
+func (i *instance) run(ctx context.Context, ready func()) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	if i.web != nil {
@@ -329,12 +333,16 @@ func (i *instance) run(ctx context.Context) error {
 	}
 	i.background.start(background, i.ownTasks())
 	i.listen()
+	ready()
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-i.failed:
 	}
 	i.log.InfoContext(ctx, "stopping: finishing work in progress; another signal stops at once")
+	if err == nil {
+		err = i.leaveProxies()
+	}
 	i.drain(background)
 	stopBackground()
 	i.background.wait()
@@ -342,6 +350,21 @@ func (i *instance) run(ctx context.Context) error {
 	i.stopServers()
 	i.log.InfoContext(ctx, "stopped")
 	return err
+}
+
+// leaveProxies says that the instance is not ready, and serves until proxies have noticed.
+func (i *instance) leaveProxies() error {
+	for _, h := range []*replaceable{i.onWeb, i.onOps} {
+		if h != nil {
+			h.replace(notReady(*h.now.Load()))
+		}
+	}
+	select {
+	case <-time.After(i.config.Drain()):
+		return nil
+	case err := <-i.failed:
+		return err
+	}
 }
 
 // stopSymbols tells other instances that this one symbolises no longer, so that machines are not asked

@@ -70,9 +70,28 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		h.Set("Cache-Control", "private, no-cache")
 	}
 	h.Add("Vary", "Accept")
-	if notModified(r, h.Get("ETag"), modified) {
+	tag := h.Get("ETag")
+	if notModified(r, tag, modified) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
+	}
+	if u.ID == 0 {
+		err := s.PublicFile(w, r, revision+s.Now().UTC().Format(time.DateOnly), tag, ExportTime,
+			func(ctx context.Context, w http.ResponseWriter, rest func() error) error {
+				t, err := build(ctx)
+				if err != nil {
+					return err
+				}
+				w.Header().Set("Last-Modified", modified.Format(http.TimeFormat))
+				describe(w, format, t)
+				t.Rows = restingRows(t.Rows, rest)
+				return s.writeTable(w, r, format, t, changed)
+			})
+		if err != nil {
+			h.Del("ETag")
+			h.Del("Last-Modified")
+		}
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ExportTime)
 	defer cancel()
@@ -89,15 +108,35 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		h.Del("Last-Modified")
 		return err
 	}
-	h.Set("Content-Type", web.ExportTypes[format])
-	if format == "csv" {
-		h.Set("Content-Disposition", `attachment; filename="`+fileName(t.Path)+`.csv"`)
-	}
+	describe(w, format, t)
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return s.writeTable(w, r, format, t, changed)
+	return s.stream(w, r, format, t, changed)
+}
+
+// describe sets the headers that say what a file is.
+func describe(w http.ResponseWriter, format string, t Table) {
+	w.Header().Set("Content-Type", web.ExportTypes[format])
+	if format == "csv" {
+		w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(t.Path)+`.csv"`)
+	}
+}
+
+// restingRows returns rows that calls rest between pages.
+func restingRows(rows iter.Seq2[Row, error], rest func() error) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		n := 0
+		for row, err := range rows {
+			if n++; n%ExportPage == 0 && err == nil {
+				err = rest()
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // notModified reports whether the client's copy is current. An entity tag takes precedence over

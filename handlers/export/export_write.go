@@ -19,15 +19,32 @@ import (
 // MaxFeed is the maximum number of entries in a feed. It is small because feed readers poll.
 const MaxFeed = 100
 
-// writeTable writes a table in a format. An error before the first byte is returned, so that the
+// stream sends a table while it is read. An error before the first byte is returned, so that the
 // client receives an error page. A later error aborts the connection, so that the client does
 // not take a partial file for a complete one.
-func (s *Exporter) writeTable(w http.ResponseWriter, r *http.Request, format string, t Table, changed time.Time) error {
+func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string, t Table, changed time.Time) error {
 	started := false
-	out := bufio.NewWriterSize(writerFunc(func(p []byte) (int, error) {
+	err := s.writeTable(writerFunc(func(p []byte) (int, error) {
 		started = true
 		return w.Write(p)
-	}), 32<<10)
+	}), r, format, t, changed)
+	if err != nil && started {
+		if r.Context().Err() == nil {
+			s.Log.WarnContext(r.Context(), "export aborted", "request_id", web.RequestID(r), "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	if err != nil {
+		for _, name := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
+			w.Header().Del(name)
+		}
+	}
+	return err
+}
+
+// writeTable writes a table in a format.
+func (s *Exporter) writeTable(w io.Writer, r *http.Request, format string, t Table, changed time.Time) error {
+	out := bufio.NewWriterSize(w, 32<<10)
 	var err error
 	switch format {
 	case "csv":
@@ -41,17 +58,6 @@ func (s *Exporter) writeTable(w http.ResponseWriter, r *http.Request, format str
 	}
 	if err == nil {
 		err = out.Flush()
-	}
-	if err != nil && started {
-		if r.Context().Err() == nil {
-			s.Log.WarnContext(r.Context(), "export aborted", "request_id", web.RequestID(r), "error", err)
-		}
-		panic(http.ErrAbortHandler)
-	}
-	if err != nil {
-		for _, name := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
-			w.Header().Del(name)
-		}
 	}
 	return err
 }

@@ -63,6 +63,7 @@ type Options struct {
 	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	Privacy                            *privacy.Table                            // nil: the built-in table
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
+	ExportRatePerAddress               int                                       // files per minute; 0: no limit
 
 	SMTPURL       string           // of the relay for mail, on this machine; empty: no mail is sent
 	Environment   bool             // the access token counts as coming from the environment
@@ -176,7 +177,8 @@ func New(t testing.TB, o Options) *Site {
 			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
-			TrustedProxies: trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy, RoleOfEveryone: o.RoleOfEveryone,
+			ExportRatePerAddress: o.ExportRatePerAddress,
+			TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy, RoleOfEveryone: o.RoleOfEveryone,
 			RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},

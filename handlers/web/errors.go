@@ -89,12 +89,23 @@ func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	a := AnswerTo(r, err)
 	s.LogError(r, err, a)
-	s.auditRefusal(r, a)
 	a.Headers(w)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTimeout)
 	defer cancel()
-	if err := s.sendError(w, r.WithContext(ctx), a); err != nil {
-		s.Log.ErrorContext(ctx, "cannot render error page", "request_id", RequestID(r), "error", err)
+	r = r.WithContext(ctx)
+	send := func(w http.ResponseWriter) error {
+		s.auditRefusal(r, a)
+		return s.sendError(w, r, a)
+	}
+	if needsSlot(r) {
+		err = s.inSlot(ctx, w, r, send)
+	} else {
+		err = send(w)
+	}
+	if err != nil {
+		if crash.KindOf(err) != crash.Unavailable {
+			s.Log.ErrorContext(ctx, "cannot render error page", "request_id", RequestID(r), "error", err)
+		}
 		http.Error(w, a.Message, a.Status) //nolint:forbidigo // the error page failed; net/http would send an empty 200
 	}
 }

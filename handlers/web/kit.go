@@ -75,8 +75,9 @@ type Config struct {
 	RequireApp     crash.AppPolicy   // who must have an authenticator app; empty: nobody
 	LocalSignIn    crash.LocalSignIn // whether people sign in with a password; empty: they do
 
-	APIRatePerToken   int // requests a minute to the API with one token; 0: no limit
-	APIRatePerAddress int // requests a minute to the API from one address without a token; 0: no limit
+	APIRatePerToken      int // requests a minute to the API with one token; 0: no limit
+	APIRatePerAddress    int // requests a minute to the API from one address without a token; 0: no limit
+	ExportRatePerAddress int // files and feeds a minute that visitors get from one address; 0: no limit
 
 	TrackerName           string // such as "Launchpad"
 	ConfigFile            string // where WriteTokens writes
@@ -160,12 +161,14 @@ type Kit struct {
 	Sessions    *scs.SessionManager
 	metrics     *metrics
 	tracer      *span.Tracer
-	turns       turns
+	turns       turns // of people who are signed in
+	visitors    *visitors
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
 	Redacted  redact.Cache
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
+	fileCache *cache.Cache[string] // files for visitors
 	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision
 }
 
@@ -275,8 +278,9 @@ func NewKit(d Deps) (*Kit, error) {
 	if s.Config.SearchTime == 0 {
 		s.Config.SearchTime = 4 * time.Second
 	}
-	s.turns = newTurns()
+	s.turns, s.visitors = newTurns(), newVisitors()
 	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
+	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
 	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
 		Len() int
 	}
 	var errs []error
-	for name, c := range map[string]sizedCache{"pages": s.pageCache, "facts": s.factCache} {
+	for name, c := range map[string]sizedCache{"pages": s.pageCache, "facts": s.factCache, "files": s.fileCache} {
 		label := prometheus.Labels{"cache": name}
 		errs = append(errs,
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -123,7 +123,11 @@ func (s *Kit) Observe(next http.Handler) http.Handler {
 		if v.Token != nil {
 			attrs = append(attrs, slog.String("token", v.Token.Label()))
 		}
-		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+		level := slog.LevelInfo
+		if route == "/healthz" || route == "/readyz" {
+			level = slog.LevelDebug // load balancers ask every few seconds
+		}
+		s.Log.LogAttrs(r.Context(), level, "request", attrs...)
 	})
 }
 

@@ -25,7 +25,7 @@ func bareKit(t *testing.T) (*Kit, *bytes.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Kit{
+	return &Kit{visitors: newVisitors(),
 		Log: slog.New(slog.NewJSONHandler(&log, nil)), Now: time.Now, metrics: m,
 		Base: &url.URL{Scheme: "http", Host: "localhost"},
 	}, &log

@@ -37,6 +37,7 @@ type cachedPage struct {
 	status     int
 	header     http.Header
 	tag        string // entity tag; empty if the page is not cached
+	size       int    // bytes of the body
 	compressed []byte // body as gzip
 }
 
@@ -53,8 +54,11 @@ func (s *Kit) CachePage(
 	canonical func(*http.Request) (string, error), render func(http.ResponseWriter, *http.Request) error,
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if !s.isCacheable(r) {
+		if CurrentUser(r).ID != 0 || asksForFile(r) {
 			return s.turns.render(w, r, render)
+		}
+		if !s.isCacheable(r) {
+			return s.inSlot(r.Context(), w, r, func(w http.ResponseWriter) error { return render(w, r) })
 		}
 		query, err := canonical(r)
 		if err != nil {
@@ -70,13 +74,23 @@ func (s *Kit) CachePage(
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
-			defer s.turns.wait(ctx)()
-			return s.renderPage(render, publicRequest(ctx, revision, u, params, part, theme))
+			release, err := acquire(ctx, s.visitors.slots)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
+				return render(w, publicRequest(ctx, revision, u, params, part, theme))
+			})
+			if err == nil && page.status != http.StatusOK {
+				err = errNotCacheable
+			}
+			return page, err
 		})
 		if err != nil && !errors.Is(err, errNotCacheable) {
 			return err
 		}
-		return page.send(w, r)
+		return s.send(w, r, page)
 	}
 }
 
@@ -100,36 +114,35 @@ func publicRequest(
 	return r.WithContext(ctx)
 }
 
-// isCacheable reports whether all visitors get the same page for a request.
+// isCacheable reports whether all visitors get the same page for the request of a visitor.
 func (s *Kit) isCacheable(r *http.Request) bool {
-	return CurrentUser(r).ID == 0 && !s.Sessions.Exists(r.Context(), sessionFlash) &&
-		!asksForFile(r) && len(r.URL.RequestURI()) <= maxPageKey
+	return !s.Sessions.Exists(r.Context(), sessionFlash) && len(r.URL.RequestURI()) <= maxPageKey
 }
 
-// renderPage renders and compresses a page. With errNotCacheable it returns a page, too.
-func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, r *http.Request) (*cachedPage, error) {
-	w := &recorder{status: http.StatusOK, header: http.Header{}}
-	if err := render(w, r); err != nil {
-		return nil, err
-	}
-	var compressed bytes.Buffer
+// record calls render and returns its compressed answer.
+func (s *Kit) record(header http.Header, render func(http.ResponseWriter) error) (*cachedPage, error) {
 	compressor, ok := s.compressors.Get().(*fastgzip.Writer)
 	if !ok {
 		compressor = fastgzip.NewWriter(nil)
 	}
-	defer s.compressors.Put(compressor)
+	defer func() {
+		compressor.Reset(nil) // so that the pool does not hold the buffer
+		s.compressors.Put(compressor)
+	}()
+	var compressed bytes.Buffer
 	compressor.Reset(&compressed)
-	_, err := compressor.Write(w.body.Bytes())
-	if err := errors.Join(err, compressor.Close()); err != nil {
+	sum := sha256.New()
+	w := &recorder{status: http.StatusOK, header: header, body: io.MultiWriter(compressor, sum)}
+	if err := render(w); err != nil {
+		return nil, err
+	}
+	if err := compressor.Close(); err != nil {
 		return nil, fmt.Errorf("compress a page: %w", err)
 	}
-	compressor.Reset(nil) // so that the pool does not hold the buffer
-	page := &cachedPage{status: w.status, header: w.header, compressed: bytes.Clone(compressed.Bytes())}
-	if page.status != http.StatusOK {
-		return page, errNotCacheable
+	page := &cachedPage{status: w.status, header: w.header, size: w.size, compressed: bytes.Clone(compressed.Bytes())}
+	if page.status == http.StatusOK {
+		page.tag = `W/"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`
 	}
-	sum := sha256.Sum256(w.body.Bytes())
-	page.tag = `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	return page, nil
 }
 
@@ -137,15 +150,23 @@ func (s *Kit) renderPage(render func(http.ResponseWriter, *http.Request) error, 
 type recorder struct {
 	status int
 	header http.Header
-	body   bytes.Buffer
+	body   io.Writer
+	size   int
 }
 
-func (w *recorder) Header() http.Header         { return w.header }
-func (w *recorder) WriteHeader(status int)      { w.status = status }
-func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *recorder) Header() http.Header    { return w.header }
+func (w *recorder) WriteHeader(status int) { w.status = status }
+
+func (w *recorder) Write(b []byte) (int, error) {
+	w.size += len(b)
+	return w.body.Write(b)
+}
+
+// plainChunk is how many bytes of an answer are decompressed at a time, for clients without gzip.
+const plainChunk = 256 << 10
 
 // send answers with the page, or with 304 if the browser has it.
-func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
+func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error {
 	h := w.Header()
 	vary := h.Values("Vary")
 	maps.Copy(h, p.header)
@@ -157,6 +178,15 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
+	if p.size == 0 {
+		w.WriteHeader(p.status)
+		return nil
+	}
+	release, err := s.visitors.hold(p)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if negotiate.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
@@ -169,6 +199,13 @@ func (p *cachedPage) send(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("decompress a page: %w", err)
 	}
 	w.WriteHeader(p.status)
-	_, _ = io.Copy(w, plain) //nolint:gosec // as above; compressed by renderPage
-	return nil
+	chunk := make([]byte, min(p.size, plainChunk))
+	for {
+		s.visitors.slots <- struct{}{}
+		n, err := io.ReadFull(plain, chunk)
+		<-s.visitors.slots
+		if _, failed := w.Write(chunk[:n]); failed != nil || err != nil {
+			return nil //nolint:nilerr // the end, or the visitor has left
+		}
+	}
 }

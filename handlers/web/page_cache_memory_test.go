@@ -27,11 +27,11 @@ func TestPageCacheMemory(t *testing.T) { //nolint:paralleltest // measures the w
 	before := heapBytes()
 	for i := range 5000 {
 		page, err := cache.Get(c, "revision", fmt.Sprintf("/?package=p%d", i), func() (*cachedPage, error) {
-			return s.renderPage(func(w http.ResponseWriter, _ *http.Request) error {
+			return s.record(http.Header{}, func(w http.ResponseWriter) error {
 				w.Header().Set("Content-Type", "text/html")
 				_, err := w.Write(bytes.Repeat(words[i:i+1000], 30)) // 30 kB that compress to less than 1 kB
 				return err
-			}, nil)
+			})
 		})
 		if err != nil || len(page.compressed) > 2000 || page.tag == "" {
 			t.Fatalf("got %+v, %v, want a small page", page, err)

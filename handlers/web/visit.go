@@ -19,6 +19,7 @@ type visit struct {
 	Token    *crash.APIToken // API token of the request, or nil
 	actor    *audit.Actor    // of records in the audit log
 	session  bool            // the session of the request has been loaded
+	slot     bool            // the request has a slot, see visitors
 	csrf     *nosurf.CSRFHandler
 	revision string // see Kit.revision; empty until read
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
@@ -39,6 +40,8 @@ type Config struct {
 	Listen               string
 	IngestListen         string
 	OpsListen            string
+	LogLevel             string
+	DrainSeconds         int     // -1: see Drain
 	TracesURL            string  // of the OpenTelemetry collector; empty: off
 	TracesRatio          float64 // part of the traces that are recorded, 0 to 1
 	IngestMaxBytes       int
@@ -69,6 +72,7 @@ type Config struct {
 	SymboliseMaxMemory   int          // bytes
 	APIRatePerAddress    int          // requests per minute; 0: off
 	APIRatePerToken      int          // requests per minute; 0: off
+	ExportRatePerAddress int          // files per minute for visitors; 0: off
 	TrustedProxies       string       // see proxies.Parse
 	WebhookAllowNetworks string       // see networks.Parse
 	BaseURL              string       // without a slash at the end
@@ -125,6 +129,8 @@ func Default() Config {
 		Listen:               "127.0.0.1:8080",
 		IngestListen:         "127.0.0.1:8081",
 		OpsListen:            "127.0.0.1:8082",
+		LogLevel:             "info",
+		DrainSeconds:         -1,
 		TracesRatio:          1,
 		IngestMaxBytes:       16 << 20,
 		IngestRatePerSystem:  6000,
@@ -139,6 +145,7 @@ func Default() Config {
 		SymboliseMaxMemory:   4 << 30,
 		APIRatePerAddress:    3000,
 		APIRatePerToken:      6000,
+		ExportRatePerAddress: 60,
 		SMTPTLS:              "require",
 		TrustedProxies:       proxies.Loopback,
 		BaseURL:              "http://localhost:8080",
@@ -333,6 +340,30 @@ func (c *Config) Exposed() string {
 func (c *Config) ProxyNetworks() proxies.Networks {
 	networks, _ := proxies.Parse(c.TrustedProxies)
 	return networks
+}
+
+// Level returns the level of LogLevel.
+func (c *Config) Level() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // keys checks it
+	return level
+}
+
+// proxyDrain is how long an instance behind a proxy serves after it is told to stop. The proxies in
+// docs/ha.md notice within this time.
+const proxyDrain = 5 * time.Second
+
+// Drain returns how long the instance serves, although it is not ready, after it is told to stop. By
+// default that is 0 without a proxy. There is one if pages are https, which mishap itself does not speak,
+// or if trusted_proxies is set.
+func (c *Config) Drain() time.Duration {
+	switch {
+	case c.DrainSeconds >= 0:
+		return time.Duration(c.DrainSeconds) * time.Second
+	case strings.HasPrefix(c.BaseURL, "https:"), c.TrustedProxies != "" && c.given["trusted_proxies"].where != "":
+		return proxyDrain
+	}
+	return 0
 }
 
 // Relay returns the relay for mail, or nil if there is none.

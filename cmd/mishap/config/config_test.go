@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -375,6 +376,24 @@ func TestBaseURLFollowsListen(t *testing.T) {
 		c, err = Load("missing.toml", false, []string{"MISHAP_LISTEN=" + listen, "MISHAP_BASE_URL=https://c.example.com"})
 		if err != nil || c.BaseURL != "https://c.example.com" {
 			t.Errorf("%s with base_url: got %s, %v", listen, c.BaseURL, err)
+		}
+	}
+}
+
+// TestDrain checks when an instance goes on serving although it is told to stop.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]time.Duration{
+		``: 0,
+		`base_url = "https://crashes.example.org"`:     5 * time.Second,
+		`trusted_proxies = "10.0.0.5"`:                 5 * time.Second,
+		`trusted_proxies = ""`:                         0,
+		`drain_seconds = 7`:                            7 * time.Second,
+		"drain_seconds = 0\ntrusted_proxies = \"::1\"": 0,
+	} {
+		c, err := Load(writeFile(t, file), true, nil)
+		if err != nil || c.Drain() != want {
+			t.Errorf("%s: got %v, %v, want %v", file, c.Drain(), err, want)
 		}
 	}
 }

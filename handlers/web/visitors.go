@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/cache"
+	"mishap/db/reader"
+)
+
+// visitors limits what requests without an account take from people who are signed in and from
+// machines, however many there are. A request waits for a slot while its answer is made, in the order
+// of the requests. It does not hold the slot while the answer is sent.
+type visitors struct {
+	slots chan struct{} // as many as half the processors, at least one
+	files chan struct{} // for files, which take long; each also needs a slot for its work
+
+	mu      sync.Mutex
+	readers map[*cachedPage]int // of answers that are being sent
+	bytes   int64               // of these answers
+}
+
+const (
+	maxPublicFiles = 2        // files that are made for visitors at the same time
+	maxSending     = 64 << 20 // bytes of all answers that visitors are reading
+	// minSendRate is the lowest speed, in bytes a second, at which a visitor may read a file. It is so low
+	// that a poor mobile connection reaches it.
+	minSendRate = 8 << 10
+	// sendGrace is the time that a visitor has in addition, as for pages.
+	sendGrace = time.Minute
+)
+
+func newVisitors() *visitors {
+	return &visitors{
+		slots: make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)), files: make(chan struct{}, maxPublicFiles),
+		readers: map[*cachedPage]int{},
+	}
+}
+
+// errBusy is the answer to visitors when too many are served.
+var errBusy = crash.Errorf(crash.Unavailable, "busy",
+	"Too many visitors ask for something at the moment. Try again shortly.")
+
+// acquire waits for a place in slots or files until ctx ends. The caller calls release.
+func acquire(ctx context.Context, from chan struct{}) (release func(), err error) {
+	select {
+	case from <- struct{}{}:
+		return func() { <-from }, nil
+	case <-ctx.Done():
+		return nil, errBusy.Because(context.Cause(ctx))
+	}
+}
+
+// needsSlot reports whether the answer to a request is to be made in a slot that it does not have yet.
+func needsSlot(r *http.Request) bool { return CurrentUser(r).ID == 0 && !VisitOf(r).slot }
+
+// LimitVisitors returns middleware that makes answers for visitors in a slot, and sends them without it.
+// Handlers that cache pages or send files do that themselves.
+func (s *Kit) LimitVisitors(next http.Handler) http.Handler {
+	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		if !needsSlot(r) {
+			next.ServeHTTP(w, r)
+			return nil
+		}
+		return s.inSlot(r.Context(), w, r, func(w http.ResponseWriter) error { next.ServeHTTP(w, r); return nil })
+	})
+}
+
+// inSlot makes an answer in a slot, and sends it without it, because a slow reader must not delay the
+// others. ctx limits the wait for the slot.
+func (s *Kit) inSlot(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, render func(http.ResponseWriter) error,
+) error {
+	page, err := func() (*cachedPage, error) {
+		release, err := acquire(ctx, s.visitors.slots)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		v := VisitOf(r)
+		v.slot = true
+		defer func() { v.slot = false }()
+		return s.record(w.Header(), render)
+	}()
+	if err != nil {
+		return err
+	}
+	page.header, page.tag = nil, "" // w has the headers
+	return s.send(w, r, page)
+}
+
+// hold counts an answer as being sent until release is called. Readers of the same answer share it.
+func (v *visitors) hold(p *cachedPage) (release func(), err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	size := int64(len(p.compressed))
+	if v.readers[p] == 0 {
+		if v.bytes > 0 && v.bytes+size > maxSending {
+			return nil, errBusy
+		}
+		v.bytes += size
+	}
+	v.readers[p]++
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.readers[p]--; v.readers[p] == 0 {
+			delete(v.readers, p)
+			v.bytes -= size
+		}
+	}, nil
+}
+
+// PublicFile sends visitors a file that all get until its revision changes. write writes the file, and
+// calls rest between its parts, which lets others go first. tag is the entity tag of the file.
+func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag string, limit time.Duration,
+	write func(ctx context.Context, w http.ResponseWriter, rest func() error) error,
+) error {
+	made := func() (*cachedPage, error) {
+		waiting, cancel := detached(r.Context())
+		defer cancel()
+		leave, err := acquire(waiting, s.visitors.files)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		long, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), limit)
+		defer cancel()
+		ctx, cancel := detached(long)
+		defer cancel()
+		release, err := acquire(ctx, s.visitors.slots)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { release() }()
+		began := time.Now()
+		rest := func() (err error) {
+			release()
+			release = func() {}
+			select {
+			case <-time.After(time.Since(began)): // at most half of the time
+			case <-ctx.Done():
+			}
+			if release, err = acquire(ctx, s.visitors.slots); err != nil {
+				release = func() {}
+			}
+			began = time.Now()
+			return err
+		}
+		page, err := s.record(http.Header{}, func(w http.ResponseWriter) error { return write(ctx, w, rest) })
+		if err == nil {
+			page.tag = tag
+		}
+		return page, err
+	}
+	var file *cachedPage
+	var err error
+	if uri := r.URL.RequestURI(); len(uri) > maxPageKey {
+		file, err = made()
+	} else {
+		key := strings.Join(r.Header.Values("Accept"), ",") + " " + uri + reader.Key(r.Context())
+		file, err = cache.Get(s.fileCache, revision, key, made)
+	}
+	if err != nil {
+		return err
+	}
+	within := sendGrace + time.Duration(file.size)*time.Second/minSendRate
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) // not every writer supports it
+	return s.send(w, r, file)
+}

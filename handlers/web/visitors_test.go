@@ -1,0 +1,188 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mishap/crash/cache"
+)
+
+// visitorsKit returns a Kit with one slot that can send files.
+func visitorsKit(t *testing.T) *Kit {
+	t.Helper()
+	s, _ := bareKit(t)
+	s.visitors.slots = make(chan struct{}, 1)
+	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
+	return s
+}
+
+// blocked is an answer whose reader reads nothing until it is closed.
+type blocked struct {
+	*httptest.ResponseRecorder
+
+	until chan struct{}
+}
+
+func (w blocked) Write(b []byte) (int, error) {
+	<-w.until
+	return w.ResponseRecorder.Write(b)
+}
+
+// TestSlowReaders checks that visitors who do not read their answers, also of errors, do not delay
+// others, and that the answers are complete in the end.
+func TestSlowReaders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := visitorsKit(t)
+		page := s.Identify(s.LimitVisitors(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(bytes.Repeat([]byte("page "), 1000))
+		})))
+		missing := s.Identify(s.Do(func(http.ResponseWriter, *http.Request) error { return ErrNoPage }))
+		get := func(h http.Handler, w http.ResponseWriter) {
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		}
+		slow := blocked{httptest.NewRecorder(), make(chan struct{})}
+		slowError := blocked{httptest.NewRecorder(), slow.until}
+		go get(page, slow)
+		go get(missing, slowError)
+		synctest.Wait()
+		quick, quickError := httptest.NewRecorder(), httptest.NewRecorder()
+		get(page, quick)
+		get(missing, quickError)
+		if quick.Body.Len() != 5000 || quickError.Code != http.StatusNotFound {
+			t.Errorf("behind slow readers: got %d bytes and status %d, want 5000 and 404", quick.Body.Len(), quickError.Code)
+		}
+		close(slow.until)
+		synctest.Wait()
+		if slow.Body.String() != quick.Body.String() || slowError.Body.Len() != quickError.Body.Len() {
+			t.Errorf("slow readers got %d and %d bytes, want the same as quick ones", slow.Body.Len(), slowError.Body.Len())
+		}
+	})
+}
+
+// TestSlots checks that one answer for visitors is made at a time, that one who waits too long is told so,
+// and that nobody else waits.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := visitorsKit(t)
+		working, until := 0, make(chan struct{})
+		h := s.Identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			VisitOf(r).User.ID = int64(len(r.URL.Query().Get("person")))
+			Deadline(PageTime)(s.LimitVisitors(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				working++
+				<-until
+			}))).ServeHTTP(w, r)
+		}))
+		get := func(address string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			go h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+			synctest.Wait()
+			return w
+		}
+		get("/")
+		second := get("/")
+		if working != 1 {
+			t.Errorf("got %d answers in the making, want 1", working)
+		}
+		get("/?person=1")
+		get("/?person=1")
+		if working != 3 {
+			t.Errorf("got %d answers in the making with two for people, want 3", working)
+		}
+		time.Sleep(PageTime)
+		synctest.Wait()
+		// The error page waits for a slot, too, but no longer than errorTimeout.
+		time.Sleep(errorTimeout)
+		synctest.Wait()
+		if second.Code != http.StatusServiceUnavailable || second.Header().Get("Retry-After") == "" {
+			t.Errorf("got status %d after waiting in vain, want 503 with Retry-After", second.Code)
+		}
+		close(until)
+	})
+}
+
+// TestPublicFiles checks that two files are made at a time, that visitors of the same file share it, that
+// the others get their turn between its parts, and that it is made again for another revision.
+func TestPublicFiles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := visitorsKit(t)
+		made, until := 0, make(chan struct{})
+		get := func(address, revision string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			h := s.Identify(Deadline(time.Hour)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+				return s.PublicFile(w, r, revision, `W/"`+revision+`"`, time.Hour,
+					func(_ context.Context, w http.ResponseWriter, rest func() error) error {
+						made++
+						_, err := w.Write([]byte("first,"))
+						<-s.visitors.slots // as rest does, for as long as the test wants
+						<-until
+						s.visitors.slots <- struct{}{}
+						if err := errors.Join(err, rest()); err != nil {
+							return err
+						}
+						_, err = w.Write([]byte("second"))
+						return err
+					})
+			})))
+			go h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+			synctest.Wait()
+			return w
+		}
+		answers := []*httptest.ResponseRecorder{
+			get("/a.csv", "1"), get("/b.csv", "1"), get("/c.csv", "1"), get("/a.csv", "1"),
+		}
+		if made != 2 {
+			t.Errorf("got %d files in the making, want 2", made)
+		}
+		close(until)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for i, a := range append(answers, get("/a.csv", "1")) {
+			if a.Body.String() != "first,second" || a.Header().Get("ETag") != `W/"1"` {
+				t.Errorf("file %d: got %d %q with the tag %s", i, a.Code, a.Body, a.Header().Get("ETag"))
+			}
+		}
+		if made != 3 {
+			t.Errorf("made %d files for five requests, want 3", made)
+		}
+		get("/a.csv", "2")
+		if made != 4 {
+			t.Errorf("made %d files after another revision, want 4", made)
+		}
+		long := "/a.csv?" + strings.Repeat("x", maxPageKey)
+		if get(long, "2").Code != http.StatusOK || s.fileCache.Len() > 4 {
+			t.Errorf("got %d cached files after a very long address, want it to be left out", s.fileCache.Len())
+		}
+	})
+}
+
+// TestHold checks the limit of the answers that visitors are reading.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	v := newVisitors()
+	large := func() *cachedPage { return &cachedPage{compressed: make([]byte, maxSending*2/3)} }
+	one := large()
+	release1, err1 := v.hold(one)
+	release2, err2 := v.hold(one)
+	_, other := v.hold(large())
+	if err := errors.Join(err1, err2); err != nil || !errors.Is(other, errBusy) {
+		t.Errorf("got %v for a shared answer and %v for another one, want room for the first only", err, other)
+	}
+	release1()
+	if _, err := v.hold(large()); !errors.Is(err, errBusy) {
+		t.Errorf("got %v while one still reads, want %v", err, errBusy)
+	}
+	release2()
+	if _, err := v.hold(large()); err != nil || v.bytes != int64(len(one.compressed)) {
+		t.Errorf("got %v and %d bytes, want room after the last one has read", err, v.bytes)
+	}
+}
