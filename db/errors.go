@@ -40,6 +40,26 @@ func Classify(err error) error {
 	return err
 }
 
+// IsOutage reports whether err says that the database is unreachable, full or shutting down. Errors of
+// other servers do not count.
+func IsOutage(err error) bool {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Code == errUnavailable.Code || e.Code == errNoSpace.Code
+	}
+	if _, ok := errors.AsType[*pgconn.PgError](err); !ok {
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
+			return false
+		}
+	}
+	return isUnavailable(err)
+}
+
+// IsFull reports whether err says that the database's disk is full.
+func IsFull(err error) bool {
+	e, ok := errors.AsType[*crash.Error](err)
+	return ok && e.Code == errNoSpace.Code || noSpace(err)
+}
+
 // queryCanceled is PostgreSQL's code for a statement that exceeded statement_timeout or was
 // cancelled by an administrator.
 const queryCanceled = "57014"

@@ -1,7 +1,9 @@
 package main
 
 import (
-	"regexp"
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"strings"
 	"sync"
 )
@@ -9,36 +11,36 @@ import (
 // addresses are the addresses of a running server and the location of its database.
 type addresses struct{ base, ingest, database string }
 
-// banner reads the addresses that the server prints when it is ready.
+// banner reads the addresses that the server logs when it is ready.
 type banner struct {
-	text []byte
+	text []byte         // of a line that is not complete
 	read chan addresses // gets one value
 	done bool
 }
 
 func newBanner() *banner { return &banner{read: make(chan addresses, 1)} }
 
-var (
-	bannerPages  = regexp.MustCompile(`(?m)^ +pages +(\S+)$`)
-	bannerIngest = regexp.MustCompile(`(?m)^ +machines post to +(\S+)$`)
-	bannerData   = regexp.MustCompile(`(?m)^ +private PostgreSQL +(.+)$`)
-)
-
 // Write is called by one goroutine.
 func (b *banner) Write(p []byte) (int, error) {
-	if b.done {
-		return len(p), nil
-	}
 	b.text = append(b.text, p...)
-	pages, ingest := bannerPages.FindSubmatch(b.text), bannerIngest.FindSubmatch(b.text)
-	if pages != nil && ingest != nil && strings.Contains(string(b.text), "Ctrl-C") {
-		b.done = true
-		d := addresses{base: string(pages[1]), ingest: string(ingest[1]), database: "the database of database_url"}
-		if data := bannerData.FindSubmatch(b.text); data != nil {
-			d.database = string(data[1])
+	for !b.done {
+		line, rest, complete := bytes.Cut(b.text, []byte("\n"))
+		if !complete {
+			return len(p), nil
 		}
-		b.read <- d
+		b.text = rest
+		var l struct {
+			Message        string `json:"msg"`
+			Pages, Reports string
+			Database       string `json:"private_postgresql"`
+		}
+		if json.Unmarshal(line, &l) == nil && l.Message == "ready" {
+			b.done = true
+			b.read <- addresses{base: l.Pages, ingest: l.Reports,
+				database: cmp.Or(l.Database, "the database of database_url")}
+		}
 	}
+	b.text = nil
 	return len(p), nil
 }
 

@@ -39,8 +39,8 @@ func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
 	s := &server{log: log, banner: newBanner(), last: &lastLines{}, ended: make(chan struct{})}
 	s.command = exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.configFile())
 	s.command.Env = environ
-	s.command.Stdout = io.MultiWriter(log, s.banner)
-	s.command.Stderr = io.MultiWriter(log, s.last)
+	s.command.Stdout = log
+	s.command.Stderr = io.MultiWriter(log, s.last, s.banner)
 	s.command.SysProcAttr = ownGroup()
 	started := make(chan error, 1)
 	go func() {

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/cmd/mishap/traces"
+	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
+	"mishap/crash/health"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/accounts"
@@ -25,6 +28,7 @@ import (
 	"mishap/db/retention"
 	"mishap/db/symbols"
 	"mishap/db/tokens"
+	"mishap/db/vitals"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
@@ -111,6 +115,25 @@ func (i *instance) ownTasks() []task {
 		"save-erasures", "writes the record of erasures that restoring a backup needs",
 		time.Minute, (&erasuresFile{instance: i}).save,
 	}}
+	machine := &machineProblems{log: i.log, now: map[string]string{}}
+	tasks = append(tasks, task{
+		"log-outage", "logs that the database works again after an outage",
+		time.Second, func(ctx context.Context) error {
+			i.outage.check(ctx, i.log, i.now(), i.store.Pool.Ping)
+			return nil
+		},
+	}, task{
+		"log-problems", "logs once when a disk is full or a clock wrong, and its end",
+		30 * time.Second, func(ctx context.Context) error {
+			checks := i.disk.Health()
+			if v, err := vitals.New(i.store, nil).Read(ctx); err == nil { // other tasks report errors
+				checks = append(checks, slices.DeleteFunc(health.Judge(v),
+					func(c crash.HealthCheck) bool { return c.ID != "clock" })...)
+			}
+			machine.update(ctx, checks)
+			return nil
+		},
+	})
 	if i.filer != nil {
 		// This is not a job: it must find filings of a dead instance while River has no leader, for up to
 		// 15 s.

@@ -111,7 +111,7 @@ func serveCommand(t *testing.T, environ []string, cmd *exec.Cmd, args ...string)
 	environ = slices.Concat([]string{"MISHAP_BASE_URL=http://" + addresses["listen"]}, environ, listening)
 	cmd.Args = append(append(cmd.Args, "serve", noConfig(t)), args...)
 	p := startCommand(t, environ, cmd)
-	p.until("Ctrl-C stops it.")
+	p.until(`"msg":"ready"`)
 	return p, addresses
 }
 

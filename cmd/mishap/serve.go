@@ -27,8 +27,8 @@ func (p *program) serveCommand() *cobra.Command {
 profiles on "ops_listen". With an empty database_url it first starts a private PostgreSQL under
 data_dir. It migrates the database schema; several instances may start at once.
 
-SIGINT (Ctrl-C) and SIGTERM stop it: it accepts nothing new, finishes what it accepted, and gives
-calls to the bug tracker a little time to end. A second signal stops it at once, without losing
+SIGINT (Ctrl-C) and SIGTERM stop it: it serves for drain_seconds although /readyz says 503, then
+accepts nothing new, finishes what it accepted, and gives calls to the bug tracker a little time to end. A second signal stops it at once, without losing
 anything that was acknowledged.
 
 It also symbolises the core dumps that machines send, if gdb is installed (see docs/symbols.md).
@@ -74,7 +74,7 @@ func kindsOf(only string) (kinds, bool) {
 // stop.
 func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err error) {
 	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job})
-	log := newLog(p.err, slog.LevelInfo)
+	log := newLog(p.err, c.Level())
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
 	if err := checkBlobs(ctx, c); errors.Is(err, crash.Invalid) {
@@ -116,8 +116,10 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 			return err
 		}
 	}
-	p.banner(c, listeners, database)
-	return i.run(ctx)
+	return i.run(ctx, func() {
+		p.banner(c, listeners, database)
+		i.log.InfoContext(ctx, "ready", i.addresses(database)...)
+	})
 }
 
 // maxConns is the maximum number of database connections of one process. The writers of reports
@@ -159,8 +161,29 @@ func (l *listeners) close() {
 	}
 }
 
-// banner prints the addresses of an instance at the terminal.
+// addresses returns the addresses of the instance for its log.
+func (i *instance) addresses(database *database) []any {
+	attrs := []any{"metrics", httpAddress(i.listeners.ops.Addr().String()) + "/metrics"}
+	if i.listeners.web != nil {
+		attrs = append(attrs, "pages", i.config.BaseURL)
+	}
+	if i.listeners.ingest != nil {
+		attrs = append(attrs, "reports", httpAddress(i.listeners.ingest.Addr().String()))
+	}
+	if database.server != nil {
+		attrs = append(attrs, "private_postgresql", database.server.Dir())
+	}
+	if notice := database.notice(); notice != "" {
+		attrs = append(attrs, "notice", notice)
+	}
+	return attrs
+}
+
+// banner prints the addresses of an instance if people read its output.
 func (p *program) banner(c config.Config, l *listeners, database *database) {
+	if !isTerminal(p.out) {
+		return
+	}
 	p.printf("mishap %s is running.\n", versionText())
 	if l.web != nil {
 		p.printf("  pages               %s", c.BaseURL)

@@ -174,3 +174,18 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 		t.Errorf("--help: got %q, %v, want the command's help", help, err)
 	}
 }
+
+// TestServeAtTerminal checks that a server tells people at a terminal where it is.
+func TestServeAtTerminal(t *testing.T) {
+	t.Parallel()
+	environ, addresses := freeAddresses(t)
+	p, _ := terminal(t, append(environ, "MISHAP_DATABASE_URL="+dbtest.URL(t), "MISHAP_DATA_DIR="+t.TempDir()), "serve",
+		noConfig(t))
+	p.until("Ctrl-C stops it.")
+	if !strings.Contains(p.said.String(), "machines post to    http://"+addresses["ingest_listen"]) {
+		t.Errorf("got %q, want the addresses", p.said)
+	}
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d, want %d", status, exitOK)
+	}
+}

@@ -89,6 +89,18 @@ func startingHealth(context.Context) []crash.HealthCheck {
 	return []crash.HealthCheck{{ID: "database", Name: "Database", Problem: textStarting}}
 }
 
+// notReady returns a handler whose /readyz says that the instance stops. Everything else still works.
+func notReady(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			w.Header().Set("Retry-After", retryUnavailable)
+			say(w, http.StatusServiceUnavailable, "This instance is stopping.\n")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // startingPages answers requests for pages and the API while the instance starts.
 func startingPages(w http.ResponseWriter, r *http.Request) {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mishap/crash/crashtest"
@@ -66,7 +67,7 @@ func TestServeWaitsForPrimary(t *testing.T) {
 		t.Errorf("report: got %d, want 503", status)
 	}
 	dbtest.Refuse(t, database, false)
-	p.until("Ctrl-C stops it.")
+	p.until(`"msg":"ready"`)
 	if status, body, _ := statusAt(t, "http://"+addresses["listen"]+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz: got %d %q, want 200", status, body)
 	}
@@ -114,4 +115,29 @@ func TestNoWaitForMistakes(t *testing.T) {
 			t.Errorf("%s: got status %d and %q, want %d and %q", address, status, stderr, exitFailed, want)
 		}
 	}
+}
+
+// TestDrain stops an instance that proxies know. It says that it is not ready, and serves until they have
+// noticed.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(),
+		"MISHAP_DRAIN_SECONDS=3600"})
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.until("stopping")
+	for _, key := range []string{"listen", "ops_listen"} {
+		eventually(t, "/readyz says that the instance stops", func() bool {
+			status, body, _ := statusAt(t, "http://"+addresses[key]+"/readyz")
+			return status == http.StatusServiceUnavailable && strings.Contains(body, "stopping")
+		})
+	}
+	if status, _, _ := statusAt(t, "http://"+addresses["listen"]+"/"); status != http.StatusOK {
+		t.Errorf("page: got %d, want 200", status)
+	}
+	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
+		t.Errorf("report: got %d, want 200", status)
+	}
+	p.kill()
 }

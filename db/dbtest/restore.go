@@ -38,7 +38,7 @@ func Copy(t testing.TB, address string) (restore func()) {
 	}
 }
 
-// Refuse makes the server refuse connections to the database at address, or accept them again.
+// Refuse makes the server end and refuse connections to the database at address, or accept them again.
 func Refuse(t testing.TB, address string, refuse bool) {
 	t.Helper()
 	h, err := theHost()
@@ -49,8 +49,16 @@ func Refuse(t testing.TB, address string, refuse bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sql := "alter database " + quote(strings.TrimPrefix(u.Path, "/")) + " allow_connections " + strconv.FormatBool(!refuse)
+	name := strings.TrimPrefix(u.Path, "/")
+	sql := "alter database " + quote(name) + " allow_connections " + strconv.FormatBool(!refuse)
 	if _, err := h.admin.Exec(t.Context(), sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
+	if refuse {
+		if _, err := h.admin.Exec(t.Context(), sqlDisconnect, name); err != nil {
+			t.Fatalf("end the connections to %s: %v", name, err)
+		}
+	}
 }
+
+const sqlDisconnect = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1"
