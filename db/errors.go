@@ -46,12 +46,16 @@ func IsOutage(err error) bool {
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Code == errUnavailable.Code || e.Code == errNoSpace.Code
 	}
-	if _, ok := errors.AsType[*pgconn.PgError](err); !ok {
-		if _, ok := errors.AsType[*pgconn.ConnectError](err); !ok {
-			return false
-		}
-	}
-	return isUnavailable(err)
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	return (answered || isConnectError(err)) && isUnavailable(err)
+}
+
+// notAllowed is PostgreSQL's code for connections to a database that does not allow any.
+const notAllowed = "55000"
+
+func isConnectError(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
 }
 
 // IsFull reports whether err says that the database's disk is full.
@@ -80,9 +84,10 @@ func isUnavailable(err error) bool {
 		case "57": // shutting down or starting up, unless a statement was cancelled
 			return pg.Code != queryCanceled
 		}
-		return pg.Code == "25006" // read-only: a standby that is not promoted yet
+		// Read-only: a standby that is not promoted yet. Connections are not allowed: maintenance.
+		return pg.Code == "25006" || pg.Code == notAllowed && isConnectError(err)
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	if isConnectError(err) {
 		return true
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -28,7 +29,7 @@ func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(problems) > 0 {
-		return crash.Errorf(crash.Unavailable, "not_ready", "%s", strings.Join(problems, " "))
+		return crash.Errorf(crash.Unavailable, web.CodeNotReady, "%s", strings.Join(problems, " "))
 	}
 	return writeText(w, "ready\n")
 }

@@ -37,6 +37,9 @@ var kinds = map[crash.Kind]struct {
 	crash.Unavailable:      {http.StatusServiceUnavailable, 10 * time.Second},
 }
 
+// CodeNotReady is the code of the answer of /readyz while an instance cannot work.
+const CodeNotReady = "not_ready"
+
 // errorTimeout bounds rendering an error. It does not depend on the deadline of the request, which
 // may be the cause of the error.
 const errorTimeout = 5 * time.Second
@@ -148,8 +151,11 @@ func (s *Kit) LogError(r *http.Request, err error, a Answer) {
 		return
 	}
 	level := slog.LevelWarn
-	if a.Status == http.StatusInternalServerError {
+	switch {
+	case a.Status == http.StatusInternalServerError:
 		level = slog.LevelError
+	case a.Code == CodeNotReady:
+		level = slog.LevelDebug // load balancers ask every few seconds; the reason has a message of its own
 	}
 	s.Log.Log(r.Context(), level, "request failed",
 		"request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
