@@ -88,10 +88,11 @@ func (s *SeenSpan) Add(o Occurrence) {
 // Empty reports whether the span contains no report.
 func (s *SeenSpan) Empty() bool { return s.First.At.IsZero() }
 
-// Period is the length of time that a list covers, in UTC days up to and including today.
+// Period is the length of time that figures cover, in UTC days up to and including today: the days of
+// [LastDays]. The period before has as many days.
 type Period string
 
-// The periods of the front page.
+// The periods that pages, files and rules name.
 const (
 	PeriodDay   Period = "day"
 	PeriodWeek  Period = "week"

@@ -34,6 +34,13 @@ func CountingDay(occurred, arrived time.Time, maxAgeDays int) time.Time {
 	return day
 }
 
+// LastDays returns the first and the last of the n UTC days that end with the day of now. All periods
+// that end now consist of such days: the past week is today and the six days before.
+func LastDays(now time.Time, n int) (since, until time.Time) {
+	until = Midnight(now)
+	return until.AddDate(0, 0, 1-n), until
+}
+
 // Midnight returns the start of the UTC day of t.
 func Midnight(t time.Time) time.Time {
 	y, m, d := t.UTC().Date()

@@ -42,7 +42,7 @@ type VersionSeen struct {
 	Release     Release
 	Version     string
 	Reports     int64
-	Week        int64     // of these, in the past seven UTC days
+	Week        int64     // of these, in the past week (see LastDays)
 	First, Last time.Time // UTC days
 }
 
@@ -62,7 +62,7 @@ type ReleaseStatus struct {
 	Release Release
 	Word    StateWord // StateOpen, StateGone, StateFixed, StateRegression or StateClosed
 	Reports int64     // in this release; 0: it was fixed there, but never seen
-	Week    int64     // of these, in the past seven UTC days
+	Week    int64     // of these, in the past week (see LastDays)
 	Last    time.Time // UTC day of the newest report
 	Highest string    // highest version in which it was seen; empty: no version is comparable
 

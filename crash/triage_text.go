@@ -185,5 +185,6 @@ const ReturnedDays = 30
 // RecentlyReturned reports whether the entry is a mute that ended by itself within the past
 // ReturnedDays.
 func (t Triage) RecentlyReturned(now time.Time) bool {
-	return t.Returned() && now.Sub(t.EndedAt) < ReturnedDays*24*time.Hour
+	since, _ := LastDays(now, ReturnedDays)
+	return t.Returned() && !t.EndedAt.Before(since)
 }

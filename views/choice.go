@@ -112,7 +112,7 @@ func isoDay(t time.Time) string {
 func (c ListChoice) Days(now time.Time) (since, until time.Time) {
 	today := midnight(now)
 	if !c.dated() {
-		return today.AddDate(0, 0, 1-c.Period.Days()), today
+		return crash.LastDays(now, c.Period.Days())
 	}
 	until = c.To
 	if until.IsZero() {

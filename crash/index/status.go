@@ -6,9 +6,6 @@ import (
 	"mishap/crash"
 )
 
-// week is the number of UTC days that [crash.VersionSeen.Week] counts, today included.
-const week = 7
-
 // Occurrences returns the versions and releases in which a problem was seen, in no particular
 // order, for the days of the index. It omits versions of merged buckets of other packages, which
 // are not comparable.
@@ -19,6 +16,7 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 		version int64 // number of the version, or -1 if it cannot be compared
 		release string
 	}
+	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
 	var keys []key
 	var list []crash.VersionSeen
 	var first, last []Day
@@ -40,7 +38,7 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 				first, last = append(first, c.day), append(last, c.day)
 			}
 			list[i].Reports += int64(c.n)
-			if c.day+week > today {
+			if c.day+week > today && c.day <= today {
 				list[i].Week += int64(c.n)
 			}
 			if c.n > 0 {

@@ -42,8 +42,7 @@ func colour(r crash.Release) string {
 
 // lastDays returns the first and the last of the given number of days up to today.
 func (a *answers) lastDays(days int) (since, until time.Time) {
-	until = a.today()
-	return until.AddDate(0, 0, 1-days), until
+	return crash.LastDays(a.now(), days)
 }
 
 // errExpired says that counts have expired.

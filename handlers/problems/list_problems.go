@@ -100,9 +100,6 @@ func intersection(a, b []string) []string {
 // sparkDays is the number of days that the small charts of a list show.
 const sparkDays = 28
 
-// newDays is the number of days for which lists call a problem new.
-const newDays = 7
-
 // listRows adds to rows of the index the data that only the database has: machines, bugs and
 // their states.
 func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
@@ -119,6 +116,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		return nil, err
 	}
 	until := index.DayOf(s.Now())
+	week, _ := s.LastDays(crash.PeriodWeek.Days())
 	people, err := s.peopleOf(r, problems)
 	if err != nil {
 		return nil, err
@@ -138,7 +136,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 			Problem: p, First: row.First(), Last: row.Last(), Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
-			New:   row.First().At.After(s.Now().AddDate(0, 0, -newDays)),
+			New:   !row.First().At.Before(week),
 			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}

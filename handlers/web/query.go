@@ -76,8 +76,7 @@ var ErrBadCursor = crash.Errorf(crash.Invalid, "bad_after",
 
 // LastDays returns the first and the last of the n UTC days that end today.
 func (s *Kit) LastDays(n int) (since, until time.Time) {
-	until = s.Now().UTC().Truncate(24 * time.Hour)
-	return until.AddDate(0, 0, 1-n), until
+	return crash.LastDays(s.Now(), n)
 }
 
 // IDInPath returns the number {id} in the address of a request, or 0, which nothing has, if it is
