@@ -38,8 +38,7 @@ type rehearsal struct {
 // Rehearse returns what a rule, which need not be stored, would have done in the last 30 days. It
 // reads stored counts and reports; Notes say what that cannot show. It changes nothing.
 func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal, error) {
-	today := crash.Midnight(s.Now())
-	rule.Since = today.AddDate(0, 0, 1-rules.RehearsalDays)
+	rule.Since, _ = crash.LastDays(s.Now(), rules.RehearsalDays)
 	r := &rehearsal{rule: &rule, since: rule.Since, round: &round{
 		Evaluator: NewEvaluator(s, EvaluatorOptions{}), now: s.Now(), rules: []rules.Rule{rule},
 	}}

@@ -25,11 +25,13 @@ const (
 			where m.head = any(@heads) and r.received >= @since and r.counted and r.system_key is not null
 			group by m.head, r.system_key
 		) as machines group by head`
-	// sqlOldArrivals finds problems that arrived before a time. Those that arrived before rules
-	// existed have no arrival.
-	sqlOldArrivals = `
+	// sqlArrivedSince finds the problems that are new to rules since a time, as findNew does.
+	sqlArrivedSince = `
 		select m.head from buckets as m join bucket_arrivals as a on a.bucket_id = m.id
-		where m.head = any(@heads) and a.at > 'epoch' and a.at < @since group by m.head`
+		where m.head in (
+			select b.head from bucket_arrivals as s join buckets as b on b.id = s.bucket_id where s.at > @since
+		)
+		group by m.head having min(a.at) > @since`
 	sqlRehearseProposed = `
 		select b.head, d.release, d.version, min(d.day) filter (where d.proposed > 0), (
 				select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
@@ -76,13 +78,22 @@ func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
 	return names, db.Classify(err)
 }
 
-// rehearseNew finds problems that were first seen in the last 30 days, and storms of them.
+// rehearseNew finds problems whose first report arrived in the last 30 days, and storms of them.
 func (r *rehearsal) rehearseNew(ctx context.Context) error {
-	r.notes = append(r.notes, "Problems are new if their first report is from these days, by its own date. "+
+	r.notes = append(r.notes, "Problems are new if their first report arrived in these days, whatever its own date. "+
 		"A machine counts from the arrival of its oldest stored report.")
+	var id crash.BucketID
+	arrived := map[crash.BucketID]bool{}
+	if err := r.query(ctx, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		err := row.Scan(db.ScanTo(id[:]))
+		arrived[id] = true
+		return err
+	}); err != nil {
+		return err
+	}
 	least := r.rule.Machines
 	r.rule.Machines = 1 // storms count problems of any number of machines
-	some := r.watched(func(p *index.Problem) bool { return !p.First().At.Before(r.since) })
+	some := r.watched(func(p *index.Problem) bool { return arrived[p.ID] })
 	r.rule.Machines = least
 	if len(some) > maxRehearsed {
 		some = some[:maxRehearsed]
@@ -91,18 +102,10 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 	type reached struct{ first, enough time.Time }
 	at := map[crash.BucketID]reached{}
 	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
-	var id crash.BucketID
 	if err := r.query(ctx, sqlReached, args, func(row pgx.CollectableRow) error {
 		var a reached
 		err := row.Scan(db.ScanTo(id[:]), &a.first, db.OrZero(&a.enough))
 		at[id] = a
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := r.query(ctx, sqlOldArrivals, args, func(row pgx.CollectableRow) error {
-		err := row.Scan(db.ScanTo(id[:]))
-		delete(at, id)
 		return err
 	}); err != nil {
 		return err

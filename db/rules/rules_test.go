@@ -317,7 +317,14 @@ func TestRehearsal(t *testing.T) {
 	for day := 1; day <= 30; day++ {
 		w.set(begin.AddDate(0, 0, day-1).Add(12 * time.Hour))
 		w.reportsOf(t, day)
+		if day == 20 { // the date of a report does not make a problem old
+			w.machines(t, "late", 3, "tide 1.0-1", crash.Fields{"Date": w.now().AddDate(0, 0, -60).Format(time.ANSIC)})
+		}
 		w.evaluate(t)
+	}
+	activity, err := w.rules.Activity(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, r := range all {
 		found, err := w.rules.Rehearse(t.Context(), r)
@@ -337,6 +344,13 @@ func TestRehearsal(t *testing.T) {
 			want = append(want, "12 new muted crashed to fay")
 		}
 		wantLines(t, r.Name, got, want...)
+		edges := int64(found.Edges)
+		if r.When == crash.EventNew { // see above
+			edges--
+		}
+		if n := activity[r.ID].Recent; r.When != crash.EventRegressed && n != edges {
+			t.Errorf("%s: got %d matches in the list of rules, want the %d of the rehearsal", r.Name, n, edges)
+		}
 		if len(want) > 0 && found.People["fay"] != int64(len(want)) {
 			t.Errorf("%s: fay gets %d notices, want %d", r.Name, found.People["fay"], len(want))
 		}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -52,10 +51,13 @@ const (
 	sqlDeleteRule = `update rules set deleted = case when @deleted then @now::timestamptz end, editor = @person,
 			changed = @now, since = @now, prepared = false
 		where id = @id and (deleted is null) = @deleted`
+	// sqlRuleActivity counts an edge once, although each bucket of a problem has a row.
 	sqlRuleActivity = `
-		select rule_id, max(at), count(*) filter (where at >= @since) from rule_edges
-		where outcome = 'done' and rule_id in (select id from rules where deleted is null)
-		group by rule_id`
+		select rule_id, max(at), count(distinct (head, version, at)) filter (where at >= @since) from (
+			select e.rule_id, coalesce(b.head, e.bucket_id) as head, e.version, e.at
+			from rule_edges as e left join buckets as b on b.id = e.bucket_id
+			where e.outcome = 'done' and e.rule_id in (select id from rules where deleted is null)
+		) as edges group by rule_id`
 )
 
 func scanRule(row pgx.CollectableRow) (r rules.Rule, err error) {
@@ -190,8 +192,9 @@ func ruleError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, db.Classify(err))
 }
 
-// Activity returns what rules have done, by id.
-func (s *Store) Activity(ctx context.Context, since time.Time) (map[int64]rules.Activity, error) {
+// Activity returns what rules have done, by id. It counts the edges of the days that rehearsals cover.
+func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) {
+	since, _ := crash.LastDays(s.Now(), rules.RehearsalDays)
 	rows, err := s.Pool.Query(ctx, sqlRuleActivity, pgx.NamedArgs{"since": since})
 	if err != nil {
 		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))

@@ -5,7 +5,6 @@ package rules
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -21,9 +20,6 @@ type Pages struct{ *web.Kit }
 
 // New returns the handlers of this package.
 func New(kit *web.Kit) *Pages { return &Pages{kit} }
-
-// activityDays is the number of days for which the list says how often rules have acted.
-const activityDays = 30
 
 // ListRules shows all rules.
 func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
@@ -43,7 +39,7 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
-	return s.Rules.Activity(r.Context(), s.Now().Add(-activityDays*24*time.Hour))
+	return s.Rules.Activity(r.Context())
 }
 
 func (s *Pages) row(shell views.Shell, rule rules.Rule, activity map[int64]rules.Activity) views.RuleRow {

@@ -9,7 +9,7 @@ import (
 // Activity is what a rule has done.
 type Activity struct {
 	Last   time.Time // zero: nothing yet
-	Recent int64     // edges on which it has acted since a time
+	Recent int64     // edges on which it has acted in the RehearsalDays
 }
 
 // RehearsalDays is the number of UTC days, including today, that a rehearsal covers.
