@@ -65,11 +65,11 @@ func TestUpdateGate(t *testing.T) {
 	}
 	// One machine is active from the 20th day on, two from the 15th, three from the 12th, four from the
 	// third, and five from the second.
-	want := gate.Compared{Sample: gate.Sample{Reports: 4, MachineDays: 5 + 3*2 + 7*3}, Own: 3}
+	want := gate.Compared{Sample: gate.Sample{Reports: 4, MachineDays: 5 + 3*2 + 7*3}, Own: 3, Machines: 2}
 	if diff := cmp.Diff(want, r.Before); diff != "" {
 		t.Errorf("before (-want +got):\n%s", diff)
 	}
-	want = gate.Compared{Sample: gate.Sample{Reports: 6, MachineDays: 2*3 + 4 + 3*5}, Own: 5}
+	want = gate.Compared{Sample: gate.Sample{Reports: 6, MachineDays: 2*3 + 4 + 3*5}, Own: 5, Machines: 3}
 	if diff := cmp.Diff(want, r.After); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}

@@ -879,12 +879,12 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Against != "" {
-			templ_7745c5c3_Err = gateRow(p, text.GateBefore, r.Against, r.Plan.Before, r.Before, r.Old.Machines, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = gateRow(p, text.GateBefore, r.Against, r.Plan.Before, r.Before, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = gateRow(p, text.GateAfter, r.Version, r.Plan.After, r.After, r.New.Machines, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = gateRow(p, text.GateAfter, r.Version, r.Plan.After, r.After, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1077,7 +1077,7 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 	})
 }
 
-func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, machines int64, dispersion float64) templ.Component {
+func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, dispersion float64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1207,9 +1207,9 @@ func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, m
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var77 string
-		templ_7745c5c3_Var77, templ_7745c5c3_Err = templ.JoinStringErrs(Count(machines))
+		templ_7745c5c3_Var77, templ_7745c5c3_Err = templ.JoinStringErrs(Count(c.Machines))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 142, Col: 35}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 142, Col: 37}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var77))
 		if templ_7745c5c3_Err != nil {
@@ -1249,9 +1249,9 @@ func gateProblems(p GatePage, findings []gate.Finding) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var79 string
-		templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(text.GateMachinesMean)
+		templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(text.GateFoundMean)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 151, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 151, Col: 59}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var79))
 		if templ_7745c5c3_Err != nil {
@@ -1264,7 +1264,7 @@ func gateProblems(p GatePage, findings []gate.Finding) templ.Component {
 		var templ_7745c5c3_Var80 string
 		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinStringErrs(text.GateMachines)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 151, Col: 84}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/gate.templ`, Line: 151, Col: 81}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var80))
 		if templ_7745c5c3_Err != nil {

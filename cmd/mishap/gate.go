@@ -120,9 +120,9 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 		}
 		_, _ = fmt.Fprintln(w, "\n  \tVERSION\tDAYS\tMACHINE-DAYS\tREPORTS\tPER 1,000\t95 % INTERVAL\tOF VERSION\tMACHINES")
 		if r.Against != "" {
-			printGateRow(w, "before", r.Against, r.Plan.Before, r.Before, r.Old.Machines, r.Dispersion)
+			printGateRow(w, "before", r.Against, r.Plan.Before, r.Before, r.Dispersion)
 		}
-		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.New.Machines, r.Dispersion)
+		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.Dispersion)
 		if r.Against != "" {
 			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(),
 				gate.Probability(r.P))
@@ -137,11 +137,10 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 	return w.Flush()
 }
 
-func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, machines int64,
-	dispersion float64) {
+func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, dispersion float64) {
 	rate := c.Rate(dispersion)
 	_, _ = fmt.Fprintf(w, "  %s\t%s\t%d\t%.0f\t%d\t%s\t%s\t%d\t%d\n", name, version, days.Days(), c.MachineDays, c.Reports,
-		gate.Number(rate.Value), rate, c.Own, machines)
+		gate.Number(rate.Value), rate, c.Own, c.Machines)
 }
 
 func printFindings(w io.Writer, base, name string, all []gate.Finding, buckets map[crash.BucketID]crash.Bucket) {

@@ -37,9 +37,10 @@ type Problem struct {
 // Input holds everything that the gate judges in one release.
 type Input struct {
 	Plan
-	Days     []Day // of the history, the windows and up to today, without gaps
-	New, Old Clusters
-	Problems []Problem
+	OldMachines, NewMachines int64 // distinct machines that reported each version in its window
+	Days                     []Day // of the history, the windows and up to today, without gaps
+	New, Old                 Clusters
+	Problems                 []Problem
 }
 
 // Verdict answers whether an update made things worse.
@@ -89,7 +90,8 @@ type Result struct {
 // Compared is one side of the comparison of rates.
 type Compared struct {
 	Sample
-	Own int64 // reports from the version itself
+	Own      int64 // reports from the version itself
+	Machines int64 // distinct machines that sent these
 }
 
 // Assess compares the days before and after an update.
@@ -98,6 +100,7 @@ func Assess(in Input) Result {
 	r := Result{Plan: in.Plan, New: in.New, Old: in.Old, Dispersion: in.dispersion(before)}
 	r.Before = compared(before, func(d Day) int64 { return d.Old })
 	r.After = compared(after, func(d Day) int64 { return d.New })
+	r.Before.Machines, r.After.Machines = in.OldMachines, in.NewMachines
 	r.P = Increase(r.Before.Sample, r.After.Sample, r.Dispersion)
 	r.Increased = r.P <= Level && r.New.Machines >= minMachines
 	r.estimateShare()

@@ -45,6 +45,14 @@ const (
 		select c.head, c.before, c.after, c.history, coalesce(s.lower, false),
 			h.provisional or starts_with(h.signature, 'failed:')
 		from counted as c join buckets as h on h.id = c.head left join seen as s on s.head = c.head`
+	// sqlGateMachines counts the machines that reported a version in its window. A report counts at most
+	// one day after it arrived, so earlier ones are not read.
+	sqlGateMachines = ownBuckets + `
+		select r.version, count(distinct r.system_key) from own as o join reports as r on r.bucket_id = o.id
+		where r.counted and r.release = @release and r.received >= @since::timestamptz - interval '1 day' and (
+			r.version = @new and r.day between @after_since and @after_until
+			or r.version = @old and r.day between @before_since and @before_until)
+		group by r.version`
 	// sqlGateClusters reads the machines of the buckets with either version. A row without a bucket is
 	// about all problems together. The lateral query makes PostgreSQL look up each bucket and version
 	// by the primary key, which reads no other versions.
@@ -204,6 +212,9 @@ func (s *Store) assess(
 	if err := s.gateDays(ctx, args, in.Days); err != nil {
 		return gate.Result{}, fmt.Errorf("days of the package: %w", err)
 	}
+	if err := s.gateMachines(ctx, args, &in); err != nil {
+		return gate.Result{}, fmt.Errorf("machines of the versions: %w", err)
+	}
 	if err := s.gateProblems(ctx, args, &in); err != nil {
 		return gate.Result{}, fmt.Errorf("problems of the package: %w", err)
 	}
@@ -219,6 +230,24 @@ func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []gate.Da
 	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() error {
 		to := &days[int(d.Day.Sub(days[0].Day)/(24*time.Hour))]
 		to.Reports, to.New, to.Old = d.Reports, d.New, d.Old
+		return nil
+	})
+	return err
+}
+
+func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *gate.Input) error {
+	rows, err := s.Pool.Query(ctx, sqlGateMachines, args)
+	if err != nil {
+		return err
+	}
+	var version string
+	var machines int64
+	_, err = pgx.ForEachRow(rows, []any{&version, &machines}, func() error {
+		if version == in.Version {
+			in.NewMachines = machines
+		} else {
+			in.OldMachines = machines
+		}
 		return nil
 	})
 	return err

@@ -75,7 +75,7 @@ type gateWindow struct {
 	Reports     int64        `json:"reports" doc:"Reports of all versions of the package."`
 	Since       string       `json:"since" doc:"First day (UTC), YYYYMMDD; empty if there is none."`
 	Until       string       `json:"until" doc:"Last day, inclusive."`
-	Systems     int64        `json:"version_machines" doc:"Distinct machines that ever reported the version itself."`
+	Systems     int64        `json:"version_machines" doc:"Distinct machines that reported the version itself in these days (stored reports)."`
 	OwnRate     gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days."`
 	Own         int64        `json:"version_reports" doc:"Reports of the version itself."`
 }
@@ -84,7 +84,7 @@ type gateProblem struct {
 	After       int64   `json:"after" doc:"Reports of any version in the days after."`
 	Before      int64   `json:"before" doc:"Reports of any version in the days before."`
 	Function    string  `json:"function" doc:"Signature of the problem; redacted for callers who may not read reports."`
-	Systems     int64   `json:"machines" doc:"Distinct machines that reported it with the version."`
+	Systems     int64   `json:"machines" doc:"Distinct machines that ever reported it with the version."`
 	P           float64 `json:"p_value" doc:"Probability of such numbers if the update changed nothing."`
 	Significant bool    `json:"significant" doc:"Whether it counts, after the correction for the number of problems."`
 	Link        string  `json:"web_link" doc:"The page of the problem."`
@@ -139,9 +139,9 @@ func newUpdateGate(base string, answer gate.Answer) updateGate {
 	}
 	for _, r := range answer.Results {
 		out := gateRelease{
-			After:   newGateWindow(r.Plan.After, r.After, r.New.Machines, r.Dispersion),
+			After:   newGateWindow(r.Plan.After, r.After, r.Dispersion),
 			Against: r.Against, Choice: string(r.Choice),
-			Before:     newGateWindow(r.Plan.Before, r.Before, r.Old.Machines, r.Dispersion),
+			Before:     newGateWindow(r.Plan.Before, r.Before, r.Dispersion),
 			Dispersion: r.Dispersion, Increased: r.Increased, Increases: problems(r.Increases),
 			Appeared: problems(r.Appeared), AppearedAll: len(r.Appeared), P: r.P, Ratio: newGateInterval(r.Ratio()),
 			Reasons: r.Reasons(), Release: string(r.Release), Replaced: r.Replaced, Nameless: r.Nameless,
@@ -159,10 +159,10 @@ func newUpdateGate(base string, answer gate.Answer) updateGate {
 	return g
 }
 
-func newGateWindow(w gate.Window, c gate.Compared, machines int64, dispersion float64) gateWindow {
+func newGateWindow(w gate.Window, c gate.Compared, dispersion float64) gateWindow {
 	out := gateWindow{
 		Days: w.Days(), MachineDays: c.MachineDays, Rate: newGateInterval(c.Rate(dispersion)), Reports: c.Reports,
-		Systems: machines, Own: c.Own,
+		Systems: c.Machines, Own: c.Own,
 		OwnRate: newGateInterval(gate.Sample{Reports: c.Own, MachineDays: c.MachineDays}.Rate(dispersion)),
 	}
 	if w.Days() > 0 {
