@@ -41,11 +41,16 @@ func TestPackagePage(t *testing.T) {
 		t.Errorf("versions: got %s", versions.Text())
 	}
 	save(5, crashtest.Version("1.9-1"), crashtest.Set("DuplicateSignature", "gone by now"))
+	for range 3 { // other versions and releases do not count
+		save(5, crashtest.Version("1.8-1"), crashtest.Set("DuplicateSignature", "gone by now"))
+		save(0, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.10-1"),
+			crashtest.Set("DuplicateSignature", "a <b>second</b> problem"))
+	}
 	dbtest.Counted(t, site.Store)
 	compared := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.10-1"},
 		"b": {"Ubuntu 24.04/1.9-1"}}.Encode())
-	compared.WantText("#compare", "New in 1.10-1 since 1.9-1 a <b>second</b> problem").
-		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now").WantText("tr.chosen-version .letter", "A").
+	compared.WantText("#compare", "New in 1.10-1 since 1.9-1 a <b>second</b> problem 1 report from 1.10-1").
+		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now 1 report from 1.9-1").WantText("tr.chosen-version .letter", "A").
 		WantText(".compared", "): more").WantNone("#compare .notice")
 	if got := compared.Attr(`select[name=b] option[selected]`, "value"); got != "Ubuntu 24.04/1.9-1" {
 		t.Errorf("compared: got B %q, want what was chosen", got)

@@ -75,9 +75,39 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Comparison = page.Compare(a, b)
+	if err := s.countCompared(r, &page.Comparison, filter); err != nil {
+		return err
+	}
 	page.Shell = s.Shell(r, name)
 	page.Shell.Also = views.Alternates(text.ProblemsOf(name), views.PackagePath(name), "")
 	return s.Page(w, r, http.StatusOK, views.Package(page))
+}
+
+// countCompared counts the reports of the problems that a comparison names: of new ones those from the
+// newer version, of gone ones those from the older version, in the release and the days of the page.
+func (s *Lists) countCompared(r *http.Request, c *views.Comparison, filter index.Filter) error {
+	if c.Newer == nil {
+		return nil
+	}
+	b, err := s.Store.IndexWithTriage(r.Context())
+	if err != nil {
+		return err
+	}
+	count := func(rows []views.PackageProblem, v *views.PackageVersion) {
+		of := index.Filter{Release: v.Release, Version: v.Version}
+		for i := range rows {
+			rows[i].Count = 0
+			if p, ok := b.Problem(rows[i].Bucket.ID); ok {
+				for _, n := range b.Days(p, of, filter.Since, filter.Until) {
+					rows[i].Count += n
+				}
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b views.PackageProblem) int { return cmp.Compare(b.Count, a.Count) })
+	}
+	count(c.New, c.Newer)
+	count(c.Gone, c.Older)
+	return nil
 }
 
 // comparedVersions returns the versions that a request compares.

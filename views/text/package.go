@@ -70,6 +70,9 @@ func ComparedRate(ratio, low, high string) string {
 // NewSince heads the problems that appeared between two versions.
 func NewSince(newer, older string) string { return "New in " + newer + " since " + older }
 
+// ReportsFrom counts the reports from a version: "4 reports from 1.4.9-2".
+func ReportsFrom(n int64, version string) string { return Reports(n) + " from " + version }
+
 // GoneSince heads the problems that disappeared between two versions.
 func GoneSince(newer, older string) string { return "Gone in " + newer + " since " + older }
 
