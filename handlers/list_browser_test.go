@@ -23,6 +23,8 @@ func TestListInBrowser(t *testing.T) {
 	b := site.Save(t, crashtest.Native(lately))
 	site.Save(t, crashtest.Python(lately))
 	site.Save(t, crashtest.Native(lately, crashtest.On("Ubuntu 22.04"), crashtest.Process(77)))
+	site.Save(t, crashtest.Native(lately, crashtest.Without("SourcePackage"), crashtest.Process(9),
+		crashtest.Set("DuplicateSignature", "cannot be filed")))
 	ctx := browsertest.Start(t)
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
 		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
@@ -58,6 +60,13 @@ func TestListInBrowser(t *testing.T) {
 	browsertest.Do(ctx, t, chromedp.NavigateBack(), browsertest.WaitVisible(`#from[value="2026-01-01"]`),
 		browsertest.WaitVisible(`th.first a[href*="from=2026-01-01"]`))
 
+	// The bar counts only rows that will get a bug.
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.Click("#select-all"),
+		browsertest.WaitVisible("#bulk [data-many]"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#bulk .bulk-count").textContent + ", " +
+		document.querySelector("#bulk [data-many]").textContent`); got != "3 selected, Create 2 bugs…" {
+		t.Errorf("bar: got %q, want 3 selected rows and 2 bugs", got)
+	}
 	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("table.problems"),
 		browsertest.Press("j"), browsertest.WaitVisible("tr.current td.problem a:focus"),
 		browsertest.Press("x"), browsertest.WaitVisible("tr.current :checked"), browsertest.Press("x"),

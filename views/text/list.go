@@ -51,7 +51,7 @@ const (
 	ListSelectedRows   = "Selected rows"
 	ListCreateSelected = "Create bugs…"
 	ListCreateOne      = "Create 1 bug…"
-	ListCreateMany     = "Create # bugs…" // js/select.js replaces # by the number of rows
+	ListCreateMany     = "Create # bugs…" // js/select.js replaces # by the number of rows that get a bug
 	ListLink           = "Link…"
 	ListMerge          = "Merge…"
 	ListClear          = "Clear"

@@ -19,8 +19,11 @@
       return;
     }
     bar.querySelector(".bulk-count").textContent = `${n} selected`;
+    // Only rows with a button of their own get a bug.
+    const bugs = total.filter((box) => box.checked && box.closest("tr").querySelector(".bug-now .create")).length;
     for (const button of bar.querySelectorAll("[data-many]")) {
-      button.textContent = n === 1 ? button.dataset.one : button.dataset.many.replace("#", String(n));
+      button.textContent = bugs === 1 ? button.dataset.one : button.dataset.many.replace("#", String(bugs));
+      button.disabled = bugs === 0;
     }
   }
 
