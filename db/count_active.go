@@ -24,6 +24,11 @@ const (
 		insert into release_systems as s (release, system, from_day, until_day)
 		select * from unnest(@release::text[], @system::bigint[], @from::date[], @until::date[])
 		on conflict (release, system, from_day) do update set until_day = excluded.until_day`
+	// sqlShareSpans marks the spans of machines that have spans in several releases.
+	sqlShareSpans = `
+		update release_systems as s set shared = true
+		where s.system = any(@system::bigint[]) and not s.shared
+			and exists (select from release_systems as o where o.system = s.system and o.release <> s.release)`
 	sqlChangeActive = `
 		insert into release_active as a (release, day, change)
 		select * from unnest(@release::text[], @day::date[], @change::bigint[])
@@ -111,6 +116,7 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 // spanChanges holds changes of release_systems, and those of release_active that follow.
 type spanChanges struct {
 	drop, put []spanRow
+	systems   []int64             // machines without a span in one of their releases until now
 	active    map[activeDay]int64 // change in the number of active machines, from that day on
 }
 
@@ -118,6 +124,9 @@ func newSpanChanges() *spanChanges { return &spanChanges{active: map[activeDay]i
 
 // add replaces the spans of a machine.
 func (c *spanChanges) add(m machine, before, after []daySpan) {
+	if len(before) == 0 {
+		c.systems = append(c.systems, m.system)
+	}
 	for _, s := range before {
 		if slices.Contains(after, s) {
 			continue
@@ -150,6 +159,7 @@ func (c *spanChanges) queue(write *pgx.Batch) {
 	}
 	write.Queue(sqlDropSpans, args(c.drop))
 	write.Queue(sqlPutSpans, args(c.put))
+	write.Queue(sqlShareSpans, pgx.NamedArgs{"system": c.systems})
 	days := slices.DeleteFunc(keysOf(c.active), func(d activeDay) bool { return c.active[d] == 0 })
 	write.Queue(sqlChangeActive, pgx.NamedArgs{
 		"release": column(days, func(d activeDay) string { return d.release }),

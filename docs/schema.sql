@@ -1748,7 +1748,8 @@ CREATE TABLE release_systems (
     release text NOT NULL,
     system bigint NOT NULL,
     from_day date NOT NULL,
-    until_day date NOT NULL
+    until_day date NOT NULL,
+    shared boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='80');
 COMMENT ON TABLE release_systems IS 'Days on which a machine is active: from a day with a report to the 90th day, including both. Spans of one machine and release neither overlap nor touch. Written by rounds. No foreign key: releases lists names for filters and may lack the empty one.';
@@ -1756,6 +1757,7 @@ COMMENT ON COLUMN release_systems.release IS 'The release; empty: none named.';
 COMMENT ON COLUMN release_systems.system IS 'The machine, as in reports.system_key.';
 COMMENT ON COLUMN release_systems.from_day IS 'First day of the span.';
 COMMENT ON COLUMN release_systems.until_day IS 'Last day of the span, included.';
+COMMENT ON COLUMN release_systems.shared IS 'Whether the machine has spans in other releases, or had.';
 
 CREATE TABLE releases (
     release text NOT NULL
@@ -2485,7 +2487,7 @@ ALTER TABLE ONLY release_days
     ADD CONSTRAINT release_days_pkey PRIMARY KEY (day, release, architecture, problem_type, proposed);
 
 ALTER TABLE ONLY release_systems
-    ADD CONSTRAINT release_systems_pkey PRIMARY KEY (release, system, from_day);
+    ADD CONSTRAINT release_systems_pkey PRIMARY KEY (system, release, from_day);
 
 ALTER TABLE ONLY releases
     ADD CONSTRAINT releases_pkey PRIMARY KEY (release);
@@ -2700,6 +2702,8 @@ CREATE UNIQUE INDEX privacy_runs_running ON privacy_runs USING btree ((true)) WH
 CREATE UNIQUE INDEX problem_tags_bucket ON problem_tags USING btree (bucket_id, tag) WHERE (removed_at IS NULL);
 
 CREATE UNIQUE INDEX regroup_runs_running ON regroup_runs USING btree ((true)) WHERE (state = 'running'::text);
+
+CREATE INDEX release_systems_shared ON release_systems USING btree (system) WHERE shared;
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
 

@@ -181,7 +181,7 @@ func TestShowProblemVersions(t *testing.T) {
 		"filed. 24.04").
 		WantText(".status-releases", "24.04 seen in 1.4.9-2, the newest version in use; 4 reports this week")
 	a.WantText(".figures", "reports (all time) 4 machines (all time) 4").WantText(".figures",
-		"of machines active in 90 days").WantText(".figures", "per 1,000 machine-days, past ")
+		"of machines with 24.04, active in 90 days").WantText(".figures", "per 1,000 machine-days, past ")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
 	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
 		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views/text"
 )
@@ -12,13 +13,14 @@ import (
 // Impact holds the figures that show how much a problem matters.
 type Impact struct {
 	Reports, Systems int64
-	Active           int64 // active machines of the releases with the problem; 0: unknown
-	AtMost           bool  // Systems may include machines that are not active
+	Active           int64           // active machines of the releases with the problem; 0: unknown
+	AtMost           bool            // Systems may include machines that are not active
+	Releases         []crash.Release // those with the problem, which Active is about
 	Rate             stats.MachineRate
 	Days             int // days of the rate, up to today
 	First, Last      time.Time
 
-	Week, WeekBefore int64 // reports in the seven whole days before today, and in the seven before those
+	Week, WeekBefore int64 // reports in the past week, and in the week before
 }
 
 // share returns the problem's share of the active machines, such as "0.8 %"; empty: unknown.
@@ -29,11 +31,13 @@ func (m Impact) share() string {
 	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + " %"
 }
 
+// shareLabel names the machines that the share is of: those of the releases with the problem.
 func (m Impact) shareLabel() string {
-	if m.AtMost {
-		return text.ProblemShareMost
+	names := make([]string, len(m.Releases))
+	for i, r := range m.Releases {
+		names[i] = releaseName(r)
 	}
-	return text.ProblemShare
+	return text.ShareLabel(names, m.AtMost)
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as

@@ -25,27 +25,43 @@ type RateChart struct {
 	Days         []time.Time        // days with a rate, newest first, for the table below the chart
 	Trends       []stats.Trend      // of the last week, by release with a line
 	All          stats.Trend        // of all releases together
-	cells        [][]*float64       // by day and line; nil: no report
+	cells        [][]rateCell       // by day and line
+	few          bool               // some points rest on fewer than enoughReports
+}
+
+// rateCell is the rate of a release on a day.
+type rateCell struct {
+	rate *float64 // nil: no report
+	few  bool     // it rests on fewer than enoughReports
 }
 
 // RateLine is the line of one release.
 type RateLine struct {
 	Release crash.Release
-	Mean    string  // SVG path of the seven-day mean
-	Raw     string  // SVG path of the daily rates; empty for a small release
-	Small   bool    // few of the active machines have the release
-	Week    float64 // reports per machine and day, of the last seven days
-	Before  float64 // the same of the preceding seven days
-	Label   int     // vertical position of the label, in the drawing
-	end     float64 // the last mean
+	Mean    RatePath // of the seven-day mean
+	Raw     RatePath // of the daily rates; empty for a small release
+	Small   bool     // few of the active machines have the release
+	Week    float64  // reports per machine and day, of the last seven days
+	Before  float64  // the same of the preceding seven days
+	Label   int      // vertical position of the label, in the drawing
+	end     float64  // the last mean
 }
+
+// RatePath is a line as two SVG paths.
+type RatePath struct {
+	Sure string // between points of at least enoughReports each
+	Few  string // the rest, which is dashed
+}
+
+// enoughReports is the number of reports on which a point of a line has to rest, so that it is not
+// drawn as uncertain. The 95 % interval of 10 is half of it to twice as much.
+const enoughReports = 10
 
 const (
 	rateHeight = 120 // of the drawing
 	ratePad    = 8   // above the highest and below the lowest value
 	dayWidth   = 10  // of a day
 	labelStep  = 14  // least distance of two labels
-	trendDays  = 7
 )
 
 // fewMachines is the least share of a release's highest number of active machines on a day. The
@@ -59,10 +75,12 @@ const smallShare = 0.1
 
 // rateSeries holds the rates of one release while a chart is made.
 type rateSeries struct {
-	days  []*float64      // by day; nil: no report, or too few machines
-	rates []stats.DayRate // those that days was made of
-	first int             // the first day with a rate
-	means []float64       // by day, from first
+	days    []*float64      // by day; nil: no report, or too few machines
+	reports []int64         // by day
+	rates   []stats.DayRate // those that days was made of
+	first   int             // the first day with a rate
+	means   []float64       // by day, from first
+	sums    []int64         // reports that the means rest on
 }
 
 // Rates is what a page shows of the reliability of releases.
@@ -76,13 +94,14 @@ type Rates struct {
 func (c RateChart) Rates(now time.Time) Rates { return Rates{c.Trends, c.All, RatePart(c, now)} }
 
 // NewRateChart returns the chart of rates in a span of days, from the first day with a rate. A day
-// without reports counts as 0. The table decides which releases have a line.
+// without reports counts as 0. all is the trend of all releases together. The table decides which
+// releases have a line.
 func NewRateChart(
-	rates []stats.DayRate, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
+	rates []stats.DayRate, all stats.Trend, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
 ) RateChart {
 	since, until = midnight(since), midnight(until)
 	c := RateChart{Since: since, Until: until}
-	c.Trends, c.All = stats.Trends(rates, until, trendDays)
+	c.Trends, c.All = stats.Trends(rates, until, crash.PeriodWeek.Days()), all
 	reports := map[crash.Release]int64{}
 	for _, r := range rates {
 		reports[r.Release] += r.Reports
@@ -102,7 +121,7 @@ func NewRateChart(
 	first, most := math.MaxInt, 0.0
 	for _, line := range c.Lines {
 		if s := series[line.Release]; !line.Small {
-			first, most = min(first, s.first), max(most, slices.Max(s.means))
+			first, most = min(first, s.first), max(most, slices.Max(s.raw()))
 		}
 	}
 	c.Since, c.Top = since.AddDate(0, 0, first), roundUp(most)
@@ -114,10 +133,11 @@ func NewRateChart(
 	for i := range c.Lines {
 		line := &c.Lines[i]
 		s := series[line.Release]
-		line.Mean = c.path(s.means[max(first-s.first, 0):], max(s.first-first, 0))
+		hidden := max(first-s.first, 0)
+		line.Mean = c.path(s.means[hidden:], s.sums[hidden:], max(s.first-first, 0))
 		line.end = s.means[len(s.means)-1]
 		if !line.Small {
-			line.Raw = c.path(s.raw(), s.first-first)
+			line.Raw = c.path(s.raw(), s.reports[s.first:], s.first-first)
 		}
 	}
 	c.placeLabels()
@@ -141,14 +161,15 @@ func newSeries(rates []stats.DayRate, since, until time.Time, list crash.Release
 		}
 		s := all[r.Release]
 		if s == nil {
-			s = &rateSeries{days: make([]*float64, n), first: i}
+			s = &rateSeries{days: make([]*float64, n), reports: make([]int64, n), first: i}
 			all[r.Release] = s
 		}
 		rate := r.PerMachine()
-		s.days[i], s.first, s.rates = &rate, min(s.first, i), append(s.rates, r)
+		s.days[i], s.reports[i] = &rate, r.Reports
+		s.first, s.rates = min(s.first, i), append(s.rates, r)
 	}
 	for _, s := range all {
-		s.means = stats.MovingRates(s.rates, since.AddDate(0, 0, s.first), until, trendDays)
+		s.means, s.sums = stats.MovingRates(s.rates, since.AddDate(0, 0, s.first), until, crash.PeriodWeek.Days())
 	}
 	return all
 }
@@ -202,20 +223,35 @@ func (c *RateChart) y(rate float64) float64 {
 	return ratePad + (rateHeight-2*ratePad)*(1-rate/c.Top)
 }
 
-// path returns the SVG path of values, the first of which is that many days after the beginning.
-func (c *RateChart) path(values []float64, after int) string {
-	var b strings.Builder
-	for i, v := range values {
-		command := "L"
-		if i == 0 {
-			command = "M"
+// path returns the line of values, the first of which is that many days after the beginning. reports
+// are those that each value rests on. The line has a gap where it is above the scale.
+func (c *RateChart) path(values []float64, reports []int64, after int) RatePath {
+	var sure, few strings.Builder
+	var last *strings.Builder // the path that the previous point was added to; nil: there is none
+	point := func(i int) string { return fmt.Sprintf("%d %.0f", (after+i)*dayWidth+dayWidth/2, c.y(values[i])) }
+	for i := range values {
+		if values[i] > c.Top {
+			last = nil
+			continue
 		}
-		fmt.Fprintf(&b, "%s%d %.0f", command, (after+i)*dayWidth+dayWidth/2, c.y(v))
+		to := &sure
+		if reports[i] < enoughReports || last != nil && reports[i-1] < enoughReports {
+			to, c.few = &few, true
+		}
+		switch {
+		case last == nil:
+			to.WriteString("M" + point(i))
+		case to != last:
+			to.WriteString("M" + point(i-1) + "L" + point(i))
+		default:
+			to.WriteString("L" + point(i))
+		}
+		last = to
 	}
-	if len(values) == 1 {
-		b.WriteString("h1") // a single day becomes a dot
+	if len(values) == 1 && last != nil {
+		last.WriteString("h1") // a single day becomes a dot
 	}
-	return b.String()
+	return RatePath{sure.String(), few.String()}
 }
 
 // placeLabels puts a label at the end of each line, and moves labels apart that would overlap.
@@ -250,13 +286,21 @@ func (c *RateChart) fillTable(series map[crash.Release]*rateSeries) {
 	}
 	slices.SortFunc(c.Days, func(a, b time.Time) int { return b.Compare(a) })
 	for _, day := range c.Days {
-		row := make([]*float64, len(c.Lines))
+		row := make([]rateCell, len(c.Lines))
 		for j, line := range c.Lines {
 			s := series[line.Release]
-			row[j] = s.days[len(s.days)-1-int(c.Until.Sub(day)/(24*time.Hour))]
+			at := len(s.days) - 1 - int(c.Until.Sub(day)/(24*time.Hour))
+			row[j] = rateCell{s.days[at], s.reports[at] < enoughReports}
 		}
 		c.cells = append(c.cells, row)
 	}
+}
+
+// fewCell reports whether a rate in the table rests on few reports.
+func (c *RateChart) fewCell() bool {
+	return slices.ContainsFunc(c.cells, func(row []rateCell) bool {
+		return slices.ContainsFunc(row, func(cell rateCell) bool { return cell.rate != nil && cell.few })
+	})
 }
 
 // markX returns the position of the mark of a release.

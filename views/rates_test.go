@@ -1,6 +1,7 @@
 package views_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,21 +23,23 @@ func TestRateChart(t *testing.T) {
 		rate("Ubuntu 22.04", 8, 40, 2), // too few of its machines
 		rate("Ubuntu 22.04", 12, 50, 100), rate("Ubuntu 22.04", 14, 100, 100), rate("Ubuntu 22.04", 20, 25, 100),
 		rate("Ubuntu 24.04", 20, 30, 100), rate("Ubuntu 24.04", 21, 30, 100), rate("", 20, 3, 1),
-	}, []crash.ReleaseDay{{Release: "Ubuntu 26.04", Day: until.AddDate(0, 0, -3)}}, crash.BuiltInReleases(), since, until)
-	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Top != 0.5 || c.Since.Day() != 12 {
+	}, stats.Trend{Machines: 201}, []crash.ReleaseDay{{Release: "Ubuntu 26.04", Day: until.AddDate(0, 0, -3)}},
+		crash.BuiltInReleases(), since, until)
+	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Top != 1 || c.Since.Day() != 12 {
 		t.Fatalf("got %+v", c)
 	}
 	// The means of 22.04 begin on day 12: 0.5, 0.25, then 150 reports of 300 machine-days.
-	if got, want := c.Lines[1].Mean, "M5 8L15 60L25 8L35 34L45 50L55 60L65 67L75 82L85 75"; got != want {
+	mean := views.RatePath{Sure: "M5 60L15 86L25 60L35 73L45 81L55 86L65 90L75 97L85 93"}
+	if got, want := c.Lines[1].Mean, mean; got != want {
 		t.Errorf("got the line %s, want %s", got, want)
 	}
-	if got, want := c.Lines[1].Raw, "M5 8L15 112L25 -96L35 112"; !strings.HasPrefix(got, want) {
+	if got, want := c.Lines[1].Raw.Few, "M5 60L15 112L25 8L35 112"; !strings.HasPrefix(got, want) {
 		t.Errorf("got the faint line %s, want %s…", got, want)
 	}
-	if c.Lines[0].Mean != "M85 50h1" {
+	if c.Lines[0].Mean.Sure != "M85 81h1" {
 		t.Errorf("a single day: got %s, want a dot", c.Lines[0].Mean)
 	}
-	if a, b := c.Lines[0].Label, c.Lines[1].Label; a != 49 || b != 74 {
+	if a, b := c.Lines[0].Label, c.Lines[1].Label; a != 80 || b != 94 {
 		t.Errorf("labels: got %d and %d, want them at the ends of the lines", a, b)
 	}
 	doc := parse(t, render(t, views.RatePart(c, until)))
@@ -58,6 +61,51 @@ func TestRateChart(t *testing.T) {
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
 	if want := "24.04 0.30 22.04 0.18 −59 %"; text != want {
 		t.Errorf("legend: got %q, want %q", text, want)
+	}
+}
+
+// TestRateChartFewReports checks that points from fewer than ten reports look different, in the drawing
+// and in the table, and that no line leaves the plot.
+func TestRateChartFewReports(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC)
+	var rates []stats.DayRate
+	for i := range 14 {
+		day := until.AddDate(0, 0, -i)
+		rates = append(rates, stats.DayRate{Release: "Ubuntu 24.04", Day: day, Reports: []int64{100, 900}[i/13],
+			Machines: 1000}, stats.DayRate{Release: "Ubuntu 26.04", Day: day, Reports: 9, Machines: 100})
+	}
+	// One machine crashes in a loop, far above the scale of the others.
+	rates = append(rates, stats.DayRate{Release: "Ubuntu 22.04", Day: until, Reports: 500, Machines: 1})
+	c := views.NewRateChart(rates, stats.Trend{Machines: 1101}, nil, crash.BuiltInReleases(),
+		until.AddDate(0, 0, -13), until)
+	if len(c.Lines) != 3 || c.Top != 1 {
+		t.Fatalf("got %d lines up to %v, want 3 up to 1", len(c.Lines), c.Top)
+	}
+	for _, line := range c.Lines {
+		for _, path := range []string{line.Mean.Sure, line.Mean.Few, line.Raw.Sure, line.Raw.Few} {
+			for _, point := range strings.FieldsFunc(path, func(r rune) bool { return r == 'M' || r == 'L' }) {
+				var x, y int
+				if _, err := fmt.Sscan(point, &x, &y); err != nil || y < 8 || y > 112 {
+					t.Errorf("%s: the point %q is outside of the plot", line.Release, point)
+				}
+			}
+		}
+	}
+	resolute, noble, jammy := c.Lines[0], c.Lines[1], c.Lines[2]
+	if resolute.Mean.Few != "M5 103L15 103" || !strings.HasPrefix(resolute.Mean.Sure, "M15 103L25 103") {
+		t.Errorf("26.04: got %+v, want the first mean dashed, which rests on nine reports", resolute.Mean)
+	}
+	if resolute.Raw.Sure != "" || noble.Raw.Few != "" || jammy.Mean != (views.RatePath{}) {
+		t.Errorf("got %+v, %+v, %+v; want dashes only, no dash, nothing within the plot", resolute.Raw, noble.Raw, jammy.Mean)
+	}
+	doc := parse(t, render(t, views.RatePart(c, until)))
+	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.09* 0.10 500.00"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if doc.Find(".rate-key").Length() != 1 || doc.Find(".chart-table .hint").Text() != "* from fewer than 10 reports" ||
+		doc.Find("path.few").Length() != 3 {
+		t.Errorf("got no explanation of the dashes, or %d dashed paths", doc.Find("path.few").Length())
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 // MovingRates returns the mean number of reports per machine and day of one release, for each day
 // from since to until (UTC days, both included). Each mean covers that day and the days before it,
 // up to days in all, back to since. A day without an entry in rates has no reports; its number of
-// machines is that of the day before. A mean without machines is 0.
-func MovingRates(rates []DayRate, since, until time.Time, days int) []float64 {
+// machines is that of the day before. A mean without machines is 0. sums are the reports that each mean
+// rests on.
+func MovingRates(rates []DayRate, since, until time.Time, days int) (means []float64, sums []int64) {
 	by := map[time.Time]DayRate{}
 	for _, r := range rates {
 		by[crash.Midnight(r.Day)] = r
@@ -25,16 +26,17 @@ func MovingRates(rates []DayRate, since, until time.Time, days int) []float64 {
 		}
 		reports, machines = append(reports, r.Reports), append(machines, known)
 	}
-	means := make([]float64, len(reports))
+	means, sums = make([]float64, len(reports)), make([]int64, len(reports))
 	var sum, machineDays int64
 	for i := range reports {
 		sum, machineDays = sum+reports[i], machineDays+machines[i]
 		if i >= days {
 			sum, machineDays = sum-reports[i-days], machineDays-machines[i-days]
 		}
+		sums[i] = sum
 		if machineDays > 0 {
 			means[i] = float64(sum) / float64(machineDays)
 		}
 	}
-	return means
+	return means, sums
 }

@@ -12,10 +12,13 @@ import (
 func TestMovingRates(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, 5, n, 0, 0, 0, 0, time.UTC) }
-	got := stats.MovingRates([]stats.DayRate{
+	got, sums := stats.MovingRates([]stats.DayRate{
 		{Day: day(2), Reports: 4, Machines: 4}, {Day: day(4), Reports: 8, Machines: 8},
 		{Day: day(9), Reports: 99, Machines: 1},
 	}, day(1), day(5), 3)
+	if diff := cmp.Diff([]int64{0, 4, 4, 12, 8}, sums); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
 	want := []float64{0, 1, .5, .75, .4} // the last: 0, 8 and 0 reports of 4, 8 and 8 machines
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -18,10 +18,9 @@ type Trend struct {
 func (t Trend) Change() RateRatio { return t.Now.Times(t.Before) }
 
 // Trends compares the days up to and including until (a UTC day) with as many days before. It
-// returns the trend of each release with active machines, newest first, and the trend of all
-// together. rates contains no days without reports; for those, Trends assumes the number of active
-// machines of the day before.
-func Trends(rates []DayRate, until time.Time, days int) (each []Trend, all Trend) {
+// returns the trend of each release with active machines, newest first. rates contains no days
+// without reports; for those, Trends assumes the number of active machines of the day before.
+func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 	until = crash.Midnight(until)
 	middle := until.AddDate(0, 0, 1-days)
 	since := middle.AddDate(0, 0, -days)
@@ -56,16 +55,33 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend, all Trend
 		})
 	}
 	slices.SortFunc(each, func(a, b Trend) int { return b.Release.Compare(a.Release) })
-	var sum Trend
-	for _, t := range each {
-		sum.Machines += t.Machines
-		sum.Now.Reports, sum.Now.MachineDays = sum.Now.Reports+t.Now.Reports, sum.Now.MachineDays+t.Now.MachineDays
-		sum.Before.Reports, sum.Before.MachineDays = sum.Before.Reports+t.Before.Reports,
-			sum.Before.MachineDays+t.Before.MachineDays
+	return each
+}
+
+// TotalTrend compares the same days as Trends for all releases together. machines has the number of
+// machines that were active in any of them on each of the two periods' days: the sum of the releases
+// counts machines twice that were active in two.
+func TotalTrend(rates []DayRate, machines []int64, until time.Time, days int) Trend {
+	until = crash.Midnight(until)
+	middle := until.AddDate(0, 0, 1-days)
+	since := middle.AddDate(0, 0, -days)
+	var reports, machineDays [2]int64 // before, now
+	for _, r := range rates {
+		switch day := crash.Midnight(r.Day); {
+		case day.Before(since) || day.After(until):
+		case day.Before(middle):
+			reports[0] += r.Reports
+		default:
+			reports[1] += r.Reports
+		}
 	}
-	sum.Now, sum.Before = NewMachineRate(sum.Now.Reports, sum.Now.MachineDays),
-		NewMachineRate(sum.Before.Reports, sum.Before.MachineDays)
-	return each, sum
+	for i, n := range machines {
+		machineDays[i/days] += n
+	}
+	return Trend{
+		Machines: machines[len(machines)-1], Before: NewMachineRate(reports[0], float64(machineDays[0])),
+		Now: NewMachineRate(reports[1], float64(machineDays[1])),
+	}
 }
 
 // machinesBefore returns the number of active machines on the last day before day for which it is

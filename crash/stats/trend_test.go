@@ -20,7 +20,7 @@ func TestTrends(t *testing.T) {
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
 		{Release: "Ubuntu 20.04", Day: day(200), Reports: 5, Machines: 50}, // too old to matter
 	}
-	each, all := stats.Trends(rates, until, 7)
+	each := stats.Trends(rates, until, 7)
 	if len(each) != 2 || each[0].Release != "Ubuntu 24.04" || each[1].Release != "Ubuntu 22.04" {
 		t.Fatalf("got %+v, want 24.04, then 22.04", each)
 	}
@@ -37,11 +37,18 @@ func TestTrends(t *testing.T) {
 	if !jammy.Change().Worse() {
 		t.Errorf("22.04: got %+v, want it to be worse", jammy.Change())
 	}
-	if all.Now.Reports != 145 || all.Now.MachineDays != 1450 || all.Before.Reports != 70 || all.Machines != 250 {
+	machines := make([]int64, 14) // one of the 50 machines was active in both releases
+	for i := range machines {
+		machines[i] = 200
+	}
+	machines[13] = 249
+	all := stats.TotalTrend(rates, machines, until, 7)
+	if all.Now.Reports != 145 || all.Now.MachineDays != 6*200+249 || all.Before.Reports != 70 ||
+		all.Before.MachineDays != 7*200 || all.Machines != 249 {
 		t.Errorf("all: got %+v", all)
 	}
-	if each, all := stats.Trends(nil, until, 7); len(each) != 0 || all.Now.Known() {
-		t.Errorf("no rates: got %+v, %+v", each, all)
+	if each := stats.Trends(nil, until, 7); len(each) != 0 {
+		t.Errorf("no rates: got %+v", each)
 	}
 }
 

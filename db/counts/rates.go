@@ -3,6 +3,7 @@ package counts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,7 +49,24 @@ const (
 		) ` + perMachine
 )
 
-const sqlActive = `select release, day, change from release_active`
+const (
+	sqlActive      = `select release, day, change from release_active`
+	sqlSharedSpans = `
+		select system, release, from_day, until_day from release_systems where shared order by system, from_day`
+)
+
+// active holds the number of active machines of each release, as changes.
+type active struct {
+	changes map[crash.Release][]activeChange
+	shared  []sharedSpan // by machine, then by first day
+}
+
+// sharedSpan is a span of days, both included, on which a machine was active in one of its releases.
+type sharedSpan struct {
+	system      int64
+	release     crash.Release
+	from, until time.Time
+}
 
 // activeChange is the change in the number of active machines of a release on a day.
 type activeChange struct {
@@ -65,35 +83,105 @@ func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, si
 	if err != nil {
 		return nil, fmt.Errorf("active machines: %w", db.Classify(err))
 	}
-	active := map[crash.Release][]int64{}
+	machines := map[crash.Release][]int64{}
 	for _, r := range releases {
-		days := make([]int64, max(int(until.Sub(since)/(24*time.Hour))+1, 0))
-		for _, c := range all[r] {
-			if at := max(int(c.day.Sub(since)/(24*time.Hour)), 0); at < len(days) {
-				days[at] += c.change
-			}
-		}
-		for i := 1; i < len(days); i++ {
-			days[i] += days[i-1]
-		}
-		active[r] = days
+		machines[r] = all.of(r, since, until)
 	}
-	return active, nil
+	return machines, nil
 }
 
-func (s *Store) readActive(ctx context.Context) (map[crash.Release][]activeChange, error) {
+// Days is a range of UTC days, both included.
+type Days struct{ Since, Until time.Time }
+
+// within returns the part of the days that lies from since to until.
+func (d Days) within(since, until time.Time) Days {
+	if d.Since.Before(since) {
+		d.Since = since
+	}
+	if d.Until.After(until) {
+		d.Until = until
+	}
+	return d
+}
+
+// DistinctMachines returns the number of machines that were active in any of the releases on each UTC
+// day from since to until, inclusive. A release counts on its days only. A machine that was active in
+// several releases on a day counts once.
+func (s *Store) DistinctMachines(ctx context.Context, releases map[crash.Release]Days, since,
+	until time.Time) ([]int64, error) {
+	all, err := db.CachedCounts(ctx, s.Store, nil, s.readActive)
+	if err != nil {
+		return nil, fmt.Errorf("distinct active machines: %w", db.Classify(err))
+	}
+	machines := make([]int64, dayCount(since, until))
+	for r, d := range releases {
+		d = d.within(since, until)
+		for i, n := range all.of(r, d.Since, d.Until) {
+			machines[dayCount(since, d.Since)-1+i] += n
+		}
+	}
+	for at := 0; at < len(all.shared); {
+		var spans []Days // of one machine
+		for system := all.shared[at].system; at < len(all.shared) && all.shared[at].system == system; at++ {
+			span := all.shared[at]
+			if d, ok := releases[span.release]; ok {
+				spans = append(spans, d.within(since, until).within(span.from, span.until))
+			}
+		}
+		slices.SortFunc(spans, func(a, b Days) int { return a.Since.Compare(b.Since) })
+		var counted time.Time // up to this day
+		for _, span := range spans {
+			for day := span.Since; !day.After(span.Until) && !day.After(counted); day = day.AddDate(0, 0, 1) {
+				machines[dayCount(since, day)-1]--
+			}
+			if span.Until.After(counted) {
+				counted = span.Until
+			}
+		}
+	}
+	return machines, nil
+}
+
+// dayCount returns the number of days from since to until, inclusive.
+func dayCount(since, until time.Time) int { return max(int(until.Sub(since)/(24*time.Hour))+1, 0) }
+
+// of returns the number of active machines of a release on each day from since to until.
+func (a *active) of(release crash.Release, since, until time.Time) []int64 {
+	days := make([]int64, dayCount(since, until))
+	for _, c := range a.changes[release] {
+		if at := max(int(c.day.Sub(since)/(24*time.Hour)), 0); at < len(days) {
+			days[at] += c.change
+		}
+	}
+	for i := 1; i < len(days); i++ {
+		days[i] += days[i-1]
+	}
+	return days
+}
+
+func (s *Store) readActive(ctx context.Context) (*active, error) {
 	rows, err := s.Pool.Query(ctx, sqlActive)
 	if err != nil {
 		return nil, err
 	}
-	all := map[crash.Release][]activeChange{}
+	all := active{changes: map[crash.Release][]activeChange{}}
 	var release crash.Release
 	var c activeChange
-	_, err = pgx.ForEachRow(rows, []any{&release, &c.day, &c.change}, func() error {
-		all[release] = append(all[release], c)
+	if _, err := pgx.ForEachRow(rows, []any{&release, &c.day, &c.change}, func() error {
+		all.changes[release] = append(all.changes[release], c)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if rows, err = s.Pool.Query(ctx, sqlSharedSpans); err != nil {
+		return nil, err
+	}
+	var span sharedSpan
+	_, err = pgx.ForEachRow(rows, []any{&span.system, &span.release, &span.from, &span.until}, func() error {
+		all.shared = append(all.shared, span)
 		return nil
 	})
-	return all, err
+	return &all, err
 }
 
 // RateFilter selects reports to count by release and day. It is not an [index.Filter], because its

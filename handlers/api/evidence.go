@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
+	"mishap/db/counts"
 )
 
 // evidence supplements the old fields: crashes per active machine with a 95 % confidence
@@ -140,9 +141,9 @@ const maxOldDays = 90
 // where the new one was seen.
 type exposure struct{ newer, older float64 }
 
-// exposureOf adds up the active machines of those releases. The new version counts from its
-// first day there until now. The old version counts from its first day, at most maxOldDays back,
-// until the new one appeared.
+// exposureOf adds up the machines that were active in any of those releases, each once a day. The
+// new version counts from its first day there until now. The old version counts from its first day,
+// at most maxOldDays back, until the new one appeared.
 func (a *answers) exposureOf(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
 	b, err := a.store.Index(ctx)
@@ -165,27 +166,32 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 			since = s.First.Time()
 		}
 	}
-	var releases []crash.Release
+	today := a.today()
+	newerDays, olderDays := map[crash.Release]counts.Days{}, map[crash.Release]counts.Days{}
 	for release, f := range starts {
-		if !f.newer.IsZero() {
-			releases = append(releases, release)
+		if f.newer.IsZero() {
+			continue
+		}
+		newerDays[release] = counts.Days{Since: f.newer, Until: today}
+		if !f.older.IsZero() {
+			oldest := f.newer.AddDate(0, 0, -maxOldDays)
+			if f.older.After(oldest) {
+				oldest = f.older
+			}
+			olderDays[release] = counts.Days{Since: oldest, Until: f.newer.AddDate(0, 0, -1)}
 		}
 	}
-	active, err := a.counts.ActiveMachines(ctx, releases, since, a.today())
+	newerMachines, err := a.counts.DistinctMachines(ctx, newerDays, since, today)
 	if err != nil {
 		return x, err
 	}
-	for release, machines := range active {
-		f := starts[release]
-		for i, n := range machines {
-			day := since.AddDate(0, 0, i)
-			switch {
-			case !day.Before(f.newer):
-				x.newer += float64(n) * elapsed(day, a.now())
-			case !f.older.IsZero() && !day.Before(f.older) && day.After(f.newer.AddDate(0, 0, -maxOldDays-1)):
-				x.older += float64(n)
-			}
-		}
+	olderMachines, err := a.counts.DistinctMachines(ctx, olderDays, since, today)
+	if err != nil {
+		return x, err
+	}
+	for i, n := range newerMachines {
+		x.newer += float64(n) * elapsed(since.AddDate(0, 0, i), a.now())
+		x.older += float64(olderMachines[i])
 	}
 	return x, nil
 }

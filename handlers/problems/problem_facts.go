@@ -1,45 +1,51 @@
 package problems
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/crash/redact"
 	"mishap/crash/stats"
 	"mishap/db/counts"
 	"mishap/views"
 )
 
-// rateDays is the number of days that a problem's rate covers, and trendDays the number of days of
-// each period that its trend compares.
-const (
-	rateDays  = 28
-	trendDays = 7
-)
+// rateDays is the number of days that a problem's rate covers.
+const rateDays = 28
 
 // impact returns the number of reports and machines of a problem, and its rate per active
 // machine.
 func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Impact, error) {
-	releases := map[crash.Release]bool{}
-	for _, c := range versions {
-		releases[c.Release] = true
-	}
 	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
-	if b.FirstSeen.After(since) {
-		since = b.FirstSeen.UTC().Truncate(24 * time.Hour)
+	if first := crash.Midnight(b.FirstSeen); first.After(since) && !first.After(today) {
+		since = first
 		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
+	}
+	releases := map[crash.Release]counts.Days{}
+	for _, c := range versions {
+		if c.Reports > 0 {
+			releases[c.Release] = counts.Days{Since: since, Until: today}
+		}
+	}
+	for _, release := range slices.SortedFunc(maps.Keys(releases), func(a, b crash.Release) int { return b.Compare(a) }) {
+		m.Releases = append(m.Releases, redact.Label(release))
 	}
 	problems, err := s.Store.Index(r.Context())
 	if err != nil {
 		return m, err
 	}
 	var reports int64
-	for _, days := range problems.ReleaseDays(b.ID, index.DayOf(today.AddDate(0, 0, -2*trendDays)), index.DayOf(today)-1) {
+	week := crash.PeriodWeek.Days()
+	before, _ := s.LastDays(2 * week)
+	for _, days := range problems.ReleaseDays(b.ID, index.DayOf(before), index.DayOf(today)) {
 		for i, n := range days {
-			if i < trendDays {
+			if i < week {
 				m.WeekBefore += n
 			} else {
 				m.Week += n
@@ -47,30 +53,21 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 		}
 	}
 	for release, days := range problems.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
-		if releases[release] {
+		if _, ok := releases[release]; ok {
 			for _, n := range days {
 				reports += n
 			}
 		}
 	}
-	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: today.AddDate(0, 0, 1-ratesDays), Until: today})
+	machines, err := s.Counts.DistinctMachines(r.Context(), releases, since, today)
 	if err != nil {
 		return m, err
 	}
 	var machineDays int64
-	active := map[crash.Release]int64{} // on the last known day
-	for _, rate := range rates {
-		if !releases[rate.Release] {
-			continue
-		}
-		active[rate.Release] = rate.Machines // the earliest day comes first
-		if !rate.Day.Before(since) {
-			machineDays += rate.Machines
-		}
+	for _, n := range machines {
+		machineDays += n
 	}
-	for _, n := range active {
-		m.Active += n
-	}
+	m.Active = machines[len(machines)-1]
 	// Affected machines are known for all time, active machines only for the past 90 days.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
 	m.Rate = stats.NewMachineRate(reports, float64(machineDays))

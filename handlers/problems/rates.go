@@ -39,17 +39,37 @@ func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, versi
 	if err != nil {
 		return views.Rates{}, err
 	}
+	all, err := s.totalTrend(ctx, rates, until)
+	if err != nil {
+		return views.Rates{}, err
+	}
 	rates = slices.Clone(rates) // the store caches the original
 	for i := range rates {      // the chart is part of public pages
 		rates[i].Release = redact.Label(rates[i].Release)
 	}
-	return drawRates(ctx, s, rates, since, until)
+	return drawRates(ctx, s, rates, all, since, until)
+}
+
+// totalTrend returns the trend of the last week of all releases in rates together.
+func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate, until time.Time) (stats.Trend, error) {
+	week := crash.PeriodWeek.Days()
+	since, until := crash.LastDays(until, 2*week)
+	releases := map[crash.Release]counts.Days{}
+	for _, r := range rates {
+		releases[r.Release] = counts.Days{Since: since, Until: until}
+	}
+	machines, err := s.Counts.DistinctMachines(ctx, releases, since, until)
+	if err != nil {
+		return stats.Trend{}, err
+	}
+	return stats.TotalTrend(rates, machines, until, week), nil
 }
 
 // drawRates draws the chart of rates in a span of days.
-func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, since, until time.Time) (views.Rates, error) {
+func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since,
+	until time.Time) (views.Rates, error) {
 	marks := s.Releases.ReleasedBetween(since, until)
-	page := views.NewRateChart(rates, marks, s.Releases, since, until).Rates(s.Now())
+	page := views.NewRateChart(rates, all, marks, s.Releases, since, until).Rates(s.Now())
 	var err error
 	page.Chart, err = views.Draw(ctx, page.Chart)
 	return page, err

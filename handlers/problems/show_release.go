@@ -150,7 +150,11 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			selected = append(selected, rate)
 		}
 	}
-	if page.Rates, err = drawRates(r.Context(), s, selected, since, until); err != nil {
+	all, err := s.totalTrend(r.Context(), selected, until)
+	if err != nil {
+		return err
+	}
+	if page.Rates, err = drawRates(r.Context(), s, selected, all, since, until); err != nil {
 		return err
 	}
 	for _, t := range page.Rates.Trends {
@@ -162,8 +166,7 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 		case crash.OtherReleases:
 		}
 	}
-	months, _ := stats.Trends(selected, until, releaseDays)
-	for _, t := range months {
+	for _, t := range stats.Trends(selected, until, releaseDays) {
 		if t.Release == page.Release {
 			page.MachineDays = t.Now.MachineDays
 		}
@@ -193,8 +196,10 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		if err != nil {
 			return stats.MachineRate{}, err
 		}
-		_, all := stats.Trends(rates, until, releaseDays)
-		return all.Now, nil
+		for _, t := range stats.Trends(rates, until, releaseDays) {
+			return t.Now, nil
+		}
+		return stats.MachineRate{}, nil
 	}
 	same := views.SameAge{Age: age, Days: releaseDays}
 	if same.Then, err = rateOf(page.Before, then); err != nil || same.Then.Reports == 0 {

@@ -1,6 +1,10 @@
 package text
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Texts of the page of a problem.
 const (
@@ -16,8 +20,6 @@ const (
 	ProblemFirstSeen      = "First seen"
 	ProblemLastSeen       = "Last seen"
 	ProblemVsLastWeek     = "vs last week"
-	ProblemShare          = "of machines active in 90 days"
-	ProblemShareMost      = "of machines active in 90 days, at most"
 	SimilarTitle          = "Similar problems"
 	SimilarMerge          = "Merge…"
 	BreakdownTitle        = "Breakdown"
@@ -50,6 +52,21 @@ func RateMeans(reports, days, machineDays int64, low, high string) string {
 		"95 %% confidence interval: %s to %s", Reports(reports), Days(days), Count(machineDays), low, high)
 }
 
+// maxShareReleases is the number of releases that ShareLabel names.
+const maxShareReleases = 2
+
+// ShareLabel names the machines that a share is of: "of machines with 24.04, active in 90 days".
+func ShareLabel(releases []string, atMost bool) string {
+	label := "of machines with " + strings.Join(releases, " or ") + ", active in 90 days"
+	if n := len(releases); n > maxShareReleases {
+		label = "of machines with any of its " + strconv.Itoa(n) + " releases, active in 90 days"
+	}
+	if atMost {
+		return label + ", at most"
+	}
+	return label
+}
+
 // ShareMeans explains the share of machines that have a problem.
 func ShareMeans(machines, active int64, atMost bool) string {
 	means := fmt.Sprintf("%s reported it; %s were active in the same releases in the past 90 days",
@@ -62,7 +79,7 @@ func ShareMeans(machines, active int64, atMost bool) string {
 
 // TrendMeans explains the change from the previous week to the past one.
 func TrendMeans(week, before int64) string {
-	return Reports(week) + " in the past seven days, " + Count(before) + " in the seven days before"
+	return Reports(week) + " in the past week, today included, " + Count(before) + " in the seven days before"
 }
 
 // LessThan formats a number below the smallest that is shown.

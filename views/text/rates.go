@@ -6,7 +6,9 @@ import "fmt"
 const (
 	RatesTitle = "Reports per machine and day"
 	RatesMeans = "Seven-day mean; the faint line shows each day. Machines count as active for 90 days after a report. " +
-		"Lines of releases with few machines are thin and pale."
+		"Lines of releases with few machines are thin and pale, with a gap where they are above the scale. " +
+		"What rests on fewer than 10 reports is dashed."
+	RatesFew        = "from fewer than 10 reports"
 	RatesDay        = "Day (UTC)"
 	TrendWorse      = "worse"
 	TrendBetter     = "better"

@@ -1,0 +1,70 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
+)
+
+// TestOneWeek checks that everything that counts the reports of the past week counts the same seven
+// UTC days, today included, and the same seven days before.
+func TestOneWeek(t *testing.T) {
+	t.Parallel()
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today)})
+	days := map[int]int{+1: 1, 0: 3, -1: 2, -6: 4, -7: 5, -13: 7, -14: 11} // reports by day, from today
+	for day, n := range days {
+		p.several(n, crashtest.Native, crashtest.At(today.AddDate(0, 0, day).Add(-11*time.Hour)))
+	}
+	p.several(1, crashtest.Python, crashtest.At(crash.Midnight(today).AddDate(0, 0, -6)))
+	const week, before, year = "9", 12, 32 // tomorrow's report counts from tomorrow on
+	path := bucketOf(t, crashtest.Native()).Path()
+	list := p.As(t, crash.RoleViewer).Get("/?period=week").Want(http.StatusOK)
+	list.WantText("tbody tr:nth-child(1) .reports", week)
+	if got, want := list.Attr("tbody tr:nth-child(1) .reports", "title"),
+		fmt.Sprintf("Rank 1 by reports; %d reports in the 7 days before", before); got != want {
+		t.Errorf("title of the count: got %q, want %q", got, want)
+	}
+	list.WantText("tbody tr:nth-child(2) .problem", "new") // first seen at the first moment of the week
+	var file struct {
+		Objects []struct{ Count int64 }
+	}
+	p.As(t, crash.RoleViewer).Get("/problems.json?period=week").Want(http.StatusOK).JSON(&file)
+	if len(file.Objects) != 2 || fmt.Sprint(file.Objects[0].Count) != week {
+		t.Errorf("problems.json: got %v, want %s reports", file.Objects, week)
+	}
+	p.As(t, crash.RoleViewer).Get("/?period=year").WantText("tbody tr:nth-child(1) .reports", fmt.Sprint(year))
+	page := p.As(t, crash.RoleViewer).Get(path).Want(http.StatusOK)
+	page.WantText(".status-releases", week+" reports this week")
+	if got, want := page.Attr(".figures div:last-child", "title"),
+		"9 reports in the past week, today included, 12 in the seven days before"; got != want {
+		t.Errorf("title of the change since last week: got %q, want %q", got, want)
+	}
+	page.WantText(".figures", "vs last week −25 %")
+}
+
+// TestMachineCountsOnce checks that a machine that was active in two releases counts once in figures of
+// both, and that a share names its base.
+func TestMachineCountsOnce(t *testing.T) {
+	t.Parallel()
+	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today)})
+	for i, release := range []string{"Ubuntu 22.04", "Ubuntu 24.04"} {
+		for n := range 5 {
+			p.accept(crash.SystemID(fmt.Sprint("machine-", n)), crashtest.Native(crashtest.At(today.Add(-time.Hour)),
+				crashtest.On(release), crashtest.Process(100*i+n)))
+		}
+	}
+	p.accept("machine-9", crashtest.Python(crashtest.At(today.Add(-time.Hour)), crashtest.On("Ubuntu 24.04")))
+	front := p.As(t, crash.RoleViewer).Get("/?period=week").Want(http.StatusOK)
+	front.WantText(".trend", "Machines sent 1.83 reports a day each this week") // 11 reports from 6 machines
+	page := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
+	page.WantText(".figures", "of machines with 24.04 or 22.04, active in 90 days 83 %") // 5 of 6
+	page.WantText(".figures", "1,667")                                                   // 10 reports on 6 machine-days
+	other := p.As(t, crash.RoleViewer).Get(bucketOf(t, crashtest.Python()).Path()).Want(http.StatusOK)
+	other.WantText(".figures", "of machines with 24.04, active in 90 days 17 %")
+}
