@@ -53,7 +53,7 @@ func TestOneWeek(t *testing.T) {
 func TestMachineCountsOnce(t *testing.T) {
 	t.Parallel()
 	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today)})
-	for i, release := range []string{"Ubuntu 22.04", "Ubuntu 24.04"} {
+	for i, release := range []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04"} {
 		for n := range 5 {
 			p.accept(crash.SystemID(fmt.Sprint("machine-", n)), crashtest.Native(crashtest.At(today.Add(-time.Hour)),
 				crashtest.On(release), crashtest.Process(100*i+n)))

@@ -33,6 +33,10 @@ func TestRuleIsRehearsed(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	site.Save(t, crashtest.Native(crashtest.Set("SourcePackage", "harbor"), crashtest.Set("Package", "harbor 1.0-1"),
 		crashtest.Without("Date")))
+	// A rehearsal knows what arrived as the evaluation does, which stores it.
+	if err := dbrules.NewEvaluator(site.Rules, dbrules.EvaluatorOptions{}).Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get("/admin/rules/new").Want(http.StatusOK).HTML()
 	if page.Find(`#rule-form button[value=save]`).Length() != 0 {
