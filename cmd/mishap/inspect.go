@@ -28,8 +28,8 @@ package, version and release that it would count for. It uses no database.
 
 With --json it prints one JSON object per file and line, with the members file, problem_type,
 signature, rule, address_signature, title, package, version, source_package, release and
-architecture; null stands for a missing value. The member dropped_fields lists fields that would not be stored:
-secret ones, and those that are not text. For a file that cannot be read, or that would be
+architecture; null stands for a missing value. The member dropped_fields lists secret fields, which would not be
+stored. For a file that cannot be read, or that would be
 refused, the members are file and refused, which is the reason. The exit status is then 1.
 
 With --why it also shows which lines of the report the grouping rule used and which it left out, each
@@ -100,7 +100,6 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 		case as.json:
 			found := newInspection(file, rec)
 			_, found.Dropped = table.DropSecrets(fields)
-			found.Dropped = append(found.Dropped, content.binary...)
 			found.Why = why
 			err = out.Encode(found)
 		default:
