@@ -158,7 +158,7 @@ func TestInspectSeveralAsJSON(t *testing.T) {
 
 func TestImportSamples(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
 	args := []string{"import", noConfig(t), "testdata/none.crash"}
 	for _, s := range samples(t) {
 		args = append(args, "testdata/crashes/"+s.File)

@@ -54,12 +54,9 @@ are not followed.`,
 					crash.MaxSystemID, system), cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				stored, err := openCores(ctx, c)
-				if err != nil {
-					return err
-				}
 				im := importer{
-					intake: intake.New(intakeConfig(c), store), symbols: dbsymbols.New(store), cores: stored, config: c,
+					intake: intake.New(intakeConfig(c), store), symbols: dbsymbols.New(store), config: c,
+					cores:  sync.OnceValues(func() (*cores.Store, error) { return openCores(ctx, c) }),
 					system: crash.NewSystemID(system),
 				}
 				return p.importFiles(ctx, im, args)
@@ -82,7 +79,7 @@ func isSystemName(s string) bool {
 type importer struct {
 	intake  *intake.Intake
 	symbols *dbsymbols.Store
-	cores   *cores.Store
+	cores   func() (*cores.Store, error) // opens them with the first core, because that creates a folder
 	config  config.Config
 	system  crash.SystemID
 }
@@ -204,6 +201,10 @@ func (im importer) importCore(ctx context.Context, file *os.File, receipt intake
 	case !im.config.CorePatterns().Match(r.Executable, r.Packages...):
 		return false, errCoreExcluded
 	}
+	store, err := im.cores()
+	if err != nil {
+		return false, err
+	}
 	if received, err := im.symbols.OfferCore(ctx, *r); err != nil || received {
 		return false, err
 	}
@@ -215,7 +216,7 @@ func (im importer) importCore(ctx context.Context, file *os.File, receipt intake
 		return false, err
 	}
 	limited := &io.LimitedReader{R: text, N: int64(im.config.CoreMaxBytes) + 1}
-	size, _, err := im.cores.Put(ctx, r.Report, limited)
+	size, _, err := store.Put(ctx, r.Report, limited)
 	switch {
 	case errors.Is(err, cores.ErrPending):
 		return true, nil
@@ -225,12 +226,12 @@ func (im importer) importCore(ctx context.Context, file *os.File, receipt intake
 	needed := limited.N > 0
 	if needed {
 		needed, err = im.symbols.CoreReceived(ctx, crash.ReceivedCore{Report: r.Report, Architecture: r.Architecture,
-			Store: im.cores.ID(), Bytes: size})
+			Store: store.ID(), Bytes: size})
 	}
 	if err != nil || needed {
 		return needed, err
 	}
-	if err := im.cores.Remove(ctx, r.Report); err != nil {
+	if err := store.Remove(ctx, r.Report); err != nil {
 		return false, err
 	}
 	if limited.N == 0 {
