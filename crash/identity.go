@@ -61,7 +61,22 @@ type Identity struct {
 	Name    string   // nickname at that site, for people to read; it may change and is not unique
 	Groups  []string // all groups that the source states
 	Session string   // session at that site (sid of OpenID Connect); empty: unknown
+	Refresh Secret   // refresh token, by which the site states the groups again; empty: none
 }
+
+// RightsConfig configures what people may do without a role that an administrator has given to them.
+type RightsConfig struct {
+	Everyone     Role          // role of people who have no other
+	GroupsMaxAge time.Duration // how long groups count after a source has stated them; 0: GroupsMaxAge
+}
+
+// GroupsMaxAge is how long groups count unless configured otherwise.
+const GroupsMaxAge = 30 * 24 * time.Hour
+
+// ErrGroupsExpired means that a right is missing which groups may give once the person signs in again.
+var ErrGroupsExpired = Errorf(Unauthenticated, "groups_expired", "Rights from groups count for a limited time, and "+
+	"yours have expired, because your groups were last checked too long ago. Sign in here again where you have these "+
+	"groups; then this works again, also with your API tokens.")
 
 // The limits of an identity.
 const (
@@ -163,12 +178,14 @@ func (g Grant) Check() error {
 	return nil
 }
 
-// StoredIdentity is an identity as of its last sign-in.
+// StoredIdentity is an identity as of its last sign-in. It has no groups if they have expired.
 type StoredIdentity struct {
 	ID     int64
 	UserID int64
 	Identity
 	LastSignIn time.Time
+	GroupsRead time.Time // when the source stated the groups last; zero: it has refused to state them again
+	Expired    bool      // the groups are too old to count
 }
 
 // RoleReason is a reason why a person has a role, or the right to private data.

@@ -109,6 +109,8 @@ type User struct {
 
 	TrackerName string // name of the person's account at the tracker; empty: unknown
 
+	GroupsExpired bool // signing in again where the person has groups may give rights that have expired
+
 	Triage  Packages // for whose problems the person may decide and file bugs; all if Role allows that
 	Private Packages // whose private data the person may read
 	// Embargoed are those of Private whose embargoed problems the person may see, too: all except those
@@ -136,10 +138,13 @@ func (u User) MayReadCore(source string) bool {
 }
 
 // CheckTriage returns Forbidden, with whom to ask, if the person may not decide about problems of a
-// source package.
+// source package, or ErrGroupsExpired if signing in again may change that.
 func (u User) CheckTriage(source string) error {
 	if u.MayTriage(source) {
 		return nil
+	}
+	if u.GroupsExpired {
+		return ErrGroupsExpired
 	}
 	return Errorf(Forbidden, "role_of_package", "You may not decide about problems of %s: that needs the role triager "+
 		"for this package. Somebody who is an administrator here can give it to you.", packageOrAll(source))

@@ -12,13 +12,6 @@ import (
 	"mishap/crash/redact"
 )
 
-// Administrators selects the ids of the accounts with the role admin, given by hand or by a group.
-const Administrators = `
-	select id from users where role = 'admin'
-	union
-	select i.user_id from identities as i join user_groups as m on m.identity_id = i.id
-		join group_grants as g on g.source = i.source and g.group_name = m.group_name and g.role = 'admin'`
-
 const (
 	sqlInsertEvent = `
 		insert into events

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
+	"mishap/crash"
 	"mishap/crash/span"
 	"mishap/db/connect"
 	"mishap/db/record"
@@ -22,6 +23,8 @@ type Handle struct {
 	Pool *pgxpool.Pool
 	Log  *slog.Logger
 	Now  func() time.Time
+	// Rights are those of people beside the ones that administrators give them.
+	Rights crash.RightsConfig
 
 	instance *instance             // shows other instances that this one is alive
 	password string                // of the database; it encrypts the tracker's secrets
@@ -38,11 +41,12 @@ func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, erro
 	h := &Handle{
 		Pool: pool, Log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), Now: c.Now,
 		instance: newInstance(ctx, pool.Config().ConnConfig), password: pool.Config().ConnConfig.Password, inserter: inserter,
-		tracer: c.Tracer,
+		tracer: c.Tracer, Rights: c.Rights,
 	}
 	if h.Now == nil {
 		h.Now = time.Now
 	}
+	h.Rights.GroupsMaxAge = cmp.Or(h.Rights.GroupsMaxAge, crash.GroupsMaxAge)
 	return h, nil
 }
 

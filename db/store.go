@@ -33,8 +33,9 @@ type Config struct {
 	URL      string // URL or key=value form
 	MaxConns int32  // maximum number of connections; 0 means pgx's default, four or the number of cores
 	Log      *slog.Logger
-	Now      func() time.Time // returns the current time; nil means time.Now
-	Privacy  *privacy.Table   // which fields are secret; nil means the built-in table
+	Now      func() time.Time   // returns the current time; nil means time.Now
+	Privacy  *privacy.Table     // which fields are secret; nil means the built-in table
+	Rights   crash.RightsConfig // that people have beside those that administrators give them
 
 	Tracer     *span.Tracer    // records rounds and batches; nil means none
 	Statements pgx.QueryTracer // records statements; nil means none

@@ -1266,6 +1266,8 @@ CREATE TABLE identities (
     name text NOT NULL,
     created timestamp with time zone NOT NULL,
     last_sign_in timestamp with time zone NOT NULL,
+    groups_read timestamp with time zone,
+    refresh_token text DEFAULT ''::text NOT NULL,
     CONSTRAINT identities_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text]))),
     CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 500)))
 );
@@ -1278,6 +1280,8 @@ COMMENT ON COLUMN identities.subject IS 'The person at that site: an identifier 
 COMMENT ON COLUMN identities.name IS 'Nickname at that site at the last sign-in, for people to read.';
 COMMENT ON COLUMN identities.created IS 'First sign-in.';
 COMMENT ON COLUMN identities.last_sign_in IS 'Last sign-in.';
+COMMENT ON COLUMN identities.groups_read IS 'When the site or the proxy stated the groups last; null: it has refused to state them again, so they do not count.';
+COMMENT ON COLUMN identities.refresh_token IS 'Refresh token of OpenID Connect, encrypted; empty: the provider gave none.';
 
 ALTER TABLE identities ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME identities_id_seq
@@ -2206,7 +2210,7 @@ CREATE TABLE user_groups (
     identity_id bigint NOT NULL,
     group_name text NOT NULL
 );
-COMMENT ON TABLE user_groups IS 'Groups of people as of their last sign-in.';
+COMMENT ON TABLE user_groups IS 'Groups of people as of identities.groups_read.';
 COMMENT ON COLUMN user_groups.identity_id IS 'The person at the site that has the group.';
 COMMENT ON COLUMN user_groups.group_name IS 'The group or team.';
 

@@ -24,6 +24,7 @@ var recordedElsewhere = map[string]string{
 	"tracker.confirm-own": "TestOwnAccount", "tracker.connect-own": "TestOwnAccount",
 	"tracker.disconnect-own": "TestOwnAccount", "tracker.prefer-own": "TestOwnAccount",
 	"tracker.own-rejected": "TestFallBack", "tracker.forget": "TestConnectTracker", "identity.link": "TestLink",
+	"identity.groups": "TestRefreshGroups",
 	"identity.unlink": "TestLink", "privacy.expire": "TestRuns", "privacy.apply": "TestRuns",
 	"machine.unblock": "TestBlock", "user.remove": "TestUserCommands",
 	"user.disable": "TestUserCommands", "user.enable": "TestUserCommands", "user.role": "TestUserCommands",

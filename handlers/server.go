@@ -8,6 +8,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 
 	"mishap/handlers/account"
@@ -75,6 +76,9 @@ func New(d web.Deps) (*Server, error) {
 	s.handler, err = s.routes()
 	return s, err
 }
+
+// RefreshGroups asks the provider for the present groups of people. A periodic job calls it.
+func (s *Server) RefreshGroups(ctx context.Context) error { return s.signin.RefreshGroups(ctx) }
 
 // Handler returns the handler of the web side.
 func (s *Server) Handler() http.Handler { return s.handler }

@@ -204,7 +204,7 @@ func components(text string, n int) map[string]templ.Component {
 				Reasons:    []crash.RoleReason{{Role: crash.RoleAdmin, Source: crash.SourceOIDC, Group: text}}}}}),
 		"account without a role": views.Account(views.AccountPage{
 			Shell: views.Shell{Title: text, User: crash.User{ID: 1, Name: text}, Now: now},
-			Identities: []crash.StoredIdentity{{LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+			Identities: []crash.StoredIdentity{{GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 				Subject: text, Name: text, Groups: []string{text}}}},
 			Reasons: []crash.RoleReason{{Role: crash.RoleAdmin, Source: crash.SourceOIDC, Group: text}}}),
 		"bugs": views.StatusPart(problem.Status),

@@ -59,11 +59,11 @@ func (p *program) accessListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				users, err := accounts.New(store).WithRoleOfEveryone(c.RoleOfEveryone()).List(ctx)
+				users, err := accounts.New(store).List(ctx)
 				if err != nil {
 					return err
 				}
-				return printAccess(p.out, grants, crash.AccessOf(users, identities, grants, c.RoleOfEveryone()))
+				return printAccess(p.out, grants, crash.AccessOf(users, identities, grants, store.Rights.Everyone))
 			})
 		},
 	}

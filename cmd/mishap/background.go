@@ -64,6 +64,9 @@ func (i *instance) sharedTasks() []task {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
 	}, {
+		"refresh-groups", "asks the OpenID Connect provider for the present groups of people, by their refresh tokens",
+		time.Hour, func(ctx context.Context) error { return i.server.RefreshGroups(ctx) },
+	}, {
 		"warn-of-expiry", "tells the owners of API tokens, or their teams, that they expire within a week",
 		10 * time.Minute, tokens.New(i.store, accounts.New(i.store)).WarnOfExpiry,
 	}, {

@@ -89,7 +89,7 @@ func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*d
 	if err := db.Migrate(ctx, database.url, log); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log, Privacy: c.Privacy()})
+	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log, Privacy: c.Privacy(), Rights: c.Rights()})
 	if err != nil {
 		return err
 	}

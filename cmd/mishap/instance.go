@@ -68,6 +68,7 @@ type instance struct {
 	cores     *cores.Store
 	now       func() time.Time
 
+	server                 *handlers.Server // nil: this kind of instance has no pages
 	web, ingest, ops       *http.Server // nil: not served by this kind of instance
 	onWeb, onIngest, onOps *replaceable // handlers of these servers
 	listening              sync.Once
@@ -237,7 +238,7 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		return err
 	}
-	server, err := handlers.New(web.Deps{
+	i.server, err = handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
 		Access:      access.New(i.store),
@@ -266,10 +267,9 @@ func (i *instance) buildWeb() error {
 			OIDC:           i.config.OIDC(),
 			Proxy: web.ProxyConfig{Header: i.config.ProxyAuthHeader, GroupsHeader: i.config.ProxyAuthGroups,
 				Peers: i.config.ProxyAuthNetworks()},
-			RoleOfEveryone: i.config.RoleOfEveryone(),
-			RequireApp:     crash.AppPolicy(i.config.RequireTOTP),
-			LocalSignIn:    crash.LocalSignIn(i.config.LocalSignIn),
-			Privacy:        i.config.Privacy(),
+			RequireApp:  crash.AppPolicy(i.config.RequireTOTP),
+			LocalSignIn: crash.LocalSignIn(i.config.LocalSignIn),
+			Privacy:     i.config.Privacy(),
 			Retention: web.Retention{CoresDays: i.config.CoresKeepDays, Periods: privacy.Periods{
 				PrivateDays: i.config.PrivateKeepDays, Reports: i.config.ReportsKeep(),
 				CountsYears: i.config.CountsKeepYears, AuditDays: i.config.AuditKeepDays}},
@@ -301,7 +301,7 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		return err
 	}
-	i.onWeb.replace(server.Handler())
+	i.onWeb.replace(i.server.Handler())
 	return nil
 }
 

@@ -149,7 +149,7 @@ password needs a code of an authenticator app, TEAM who owns a service account. 
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				users, err := accounts.New(store).WithRoleOfEveryone(c.RoleOfEveryone()).List(ctx)
+				users, err := accounts.New(store).List(ctx)
 				if err != nil {
 					return err
 				}

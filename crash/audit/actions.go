@@ -125,6 +125,7 @@ var Actions = map[string]string{
 	"tracker.request":         "Began to connect the tracker",
 	"tracker.updates":         "Saved what mishap writes to bugs",
 	"tracker.updates-drop":    "Deleted a rule about what mishap writes to bugs",
+	"identity.groups":         "The groups of a person changed at the provider",
 	"identity.link":           "Connected another way to sign in",
 	"identity.unlink":         "Disconnected a way to sign in",
 	"session.end-by-provider": "Signed out at the provider",

@@ -198,18 +198,22 @@ func grantEvent(by, action string, g crash.Grant, before, after string) db.Audit
 }
 
 const sqlIdentities = `
-	select i.id, i.user_id, i.source, i.issuer, i.subject, i.name, i.last_sign_in,
-		array(select group_name from user_groups where identity_id = i.id order by group_name)
+	select i.id, i.user_id, i.source, i.issuer, i.subject, i.name, i.last_sign_in, i.groups_read,
+		array(select group_name from (` + db.CurrentGroups + `) as m where m.identity_id = i.id order by group_name),
+		(i.groups_read > @groups_since) is not true
 	from identities as i where @user::bigint = 0 or i.user_id = @user order by i.user_id, i.id`
 
-// Identities returns the identities of an account, or of all accounts if user is 0, with their groups.
+// Identities returns the identities of an account, or of all accounts if user is 0, with the groups that
+// count.
 func (a *Store) Identities(ctx context.Context, user int64) ([]crash.StoredIdentity, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlIdentities, pgx.NamedArgs{"user": user})
+	rows, err := a.store.Pool.Query(ctx, sqlIdentities, pgx.NamedArgs{"user": user,
+		"groups_since": a.store.GroupsSince()})
 	if err != nil {
 		return nil, fmt.Errorf("identities: %w", db.Classify(err))
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
-		err = row.Scan(&i.ID, &i.UserID, &i.Source, &i.Issuer, &i.Subject, &i.Name, &i.LastSignIn, &i.Groups)
+		err = row.Scan(&i.ID, &i.UserID, &i.Source, &i.Issuer, &i.Subject, &i.Name, &i.LastSignIn,
+			db.OrZero(&i.GroupsRead), &i.Groups, &i.Expired)
 		return i, err
 	})
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *Store) Link(ctx context.Context, user int64, in crash.Identity) error {
 		if err := tx.QueryRow(ctx, sqlInsertIdentity, args).Scan(&id); err != nil {
 			return fmt.Errorf("store identity: %w", err)
 		}
-		if err := replaceGroups(ctx, tx, id, in.Groups); err != nil {
+		if err := a.replaceGroups(ctx, tx, id, in); err != nil {
 			return err
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: name, Action: "identity.link", Subject: name,

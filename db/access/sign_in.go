@@ -33,7 +33,7 @@ const (
 		insert into identities (user_id, source, issuer, subject, name, created, last_sign_in)
 		values (@user, @source, @issuer, @subject, @name, @now, @now) returning id`
 	sqlTouchIdentity = `update identities set name = @name, last_sign_in = @now where id = @id`
-	sqlSignedIn      = `update users set last_login = @now where id = @id`
+	sqlSignedIn      = `update users set last_login = @now where id = @user`
 )
 
 // SignIn records that a source has identified a person. It creates an account without a role for a new
@@ -69,14 +69,13 @@ func (a *Store) SignIn(ctx context.Context, in crash.Identity) (SignedIn, error)
 			return crash.Errorf(crash.Forbidden, "account_disabled",
 				"You are %s here, and this account is disabled. Somebody who is an administrator here can enable it.", out.Name)
 		}
-		args["id"] = out.IdentityID
+		args["id"], args["user"] = out.IdentityID, out.UserID
 		if _, err := tx.Exec(ctx, sqlTouchIdentity, args); err != nil {
 			return fmt.Errorf("update identity: %w", err)
 		}
-		if err := replaceGroups(ctx, tx, out.IdentityID, in.Groups); err != nil {
+		if err := a.replaceGroups(ctx, tx, out.IdentityID, in); err != nil {
 			return err
 		}
-		args["id"] = out.UserID
 		if _, err := tx.Exec(ctx, sqlSignedIn, args); err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}
@@ -99,24 +98,6 @@ func (a *Store) Refused(ctx context.Context, source crash.Source, code string) e
 		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "user.sign-in-refused", Subject: string(source),
 			Refused: code})
 	})
-}
-
-const (
-	sqlDeleteGroups = `delete from user_groups where identity_id = @identity`
-	sqlInsertGroups = `
-		insert into user_groups (identity_id, group_name) select @identity, unnest(@groups::text[])
-		on conflict do nothing`
-)
-
-// replaceGroups stores the groups of an identity instead of those of its last sign-in.
-func replaceGroups(ctx context.Context, tx pgx.Tx, identity int64, groups []string) error {
-	if _, err := tx.Exec(ctx, sqlDeleteGroups, pgx.NamedArgs{"identity": identity}); err != nil {
-		return fmt.Errorf("delete groups: %w", err)
-	}
-	if _, err := tx.Exec(ctx, sqlInsertGroups, pgx.NamedArgs{"identity": identity, "groups": groups}); err != nil {
-		return fmt.Errorf("store groups: %w", err)
-	}
-	return nil
 }
 
 const (

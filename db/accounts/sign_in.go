@@ -107,8 +107,8 @@ func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) 
 		if err := uncountAttempts(ctx, tx, tries); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlSignedIn, pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
-			"partly": account.needsCode, "series": a.series()})
+		rows, err := tx.Query(ctx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
+			"partly": account.needsCode}))
 		if err != nil {
 			return fmt.Errorf("record sign-in: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -148,7 +149,7 @@ const sqlUserByToken = `
 
 // ByToken returns the owner of an API token and the data of the token, and records at most once a minute
 // that a client at an address has used it. It returns Unauthenticated if the token is mistyped, unknown,
-// revoked or expired, or if its account is disabled. The owner has no private rights if the token lacks
+// revoked or expired, if its account is disabled, or if rights that it needs have expired. The owner has no private rights if the token lacks
 // the scope for them.
 func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (crash.User, crash.APIToken, error) {
 	var u crash.User
@@ -160,8 +161,8 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 	if from.IsValid() {
 		address = from.String()
 	}
-	row := a.store.Pool.QueryRow(reader.Everything(ctx), sqlUserByToken, pgx.NamedArgs{
-		"hash": hash[:], "now": a.store.Now(), "address": address, "series": a.series()})
+	row := a.store.Pool.QueryRow(reader.Everything(ctx), sqlUserByToken, a.withRights(pgx.NamedArgs{
+		"hash": hash[:], "now": a.store.Now(), "address": address}))
 	var rights []right
 	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -171,6 +172,9 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 		return u, t, fmt.Errorf("read token: %w", db.Classify(err))
 	}
 	a.setRights(&u, rights)
+	if u.GroupsExpired && slices.ContainsFunc(t.Scopes, func(s crash.Scope) bool { return !u.MayScope(s) }) {
+		return u, t, crash.ErrGroupsExpired
+	}
 	if !t.Allows(crash.ScopeReadPrivate) {
 		u.Private, u.Embargoed = crash.Packages{}, crash.Packages{}
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,9 +22,8 @@ import (
 // Store stores accounts. It is safe for concurrent use. A process needs exactly one, because it
 // limits how many passwords are hashed at the same time.
 type Store struct {
-	store    *db.Store
-	hashing  chan struct{}
-	everyone crash.Role // role of people who have no other
+	store   *db.Store
+	hashing chan struct{}
 }
 
 // New returns a Store for the accounts in store.
@@ -30,29 +31,23 @@ func New(store *db.Store) *Store {
 	return &Store{store: store, hashing: make(chan struct{}, maxHashes)}
 }
 
-// WithRoleOfEveryone returns a copy of a that gives role to people who have neither a role given by hand
-// nor one from a group.
-func (a *Store) WithRoleOfEveryone(role crash.Role) *Store {
-	withRole := *a
-	withRole.everyone = role
-	return &withRole
-}
-
 // userColumns are the columns of users as u that scanUser reads, with what groups and grants by hand
 // give the person. Rights for sets and teams come with their source packages as the tracker has them;
-// @series is the release whose sets count.
+// @series is the release whose sets count; groups count if they were stated after @groups_since.
 const userColumns = `u.id, u.name, u.role, coalesce((
 		select jsonb_agg(jsonb_build_object('role', g.role, 'kind', g.scope, 'name', g.scope_name,
-			'embargoed', g.embargoed, 'members', case g.scope
+			'embargoed', g.embargoed, 'expired', g.expired, 'members', case g.scope
 				when 'set' then (select f.value -> 'names' from archive_facts as f
 					where f.kind = 'set' and f.key = @series::text || '/' || g.scope_name)
 				when 'team' then (select f.value -> 'names' from archive_facts as f
 					where f.kind = 'person' and f.key = g.scope_name) end))
 		from (
-			select g.role, g.scope, g.scope_name, g.embargoed from identities as i join user_groups as m on m.identity_id = i.id
+			select g.role, g.scope, g.scope_name, g.embargoed, (i.groups_read > @groups_since) is not true as expired
+			from identities as i join user_groups as m on m.identity_id = i.id
 				join group_grants as g on g.source = i.source and g.group_name = m.group_name
 			where i.user_id = u.id
-			union all select a.role, a.scope, a.scope_name, a.embargoed from account_grants as a where a.user_id = u.id
+			union all
+			select a.role, a.scope, a.scope_name, a.embargoed, false from account_grants as a where a.user_id = u.id
 		) as g), '[]'),
 	u.disabled, u.created, u.last_login, u.tracker_name, u.team_source, u.team, u.password_hash <> '',
 	exists (select from second_factors as f where f.user_id = u.id and f.confirmed is not null)`
@@ -65,11 +60,14 @@ type right struct {
 	Members []string             `json:"members"` // packages of the set or team; null: none, or not read yet
 
 	Embargoed bool `json:"embargoed"` // with RolePrivate: includes the view of embargoed problems
+	Expired   bool `json:"expired"`   // from a group that was stated too long ago
 }
 
-// series returns the code name of the release whose package sets count, as in rules.
-func (a *Store) series() string {
-	return crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename()
+// withRights adds the arguments of userColumns. As in rules, the package sets of the newest release count.
+func (a *Store) withRights(args pgx.NamedArgs) pgx.NamedArgs {
+	args["series"] = crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename()
+	args["groups_since"] = a.store.GroupsSince()
+	return args
 }
 
 var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
@@ -149,7 +147,7 @@ const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.na
 
 // List returns all accounts, including disabled ones, sorted by name.
 func (a *Store) List(ctx context.Context) ([]crash.User, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlUsers, pgx.NamedArgs{"series": a.series()})
+	rows, err := a.store.Pool.Query(ctx, sqlUsers, a.withRights(pgx.NamedArgs{}))
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", db.Classify(err))
 	}
@@ -184,8 +182,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 }
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
-	args["series"] = a.series()
-	rows, err := a.store.Pool.Query(reader.Everything(ctx), sql, args)
+	rows, err := a.store.Pool.Query(reader.Everything(ctx), sql, a.withRights(args))
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
 	}
@@ -211,11 +208,19 @@ func userFields(u *crash.User, rights *[]right) []any {
 		&u.Team.Source, &u.Team.Name, &u.HasPassword, &u.HasApp}
 }
 
-// setRights sets what u may do. Somebody with a right for some packages is a viewer of the others.
+// setRights sets what u may do, and whether u might do more after signing in again.
 func (a *Store) setRights(u *crash.User, rights []right) {
+	again := *u
+	a.addRights(&again, rights)
+	a.addRights(u, slices.DeleteFunc(rights, func(r right) bool { return r.Expired }))
+	u.GroupsExpired = !reflect.DeepEqual(*u, again)
+}
+
+// addRights gives u these rights. Somebody with a right for some packages is a viewer of the others.
+func (a *Store) addRights(u *crash.User, rights []right) {
 	u.Role = u.Manual
 	if !u.Service() {
-		u.Role = u.Role.Higher(a.everyone)
+		u.Role = u.Role.Higher(a.store.Rights.Everyone)
 	}
 	for _, r := range rights {
 		scope := crash.GrantScope{Kind: r.Kind, Name: r.Name}

@@ -88,7 +88,7 @@ func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searche
 	args := pgx.NamedArgs{
 		"followers": a.Followers, "administrators": a.Administrators, "users": a.Users, "endpoints": a.Endpoints,
 		"package": e.Event.Package, "source": e.Event.Source, "bucket": bucket, "series": s.series(),
-		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
+		"change": e.Change(), "recent": s.Now().Add(-stormLookBack), "groups_since": s.GroupsSince(),
 	}
 	users, names := make([]int64, len(searchers)), make([]string, len(searchers))
 	for i, f := range searchers {

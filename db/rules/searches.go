@@ -27,9 +27,9 @@ const maxFollowedSearches = 20_000
 // without any role finds only what visitors see.
 const sqlFollowedSearches = `
 	select s.path, s.name, u.id, u.name, u.tracker_name, u.role <> '' or exists (
-			select from identities as i join user_groups as m on m.identity_id = i.id
-				join group_grants as g on g.source = i.source and g.group_name = m.group_name
-			where i.user_id = u.id)
+			select from (` + db.CurrentGroups + `) as m
+				join group_grants as g on g.source = m.source and g.group_name = m.group_name
+			where m.user_id = u.id)
 	from followed as f
 		join saved_searches as s on s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)
 		join users as u on u.id = f.user_id and not u.disabled
@@ -58,7 +58,8 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 	// A problem may have several edges.
 	slices.SortFunc(heads, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
 	heads = slices.Compact(heads)
-	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, pgx.NamedArgs{"most": maxFollowedSearches})
+	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, pgx.NamedArgs{"most": maxFollowedSearches,
+		"groups_since": r.store.GroupsSince()})
 	if err != nil {
 		return fmt.Errorf("followed searches: %w", db.Classify(err))
 	}

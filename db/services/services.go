@@ -21,20 +21,21 @@ func New(store *db.Store) *Store { return &Store{store} }
 
 const sqlServices = `
 	select u.name, u.team_source, u.team, u.disabled, u.created,
-		(select count(distinct p.id) from identities as i join user_groups as m on m.identity_id = i.id
-			join users as p on p.id = i.user_id and not p.disabled
-			where i.source = u.team_source and m.group_name = u.team),
+		(select count(distinct p.id) from (` + db.CurrentGroups + `) as m
+			join users as p on p.id = m.user_id and not p.disabled
+			where m.source = u.team_source and m.group_name = u.team),
 		count(t.id) filter (where t.revoked is null and t.expires > @now),
 		min(t.expires) filter (where t.revoked is null and t.expires > @now), max(t.last_used)
 	from users as u left join api_tokens as t on t.user_id = u.id
 	where u.team <> '' and (@user::bigint = 0 or exists (
-		select from identities as i join user_groups as m on m.identity_id = i.id
-		where i.user_id = @user and i.source = u.team_source and m.group_name = u.team))
+		select from (` + db.CurrentGroups + `) as m
+		where m.user_id = @user and m.source = u.team_source and m.group_name = u.team))
 	group by u.id order by lower(u.name)`
 
 // List returns the service accounts of the teams of a person, or all if user is 0, by name.
 func (s *Store) List(ctx context.Context, user int64) ([]crash.ServiceAccount, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlServices, pgx.NamedArgs{"user": user, "now": s.store.Now()})
+	rows, err := s.store.Pool.Query(ctx, sqlServices, pgx.NamedArgs{"user": user, "now": s.store.Now(),
+		"groups_since": s.store.GroupsSince()})
 	if err != nil {
 		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
 	}
@@ -50,14 +51,15 @@ func (s *Store) List(ctx context.Context, user int64) ([]crash.ServiceAccount, e
 }
 
 const sqlMembers = `
-	select distinct u.name from identities as i join user_groups as m on m.identity_id = i.id
-		join users as u on u.id = i.user_id and not u.disabled
-	where i.source = @source and m.group_name = @team order by u.name`
+	select distinct u.name from (` + db.CurrentGroups + `) as m
+		join users as u on u.id = m.user_id and not u.disabled
+	where m.source = @source and m.group_name = @team order by u.name`
 
 // Members returns the names of the people in a team as of their last sign-in, without disabled
 // accounts.
 func (s *Store) Members(ctx context.Context, team crash.Team) ([]string, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"source": team.Source, "team": team.Name})
+	rows, err := s.store.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"source": team.Source, "team": team.Name,
+		"groups_since": s.store.GroupsSince()})
 	if err != nil {
 		return nil, fmt.Errorf("members of a team: %w", db.Classify(err))
 	}

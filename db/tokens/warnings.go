@@ -25,9 +25,8 @@ const sqlExpiringTokens = `
 // The members of the team that owns a service account, or administrators if there is none.
 const sqlResponsible = `
 	with members as (
-		select distinct u.id from identities as i join user_groups as m on m.identity_id = i.id
-			join users as u on u.id = i.user_id and not u.disabled
-		where i.source = @source and m.group_name = @team
+		select distinct u.id from (` + db.CurrentGroups + `) as m join users as u on u.id = m.user_id and not u.disabled
+		where m.source = @source and m.group_name = @team
 	)
 	select id from members
 	union
@@ -59,7 +58,7 @@ func (s *Store) WarnOfExpiry(ctx context.Context) error {
 			return fmt.Errorf("expiring tokens: %w", err)
 		}
 		for _, t := range tokens {
-			to, where, err := recipients(ctx, tx, t.owner)
+			to, where, err := s.recipients(ctx, tx, t.owner)
 			if err != nil {
 				return err
 			}
@@ -83,12 +82,13 @@ func (s *Store) WarnOfExpiry(ctx context.Context) error {
 }
 
 // recipients returns who is told about a token of an account, and what they can do.
-func recipients(ctx context.Context, tx pgx.Tx, owner crash.User) (to crash.Recipients, advice string, err error) {
+func (s *Store) recipients(ctx context.Context, tx pgx.Tx, owner crash.User) (to crash.Recipients, advice string, err error) {
 	if !owner.Service() {
 		return crash.Recipients{People: []crash.Recipient{{User: owner.ID, Reason: "the token is yours"}}},
 			"Create a new one", nil
 	}
-	rows, err := tx.Query(ctx, sqlResponsible, pgx.NamedArgs{"source": owner.Team.Source, "team": owner.Team.Name})
+	rows, err := tx.Query(ctx, sqlResponsible, pgx.NamedArgs{"source": owner.Team.Source, "team": owner.Team.Name,
+		"groups_since": s.store.GroupsSince()})
 	if err != nil {
 		return to, "", fmt.Errorf("members of the team: %w", err)
 	}

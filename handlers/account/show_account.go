@@ -55,7 +55,7 @@ func (s *Pages) sendAccount(
 	if err != nil {
 		return err
 	}
-	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Config.RoleOfEveryone)
+	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Store.Rights.Everyone)
 	page.Shell = s.Shell(r, text.AccountHeading)
 	if page.Own, err = s.ownAccount(r); err != nil {
 		return err

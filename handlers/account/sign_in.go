@@ -11,10 +11,11 @@ import (
 	"mishap/views/text"
 )
 
-// ShowSignIn shows the sign-in form. It redirects people who are signed in already.
+// ShowSignIn shows the sign-in form. It redirects people who are signed in already and
+// would gain no rights.
 func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	next := web.LocalPath(r.URL.Query().Get("next"))
-	if web.CurrentUser(r).ID != 0 {
+	if u := web.CurrentUser(r); u.ID != 0 && !u.GroupsExpired {
 		return web.Redirect(w, r, next)
 	}
 	return s.SendSignIn(w, r, http.StatusOK, views.SignInForm{Next: next})

@@ -21,7 +21,7 @@ func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form views.GrantForm) error {
 	ctx := r.Context()
-	page := views.AccessPage{Shell: s.Shell(r, text.AccessHeading), Form: form, Everyone: s.Config.RoleOfEveryone,
+	page := views.AccessPage{Shell: s.Shell(r, text.AccessHeading), Form: form, Everyone: s.Store.Rights.Everyone,
 		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
 	var err error
 	if page.Grants, err = s.Access.Grants(ctx); err != nil {
@@ -35,7 +35,7 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 	if err != nil {
 		return err
 	}
-	for _, p := range crash.AccessOf(users, identities, page.Grants, s.Config.RoleOfEveryone) {
+	for _, p := range crash.AccessOf(users, identities, page.Grants, s.Store.Rights.Everyone) {
 		if !strings.Contains(strings.ToLower(p.User.Name), strings.ToLower(page.Search)) {
 			continue
 		}

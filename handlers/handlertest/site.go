@@ -69,12 +69,12 @@ type Options struct {
 	Environment   bool             // the access token counts as coming from the environment
 	AllowNetworks webhook.Networks // private networks to which endpoints may be; nil: none
 
-	OpenID         crash.OpenIDConfig // signing in with OpenID 2.0; zero: off
-	OIDC           crash.OIDCConfig   // signing in with OpenID Connect; zero: off
-	Proxy          web.ProxyConfig    // signing in by a header; zero: off
-	RoleOfEveryone crash.Role
-	RequireApp     crash.AppPolicy
-	LocalSignIn    crash.LocalSignIn
+	OpenID      crash.OpenIDConfig // signing in with OpenID 2.0; zero: off
+	OIDC        crash.OIDCConfig   // signing in with OpenID Connect; zero: off
+	Proxy       web.ProxyConfig    // signing in by a header; zero: off
+	Rights      crash.RightsConfig // unless Store is given
+	RequireApp  crash.AppPolicy
+	LocalSignIn crash.LocalSignIn
 
 	WriteTokens func(context.Context, crash.AccessToken) error
 	Log         *slog.Logger
@@ -104,7 +104,9 @@ type Site struct {
 	Metrics   *prometheus.Registry
 	Token     crash.AccessToken // of the configuration, zero with Options.Disconnected
 	routes    chi.Routes
-	Written   []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
+	// RefreshGroups asks the provider for the groups of people, as a periodic job does.
+	RefreshGroups func(context.Context) error
+	Written       []crash.AccessToken // what went into the configuration file, unless Options.WriteTokens was given
 }
 
 // Patience is how long tests wait for an outcome that must occur. It only makes a test that would
@@ -118,7 +120,7 @@ const ConsumerKey = "mishap tests"
 func New(t testing.TB, o Options) *Site {
 	t.Helper()
 	if o.Store == nil {
-		o.Store = dbtest.New(t)
+		o.Store = dbtest.OpenConfig(t, db.Config{URL: dbtest.URL(t), Rights: o.Rights})
 	}
 	if o.Tracker == nil {
 		o.Tracker = trackertest.New(t)
@@ -178,7 +180,7 @@ func New(t testing.TB, o Options) *Site {
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			ExportRatePerAddress: o.ExportRatePerAddress,
-			TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy, RoleOfEveryone: o.RoleOfEveryone,
+			TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy,
 			RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
 			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 		},
@@ -190,7 +192,7 @@ func New(t testing.TB, o Options) *Site {
 	if site.routes, ok = h.Handler().(chi.Routes); !ok {
 		t.Fatal("the handler has no route table")
 	}
-	site.Handler = h.Handler()
+	site.Handler, site.RefreshGroups = h.Handler(), h.RefreshGroups
 	server.Config.Handler = h.Handler()
 	server.Start()
 	t.Cleanup(func() {

@@ -85,6 +85,9 @@ func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, er
 		return u, nil, err
 	}
 	if !web.CurrentUser(r).Role.Allows(crash.RoleAdmin) && !u.Team.Has(identities) {
+		if slices.ContainsFunc(identities, func(i crash.StoredIdentity) bool { return i.Expired }) {
+			return u, nil, crash.ErrGroupsExpired
+		}
 		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only the people of this team and "+
 			"administrators can see it; your groups are those of your last sign-in.", u.Name, text.TeamName(u.Team))
 	}
@@ -210,7 +213,7 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 	if err != nil {
 		return u, false, err
 	}
-	current := web.FreshIdentities(s.Kit, r, identities)
+	current := web.FreshIdentities(s.Kit, identities)
 	admin, err := web.IsAdminNow(s.Kit, r, current)
 	if err != nil || admin || u.Team.Has(current) {
 		return u, err == nil, err

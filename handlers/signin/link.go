@@ -1,13 +1,11 @@
 package signin
 
 import (
-	"crypto/rand"
 	"net/http"
 
 	"mishap/crash"
 	"mishap/db/access"
 	"mishap/handlers/proxies"
-	"mishap/handlers/signin/oidc"
 	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
@@ -35,15 +33,7 @@ func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.leave(w, r, s.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
 	}
-	a.Nonce, a.Verifier = rand.Text(), oidc.NewVerifier()
-	if err := s.begin(r, &a); err != nil {
-		return err
-	}
-	address, err := s.oidc.Begin(r.Context(), a.State, a.Nonce, a.Verifier)
-	if err != nil {
-		return s.refuse(w, r, source, a, err)
-	}
-	return s.leave(w, r, s.Config.OIDC.Name, address)
+	return s.leaveToOIDC(w, r, a)
 }
 
 // finishLink adds the identity that a provider has confirmed to the account that asked for it.

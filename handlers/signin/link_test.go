@@ -194,7 +194,7 @@ func TestOldGroupsAreChecked(t *testing.T) {
 	}
 	later := func() {
 		t.Helper()
-		dbtest.Exec(t, address, `update identities set last_sign_in = last_sign_in - interval '13 hours'`)
+		dbtest.Exec(t, address, `update identities set groups_read = groups_read - interval '13 hours'`)
 	}
 	signIn("/admin/access")
 	change(c).WantRedirect(http.StatusSeeOther, "/admin/access")

@@ -1,7 +1,9 @@
 package signin
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -15,11 +17,16 @@ func (s *Pages) StartOIDC(w http.ResponseWriter, r *http.Request) error {
 	if s.oidc == nil {
 		return errNotConfigured()
 	}
-	a := attempt{Source: crash.SourceOIDC, Nonce: rand.Text(), Verifier: oidc.NewVerifier()}
+	return s.leaveToOIDC(w, r, attempt{Source: crash.SourceOIDC})
+}
+
+// leaveToOIDC begins an attempt and sends the browser to the OpenID Connect provider.
+func (s *Pages) leaveToOIDC(w http.ResponseWriter, r *http.Request, a attempt) error {
+	a.Nonce, a.Verifier = rand.Text(), oidc.NewVerifier()
 	if err := s.begin(r, &a); err != nil {
 		return err
 	}
-	address, err := s.oidc.Begin(r.Context(), a.State, a.Nonce, a.Verifier)
+	address, err := s.oidc.Begin(r.Context(), a.State, a.Nonce, a.Verifier, !a.NoRefresh)
 	if err != nil {
 		return s.refuse(w, r, crash.SourceOIDC, a, err)
 	}
@@ -34,6 +41,28 @@ func (s *Pages) FinishOIDC(w http.ResponseWriter, r *http.Request) error {
 	return s.finish(w, r, crash.SourceOIDC, func(a attempt, query url.Values) (crash.Identity, error) {
 		return s.oidc.Finish(r.Context(), query, a.Nonce, a.Verifier)
 	})
+}
+
+// RefreshGroups asks the OpenID Connect provider for the present groups of the people whose refresh token
+// it has given, before they are too old for a change by an administrator.
+func (s *Pages) RefreshGroups(ctx context.Context) error {
+	if s.oidc == nil {
+		return nil
+	}
+	due, err := s.Access.Refreshable(ctx, s.Config.OIDC.Issuer, s.Now().Add(-web.GroupsDue))
+	if err != nil {
+		return err
+	}
+	for _, was := range due {
+		now, failed := s.oidc.Refresh(ctx, was.Subject, was.Refresh)
+		if err := s.Access.StoreRefresh(ctx, was, now, failed); err != nil {
+			return err
+		}
+		if errors.Is(failed, crash.Unavailable) {
+			return failed // it would not answer about the others either
+		}
+	}
+	return nil
 }
 
 // LogoutOIDC ends the sessions of a person who has signed out at the provider. The provider itself sends

@@ -49,7 +49,7 @@ func TestOIDC(t *testing.T) {
 		"(OpenID Connect)").
 		WantText("#main", "id2")
 	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code",
-		"scope": "openid profile groups", "client_id": oidctest.ClientID} {
+		"scope": "openid profile groups offline_access", "client_id": oidctest.ClientID} {
 		if got := p.Asked.Get(name); got != want {
 			t.Errorf("request: %s is %q, want %q", name, got, want)
 		}

@@ -317,7 +317,7 @@ func TestOldGroups(t *testing.T) {
 	site, p := newOpenIDSite(t, handlertest.Options{Store: dbtest.Open(t, address)})
 	wait := func() {
 		t.Helper()
-		const sqlLater = `update identities set last_sign_in = last_sign_in - interval '13 hours'`
+		const sqlLater = `update identities set groups_read = groups_read - interval '13 hours'`
 		dbtest.Exec(t, address, sqlLater)
 	}
 	p.SetTeams("abc123", "secret")

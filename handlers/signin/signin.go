@@ -4,6 +4,7 @@
 package signin
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
@@ -61,11 +62,13 @@ type attempt struct {
 	Next     string   // local path to continue at
 	Link     int64    // account to which the identity is added; 0: sign in
 	Began    time.Time
+
+	NoRefresh bool // the provider has refused to give a refresh token
 }
 
 // begin stores a new attempt in the session.
 func (s *Pages) begin(r *http.Request, a *attempt) error {
-	a.State, a.Next, a.Began = rand.Text(), web.LocalPath(r.PostFormValue("next")), s.Now()
+	a.State, a.Next, a.Began = rand.Text(), web.LocalPath(cmp.Or(a.Next, r.PostFormValue("next"))), s.Now()
 	b, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("begin sign-in: %w", err)
@@ -123,6 +126,10 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return s.refuse(w, r, source, a, err)
 	}
 	who, err := check(a, query)
+	if errors.Is(err, oidc.ErrScope) && !a.NoRefresh {
+		a.NoRefresh = true
+		return s.leaveToOIDC(w, r, a)
+	}
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
 	}

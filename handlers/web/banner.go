@@ -10,9 +10,12 @@ import (
 
 // banner returns the warning that admins see on every page while the tracker does not accept mishap,
 // and triagers while it does not accept their own account. Both see it while nothing is sent after a
-// restore. It is empty for everyone else.
+// restore. Everyone whose rights have expired is asked to sign in again. It is empty for all others.
 func (s *Kit) banner(r *http.Request) views.Banner {
 	u := CurrentUser(r)
+	if u.GroupsExpired {
+		return views.Banner{Text: crash.ErrGroupsExpired.Message, Href: signInPath(ReturnPath(r)), Link: text.SignIn}
+	}
 	if !u.Role.Allows(crash.RoleTriager) {
 		return views.Banner{}
 	}

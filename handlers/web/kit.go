@@ -71,9 +71,8 @@ type Config struct {
 	OIDC   crash.OIDCConfig   // signing in with OpenID Connect
 	Proxy  ProxyConfig        // signing in by a header
 
-	RoleOfEveryone crash.Role        // role of people who sign in and have no other
-	RequireApp     crash.AppPolicy   // who must have an authenticator app; empty: nobody
-	LocalSignIn    crash.LocalSignIn // whether people sign in with a password; empty: they do
+	RequireApp  crash.AppPolicy   // who must have an authenticator app; empty: nobody
+	LocalSignIn crash.LocalSignIn // whether people sign in with a password; empty: they do
 
 	APIRatePerToken      int // requests a minute to the API with one token; 0: no limit
 	APIRatePerAddress    int // requests a minute to the API from one address without a token; 0: no limit
@@ -253,7 +252,7 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Auditor: &Auditor{d.Store, d.Log},
-		Store:   d.Store, Access: d.Access, Accounts: d.Accounts.WithRoleOfEveryone(d.Config.RoleOfEveryone), Bugs: d.Bugs,
+		Store:   d.Store, Access: d.Access, Accounts: d.Accounts, Bugs: d.Bugs,
 		Counts: d.Counts, Decisions: d.Decisions,
 		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender,
 		Reports: d.Reports, Symbols: d.Symbols,

@@ -61,12 +61,14 @@ func (s *Kit) signInByProxy(r *http.Request) error {
 	return s.continueProxySession(r, in)
 }
 
-// continueProxySession makes the session that of the person whom the proxy names, unless it is so.
+// continueProxySession makes the session that of the person whom the proxy names, unless it is so. It
+// stores the groups again when they get old.
 func (s *Kit) continueProxySession(r *http.Request, in crash.Identity) error {
 	ctx := r.Context()
 	state := in.Subject + "\n" + strings.Join(in.Groups, ",")
 	current := s.Sessions.GetString(ctx, sessionProxy)
-	if current == state || current == "" && s.Sessions.GetString(ctx, accounts.SessionUser) != "" {
+	if current == state && s.began(r) <= GroupsDue ||
+		current == "" && s.Sessions.GetString(ctx, accounts.SessionUser) != "" {
 		return nil
 	}
 	signed, err := s.Access.SignIn(ctx, in)
@@ -75,6 +77,10 @@ func (s *Kit) continueProxySession(r *http.Request, in crash.Identity) error {
 			return ended
 		}
 		return err
+	}
+	if current == state {
+		s.begins(r)
+		return nil
 	}
 	if err := s.BeginSession(r, SessionOwner{User: signed.UserID, Identity: signed.IdentityID}); err != nil {
 		return err

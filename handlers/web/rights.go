@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
-	"mishap/db/accounts"
 	"mishap/views"
 	"mishap/views/text"
 )
@@ -29,12 +27,16 @@ func (s *Kit) NeedTriager(next http.Handler) http.Handler {
 	}))
 }
 
-// maxGroupAge is how old the groups of a provider may be when a person changes something as an
-// administrator.
-const maxGroupAge = 12 * time.Hour
+const (
+	// maxGroupAge is how old groups may be when a person changes something as an administrator.
+	maxGroupAge = 12 * time.Hour
+	// GroupsDue is the age at which groups are stated again by those that can do so without asking the
+	// person: providers with a refresh token, and proxies.
+	GroupsDue = maxGroupAge / 2
+)
 
 // NeedAdmin returns middleware that requires the role admin. Before a change, a person who has that role
-// only from groups at a provider, and signed in there long ago, signs in again and comes back.
+// only from groups, which were stated long ago, signs in again and comes back.
 func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	return s.Need(crash.RoleAdmin)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
 		if SafeMethods[r.Method] || CurrentUser(r).Manual.Allows(crash.RoleAdmin) {
@@ -45,7 +47,7 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 		if err != nil {
 			return err
 		}
-		now, err := IsAdminNow(s, r, FreshIdentities(s, r, identities))
+		now, err := IsAdminNow(s, r, FreshIdentities(s, identities))
 		if err != nil {
 			return err
 		}
@@ -57,32 +59,33 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	}))
 }
 
-// AskToSignInAgain refuses a change because of old groups, and leads back to it after signing in
-// again.
+var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
+
+// AskToSignInAgain refuses a change because groups were stated too long ago for one.
 func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {
-	if WantsPart(r) || !IsForm(r) {
-		return crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
+	return askToSignInAgain(s, w, r, errOldGroups)
+}
+
+// askToSignInAgain refuses a request because groups are too old, as why says, and leads back to it after
+// signing in again.
+func askToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request, why *crash.Error) error {
+	page := SafeMethods[r.Method] && formatOf(r) == formatPage
+	if VisitOf(r).Token != nil || WantsPart(r) || !page && !IsForm(r) {
+		return why
 	}
-	form := views.SignInForm{Next: ReturnPath(r), Problem: text.OldGroups}
+	form := views.SignInForm{Next: ReturnPath(r), Problem: why.Message}
 	if s.saveable(r) {
 		form.Next, form.SavedForm = formPath(r), encodeForm(r.PostForm)
 	}
 	return s.SendSignIn(w, r, http.StatusUnauthorized, form)
 }
 
-// FreshIdentities returns those of the person's identities whose groups count for a change: a
-// provider has stated them within maxGroupAge, or the proxy states them with each request of this
-// session.
-func FreshIdentities(s *Kit, r *http.Request, identities []crash.StoredIdentity) []crash.StoredIdentity {
-	session := s.Sessions.GetString(r.Context(), accounts.SessionIdentity)
-	var fresh []crash.StoredIdentity
-	for _, i := range identities {
-		if i.Source == crash.SourceProxy && strconv.FormatInt(i.ID, 10) == session ||
-			i.Source != crash.SourceProxy && s.Now().Sub(i.LastSignIn) <= maxGroupAge {
-			fresh = append(fresh, i)
-		}
-	}
-	return fresh
+// FreshIdentities returns those of the person's identities whose groups count for a change: they were
+// stated within maxGroupAge.
+func FreshIdentities(s *Kit, identities []crash.StoredIdentity) []crash.StoredIdentity {
+	return slices.DeleteFunc(slices.Clone(identities), func(i crash.StoredIdentity) bool {
+		return s.Now().Sub(i.GroupsRead) > maxGroupAge
+	})
 }
 
 // IsAdminNow reports whether the role that was given to the person by hand, or these identities,

@@ -127,7 +127,7 @@ func (s *Kit) BeginSession(r *http.Request, owner SessionOwner) error {
 		return err
 	}
 	s.Sessions.Put(ctx, accounts.SessionUser, strconv.FormatInt(owner.User, 10))
-	s.Sessions.Put(ctx, sessionBegan, strconv.FormatInt(s.Now().Unix(), 10))
+	s.begins(r)
 	if owner.Identity != 0 {
 		s.Sessions.Put(ctx, accounts.SessionIdentity, strconv.FormatInt(owner.Identity, 10))
 		s.Sessions.Put(ctx, accounts.SessionProvider, owner.Provider)
@@ -207,6 +207,17 @@ func AfterApp(s *Kit, r *http.Request) string {
 // sessionBegan is the session value with the Unix time of the sign-in.
 const sessionBegan = "began"
 
+// began returns how long ago the person of the session signed in.
+func (s *Kit) began(r *http.Request) time.Duration {
+	at, _ := strconv.ParseInt(s.Sessions.GetString(r.Context(), sessionBegan), 10, 64) // 0 is long ago
+	return s.Now().Sub(time.Unix(at, 0))
+}
+
+// begins sets the time of the sign-in to now.
+func (s *Kit) begins(r *http.Request) {
+	s.Sessions.Put(r.Context(), sessionBegan, strconv.FormatInt(s.Now().Unix(), 10))
+}
+
 // freshTime is how long a person need not sign in again to change ways of signing in.
 const freshTime = 15 * time.Minute
 
@@ -219,8 +230,7 @@ func CheckPerson(s *Kit, r *http.Request) error {
 		return s.Accounts.CheckPassword(r.Context(), accounts.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
 			Address: proxies.Client(r)})
 	}
-	began, _ := strconv.ParseInt(s.Sessions.GetString(r.Context(), sessionBegan), 10, 64) // 0 is long ago
-	if s.Now().Sub(time.Unix(began, 0)) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {
+	if s.began(r) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {
 		return nil
 	}
 	return crash.Errorf(crash.Unauthenticated, "old_session", "%s", text.SignInIsOld)
@@ -242,8 +252,8 @@ func errNoRights(u crash.User) error {
 	return crash.Errorf(crash.Forbidden, "no_rights", "%s", text.NoRights(u.Name))
 }
 
-// Need returns middleware that requires a role. It asks visitors to sign in, and refuses users with
-// a lesser role.
+// Need returns middleware that requires a role. It asks visitors and people whose groups have expired to
+// sign in, and refuses users with a lesser role.
 func (s *Kit) Need(role crash.Role) func(http.Handler) http.Handler {
 	return s.need(role, func(u crash.User) bool { return u.Role.Allows(role) })
 }
@@ -257,6 +267,8 @@ func (s *Kit) need(role crash.Role, allows func(crash.User) bool) func(http.Hand
 			case allows(u):
 				next.ServeHTTP(w, r)
 				return nil
+			case u.GroupsExpired:
+				return askToSignInAgain(s, w, r, crash.ErrGroupsExpired)
 			case u.ID != 0 && u.Role == crash.RoleNone:
 				return errNoRights(u)
 			case u.Role != crash.RoleNone:

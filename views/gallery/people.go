@@ -120,7 +120,7 @@ func decided() []specimen {
 			Tracker:     "Launchpad",
 			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services().Services[:1],
 			Links: []views.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
-			Identities: []crash.StoredIdentity{{ID: 1, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+			Identities: []crash.StoredIdentity{{ID: 1, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 				Subject: "https://login.launchpad.net/+id/abc123", Name: "grace"}}}})},
 		{"Account, app", views.Account(views.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
@@ -267,7 +267,7 @@ func ledger() views.LedgerPage {
 
 // access returns the roles of two groups and three people.
 func access() views.AccessPage {
-	kim := crash.StoredIdentity{UserID: 3, LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+	kim := crash.StoredIdentity{UserID: 3, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 		Subject: "https://login.launchpad.net/+id/abc123", Name: "kim", Groups: []string{"ubuntu-bugcontrol"}}}
 	p := views.AccessPage{
 		Shell: shell("Roles", admin), Form: views.GrantForm{Grant: crash.Grant{Group: "a,b"},

@@ -99,7 +99,7 @@ func specimens() []specimen {
 		{"Roles, none", views.Access(views.AccessPage{Shell: shell("Roles", admin)})},
 		{"Account without a role",
 			views.Account(views.AccountPage{Shell: shell("Your account", crash.User{ID: 4, Name: "noel"}),
-				Identities: []crash.StoredIdentity{{LastSignIn: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+				Identities: []crash.StoredIdentity{{GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 					Subject: "https://login.launchpad.net/+id/abc123", Name: "noel"}}}})},
 		{"Tracker, not connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Tracker", admin),
 			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},

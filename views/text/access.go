@@ -11,7 +11,8 @@ import (
 // Texts about roles and where they come from.
 const (
 	AccountGroups = "Groups there"
-	GroupsAsOf    = "when you last signed in,"
+	GroupsAsOf    = "last stated"
+	GroupsExpired = "Expired: they count again after signing in there."
 
 	AccessHeading = "Roles"
 	AccessMeans   = "People have the highest of the roles that an administrator and their groups give them. Groups are " +

@@ -106,6 +106,7 @@ type Config struct {
 	ProxyAuthGroups      string // header with the groups; empty: none
 	ProxyAuthFrom        string // see proxies.Parse
 	SignInRole           string // none, viewer or triager
+	GroupRightsMaxAge    int    // days
 	RequireTOTP          string // see crash.AppPolicy
 	LocalSignIn          string // see crash.LocalSignIn
 
@@ -163,6 +164,7 @@ func Default() Config {
 		RuleFilingsPerHour:   20,
 		OIDCGroupsClaim:      "groups",
 		SignInRole:           "none",
+		GroupRightsMaxAge:    30,
 		RequireTOTP:          "none",
 		LocalSignIn:          "shown",
 		File:                 DefaultFile,
@@ -429,10 +431,10 @@ func (c *Config) ProxyAuthNetworks() proxies.Networks {
 	return networks
 }
 
-// RoleOfEveryone returns the role of people who sign in at another site and have no other.
-func (c *Config) RoleOfEveryone() crash.Role {
+// Rights returns the rights of people who have none by hand.
+func (c *Config) Rights() crash.RightsConfig {
 	role, _ := crash.ParseRole(c.SignInRole) // "none" is no role
-	return role
+	return crash.RightsConfig{Everyone: role, GroupsMaxAge: time.Duration(c.GroupRightsMaxAge) * 24 * time.Hour}
 }
 
 // hostOf returns the host of an address, with its port.

@@ -140,6 +140,7 @@ func (c *Config) keys() []key {
 			&c.ProxyAuthFrom, isNetworks),
 		text("sign_in_role", `"none", "viewer" or "triager"`, &c.SignInRole,
 			func(s string) bool { return s == "none" || s == "viewer" || s == "triager" }),
+		number("group_rights_max_age", "a number of days above 0", &c.GroupRightsMaxAge, 1, 36500),
 		text("require_totp", `"none", "admins" or "everyone"`, &c.RequireTOTP,
 			func(s string) bool { return s == "none" || s == "admins" || s == "everyone" }),
 		text("local_sign_in", `"shown", "hidden" or "off"`, &c.LocalSignIn,

@@ -112,13 +112,18 @@ func (c *Client) oauth(p *provider) *oauth2.Config {
 func NewVerifier() string { return oauth2.GenerateVerifier() }
 
 // Begin returns the address at the provider where a person signs in. state comes back in the answer,
-// nonce in the id token; verifier stays secret.
-func (c *Client) Begin(ctx context.Context, state, nonce, verifier string) (string, error) {
+// nonce in the id token; verifier stays secret. refresh asks for a refresh token that works after the person
+// has left the provider, if the provider knows such tokens.
+func (c *Client) Begin(ctx context.Context, state, nonce, verifier string, refresh bool) (string, error) {
 	p, err := c.discover(ctx)
 	if err != nil {
 		return "", err
 	}
-	return c.oauth(p).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
+	config := c.oauth(p)
+	if refresh && slices.Contains(p.Scopes, oidc.ScopeOfflineAccess) {
+		config.Scopes = append(config.Scopes, oidc.ScopeOfflineAccess)
+	}
+	return config.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
 }
 
 // Finish checks the answer of the provider, which the browser has brought as a query, and gets the person
@@ -142,28 +147,89 @@ func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier s
 		}
 		return crash.Identity{}, unavailable(errors.New("exchange of the code failed")) // the error may hold tokens
 	}
-	raw, _ := tokens.Extra("id_token").(string)
-	if raw == "" {
-		return crash.Identity{}, refused("no_id_token", "The provider has sent no id token.")
-	}
-	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).Verify(ctx, raw)
+	token, claims, err := c.idToken(ctx, p, tokens)
 	if err != nil {
-		return crash.Identity{}, refused("bad_id_token", "The id token is not valid.").Because(err)
+		return crash.Identity{}, err
+	}
+	if token == nil {
+		return crash.Identity{}, refused("no_id_token", "The provider has sent no id token.")
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
 		return crash.Identity{}, refused("bad_nonce", "The id token belongs to another sign-in.")
 	}
-	if token.AccessTokenHash != "" {
-		if err := token.VerifyAccessToken(tokens.AccessToken); err != nil {
-			return crash.Identity{}, refused("bad_access_token", "The access token does not belong to the id token.")
-		}
-	}
-	claims, err := c.claims(ctx, p, token, tokens)
-	if err != nil {
+	if err := c.userInfo(ctx, p, token.Subject, tokens, claims); err != nil {
 		return crash.Identity{}, err
 	}
-	return c.person(token, claims)
+	in, err := c.person(token.Subject, claims)
+	in.Refresh = crash.Secret(tokens.RefreshToken)
+	return in, err
 }
+
+// Refresh gets the present groups of a person by a refresh token. The identity has the next refresh token,
+// even if there is an error. Errors of kind Unauthenticated mean that the provider says nothing about the
+// person any more; after others, the same may work later.
+func (c *Client) Refresh(ctx context.Context, subject string, refresh crash.Secret) (crash.Identity, error) {
+	next := crash.Identity{Refresh: refresh}
+	p, err := c.discover(ctx)
+	if err != nil {
+		return next, err
+	}
+	ctx = oidc.ClientContext(ctx, c.http)
+	tokens, err := c.oauth(p).TokenSource(ctx, &oauth2.Token{RefreshToken: string(refresh)}).Token()
+	if err != nil {
+		if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.ErrorCode == "invalid_grant" {
+			return next, refused("bad_refresh_token", "The provider does not accept the refresh token any more.")
+		}
+		return next, unavailable(errors.New("refreshing failed")) // the error may hold tokens
+	}
+	next.Refresh = crash.Secret(tokens.RefreshToken)
+	token, claims, err := c.idToken(ctx, p, tokens)
+	if err != nil {
+		return next, err
+	}
+	if token != nil && token.Subject != subject {
+		return next, refused("foreign_id_token", "The id token is about another person.")
+	}
+	if err := c.userInfo(ctx, p, subject, tokens, claims); err != nil {
+		return next, err
+	}
+	if _, stated := claims[c.config.GroupsClaim]; token == nil && !stated {
+		return next, crash.Errorf(crash.Unprocessable, "no_groups", "The provider states no groups without a sign-in.")
+	}
+	now, err := c.person(subject, claims)
+	now.Refresh = next.Refresh
+	return now, err
+}
+
+// idToken returns the id token that came with other tokens, after verifying it, and its claims. It returns
+// nil if there is none.
+func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token) (*oidc.IDToken, map[string]any, error) {
+	claims := map[string]any{}
+	raw, _ := tokens.Extra("id_token").(string)
+	if raw == "" {
+		return nil, claims, nil
+	}
+	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, nil, refused("bad_id_token", "The id token is not valid.").Because(err)
+	}
+	if token.AccessTokenHash != "" {
+		if err := token.VerifyAccessToken(tokens.AccessToken); err != nil {
+			return nil, nil, refused("bad_access_token", "The access token does not belong to the id token.")
+		}
+	}
+	if err := token.Claims(&claims); err != nil {
+		return nil, nil, refused("bad_id_token", "The id token is not valid.").Because(err)
+	}
+	if authorised, ok := claims["azp"].(string); len(token.Audience) > 1 && (!ok || authorised != c.config.ClientID) {
+		return nil, nil, refused("foreign_audience", "The id token was made for another site.")
+	}
+	return token, claims, nil
+}
+
+// ErrScope means that the provider does not allow what Begin asked for. Some refuse refresh tokens to sites
+// that are not registered for them.
+var ErrScope error = refused("invalid_scope", "The provider reports an error: invalid_scope")
 
 // code returns the code in an answer, after checking that it is from this provider.
 func (c *Client) code(p *provider, query url.Values) (string, error) {
@@ -177,6 +243,8 @@ func (c *Client) code(p *provider, query url.Values) (string, error) {
 		return "", refused("foreign_issuer", "The answer comes from another provider.")
 	}
 	switch e := query.Get("error"); {
+	case e == "invalid_scope":
+		return "", ErrScope
 	case e == "access_denied":
 		return "", crash.ErrSignInCancelled
 	case e != "":
@@ -187,36 +255,29 @@ func (c *Client) code(p *provider, query url.Values) (string, error) {
 	return query.Get("code"), nil
 }
 
-// claims returns the claims of the id token and of UserInfo, which is preferred: most providers send
+// userInfo adds the claims of UserInfo, which are preferred to those of the id token: most providers send
 // names and groups only there.
-func (c *Client) claims(ctx context.Context, p *provider, token *oidc.IDToken, tokens *oauth2.Token) (map[string]any,
-	error) {
-	claims := map[string]any{}
-	if err := token.Claims(&claims); err != nil {
-		return nil, refused("bad_id_token", "The id token is not valid.").Because(err)
-	}
-	if authorised, ok := claims["azp"].(string); len(token.Audience) > 1 && (!ok || authorised != c.config.ClientID) {
-		return nil, refused("foreign_audience", "The id token was made for another site.")
-	}
+func (*Client) userInfo(ctx context.Context, p *provider, subject string, tokens *oauth2.Token,
+	claims map[string]any) error {
 	if p.UserInfoEndpoint() == "" {
-		return claims, nil
+		return nil
 	}
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
-		return nil, unavailable(errors.New("reading UserInfo failed")) // the error may hold the answer
+		return unavailable(errors.New("reading UserInfo failed")) // the error may hold the answer
 	}
-	if info.Subject != token.Subject {
-		return nil, refused("foreign_user_info", "The provider describes another person than the one who signed in.")
+	if info.Subject != subject {
+		return refused("foreign_user_info", "The provider describes another person than the one who signed in.")
 	}
 	if err := info.Claims(&claims); err != nil { // overwrites those of the id token
-		return nil, refused("bad_user_info", "The provider describes you in a form that mishap does not understand.")
+		return refused("bad_user_info", "The provider describes you in a form that mishap does not understand.")
 	}
-	return claims, nil
+	return nil
 }
 
 // person returns the person that the claims describe.
-func (c *Client) person(token *oidc.IDToken, claims map[string]any) (crash.Identity, error) {
-	in := crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: token.Subject}
+func (c *Client) person(subject string, claims map[string]any) (crash.Identity, error) {
+	in := crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: subject}
 	in.Session, _ = claims["sid"].(string)
 	for _, name := range []string{"preferred_username", "nickname", "name"} {
 		if in.Name, _ = claims[name].(string); in.Name != "" {

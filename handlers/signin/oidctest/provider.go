@@ -45,6 +45,7 @@ type Provider struct {
 	Issuer   string         // of answers (RFC 9207); empty: the provider does not support that
 	IDToken  func(Claims)   // alters id tokens before they are signed; nil: unaltered
 	UserInfo func(Claims)   // alters UserInfo; nil: unaltered
+	Tokens   func(Claims)   // alters answers with tokens; nil: unaltered
 	Asked    url.Values     // of the last authorisation request
 	Answered map[string]int // number of requests by path
 }
@@ -83,7 +84,8 @@ func Start(t testing.TB, base string) *Provider {
 		},
 	}
 	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test")), CodeMethodS256: true,
-		AuthMethodPost: true, SupportedScopes: []string{"openid", "profile", "groups"}}, p.storage,
+		AuthMethodPost: true, GrantTypeRefreshToken: true,
+		SupportedScopes: []string{"openid", "profile", "groups", "offline_access"}}, p.storage,
 		op.StaticIssuer(p.URL), op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatalf("OpenID Connect provider: %v", err)
@@ -106,7 +108,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/authorize" {
 		p.Asked = r.URL.Query()
 	}
-	down, issuer, idToken, userInfo := p.Down, p.Issuer, p.IDToken, p.UserInfo
+	down, issuer, idToken, userInfo, tokens := p.Down, p.Issuer, p.IDToken, p.UserInfo, p.Tokens
 	p.mu.Unlock()
 	if down {
 		http.Error(w, "down", http.StatusServiceUnavailable)
@@ -125,6 +127,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		userInfo(doc)
 	case r.URL.Path == "/oauth/token" && idToken != nil:
 		doc["id_token"] = p.alter(doc["id_token"].(string), idToken)
+	case r.URL.Path == "/oauth/token" && tokens != nil:
+		tokens(doc)
 	}
 	if doc != nil {
 		body, _ = json.Marshal(doc) // of what was JSON
@@ -164,6 +168,14 @@ func (p *Provider) Sign(typ string, claims Claims) string {
 		panic(err)
 	}
 	return raw
+}
+
+// Revoke makes the tokens of a person invalid.
+func (p *Provider) Revoke(t testing.TB, subject string) {
+	t.Helper()
+	if err := p.storage.TerminateSession(t.Context(), subject, ClientID); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // LogoutToken returns the claims of a message that a person has signed out.
