@@ -126,11 +126,11 @@ func read(dir string) (m Manifest, sum string, err error) {
 		return m, "", crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
 	}
 	if err != nil {
-		return m, "", err
+		return m, "", unread(dir, manifestName, err)
 	}
 	line, err := os.ReadFile(filepath.Join(dir, checksumName))
 	if err != nil {
-		return m, "", damaged(checksumName, "it cannot be read").Because(err)
+		return m, "", unread(dir, checksumName, err)
 	}
 	m, err = parse(text, line)
 	return m, sumOf(text), err
@@ -172,7 +172,7 @@ func (m Manifest) Verify(ctx context.Context, dir string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return damaged(f.Path, "it is missing")
 		case err != nil:
-			return damaged(f.Path, "it cannot be read").Because(err)
+			return unread(dir, f.Path, err)
 		case size != f.Size:
 			return damaged(f.Path, fmt.Sprintf("it has %d bytes instead of %d", size, f.Size))
 		case sum != f.SHA256:
@@ -187,6 +187,17 @@ func (m Manifest) Verify(ctx context.Context, dir string) error {
 		return damaged(manifestName, "it lists no database")
 	}
 	return nil
+}
+
+// unread returns the error of a backup of which a file could not be read. If this account may not read the
+// file, nobody knows whether it is damaged.
+func unread(dir, file string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return crash.Errorf(crash.Forbidden, "backup_unreadable", "This account may not read %s, so it is unknown whether "+
+			"the backup is good. Nothing was restored; run this as root, or as the owner of the backup.",
+			filepath.Join(dir, filepath.FromSlash(file))).Because(err)
+	}
+	return damaged(file, "it cannot be read").Because(err)
 }
 
 func damaged(file, why string) *crash.Error {
