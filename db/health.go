@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -39,13 +40,18 @@ func (f *failure) get() (since time.Time, err error) {
 	return f.since, f.err
 }
 
-// Health reports whether the database answers, has disk space, and keeps up with counting.
+// Health reports whether the database answers, has disk space, and keeps up with counting. Without an
+// answer, nothing else is known.
 func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 	database := crash.HealthCheck{ID: "database", Name: "Database",
 		Remedy: "start PostgreSQL, or correct database_url; the server's log says more"}
 	storing := crash.HealthCheck{ID: "storing", Name: "Storing", Remedy: "make space on the disk of the database"}
 	if err := s.Ping(ctx); err != nil {
 		database.Problem, database.Detail = "The database cannot be reached.", err.Error()
+		if e, ok := errors.AsType[*crash.Error](err); ok && e.Code == errReplaced.Code {
+			database.Problem = e.Message
+		}
+		return []crash.HealthCheck{database}
 	}
 	if s.saver.noSpace.Load() {
 		storing.Problem = "There is no space left on the disk of the database: reports cannot be stored."
