@@ -69,8 +69,8 @@ type instance struct {
 	now       func() time.Time
 
 	server                 *handlers.Server // nil: this kind of instance has no pages
-	web, ingest, ops       *http.Server // nil: not served by this kind of instance
-	onWeb, onIngest, onOps *replaceable // handlers of these servers
+	web, ingest, ops       *http.Server     // nil: not served by this kind of instance
+	onWeb, onIngest, onOps *replaceable     // handlers of these servers
 	listening              sync.Once
 	serving                sync.WaitGroup // for the servers that listen
 	failed                 chan error     // the error of a server
@@ -105,7 +105,7 @@ func newInstance(ctx context.Context, c config.Config, l *listeners, log *slog.L
 	}
 	if l.ingest != nil {
 		i.onIngest = newReplaceable(http.HandlerFunc(startingIngest))
-		i.ingest = ingest.NewServer(i.onIngest)
+		i.ingest = ingest.NewServer(closing(i.onIngest))
 	}
 	i.background = newBackground(log, i.metrics, i.traces)
 	i.onOps = newReplaceable(opsHandler(i.metrics, startingHealth, nil))

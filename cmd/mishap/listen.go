@@ -38,7 +38,7 @@ func listenOn(ctx context.Context, key, address string) (net.Listener, error) {
 // minute.
 func webServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           closing(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second,
@@ -50,7 +50,7 @@ func webServer(h http.Handler, log *slog.Logger) *http.Server {
 // opsServer returns a server for metrics and profiles. A profile may take minutes.
 func opsServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           closing(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -64,4 +64,16 @@ func isLoopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// closing returns a handler that ends the connection after each request with Transfer-Encoding. If such a
+// request has a Content-Length, too, a proxy may understand its end differently, and the rest as another
+// person's request (RFC 9112, section 6.1); net/http drops the Content-Length before a handler sees it.
+func closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TransferEncoding != nil {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }
