@@ -38,6 +38,14 @@ type loadedIndex struct {
 	at stamp
 }
 
+// CachedLists returns the memory of the lists that this process has cached, in bytes, and their number.
+func (s *Store) CachedLists() (size int64, entries int) {
+	if l := s.indexCache.loaded.Load(); l != nil {
+		return l.ix.CacheSize()
+	}
+	return 0, 0
+}
+
 func newIndexCache() *indexCache {
 	return &indexCache{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1), deciding: make(chan struct{}, 1)}
 }

@@ -20,6 +20,9 @@ func cached[V any](ix *Index, key any, read func() V) V {
 	return v
 }
 
+// CacheSize returns the memory of cached lists and counts, in bytes, and their number.
+func (ix *Index) CacheSize() (size int64, entries int) { return ix.cache.Bytes(), ix.cache.Len() }
+
 // CachedBytes implements [cache.Sizer]. The found rows have no pointers.
 func (l *list) CachedBytes() int64 {
 	return int64(unsafe.Sizeof(*l)) + int64(cap(l.found))*int64(unsafe.Sizeof(found{}))

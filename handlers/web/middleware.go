@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/crash/cache"
 	"mishap/db"
 	"mishap/db/reader"
 	"mishap/handlers/proxies"
@@ -66,20 +67,22 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 
 // registerCacheMetrics registers the sizes of the caches.
 func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
-	type sizedCache interface {
-		Bytes() int64
-		Len() int
+	size := func(c *cache.Cache[string]) func() (int64, int) {
+		return func() (int64, int) { return c.Bytes(), c.Len() }
 	}
 	var errs []error
-	for name, c := range map[string]sizedCache{"pages": s.pageCache, "facts": s.factCache, "files": s.fileCache} {
+	for name, size := range map[string]func() (bytes int64, entries int){
+		"pages": size(s.pageCache), "facts": size(s.factCache), "files": size(s.fileCache),
+		"lists": s.Store.CachedLists,
+	} {
 		label := prometheus.Labels{"cache": name}
 		errs = append(errs,
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "mishap_cache_bytes", Help: "Memory that a cache of the web side holds.", ConstLabels: label,
-			}, func() float64 { return float64(c.Bytes()) })),
+			}, func() float64 { bytes, _ := size(); return float64(bytes) })),
 			reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "mishap_cache_entries", Help: "Entries of a cache of the web side.", ConstLabels: label,
-			}, func() float64 { return float64(c.Len()) })))
+			}, func() float64 { _, entries := size(); return float64(entries) })))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("handlers: register metrics: %w", err)
