@@ -109,3 +109,6 @@ func (s *Handle) AuditOnce(ctx context.Context, e AuditEvent, period time.Durati
 func Storable(s string) string {
 	return record.Storable(s)
 }
+
+// Indexed makes any text fit for a column with an index: storable, and not too long for one.
+func Indexed(s string) string { return record.Indexed(s) }

@@ -2,6 +2,7 @@ package audits_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/url"
 	"strings"
@@ -274,6 +275,32 @@ func TestPlans(t *testing.T) {
 		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "Sort") ||
 			strings.Contains(plan, "Seq Scan") {
 			t.Errorf("%s: got %v and the plan\n%s\nwant %s without sorting", filter, err, plan, want)
+		}
+	}
+}
+
+// TestLongTexts records texts that are too long for an index and do not compress, as an address of a page
+// can be.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	var long strings.Builder
+	for long.Len() < 20_000 {
+		long.WriteString(rand.Text() + "é\x00\xff")
+	}
+	ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Token, Person: long.String(), Via: long.String(),
+		Address: long.String()})
+	for _, action := range []string{"read.machine-dump", audit.RequestOther} {
+		if err := store.AuditAlone(ctx, db.AuditEvent{Action: action, Subject: long.String()}); err != nil {
+			t.Errorf("%s: %v", action, err)
+		}
+	}
+	for r, err := range audits.New(store).All(t.Context(), audit.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Object) > 1000 || !strings.HasPrefix(r.Object, strings.ToValidUTF8(long.String()[:20], "")) {
+			t.Errorf("got an object of %d bytes, want the beginning", len(r.Object))
 		}
 	}
 }

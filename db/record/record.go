@@ -57,8 +57,8 @@ func Insert(ctx context.Context, conn Conn, now time.Time, e Event, key string) 
 		result = audit.Refused
 	}
 	args := pgx.NamedArgs{
-		"at": now, "person": a.Person, "action": e.Action, "subject": Storable(e.Subject), "kind": a.Kind, "via": a.Via,
-		"address": a.Address, "request": a.RequestID, "result": result, "reason": e.Refused, "once": key,
+		"at": now, "person": Indexed(a.Person), "action": e.Action, "subject": Indexed(e.Subject), "kind": a.Kind,
+		"via": Indexed(a.Via), "address": Indexed(a.Address), "request": a.RequestID, "result": result, "reason": e.Refused, "once": key,
 		"detail": []byte("{}"),
 	}
 	for name, values := range map[string]map[string]any{"detail": e.Detail, "before": e.Before, "after": e.After} {
@@ -93,6 +93,16 @@ func actorOf(ctx context.Context, e Event) *audit.Actor {
 		}
 	}
 	return a
+}
+
+// maxIndexed is the largest length in bytes of a text in an index. PostgreSQL refuses rows with more than
+// 2,704 bytes of incompressible text in an index, and a few indexes hold several texts.
+const maxIndexed = 1000
+
+// Indexed makes any text fit for a column with an index: storable, and cut to maxIndexed bytes.
+func Indexed(s string) string {
+	s = Storable(s)
+	return strings.ToValidUTF8(s[:min(len(s), maxIndexed)], "")
 }
 
 // Storable makes any text fit for the database: valid UTF-8 without NUL.
