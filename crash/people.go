@@ -93,6 +93,15 @@ func (p Packages) Add(scope GrantScope, members []string) Packages {
 	return p
 }
 
+// ReservedNames are words that stand for people in searches, forms and the API, in place of a name. No new
+// account gets one of them as its name.
+var ReservedNames = []string{"any", "everyone", "me", "nobody", "none"}
+
+// ReservedName reports whether a name is one of ReservedNames, whatever the case.
+func ReservedName(name string) bool {
+	return slices.ContainsFunc(ReservedNames, func(word string) bool { return strings.EqualFold(word, name) })
+}
+
 // User is the account of a person.
 type User struct {
 	ID        int64

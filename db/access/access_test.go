@@ -137,6 +137,8 @@ func TestIdentitiesStayApart(t *testing.T) {
 		{launchpad("https://login.example/+id/2", "GONE"), "GONE-2", true}, // decisions of "gone" stay theirs
 		{launchpad("https://login.example/+id/3", "  <b>\x00 "), "b", true},
 		{launchpad("https://login.example/+id/4", ""), "person", true},
+		{launchpad("https://login.example/+id/6", "Me"), "Me-2", true}, // these words have another meaning
+		{launchpad("https://login.example/+id/7", "nobody"), "nobody-2", true},
 		{launchpad("https://login.example/+id/5", strings.Repeat("é", 90)), strings.Repeat("é", 50), true},
 	} {
 		got, err := a.SignIn(t.Context(), tt.in)

@@ -112,8 +112,8 @@ const (
 const maxNames = 1000
 
 // insertUser creates an account without a role and password. Its name is the wanted one, or that with a
-// number if there is or was an account of this name: decisions are stored with the name of their
-// account, so that a name is never given to another person.
+// number if it is reserved, or if there is or was an account of this name: decisions are stored with the
+// name of their account, so that a name is never given to another person.
 func insertUser(ctx context.Context, tx pgx.Tx, wanted string, now time.Time) (id int64, name string, err error) {
 	for i := 1; i <= maxNames; i++ {
 		name = accountName(wanted, i)
@@ -121,7 +121,7 @@ func insertUser(ctx context.Context, tx pgx.Tx, wanted string, now time.Time) (i
 		if err := tx.QueryRow(ctx, sqlNameOfRemoved, pgx.NamedArgs{"name": name}).Scan(&taken); err != nil {
 			return 0, "", fmt.Errorf("find removed account: %w", err)
 		}
-		if taken {
+		if taken || crash.ReservedName(name) {
 			continue
 		}
 		err := tx.QueryRow(ctx, sqlInsertUser, pgx.NamedArgs{"name": name, "now": now}).Scan(&id)
