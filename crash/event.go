@@ -32,6 +32,10 @@ var EventKinds = []EventKind{
 	EventRising, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
 }
 
+// OwnEvents are the kinds of events about a person's own account, about which people without a role are
+// told, too.
+var OwnEvents = []EventKind{EventAccount, EventToken}
+
 // Event is something that happened and that someone is told about. Its texts contain no private data.
 type Event struct {
 	ID       int64
@@ -47,6 +51,7 @@ type Event struct {
 	Machines int64  // 0: unknown, or none
 	Text     string // one sentence
 	Rule     int64  // the rule that detected it; 0: none
+	Thread   string // title of the first event about the problem, in mail; empty: this is not mail
 }
 
 // Recipients are the people and endpoints that are told about an event.

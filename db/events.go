@@ -25,6 +25,7 @@ const (
 		select @event, n.user_id, n.reason, @at
 		from unnest(@users::bigint[], @reasons::text[]) as n(user_id, reason)
 			join users on users.id = n.user_id and not users.disabled
+		where @own::boolean or users.id in (` + Readers + `)
 		on conflict do nothing`
 	sqlInsertDeliveries = `
 		insert into deliveries (event_id, endpoint_id, created, due)
@@ -34,7 +35,8 @@ const (
 
 // Publish stores an event and who is told about it, in the transaction that detects it. It returns
 // false, and stores nothing, if the same edge has been published before. It sets e.At to the present
-// time if it is zero. It ignores disabled accounts and endpoints.
+// time if it is zero. It ignores disabled accounts and endpoints, and
+// people who may not read about the event.
 func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash.Recipients) (bool, error) {
 	if !slices.Contains(crash.EventKinds, e.Kind) {
 		return false, fmt.Errorf("publish event: unknown kind %q", e.Kind)
@@ -62,9 +64,9 @@ func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash
 	for i, p := range to.People {
 		users[i], reasons[i] = p.User, p.Reason
 	}
-	if _, err := tx.Exec(ctx, sqlInsertNotices, pgx.NamedArgs{
-		"event": id, "users": users, "reasons": reasons, "at": s.Now(),
-	}); err != nil {
+	if _, err := tx.Exec(ctx, sqlInsertNotices, s.RightsArgs(pgx.NamedArgs{
+		"event": id, "users": users, "reasons": reasons, "at": s.Now(), "own": slices.Contains(crash.OwnEvents, e.Kind),
+	})); err != nil {
 		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
 	}
 	if _, err := tx.Exec(ctx, sqlInsertDeliveries, pgx.NamedArgs{

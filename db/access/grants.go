@@ -206,8 +206,7 @@ const sqlIdentities = `
 // Identities returns the identities of an account, or of all accounts if user is 0, with the groups that
 // count.
 func (a *Store) Identities(ctx context.Context, user int64) ([]crash.StoredIdentity, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlIdentities, pgx.NamedArgs{"user": user,
-		"groups_since": a.store.GroupsSince()})
+	rows, err := a.store.Pool.Query(ctx, sqlIdentities, a.store.RightsArgs(pgx.NamedArgs{"user": user}))
 	if err != nil {
 		return nil, fmt.Errorf("identities: %w", db.Classify(err))
 	}

@@ -66,8 +66,7 @@ type right struct {
 // withRights adds the arguments of userColumns. As in rules, the package sets of the newest release count.
 func (a *Store) withRights(args pgx.NamedArgs) pgx.NamedArgs {
 	args["series"] = crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename()
-	args["groups_since"] = a.store.GroupsSince()
-	return args
+	return a.store.RightsArgs(args)
 }
 
 var accountName = regexp.MustCompile(`^[\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?$`)
@@ -112,6 +111,10 @@ func checkNew(name string, role crash.Role) error {
 	if !accountName.MatchString(name) {
 		return crash.Errorf(crash.Invalid, "bad_user_name",
 			"%q is not a valid name: use 1 to 64 letters and digits, with . _ @ + - between them.", name)
+	}
+	if crash.ReservedName(name) {
+		return crash.Errorf(crash.Invalid, "reserved_name",
+			"No account can be named %q: this word stands for people in searches and forms. Choose another name.", name)
 	}
 	_, err := crash.ParseRole(string(role))
 	return err

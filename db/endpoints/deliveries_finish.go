@@ -117,7 +117,7 @@ func (s *Store) switchOff(ctx context.Context, tx pgx.Tx, e crash.Endpoint, args
 	if _, err := tx.Exec(ctx, sqlEndpointOff, args); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, sqlToldOfEndpoint, pgx.NamedArgs{"owner": e.Owner, "groups_since": s.GroupsSince()})
+	rows, err := tx.Query(ctx, sqlToldOfEndpoint, s.RightsArgs(pgx.NamedArgs{"owner": e.Owner}))
 	if err != nil {
 		return err
 	}

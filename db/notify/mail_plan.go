@@ -26,8 +26,13 @@ const (
 		from mails where user_id = @user and created > @since and kind in ('notice', 'summary')`
 	sqlInsertMail = `
 		insert into mails (user_id, kind, address, created, due) values (@user, @kind, @address, @now, @now) returning id`
-	sqlPutInMail  = `update notices set mail = 'mailed', mail_id = @mail where id = any(@ids)`
-	sqlMark       = `update notices set mail = @mark where id = any(@ids)`
+	sqlPutInMail = `update notices set mail = 'mailed', mail_id = @mail where id = any(@ids)`
+	sqlMark      = `update notices set mail = @mark where id = any(@ids)`
+	// sqlForgetUnreadable marks the notices that wait for a person who may not read about them any more.
+	sqlForgetUnreadable = `
+		update notices as n set mail = 'none' from events as e
+		where e.id = n.event_id and n.user_id = @user and n.mail in ('waiting', 'held') and e.kind <> all (@own::text[])
+			and n.user_id not in (` + db.Readers + `)`
 	sqlMailNobody = `update notices set mail = 'none' where mail in ('waiting', 'held')`
 )
 
@@ -68,7 +73,8 @@ func (s *Store) planMails(ctx context.Context, user int64) error {
 	now := s.Now()
 	ctx = s.as(ctx, user) // notices of problems that the person must not see wait until the embargo is lifted
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"user": user, "most": maxWaiting, "since": now.Add(-time.Hour)}
+		args := s.RightsArgs(pgx.NamedArgs{"user": user, "most": maxWaiting, "since": now.Add(-time.Hour),
+			"own": crash.OwnEvents})
 		work := crash.MailWork{}
 		var err error
 		work.Settings, err = scanSettings(tx.QueryRow(ctx, sqlLockMailSettings, args), user)
@@ -76,6 +82,9 @@ func (s *Store) planMails(ctx context.Context, user int64) error {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlForgetUnreadable, args); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, sqlWaitingNotices, args)

@@ -38,7 +38,9 @@ const (
 		select` + mailColumns + ` from m join users as u on u.id = m.user_id`
 	sqlMailNotices = `
 		select` + noticeColumns + ` from notices as n join events as e on e.id = n.event_id
-		where n.mail_id = @mail order by n.id`
+			join users as u on u.id = n.user_id and not u.disabled
+		where n.mail_id = @mail and (e.kind = any (@own::text[]) or u.id in (` + db.Readers + `)) order by n.id`
+	sqlFirstTitle = `select title from events where bucket_id = @bucket order by id limit 1`
 	// sqlPutBack makes the notices of a mail wait that are not in it now, and sqlDropEmpty deletes the
 	// mail if no others are left.
 	sqlPutBack = `
@@ -65,8 +67,9 @@ const unknownOutcome = "The instance that was sending it has stopped. Whether th
 	"sent again."
 
 // ClaimMail claims the next mail that is due, with the notices in it. It returns NotFound if there
-// is none. Notices of problems that were embargoed since the mail was planned are not in it: they wait
-// until the embargo is lifted, and a mail without others is deleted.
+// is none. Notices that the person may not see any more since the mail was planned are not in it: those of
+// embargoed problems wait until the embargo is lifted, PlanMails forgets the others, and a mail without
+// notices is deleted.
 func (s *Store) ClaimMail(ctx context.Context) (mail crash.Mail, notices []crash.Notice, err error) {
 	for {
 		mail, notices, err = s.claimMail(ctx)
@@ -116,10 +119,15 @@ func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash
 		return mail, nil, crash.Errorf(crash.NotFound, "no_mail", "No mail is due.")
 	}
 	if err == nil {
-		rows, err = s.Pool.Query(s.as(ctx, mail.User), sqlMailNotices, pgx.NamedArgs{"mail": mail.ID})
+		rows, err = s.Pool.Query(s.as(ctx, mail.User), sqlMailNotices, s.RightsArgs(pgx.NamedArgs{"mail": mail.ID,
+			"own": crash.OwnEvents}))
 	}
 	if err == nil {
 		notices, err = pgx.CollectRows(rows, scanNotice)
+	}
+	if err == nil && mail.Kind == crash.MailNotice && len(notices) == 1 && notices[0].Event.Bucket != nil {
+		e := &notices[0].Event
+		err = s.Pool.QueryRow(ctx, sqlFirstTitle, pgx.NamedArgs{"bucket": e.Bucket[:]}).Scan(&e.Thread)
 	}
 	if err != nil {
 		return mail, nil, fmt.Errorf("claim a mail: %w", db.Classify(err))

@@ -22,7 +22,8 @@ const (
 				where a.kind = followed.kind and a.value -> 'names' ? @source::text
 					and a.key = case followed.kind when 'set' then @series || '/' || followed.name else followed.name end
 			))`
-	// sqlRecipients omits people whom another rule has already told about the same change.
+	// sqlRecipients omits people whom another rule has already told about the same change, and those who
+	// may not read about it any more.
 	sqlRecipients = `
 		with whom as (` + followers + `
 			union all
@@ -39,8 +40,8 @@ const (
 				and right(e.edge, length(@change)) = @change
 		)
 		select distinct on (w.user_id) w.user_id, w.kind, w.name
-		from whom as w join users as u on u.id = w.user_id and not u.disabled
-		where w.user_id not in (select user_id from told)
+		from whom as w
+		where w.user_id in (` + db.Readers + `) and w.user_id not in (select user_id from told)
 		order by w.user_id, w.rank, w.kind, w.name`
 	sqlReceivers = `
 		select p.id from endpoints as p
@@ -85,11 +86,11 @@ func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searche
 	if e.Event.Bucket != nil {
 		bucket = e.Event.Bucket[:]
 	}
-	args := pgx.NamedArgs{
+	args := s.RightsArgs(pgx.NamedArgs{
 		"followers": a.Followers, "administrators": a.Administrators, "users": a.Users, "endpoints": a.Endpoints,
 		"package": e.Event.Package, "source": e.Event.Source, "bucket": bucket, "series": s.series(),
-		"change": e.Change(), "recent": s.Now().Add(-stormLookBack), "groups_since": s.GroupsSince(),
-	}
+		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
+	})
 	users, names := make([]int64, len(searchers)), make([]string, len(searchers))
 	for i, f := range searchers {
 		users[i], names[i] = f.user, f.name

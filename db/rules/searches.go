@@ -23,23 +23,18 @@ type Searches interface {
 // maxFollowedSearches limits how many follows of searches a round evaluates, the oldest first.
 const maxFollowedSearches = 20_000
 
-// sqlFollowedSearches selects those who follow searches that they can see. A search of a person
-// without any role finds only what visitors see.
+// sqlFollowedSearches selects those who follow searches that they can see, and may read reports.
 const sqlFollowedSearches = `
-	select s.path, s.name, u.id, u.name, u.tracker_name, u.role <> '' or exists (
-			select from (` + db.CurrentGroups + `) as m
-				join group_grants as g on g.source = m.source and g.group_name = m.group_name
-			where m.user_id = u.id)
+	select s.path, s.name, u.id, u.name, u.tracker_name
 	from followed as f
 		join saved_searches as s on s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)
-		join users as u on u.id = f.user_id and not u.disabled
-	where f.kind = 'search' order by f.since, f.user_id, f.name limit @most`
+		join users as u on u.id = f.user_id
+	where f.kind = 'search' and u.id in (` + db.Readers + `) order by f.since, f.user_id, f.name limit @most`
 
 // searchFollow is one person's follow of a search.
 type searchFollow struct {
 	path, name string
 	user       crash.User
-	reader     bool // the person may read reports, so that the search sees all texts
 }
 
 // searchFollower is a person who follows a search that lists a problem.
@@ -58,13 +53,12 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 	// A problem may have several edges.
 	slices.SortFunc(heads, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
 	heads = slices.Compact(heads)
-	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, pgx.NamedArgs{"most": maxFollowedSearches,
-		"groups_since": r.store.GroupsSince()})
+	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches}))
 	if err != nil {
 		return fmt.Errorf("followed searches: %w", db.Classify(err))
 	}
 	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f searchFollow, err error) {
-		err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName, &f.reader)
+		err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName)
 		return f, err
 	})
 	if err != nil {
@@ -74,10 +68,7 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 		r.o.Log.WarnContext(ctx, "people follow more searches than rules evaluate; the newest follows get no notices",
 			"limit", maxFollowedSearches)
 	}
-	type view struct {
-		path, person string
-		reader       bool
-	}
+	type view struct{ path, person string }
 	listed := map[view]map[crash.BucketID]bool{}
 	searches := map[string]readSearch{}
 	for _, f := range follows {
@@ -91,7 +82,7 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 		if !s.ok {
 			continue
 		}
-		as := view{path: f.path, reader: f.reader}
+		as := view{path: f.path}
 		if s.query.Personal() {
 			as.person = f.user.Name
 		}
@@ -118,9 +109,6 @@ type readSearch struct {
 func (s readSearch) list(ix *index.Index, f searchFollow, heads []crash.BucketID) map[crash.BucketID]bool {
 	q := s.query.For(f.user.Names())
 	match := q.Match
-	if !f.reader {
-		match = func(p *index.Problem) bool { return q.Match(p.Public()) }
-	}
 	if q.Empty() {
 		match = nil
 	}

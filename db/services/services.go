@@ -34,8 +34,7 @@ const sqlServices = `
 
 // List returns the service accounts of the teams of a person, or all if user is 0, by name.
 func (s *Store) List(ctx context.Context, user int64) ([]crash.ServiceAccount, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlServices, pgx.NamedArgs{"user": user, "now": s.store.Now(),
-		"groups_since": s.store.GroupsSince()})
+	rows, err := s.store.Pool.Query(ctx, sqlServices, s.store.RightsArgs(pgx.NamedArgs{"user": user, "now": s.store.Now()}))
 	if err != nil {
 		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
 	}
@@ -58,8 +57,8 @@ const sqlMembers = `
 // Members returns the names of the people in a team as of their last sign-in, without disabled
 // accounts.
 func (s *Store) Members(ctx context.Context, team crash.Team) ([]string, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"source": team.Source, "team": team.Name,
-		"groups_since": s.store.GroupsSince()})
+	rows, err := s.store.Pool.Query(ctx, sqlMembers, s.store.RightsArgs(pgx.NamedArgs{"source": team.Source,
+		"team": team.Name}))
 	if err != nil {
 		return nil, fmt.Errorf("members of a team: %w", db.Classify(err))
 	}

@@ -87,8 +87,8 @@ func (s *Store) recipients(ctx context.Context, tx pgx.Tx, owner crash.User) (to
 		return crash.Recipients{People: []crash.Recipient{{User: owner.ID, Reason: "the token is yours"}}},
 			"Create a new one", nil
 	}
-	rows, err := tx.Query(ctx, sqlResponsible, pgx.NamedArgs{"source": owner.Team.Source, "team": owner.Team.Name,
-		"groups_since": s.store.GroupsSince()})
+	rows, err := tx.Query(ctx, sqlResponsible, s.store.RightsArgs(pgx.NamedArgs{"source": owner.Team.Source,
+		"team": owner.Team.Name}))
 	if err != nil {
 		return to, "", fmt.Errorf("members of the team: %w", err)
 	}

@@ -97,7 +97,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	}
 	program := s.Visitor(t)
 	for _, a := range []*handlertest.Answer{program.Get(reports, read), program.Get(reports, triage),
-		program.PostJSON(people, map[string]string{}, triage), program.Get("/candidates", triage)} {
+		program.PostJSON(people, map[string]string{}, triage), program.Get(views.PathInbox+".json", read)} {
 		if !strings.Contains(a.Want(http.StatusUnauthorized).Body, "yours have expired") {
 			t.Errorf("a token whose rights have expired: got %s", a.Body)
 		}

@@ -93,7 +93,7 @@ func TestEmbargo(t *testing.T) {
 	for _, mail := range p.server.Mails()[before:] {
 		late = append(late, strings.TrimSuffix(mail.To, "@example.org")+": "+open(t, mail).subject())
 	}
-	want = "ada: secret crashed|ada: secret crashed again|daily: 1 notification: new: secret crashed"
+	want = "ada: secret crashed|ada: secret crashed|daily: 1 notification: new: secret crashed"
 	if !sameSet(late, strings.Split(want, "|")) {
 		t.Errorf("after the embargo: got %q, want %s", late, want)
 	}
@@ -103,4 +103,59 @@ func TestEmbargo(t *testing.T) {
 func sameSet(got, want []string) bool {
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	return slices.Equal(got, want)
+}
+
+// TestMailEndsWithTheRole checks that people who may not read reports any more get no mail about problems:
+// of notices that wait, of a mail that failed once, and of later events. Mail about their account goes on.
+func TestMailEndsWithTheRole(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	var people []int64
+	for _, name := range []string{"role", "disabled", "group", "stays"} {
+		people = append(people, p.reader(name, nil))
+	}
+	dbtest.Exec(t, p.url, `update users set role = '' where name = 'group'`)
+	dbtest.Exec(t, p.url, `insert into group_grants (source, group_name, role, person, created)
+		values ('oidc', 'staff', 'viewer', '', now())`)
+	dbtest.Exec(t, p.url, `
+		with i as (
+			insert into identities (user_id, source, issuer, subject, name, created, last_sign_in, groups_read)
+			select id, 'oidc', 'https://id.example', name, name, $1, $1, $1 from users where name = 'group' returning id)
+		insert into user_groups select id, 'staff' from i`, p.clock())
+	m := p.mailer(p.store)
+	p.server.OnRcpt(func(string) error { return mailtest.Temporary })
+	p.publish(event(1, crash.EventNew), people...)
+	p.round(m) // planned, and failed
+	if got := p.states()[crash.MailWaiting]; got != 4 {
+		t.Fatalf("got %d mails that wait, want four", got)
+	}
+	p.server.OnRcpt(nil)
+	p.publish(event(2, crash.EventNew), people...)
+	dbtest.Exec(t, p.url, `update users set role = '' where name = 'role'`)
+	dbtest.Exec(t, p.url, `update users set disabled = true where name = 'disabled'`)
+	dbtest.Exec(t, p.url, `update identities set groups_read = groups_read - interval '31 days'`)
+	p.publish(event(3, crash.EventNew), people...)
+	own := event(4, crash.EventAccount)
+	own.Bucket, own.Title = nil, "own"
+	p.publish(own, people...)
+	for range 3 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	var got []string
+	for _, mail := range p.server.Mails() {
+		_, subject, found := strings.Cut(open(t, mail).subject(), ": ")
+		if !found {
+			subject = open(t, mail).subject()
+		}
+		got = append(got, strings.TrimSuffix(mail.To, "@example.org")+": "+subject)
+	}
+	want := []string{"role: own", "group: own", "stays: own", "stays: zsh crashed in f1()", "stays: zsh crashed in f2()",
+		"stays: zsh crashed in f3()"}
+	if !sameSet(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := p.states(); got[crash.MailWaiting] != 0 || got[crash.MailFailed] != 0 {
+		t.Errorf("got %v, want that no mail waits", got)
+	}
 }

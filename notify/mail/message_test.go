@@ -74,6 +74,9 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	second := open(t, mails[1])
+	if second.subject() != got.subject() || !strings.Contains(second.plain, "zsh crashed in f7()") {
+		t.Errorf("the problem has another title now: got the subject %q, want %q", second.subject(), got.subject())
+	}
 	if second.Header.Get("References") != thread || second.Header.Get("Message-Id") == got.Header.Get("Message-Id") {
 		t.Errorf("the second mail is not another one of the thread: %v", second.Header)
 	}

@@ -63,11 +63,11 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 	return t, nil
 }
 
-// single says what a mail about one event contains. The subject is only the title, so that mail
-// programs that compare subjects show one thread per problem.
+// single says what a mail about one event contains. The subject of all mails about a problem is the title
+// of its first event, so that mail programs that compare subjects show one thread.
 func (m *Mailer) single(t *texts, e crash.Event) {
 	title := clean(e.Heading())
-	t.Subject, t.Heading, t.Thread = title, text.EventKind(e.Kind)+": "+title, m.thread(e)
+	t.Subject, t.Heading, t.Thread = clean(cmp.Or(e.Thread, e.Heading())), text.EventKind(e.Kind)+": "+title, m.thread(e)
 	if e.Bucket == nil {
 		t.Subject = t.Heading
 	}
