@@ -90,8 +90,8 @@ func TestRuleFormSaysWhatIsWrong(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Post("/admin/rules", ruleForm(url.Values{"name": {""}, "machines": {"many"}, "names": {""},
-		"people": {"ada-admin nobody"}})).Want(http.StatusUnprocessableEntity).HTML()
-	for _, field := range []string{"name", "machines", "names", "people"} {
+		"people": {"ada-admin nobody"}, "assign": {"stranger"}})).Want(http.StatusUnprocessableEntity).HTML()
+	for _, field := range []string{"name", "machines", "names", "people", "assign"} {
 		if page.Find("#rule-"+field+"-wrong").Length() != 1 {
 			t.Errorf("no message at %s", field)
 		}

@@ -158,7 +158,7 @@ func TestActions(t *testing.T) {
 	w := newWorld(t, dbrules.EvaluatorOptions{Actions: notes{fail: true}})
 	w.user(t, "fay", crash.RoleTriager, follow("tide"))
 	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Followers: true, Mute: &rules.Mute{Days: 3},
-		Assign: "nobody", Tag: "x"}})
+		Assign: "~nobody", Tag: "x"}})
 	w.set(begin.Add(time.Minute))
 	w.report(t, "any", "m", "tide 1.0-1", nil)
 	w.evaluate(t)

@@ -105,7 +105,8 @@ func oneRule(rows pgx.Rows, err error) (rules.Rule, error) {
 
 // SaveRule stores a rule that Check accepts: a new one if its id is 0. A rule whose condition has
 // changed, or that was off, starts anew: it ignores what happened before. It returns Conflict if
-// another rule has the name.
+// another rule has the name, and Invalid if a rule that is on names somebody who does not exist or may not
+// read reports.
 func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int64, error) {
 	actions, err := json.Marshal(r.Actions)
 	if err != nil {
@@ -118,6 +119,9 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 	args := pgx.NamedArgs{"id": r.ID, "name": r.Name, "scope": r.Scope.Kind, "names": names, "kind": r.When,
 		"machines": r.Machines, "weeks": r.Weeks, "actions": actions, "enabled": r.Enabled, "person": person, "now": s.Now()}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.checkPeople(ctx, tx, r); r.Enabled && err != nil {
+			return err
+		}
 		action, before := "rule.change", map[string]any(nil)
 		if r.ID == 0 {
 			action = "rule.create"
@@ -142,6 +146,20 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 		return s.auditRule(ctx, tx, person, action, before, r)
 	})
 	return r.ID, ruleError("save rule", err)
+}
+
+// checkPeople returns Invalid if a rule names somebody who does not exist or may not read reports.
+func (s *Store) checkPeople(ctx context.Context, tx pgx.Tx, r rules.Rule) error {
+	rows, err := tx.Query(ctx, sqlStrangers, s.RightsArgs(pgx.NamedArgs{"users": r.Actions.Users,
+		"assign": r.Actions.Assign}))
+	if err != nil {
+		return err
+	}
+	strangers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(strangers) == 0 {
+		return err
+	}
+	return crash.Errorf(crash.Invalid, "unknown_people", "%s", rules.UnknownPeople(strangers))
 }
 
 // DeleteRule deletes a rule, or restores a deleted one, which starts anew. It returns NotFound if
@@ -220,7 +238,15 @@ type Endpoint struct {
 
 const (
 	sqlEndpoints  = `select id, name from endpoints where disabled is null order by lower(name), id`
-	sqlAccountIDs = `select id, name from users where lower(name) = any(@names)`
+	sqlAccountIDs = `select id, name from users where lower(name) = any(@names) and id in (` + db.Readers + `)`
+	// sqlStrangers selects the people whom a rule names and who may not read reports.
+	sqlStrangers = `
+		select coalesce(u.name, 'number ' || w.id) from unnest(@users::bigint[]) as w (id) left join users as u on u.id = w.id
+		where w.id not in (` + db.Readers + `)
+		union
+		select @assign::text where @assign <> '' and @assign not like '~%' and not exists (
+			select from users where lower(name) = lower(@assign) and id in (` + db.Readers + `))
+		order by 1`
 )
 
 // Endpoints returns the programs that rules can notify, by name.
@@ -236,13 +262,14 @@ func (s *Store) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	return all, nil
 }
 
-// AccountIDs returns the ids of accounts by name, whatever the case, and the names without account.
+// AccountIDs returns the ids of accounts that may read reports by name, whatever the case, and the names
+// without such an account.
 func (s *Store) AccountIDs(ctx context.Context, names []string) (ids []int64, unknown []string, err error) {
 	lower := make([]string, len(names))
 	for i, name := range names {
 		lower[i] = strings.ToLower(name)
 	}
-	rows, err := s.Pool.Query(ctx, sqlAccountIDs, pgx.NamedArgs{"names": lower})
+	rows, err := s.Pool.Query(ctx, sqlAccountIDs, s.RightsArgs(pgx.NamedArgs{"names": lower}))
 	if err != nil {
 		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
 	}

@@ -12,7 +12,6 @@ import (
 
 	"mishap/crash"
 	"mishap/notify/rules"
-	"mishap/views/text"
 )
 
 // formOf returns the fields of the form of a rule.
@@ -107,8 +106,17 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 	rule.Actions = a
 	wrong := rule.Check()
 	if len(unknown) > 0 {
-		wrong["people"] = text.RuleUnknownPeople(unknown)
+		wrong["people"] = rules.UnknownPeople(unknown)
 		delete(wrong, "actions") // it may be only that this account is missing
+	}
+	if a.Assign != "" && !strings.HasPrefix(a.Assign, "~") && wrong["assign"] == "" {
+		_, unknown, err := s.Rules.AccountIDs(r.Context(), []string{a.Assign})
+		if err != nil {
+			return rule, nil, err
+		}
+		if len(unknown) > 0 {
+			wrong["assign"] = rules.UnknownPeople(unknown)
+		}
 	}
 	return rule, wrong, nil
 }

@@ -236,6 +236,13 @@ func (r Rule) checkActions(wrong Problems) {
 	}
 }
 
+// UnknownPeople says which names a rule cannot have.
+func UnknownPeople(names []string) string {
+	return "No account with the right to read reports is named " + strings.Join(names, " or ") + ". Correct the name, or " +
+		"let an administrator give the account a role. For a person or team at the tracker to whom problems are assigned, " +
+		"write ~ before the name."
+}
+
 // canFile reports whether a bug makes sense for what the rule waits for.
 func (r Rule) canFile() bool {
 	return slices.Contains([]crash.EventKind{

@@ -2,7 +2,6 @@ package text
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"mishap/crash"
@@ -133,11 +132,6 @@ func RuleSwitchLabel(name string, on bool) string {
 
 // RuleDeleteLabel labels the button that deletes a rule.
 func RuleDeleteLabel(name string) string { return RuleDelete + " “" + name + "”" }
-
-// RuleUnknownPeople says which names are not those of accounts.
-func RuleUnknownPeople(names []string) string {
-	return "There is no account with the name " + strings.Join(names, ", ") + "."
-}
 
 // RehearsalSummary sums up a rehearsal.
 func RehearsalSummary(days int, since time.Time, edges int) string {
