@@ -45,12 +45,13 @@ func TestDoubtfulLengthClosesTheConnection(t *testing.T) {
 			return string(answers)
 		}
 		const next = "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-		got := send("POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next)
+		const first = "POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n"
+		got := send(first + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next)
 		if strings.Count(got, "HTTP/1.1 ") != 1 || !strings.Contains(got, "Connection: close") ||
 			!strings.HasSuffix(got, "/first") {
 			t.Errorf("%s: got %q, want one answer and the end of the connection", name, got)
 		}
-		got = send("POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabcdef" + next)
+		got = send(first + "\r\nabcdef" + next)
 		if strings.Count(got, "HTTP/1.1 200") != 2 {
 			t.Errorf("%s: got %q, want two answers on one connection", name, got)
 		}

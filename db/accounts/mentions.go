@@ -43,7 +43,8 @@ func (a *Store) Mentionable(ctx context.Context, bucket crash.BucketID, begins s
 	if err != nil {
 		return nil, fmt.Errorf("embargo of %s: %w", bucket, db.Classify(err))
 	}
-	rows, err = a.store.Pool.Query(ctx, sqlMentionable, a.withRights(pgx.NamedArgs{"begins": begins, "limit": maxMentionable}))
+	rows, err = a.store.Pool.Query(ctx, sqlMentionable, a.withRights(pgx.NamedArgs{"begins": begins,
+		"limit": maxMentionable}))
 	if err != nil {
 		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
 	}

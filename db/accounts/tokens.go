@@ -149,8 +149,8 @@ const sqlUserByToken = `
 
 // ByToken returns the owner of an API token and the data of the token, and records at most once a minute
 // that a client at an address has used it. It returns Unauthenticated if the token is mistyped, unknown,
-// revoked or expired, if its account is disabled, or if rights that it needs have expired. The owner has no private rights if the token lacks
-// the scope for them.
+// revoked or expired, if its account is disabled, or if rights that it needs have expired. The owner has
+// no private rights if the token lacks the scope for them.
 func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (crash.User, crash.APIToken, error) {
 	var u crash.User
 	var t crash.APIToken

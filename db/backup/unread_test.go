@@ -19,7 +19,8 @@ func TestBackupOfAnotherAccount(t *testing.T) {
 	if err := writeFile(content, []byte("content")); err != nil {
 		t.Fatal(err)
 	}
-	m := Manifest{Format: manifestFormat, Files: []File{{Path: "database/toc.dat", Size: 7, SHA256: sumOf([]byte("content"))}}}
+	m := Manifest{Format: manifestFormat,
+		Files: []File{{Path: "database/toc.dat", Size: 7, SHA256: sumOf([]byte("content"))}}}
 	if err := m.write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -58,8 +58,8 @@ func Insert(ctx context.Context, conn Conn, now time.Time, e Event, key string) 
 	}
 	args := pgx.NamedArgs{
 		"at": now, "person": Indexed(a.Person), "action": e.Action, "subject": Indexed(e.Subject), "kind": a.Kind,
-		"via": Indexed(a.Via), "address": Indexed(a.Address), "request": a.RequestID, "result": result, "reason": e.Refused, "once": key,
-		"detail": []byte("{}"),
+		"via": Indexed(a.Via), "address": Indexed(a.Address), "request": a.RequestID,
+		"result": result, "reason": e.Refused, "once": key, "detail": []byte("{}"),
 	}
 	for name, values := range map[string]map[string]any{"detail": e.Detail, "before": e.Before, "after": e.After} {
 		if len(values) == 0 {

@@ -53,7 +53,8 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 	// A problem may have several edges.
 	slices.SortFunc(heads, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
 	heads = slices.Compact(heads)
-	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches}))
+	args := r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches})
+	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, args)
 	if err != nil {
 		return fmt.Errorf("followed searches: %w", db.Classify(err))
 	}

@@ -34,7 +34,8 @@ const sqlServices = `
 
 // List returns the service accounts of the teams of a person, or all if user is 0, by name.
 func (s *Store) List(ctx context.Context, user int64) ([]crash.ServiceAccount, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlServices, s.store.RightsArgs(pgx.NamedArgs{"user": user, "now": s.store.Now()}))
+	args := s.store.RightsArgs(pgx.NamedArgs{"user": user, "now": s.store.Now()})
+	rows, err := s.store.Pool.Query(ctx, sqlServices, args)
 	if err != nil {
 		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
 	}

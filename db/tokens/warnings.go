@@ -82,7 +82,9 @@ func (s *Store) WarnOfExpiry(ctx context.Context) error {
 }
 
 // recipients returns who is told about a token of an account, and what they can do.
-func (s *Store) recipients(ctx context.Context, tx pgx.Tx, owner crash.User) (to crash.Recipients, advice string, err error) {
+func (s *Store) recipients(ctx context.Context, tx pgx.Tx, owner crash.User) (
+	to crash.Recipients, advice string, err error,
+) {
 	if !owner.Service() {
 		return crash.Recipients{People: []crash.Recipient{{User: owner.ID, Reason: "the token is yours"}}},
 			"Create a new one", nil

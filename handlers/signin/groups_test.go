@@ -189,7 +189,8 @@ func TestRefreshGroups(t *testing.T) {
 	if plain == "" || strings.Contains(sealed, plain) {
 		t.Errorf("the refresh token %q is stored as %q", plain, sealed)
 	}
-	if got, err := s.Store.OpenSecret(sealed, "refresh token "+s.Value(t, `select id::text from identities`)); err != nil ||
+	id := s.Value(t, `select id::text from identities`)
+	if got, err := s.Store.OpenSecret(sealed, "refresh token "+id); err != nil ||
 		string(got) != plain {
 		t.Errorf("opening the stored token: got %v, want the last one of the provider", err)
 	}
@@ -244,7 +245,8 @@ func TestRefusedScope(t *testing.T) {
 	} else {
 		refused.Set("state", second.Query().Get("state"))
 	}
-	third, err := url.Parse(strings.TrimPrefix(c.Get("/login/oidc/return?"+refused.Encode()).Header.Get("Refresh"), "0; url="))
+	refresh := c.Get("/login/oidc/return?" + refused.Encode()).Header.Get("Refresh")
+	third, err := url.Parse(strings.TrimPrefix(refresh, "0; url="))
 	if err != nil {
 		t.Fatal(err)
 	}

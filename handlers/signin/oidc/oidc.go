@@ -203,7 +203,9 @@ func (c *Client) Refresh(ctx context.Context, subject string, refresh crash.Secr
 
 // idToken returns the id token that came with other tokens, after verifying it, and its claims. It returns
 // nil if there is none.
-func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token) (*oidc.IDToken, map[string]any, error) {
+func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token) (
+	*oidc.IDToken, map[string]any, error,
+) {
 	claims := map[string]any{}
 	raw, _ := tokens.Extra("id_token").(string)
 	if raw == "" {
