@@ -1,6 +1,8 @@
 package symbols_test
 
 import (
+	"crypto/rand"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,5 +81,21 @@ func TestBuilds(t *testing.T) {
 	delete(want, program)
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLongBuilds learns facts with texts of every length that is stored, which do not compress. A core from
+// outside may hold such texts.
+func TestLongBuilds(t *testing.T) {
+	t.Parallel()
+	b := symbols.NewBuilds(dbtest.New(t))
+	for n := 100; n <= 2000; n += 100 {
+		var long strings.Builder
+		for long.Len() < n {
+			long.WriteString(rand.Text())
+		}
+		text := long.String()[:n]
+		learn(t, b, builds.Fact{Path: "/" + text[1:], Package: text, Version: text, Architecture: text,
+			Build: elffile.BuildID(text)})
 	}
 }

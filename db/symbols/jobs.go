@@ -154,7 +154,7 @@ func saveUnknown(ctx context.Context, tx pgx.Tx, job crash.OopsID, unknown []cra
 	}
 	var paths, packages, versions, architectures []string
 	for _, u := range unknown {
-		paths, packages = append(paths, db.Indexed(u.Path)), append(packages, u.Package)
+		paths, packages = append(paths, db.Indexed(u.Path)), append(packages, db.Indexed(u.Package))
 		versions, architectures = append(versions, u.Version), append(architectures, u.Architecture)
 	}
 	args["paths"], args["packages"], args["versions"], args["architectures"] = paths, packages, versions, architectures

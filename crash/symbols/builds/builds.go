@@ -23,8 +23,9 @@ type Fact struct {
 	Build        elffile.BuildID `json:"build"`
 }
 
-// maxText limits each text of a fact, in bytes. Longer ones are not stored.
-const maxText = 1000
+// maxText limits each text of a fact, in bytes: all five are in one index, which takes 2,704. Longer ones
+// are not stored.
+const maxText = 500
 
 // Valid reports whether a fact is complete and fit for storing.
 func (f Fact) Valid() bool {
