@@ -7,6 +7,7 @@ type HealthStatus string
 
 // The results of a health check, in order of severity.
 const (
+	HealthOff     HealthStatus = "off" // turned off, as configured
 	HealthOK      HealthStatus = "ok"
 	HealthWarning HealthStatus = "warning" // it works, but a person should look at it
 	HealthFailure HealthStatus = "failure" // a part of mishap does not work
@@ -18,6 +19,7 @@ type HealthCheck struct {
 	Name    string // for people: "Counting"
 	Problem string // one sentence that anyone may read; empty: healthy
 	Warning bool   // the problem is only a warning
+	Off     bool   // without a problem: it is turned off, as configured
 	Detail  string // for admins and operators only; may be empty
 	Remedy  string // what an operator can do about the problem: "restart PostgreSQL"
 	Link    string // the page where an admin can do so: "/admin/tracker"; may be empty
@@ -26,6 +28,8 @@ type HealthCheck struct {
 // Status returns how severe the problem is.
 func (c HealthCheck) Status() HealthStatus {
 	switch {
+	case c.Problem == "" && c.Off:
+		return HealthOff
 	case c.Problem == "":
 		return HealthOK
 	case c.Warning:
@@ -68,4 +72,18 @@ type Backup struct {
 	Place   string
 	Bytes   int64
 	Reports int64
+}
+
+// Verification is the result of restoring a backup for a test.
+type Verification struct {
+	Ended   time.Time // zero: there was none
+	Place   string    // of the backup
+	Problem string    // why the backup is not good; empty: it is
+}
+
+// Backups are facts about the backups of a site.
+type Backups struct {
+	Installed    time.Time // when the database was created
+	Last         Backup    // the last complete one
+	Verification           // the last one
 }

@@ -122,6 +122,6 @@ type SymbolJob struct {
 type SymbolWorker struct {
 	Store         string
 	Architectures []string
-	Problem       string
+	Problem       string // why it has no architectures; empty: no cores are wanted either
 	Seen          time.Time
 }

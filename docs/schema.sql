@@ -297,7 +297,9 @@ CREATE TABLE backups (
     ended timestamp with time zone NOT NULL,
     place text NOT NULL,
     bytes bigint NOT NULL,
-    reports bigint NOT NULL
+    reports bigint NOT NULL,
+    verified timestamp with time zone,
+    verify_problem text
 );
 COMMENT ON TABLE backups IS 'Complete backups that the command backup has written, for 400 days.';
 COMMENT ON COLUMN backups.id IS 'Number of the backup.';
@@ -306,6 +308,8 @@ COMMENT ON COLUMN backups.ended IS 'When the backup was complete.';
 COMMENT ON COLUMN backups.place IS 'Folder of the backup on the machine where the command ran, or its address in object storage.';
 COMMENT ON COLUMN backups.bytes IS 'Size of all its files.';
 COMMENT ON COLUMN backups.reports IS 'Number of reports in it.';
+COMMENT ON COLUMN backups.verified IS 'When the last verification of the backup ended. Null: it was never verified.';
+COMMENT ON COLUMN backups.verify_problem IS 'Why the verified backup is not good. Empty: it is.';
 
 ALTER TABLE backups ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME backups_id_seq

@@ -162,6 +162,7 @@ func TestAlerts(t *testing.T) {
 func TestDiskAlerts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
+	dbtest.Exec(t, url, `update applied_migrations set applied = now()`) // the template may be older
 	folder, full, ok := disktest.Small(t, 192<<20, "TEST_DATABASE_URL="+url)
 	if !ok {
 		return
@@ -196,8 +197,14 @@ func TestNeglectAlerts(t *testing.T) {
 	m.shows("symbols", crash.HealthFailure)
 	m.quiet("MishapSymbolsBroken", "MishapDiskFullSoon")
 
+	m.sql(url, `update applied_migrations set applied = now() - interval '48 hours'`)
+	m.fires("MishapBackupUnverified")
+	m.shows("verification", crash.HealthWarning)
 	m.sql(url, `update backups set taken = taken - interval '4 days'`)
 	m.fires("MishapBackupOld")
+	m.shows("backup", crash.HealthWarning)
+	m.sql(url, `delete from backups`)
+	m.fires("MishapBackupMissing")
 	m.shows("backup", crash.HealthWarning)
 
 	m.sql(url, `create or replace function clock_timestamp() returns timestamptz language sql

@@ -104,7 +104,8 @@ func TestIncrementalBackup(t *testing.T) {
 	if err := flipByte(filepath.Join(whole.Path, "database", "base.tar.gz")); err != nil {
 		t.Fatal(err)
 	}
-	run(exitFailed, "database/base.tar.gz: its checksum is wrong", "restore", "--verify", second.Path)
+	run(exitFailed, filepath.Base(whole.Path)+" is damaged: database/base.tar.gz: its checksum is wrong",
+		"restore", "--verify", second.Path)
 	if err := os.RemoveAll(whole.Path); err != nil {
 		t.Fatal(err)
 	}

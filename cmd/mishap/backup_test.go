@@ -442,8 +442,23 @@ func TestRemoteBackup(t *testing.T) {
 	if status != exitOK || !strings.Contains(out, "Restored the state of") {
 		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
 	}
-	if last, err := backups.Last(t.Context(), dbtest.Open(t, url).Handle); err != nil || last.Place != second {
-		t.Errorf("last backup: got %+v, %v, want %s", last, err, second)
+	state := func() crash.Backups {
+		t.Helper()
+		b, err := backups.Read(t.Context(), dbtest.Open(t, url).Handle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if b := state(); b.Last.Place != second || !b.Ended.IsZero() {
+		t.Errorf("got %+v, want the last backup %s, not verified", b, second)
+	}
+	// What the timer runs verifies the newest backup.
+	if status, _, stderr := runIn(t.Context(), nil, environ, "restore", "--verify", address, noConfig(t)); status != exitOK {
+		t.Fatalf("verify: %s", stderr)
+	}
+	if b := state(); b.Place != second || b.Problem != "" {
+		t.Errorf("got %+v, want %s verified", b, second)
 	}
 
 	key := path.Base(second) + "/database/toc.dat"
@@ -459,7 +474,11 @@ func TestRemoteBackup(t *testing.T) {
 	if _, err := bucket.Put(t.Context(), key, bytes.NewReader(text), int64(len(text))); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, environ, "database/toc.dat: its checksum is wrong", "restore", "--verify", second, noConfig(t))
+	wantRefusal(t, environ, path.Base(second)+" is damaged: database/toc.dat: its checksum is wrong", "restore",
+		"--verify", second, noConfig(t))
+	if b := state(); b.Place != second || !strings.Contains(b.Problem, "toc.dat: its checksum is wrong") {
+		t.Errorf("got %+v, want %s verified as damaged", b, second)
+	}
 	if err := bucket.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}

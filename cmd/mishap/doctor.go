@@ -30,8 +30,8 @@ func (p doctorCommand) command() *cobra.Command {
 		Short: "Checks the configuration and everything that mishap depends on",
 		Long: `Checks the configuration, the database and its schema, pg_dump, free disk space, clocks, the bug tracker and
 the access token, the mail relay, the debugger and its sandbox, debuginfod servers, trusted proxies, the
-TLS certificate of base_url, and the permissions of files. It prints a line for each check: ok, warning
-or failure, and what to do.
+TLS certificate of base_url, and the permissions of files. It prints a line for each check: ok, off,
+warning or failure, and what to do.
 
 It changes nothing and sends no mail. It may run while mishap serves, or before the first start. Run it
 as the user that runs mishap, or as root, which becomes the owner of data_dir. Each check takes at most
@@ -114,8 +114,8 @@ func (p doctorCommand) print(findings []doctor.Finding, asJSON bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "%s: %d ok, %d with a warning, %d failed\n",
-		crash.Counted(int64(len(findings)), "check", "checks"), counts[doctor.OK], counts[doctor.Warning],
-		counts[doctor.Failure])
+	_, err := fmt.Fprintf(p.out, "%s: %d ok, %d off, %d with a warning, %d failed\n",
+		crash.Counted(int64(len(findings)), "check", "checks"), counts[doctor.OK], counts[doctor.Off],
+		counts[doctor.Warning], counts[doctor.Failure])
 	return err
 }

@@ -151,7 +151,7 @@ func (i *instance) build() error {
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)
 	}
-	site := vitals.New(i.store, i.connection)
+	site := vitals.New(i.store, i.connection, i.config.SMTPURL != "")
 	if err := i.metrics.Register(vitals.NewMetrics(site, i.health)); err != nil {
 		return fmt.Errorf("register metrics of the site: %w", err)
 	}
@@ -178,8 +178,8 @@ func (i *instance) buildSymbols() error {
 		return err
 	}
 	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: known, Cores: i.cores,
-		Symboliser: s, Namer: namer, Version: versionText(), Renew: dbsymbols.RenewInterval, Log: i.log,
-		Registerer: i.metrics})
+		Symboliser: s, Namer: namer, Version: versionText(), Renew: dbsymbols.RenewInterval,
+		Wanted: i.config.Cores == "wanted", Log: i.log, Registerer: i.metrics})
 	if err != nil {
 		return fmt.Errorf("register metrics of symbols: %w", err)
 	}

@@ -54,9 +54,12 @@ reconcile --apply" has compared the database with the tracker.
 
 With --verify it restores into a temporary folder (see TMPDIR), recounts everything like "mishap
 check --all", compares the numbers with the manifest, and removes the folder. Exit status 1 means
-that the backup is not good.`,
+that the backup is not good. Of a folder or prefix with backups, it verifies the newest one. If the
+database of the configuration knows the backup, the result is recorded there: the page /admin, the
+metrics and "mishap doctor" show it.`,
 		Example: `  mishap restore /var/backups/mishap/mishap-20261123T002000Z --data-dir /var/lib/mishap-new
-  mishap restore --verify /var/backups/mishap/mishap-20261123T002000Z`,
+  mishap restore --verify /var/backups/mishap/mishap-20261123T002000Z
+  mishap restore --verify /var/backups/mishap`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.config(cmd)
@@ -73,15 +76,25 @@ that the backup is not good.`,
 			if f.jobs < 1 {
 				return &usageError{errors.New("--jobs: expected a number above 0"), cmd.CommandPath()}
 			}
-			r := restore{program: p, dir: args[0], place: args[0], restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
-			if isRemote(args[0]) {
-				c, err := p.config(cmd)
-				if err != nil {
-					return err
-				}
-				return r.fromRemote(cmd, c)
+			c, noConfig := p.config(cmd) // a new machine has none
+			r := restore{program: p, place: args[0], restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
+			var err error
+			switch {
+			case !isRemote(args[0]):
+				err = r.fromFolder(cmd)
+			case noConfig != nil:
+				return noConfig
+			default:
+				err = r.fromRemote(cmd, c)
 			}
-			return r.fromFolder(cmd)
+			switch {
+			case !f.verify || r.dir == "" || cmd.Context().Err() != nil:
+				return err
+			case noConfig != nil:
+				p.printf("The result is not recorded: %v", noConfig)
+				return err
+			}
+			return errors.Join(err, r.record(cmd.Context(), c, err))
 		},
 	}
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "new data directory `folder`")
@@ -118,7 +131,9 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 		return err
 	}
 	prefix, name := path.Split(strings.TrimSuffix(location.Prefix, "/"))
-	if name == "" {
+	if r.verify && !backup.IsName(name) {
+		prefix, name = location.Prefix, "" // the newest one
+	} else if name == "" {
 		return crash.Errorf(crash.Invalid, "no_backup", "%s names no backup: add its name, mishap-….", r.place)
 	}
 	location.Prefix = prefix
@@ -126,15 +141,21 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if name == "" {
+		if name, err = backup.NewestRemote(ctx, bucket); err != nil {
+			return err
+		}
+		r.place = withName(r.place, name)
+	}
 	tmp, err := os.MkdirTemp("", "mishap-restore-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	r.dir = filepath.Join(tmp, name)
 	if err := backup.Download(ctx, bucket, name, tmp); err != nil {
 		return err
 	}
-	r.dir = filepath.Join(tmp, name)
 	records, err := os.MkdirTemp("", "mishap-erasures-")
 	if err != nil {
 		return err
@@ -146,8 +167,16 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 	return r.check(cmd)
 }
 
-// fromFolder works with the backup in r.dir, and the others beside it.
+// fromFolder works with the backup in the folder r.place, and the others beside it.
 func (r *restore) fromFolder(cmd *cobra.Command) (err error) {
+	dir, err := filepath.Abs(r.place)
+	if err == nil && r.verify {
+		dir, err = backup.Newest(cmd.Context(), dir)
+	}
+	if err != nil {
+		return err
+	}
+	r.dir, r.place = dir, dir
 	if r.beside, err = backup.ErasuresBeside(r.dir); err != nil {
 		return err
 	}

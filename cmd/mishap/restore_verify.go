@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/backup"
@@ -15,8 +17,8 @@ import (
 // verifyAll restores into a temporary folder and checks the result.
 func (r *restore) verifyAll(ctx context.Context) (err error) {
 	m := r.manifest
-	r.program.printf("Taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
-		m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
+	r.program.printf("%s was taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
+		r.place, m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
 	r.program.printf("It is %s: %s; secrets: %s, blobs: %s. All checksums are right.", describeMethod(m),
 		describeTotals(m), yesNo(m.Secrets), yesNo(m.Blobs))
 	dataDir, remove, err := temporaryDataDir("mishap-verify-")
@@ -56,6 +58,44 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 		return errReported
 	}
 	r.program.printf("The backup is good.")
+	return nil
+}
+
+// record records the result of a verification, an error or nil, in the database of the configuration if
+// that knows the backup. It creates no database.
+func (r *restore) record(ctx context.Context, c config.Config, result error) (err error) {
+	problem := ""
+	switch {
+	case errors.Is(result, errReported):
+		problem = "What was restored differs from the manifest, or recounting found differences."
+	case result != nil:
+		problem = result.Error()
+		if e, ok := errors.AsType[*crash.Error](result); ok {
+			problem = e.Message
+		}
+	}
+	if c.DatabaseURL == "" {
+		found, err := embedded.Find(ctx, c.DataDir)
+		if err != nil {
+			return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+		}
+		if !found.Created {
+			r.program.printf("The result is not recorded, because %s has no database.", c.DataDir)
+			return nil
+		}
+	}
+	database, err := openDatabase(ctx, c, false, r.log)
+	if err != nil {
+		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	}
+	defer func() { err = errors.Join(err, database.close(ctx)) }()
+	known, err := backup.RecordVerification(ctx, database.url, filepath.Base(r.dir), problem)
+	if err != nil {
+		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	}
+	if !known {
+		r.program.printf("The result is not recorded, because the database of the configuration does not know this backup.")
+	}
 	return nil
 }
 

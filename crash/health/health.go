@@ -21,7 +21,8 @@ const (
 	MailLimit    = 30 * time.Minute // age of the oldest mail that the relay has not accepted
 	LagLimit     = time.Minute      // by which a standby is behind
 	LagBytes     = 64 << 20
-	BackupLimit  = 72 * time.Hour // age of the last backup
+	BackupLimit  = 72 * time.Hour // age of the last backup, and of its verification
+	BackupGrace  = 48 * time.Hour // after the installation, without backups
 )
 
 // Vitals are facts about a site from its database. All instances read the same, except the clock and
@@ -38,14 +39,15 @@ type Vitals struct {
 	SymbolsQueued  int64                // core dumps that an instance could symbolise now
 	SymbolsWaiting time.Duration        // how long the oldest of them has waited
 
+	Mail         bool // mails are sent
 	MailsWaiting int64
 	MailsRetried int64         // of those, the ones that the relay has not accepted when it was asked
 	MailWaiting  time.Duration // age of the oldest of these
 
 	Standbys []Standby
 
-	Backup    crash.Backup  // the last complete one, or the zero value: people may back up by other means
-	BackupAge time.Duration // since it was taken
+	Backups crash.Backups
+	At      time.Time // when these facts were read, by the clock of the database
 }
 
 // Standby is a server that replicates the database.
@@ -58,7 +60,8 @@ type Standby struct {
 
 // Judge returns a check of each part.
 func Judge(v Vitals) []crash.HealthCheck {
-	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v), backup(v)}
+	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v),
+		Backup(v.Backups, v.At), Verification(v.Backups, v.At)}
 }
 
 // Unknown returns the checks of Judge when the vitals cannot be read.
@@ -89,7 +92,7 @@ func filing(v Vitals) crash.HealthCheck {
 	switch {
 	case !v.Restored.At.IsZero():
 		c.Problem = v.Restored.Problem().Message
-		c.Detail = "Restored on " + v.Restored.At.UTC().Format("2006-01-02 15:04 UTC") + ". Everything that people ask " +
+		c.Detail = "Restored on " + stamp(v.Restored.At) + ". Everything that people ask " +
 			"for waits meanwhile. Without --apply, the command lists what waits, and what it will do with it."
 		c.Remedy = "run mishap filings reconcile"
 	case v.OldestFiling >= FilingLimit && v.Parked == 0:
@@ -133,11 +136,13 @@ func symbols(v Vitals) crash.HealthCheck {
 	switch {
 	case len(architectures) > 0:
 		c.Detail = "Core dumps of " + strings.Join(slices.Compact(architectures), ", ") + " are symbolised."
+	case len(v.Workers) > 0 && c.Detail == "":
+		c.Off, c.Detail = true, "No machine is asked for a core dump (cores is never), and no instance could symbolise one."
 	case len(v.Workers) > 0:
 		c.Problem = "No instance can symbolise core dumps, so machines are not asked for any."
 		c.Remedy = "install gdb on a machine whose instance symbolises, and run mishap doctor there"
 	default:
-		c.Detail = "No running instance symbolises core dumps, so machines are not asked for any."
+		c.Off, c.Detail = true, "No running instance symbolises core dumps, so machines are not asked for any."
 	}
 	if c.Problem == "" && v.SymbolsWaiting >= SymbolsLimit {
 		c.Problem = fmt.Sprintf("%s to be symbolised, the oldest one for %s.",
@@ -153,7 +158,10 @@ func mail(v Vitals) crash.HealthCheck {
 	if v.MailsWaiting > 0 {
 		c.Detail = crash.Counted(v.MailsWaiting, "mail waits", "mails wait") + "."
 	}
-	if v.MailWaiting >= MailLimit {
+	switch {
+	case !v.Mail:
+		c.Off, c.Detail = true, strings.TrimSpace("No mail is sent (smtp_url is empty). "+c.Detail)
+	case v.MailWaiting >= MailLimit:
 		c.Problem = fmt.Sprintf("The mail relay does not accept %s, the oldest one for %s.",
 			crash.Counted(v.MailsRetried, "mail", "mails"), minutes(v.MailWaiting))
 		c.Remedy = "run mishap doctor, which asks the relay; its answers are on the page of mails"
@@ -183,17 +191,52 @@ func replication(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func backup(v Vitals) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "backup", Name: "Backups", Detail: "No backup was made with mishap backup yet."}
-	if v.Backup.Taken.IsZero() {
-		return c
-	}
-	c.Detail = fmt.Sprintf("The last one was taken on %s: %s, %.1f MiB, in %s.",
-		v.Backup.Taken.UTC().Format("2006-01-02 15:04 UTC"), crash.Counted(v.Backup.Reports, "report", "reports"),
-		float64(v.Backup.Bytes)/(1<<20), v.Backup.Place)
-	if v.BackupAge >= BackupLimit {
-		c.Problem, c.Warning = fmt.Sprintf("The last backup is %d days old.", v.BackupAge/(24*time.Hour)), true
-		c.Remedy = "run mishap backup, and see why its timer does not (systemctl list-timers)"
+// Backup judges the last backup.
+func Backup(b crash.Backups, now time.Time) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "backup", Name: "Backups"}
+	age := now.Sub(b.Last.Taken)
+	switch {
+	case !b.Last.Taken.IsZero():
+		c.Detail = fmt.Sprintf("The last one was taken on %s: %s, %.1f MiB, in %s.", stamp(b.Last.Taken),
+			crash.Counted(b.Last.Reports, "report", "reports"), float64(b.Last.Bytes)/(1<<20), b.Last.Place)
+		if age >= BackupLimit {
+			c.Problem, c.Warning = fmt.Sprintf("The last backup is %d days old.", age/(24*time.Hour)), true
+			c.Remedy = "run mishap backup, and see why its timer does not (systemctl list-timers)"
+		}
+	case now.Sub(b.Installed) >= BackupGrace:
+		c.Problem, c.Warning = "No backup was ever made with mishap backup.", true
+		c.Remedy = "run mishap backup, and enable its timer (docs/backup.md)"
+	default:
+		c.Detail = "No backup was made with mishap backup yet."
 	}
 	return c
 }
+
+// Verification judges the last verification of a backup. Without backups there is nothing to verify.
+func Verification(b crash.Backups, now time.Time) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "verification", Name: "Verification of backups"}
+	age := now.Sub(b.Ended)
+	switch {
+	case b.Last.Taken.IsZero():
+		c.Detail = "There is no backup to verify."
+	case b.Ended.IsZero() && now.Sub(b.Installed) >= BackupGrace:
+		c.Problem, c.Warning = "No backup was ever verified.", true
+		c.Remedy = "run mishap restore --verify, and enable the timer that does so (docs/backup.md)"
+	case b.Ended.IsZero():
+		c.Detail = "No backup was verified yet."
+	case b.Problem != "":
+		c.Problem = "The last verification of a backup failed."
+		c.Detail = fmt.Sprintf("It ended on %s, for %s: %s", stamp(b.Ended), b.Place, b.Problem)
+		c.Remedy = "correct the cause, make a backup now, and verify it (docs/backup.md)"
+	default:
+		c.Detail = fmt.Sprintf("The last one ended on %s: %s is good.", stamp(b.Ended), b.Place)
+		if age >= BackupLimit {
+			c.Problem, c.Warning = fmt.Sprintf("The last verification of a backup was %d days ago.", age/(24*time.Hour)), true
+			c.Remedy = "run mishap restore --verify, and see why the timer does not (systemctl list-timers)"
+		}
+	}
+	return c
+}
+
+// stamp returns a time for people.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -158,6 +158,48 @@ func Record(ctx context.Context, url string, r Result) error {
 	return backups.Add(ctx, conn, crash.Backup{Taken: r.Taken, Place: r.Path, Bytes: r.Size(), Reports: r.Reports})
 }
 
+// Newest returns dir if it is a backup or named like one, else the newest backup in dir. It returns
+// Invalid if there is none. The backup may be damaged.
+func Newest(ctx context.Context, dir string) (string, error) {
+	_, err := os.Stat(filepath.Join(dir, manifestName))
+	if err == nil || IsName(filepath.Base(dir)) {
+		return dir, nil
+	}
+	name, err := newest(ctx, folder(dir), dir)
+	return filepath.Join(dir, name), err
+}
+
+// newest returns the name of the newest backup at a destination, which place names.
+func newest(ctx context.Context, on shelf, place string) (string, error) {
+	all, err := on.held(ctx)
+	if err == nil && len(all) == 0 {
+		err = crash.Errorf(crash.Invalid, "no_backup", "%s is no backup, and there is none in it.", place)
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[len(all)-1].name, nil
+}
+
+// RecordVerification stores in the database whether the backup with a name is good, so that pages and
+// metrics can show that. known is false if the database does not know the backup, or if its schema is
+// older than this program's; nothing is stored then.
+func RecordVerification(ctx context.Context, url, name, problem string) (known bool, err error) {
+	conn, err := open(ctx, url)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
+	var now Manifest
+	if err := now.readState(ctx, conn); err != nil {
+		return false, err
+	}
+	if latest, err := knownSchema(); err != nil || now.Schema < latest {
+		return false, err
+	}
+	return backups.Verified(ctx, conn, name, problem)
+}
+
 // fill writes all files of a backup to dir. See server.choose for the notice.
 func (o Options) fill(ctx context.Context, dir string) (m Manifest, notice string, err error) {
 	conn, err := open(ctx, o.URL)

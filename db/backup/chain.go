@@ -107,7 +107,7 @@ func (m Manifest) Chain(dir string) ([]string, error) {
 	chain := []string{dir}
 	for m.BasedOn != "" {
 		if !complete.MatchString(m.BasedOn) || len(chain) >= chainMax {
-			return nil, damaged(manifestName, "it is based on an impossible backup")
+			return nil, damaged(filepath.Base(dir), manifestName, "it is based on an impossible backup")
 		}
 		absolute, err := filepath.Abs(dir)
 		if err != nil {

@@ -95,6 +95,9 @@ func removePartials(dir string) error {
 	return err
 }
 
+// IsName reports whether a backup can have this name.
+func IsName(name string) bool { return complete.MatchString(name) }
+
 // nameOf returns the name of a complete backup.
 func nameOf(taken time.Time) string { return "mishap-" + taken.UTC().Format("20060102T150405Z") }
 

@@ -132,17 +132,18 @@ func read(dir string) (m Manifest, sum string, err error) {
 	if err != nil {
 		return m, "", unread(dir, checksumName, err)
 	}
-	m, err = parse(text, line)
+	m, err = parse(filepath.Base(dir), text, line)
 	return m, sumOf(text), err
 }
 
-// parse returns the manifest of a text whose checksum is in line. The errors are those of Read.
-func parse(text, line []byte) (m Manifest, err error) {
+// parse returns the manifest of the backup with a name from a text whose checksum is in line. The errors
+// are those of Read.
+func parse(name string, text, line []byte) (m Manifest, err error) {
 	if want, _, _ := strings.Cut(string(line), " "); want != sumOf(text) {
-		return m, damaged(manifestName, "its checksum differs from that in "+checksumName)
+		return m, damaged(name, manifestName, "its checksum differs from that in "+checksumName)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, damaged(manifestName, "it cannot be read").Because(err)
+		return m, damaged(name, manifestName, "it cannot be read").Because(err)
 	}
 	known, err := knownSchema()
 	if err != nil {
@@ -158,25 +159,26 @@ func parse(text, line []byte) (m Manifest, err error) {
 }
 
 // Verify checks that every file of the backup in dir is there and undamaged. It returns Invalid, with
-// the name of the first file that is not.
+// the names of the backup and of the first file that is not.
 func (m Manifest) Verify(ctx context.Context, dir string) error {
+	name := filepath.Base(dir)
 	for _, f := range m.Files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
-			return damaged(manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
+			return damaged(name, manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
 		}
 		sum, size, err := checksum(filepath.Join(dir, filepath.FromSlash(f.Path)))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return damaged(f.Path, "it is missing")
+			return damaged(name, f.Path, "it is missing")
 		case err != nil:
 			return unread(dir, f.Path, err)
 		case size != f.Size:
-			return damaged(f.Path, fmt.Sprintf("it has %d bytes instead of %d", size, f.Size))
+			return damaged(name, f.Path, fmt.Sprintf("it has %d bytes instead of %d", size, f.Size))
 		case sum != f.SHA256:
-			return damaged(f.Path, "its checksum is wrong")
+			return damaged(name, f.Path, "its checksum is wrong")
 		}
 	}
 	content := "toc.dat"
@@ -184,7 +186,7 @@ func (m Manifest) Verify(ctx context.Context, dir string) error {
 		content = baseArchive
 	}
 	if !slices.ContainsFunc(m.Files, func(f File) bool { return f.Path == databaseName+"/"+content }) {
-		return damaged(manifestName, "it lists no database")
+		return damaged(name, manifestName, "it lists no database")
 	}
 	return nil
 }
@@ -197,11 +199,10 @@ func unread(dir, file string, err error) error {
 			"the backup is good. Nothing was restored; run this as root, or as the owner of the backup.",
 			filepath.Join(dir, filepath.FromSlash(file))).Because(err)
 	}
-	return damaged(file, "it cannot be read").Because(err)
+	return damaged(filepath.Base(dir), file, "it cannot be read").Because(err)
 }
 
-func damaged(file, why string) *crash.Error {
-	return crash.Errorf(crash.Invalid, "backup_damaged", "The backup is damaged: %s: %s. Nothing was restored; "+
-		"use another "+
-		"backup.", file, why)
+func damaged(name, file, why string) *crash.Error {
+	return crash.Errorf(crash.Invalid, "backup_damaged", "The backup %s is damaged: %s: %s. Nothing was restored; use "+
+		"another backup.", name, file, why)
 }

@@ -102,11 +102,18 @@ func Download(ctx context.Context, from *blobs.Bucket, name, dir string) error {
 		if err != nil || m.BasedOn == "" {
 			return err
 		}
-		if name = m.BasedOn; !complete.MatchString(name) {
+		if !complete.MatchString(m.BasedOn) {
 			break
 		}
+		name = m.BasedOn
 	}
-	return damaged(manifestName, "it is based on an impossible backup")
+	return damaged(name, manifestName, "it is based on an impossible backup")
+}
+
+// NewestRemote returns the name of the newest complete backup in object storage, or Invalid if there is
+// none. The backup may be damaged.
+func NewestRemote(ctx context.Context, in *blobs.Bucket) (string, error) {
+	return newest(ctx, objects{in}, "This address")
 }
 
 // download copies one backup to dir, and returns its manifest.
@@ -128,11 +135,11 @@ func download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manife
 	for _, f := range m.Files {
 		local := filepath.FromSlash(f.Path)
 		if !filepath.IsLocal(local) {
-			return m, damaged(manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
+			return m, damaged(name, manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
 		}
 		err := fetch(ctx, from, name+"/"+f.Path, filepath.Join(dir, local))
 		if errors.Is(err, fs.ErrNotExist) {
-			return m, damaged(f.Path, "it is missing")
+			return m, damaged(name, f.Path, "it is missing")
 		}
 		if err != nil {
 			return m, explainDisk(dir, err)
@@ -236,7 +243,7 @@ func (in objects) held(ctx context.Context) (all []held, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if m, parseErr := parse(text, line); err == nil && parseErr == nil { // else it is damaged or from a newer mishap
+		if m, parseErr := parse(r.name, text, line); err == nil && parseErr == nil { // else it is damaged or from a newer mishap
 			h.manifest, h.sum, h.good = m, sumOf(text), r.hasAllFiles(m)
 		}
 		all = append(all, h)

@@ -1,10 +1,9 @@
-// Package backups records complete backups in the database, and exports the age of the last one. It
-// does not write backups.
+// Package backups records complete backups and their verifications in the database, and exports the age
+// of the last ones. It does not write backups.
 package backups
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +19,16 @@ const (
 	sqlAddBackup = `
 		with old as (delete from backups where ended < now() - interval '400 days')
 		insert into backups (taken, ended, place, bytes, reports) values (@taken, now(), @place, @bytes, @reports)`
-	sqlLastBackup = `select taken, place, bytes, reports from backups order by taken desc limit 1`
+	// sqlVerified finds the backup by its name: the folder may have been moved or named in another way.
+	sqlVerified = `
+		update backups set verified = now(), verify_problem = @problem
+		where id = (select max(id) from backups where regexp_replace(regexp_replace(place, '\?.*$', ''), '^.*/', '') = @name)`
+	sqlBackups = `
+		select (select min(applied) from applied_migrations), b.taken, coalesce(b.place, ''), coalesce(b.bytes, 0),
+			coalesce(b.reports, 0), v.verified, coalesce(v.place, ''), coalesce(v.verify_problem, '')
+		from (select) as one
+		left join (select * from backups order by taken desc limit 1) as b on true
+		left join (select * from backups where verified is not null order by verified desc limit 1) as v on true`
 )
 
 // Add records a complete backup.
@@ -35,20 +43,42 @@ func Add(ctx context.Context, conn interface {
 	return nil
 }
 
-// Last returns the last complete backup, or the zero value if there is none.
-func Last(ctx context.Context, h *db.Handle) (b crash.Backup, err error) {
-	err = h.Pool.QueryRow(ctx, sqlLastBackup).Scan(&b.Taken, &b.Place, &b.Bytes, &b.Reports)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return b, fmt.Errorf("last backup: %w", db.Classify(err))
+// Verified records whether the backup with this name is good. known is false if the database does not
+// know the backup; nothing is recorded then.
+func Verified(ctx context.Context, conn interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}, name, problem string) (known bool, err error) {
+	tag, err := conn.Exec(ctx, sqlVerified, pgx.NamedArgs{"name": name, "problem": problem})
+	if err != nil {
+		return false, fmt.Errorf("record the verification: %w", db.Classify(err))
+	}
+	return tag.RowsAffected() > 0, nil
+}
+
+// Read returns the facts about the backups.
+func Read(ctx context.Context, h *db.Handle) (b crash.Backups, err error) {
+	var taken, ended *time.Time
+	err = h.Pool.QueryRow(ctx, sqlBackups).Scan(&b.Installed, &taken, &b.Last.Place, &b.Last.Bytes, &b.Last.Reports,
+		&ended, &b.Place, &b.Problem)
+	if err != nil {
+		return b, fmt.Errorf("backups: %w", db.Classify(err))
+	}
+	if taken != nil {
+		b.Last.Taken = *taken
+	}
+	if ended != nil {
+		b.Ended = *ended
 	}
 	return b, nil
 }
 
-// metrics reads the last backup from the database, so that all instances report the same.
+// metrics reads the facts from the database, so that all instances report the same.
 type metrics struct {
-	handle *db.Handle
-	taken  *prometheus.Desc
-	bytes  *prometheus.Desc
+	handle   *db.Handle
+	taken    *prometheus.Desc
+	bytes    *prometheus.Desc
+	verified *prometheus.Desc
+	good     *prometheus.Desc
 }
 
 // NewMetrics returns metrics about the last backup.
@@ -58,13 +88,18 @@ func NewMetrics(h *db.Handle) prometheus.Collector {
 		taken: prometheus.NewDesc("mishap_backup_last_timestamp_seconds",
 			"When the last complete backup was taken; 0: there is none.", nil, nil),
 		bytes: prometheus.NewDesc("mishap_backup_last_bytes", "Size of the last complete backup.", nil, nil),
+		verified: prometheus.NewDesc("mishap_backup_verified_timestamp_seconds",
+			"When the last verification of a backup ended; 0: there was none.", nil, nil),
+		good: prometheus.NewDesc("mishap_backup_verified_good",
+			"1 if the last verification of a backup found it good; else 0.", nil, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.taken
-	ch <- m.bytes
+	for _, d := range []*prometheus.Desc{m.taken, m.bytes, m.verified, m.good} {
+		ch <- d
+	}
 }
 
 // Collect implements prometheus.Collector. It sends no values while the database is unavailable.
@@ -72,14 +107,24 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // the interface of the registry has no context
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	last, err := Last(ctx, m.handle)
+	b, err := Read(ctx, m.handle)
 	if err != nil {
 		return
 	}
-	taken := 0.0
-	if !last.Taken.IsZero() {
-		taken = float64(last.Taken.Unix())
+	good := 0.0
+	if !b.Ended.IsZero() && b.Problem == "" {
+		good = 1
 	}
-	ch <- prometheus.MustNewConstMetric(m.taken, prometheus.GaugeValue, taken)
-	ch <- prometheus.MustNewConstMetric(m.bytes, prometheus.GaugeValue, float64(last.Bytes))
+	for d, value := range map[*prometheus.Desc]float64{m.taken: unix(b.Last.Taken), m.bytes: float64(b.Last.Bytes),
+		m.verified: unix(b.Ended), m.good: good} {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
+	}
+}
+
+// unix returns the seconds since 1970 of t, or 0 if t is zero.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.Unix())
 }

@@ -29,7 +29,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	checkDesc = desc("mishap_health", "Result of each health check: 0 ok, 1 warning, 2 failure.", "check")
+	checkDesc = desc("mishap_health", "Result of each health check: -1 off, 0 ok, 1 warning, 2 failure.", "check")
 	upDesc    = desc("mishap_database_up", "1 if the database answered this scrape; else 0.")
 	clockDesc = desc("mishap_database_clock_skew_seconds",
 		"Clock of the database minus the clock of this instance's machine.")
@@ -74,9 +74,13 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		sendVitals(send, v)
 	}
 	worst := map[string]float64{}
-	value := map[crash.HealthStatus]float64{crash.HealthOK: 0, crash.HealthWarning: 1, crash.HealthFailure: 2}
+	value := map[crash.HealthStatus]float64{crash.HealthOff: -1, crash.HealthOK: 0, crash.HealthWarning: 1,
+		crash.HealthFailure: 2}
 	for _, c := range checks {
-		worst[c.ID] = max(worst[c.ID], value[c.Status()])
+		v := value[c.Status()]
+		if before, ok := worst[c.ID]; !ok || v > before {
+			worst[c.ID] = v
+		}
 	}
 	for id, v := range worst {
 		send(checkDesc, v, id)
@@ -87,14 +91,20 @@ func sendVitals(send func(*prometheus.Desc, float64, ...string), v health.Vitals
 	send(clockDesc, v.Clock.Seconds())
 	send(queuedDesc, float64(v.SymbolsQueued))
 	send(queuedAgeDesc, v.SymbolsWaiting.Seconds())
-	working := 0
+	workers := map[string]float64{"working": 0, "broken": 0, "off": 0}
 	for _, w := range v.Workers {
-		if len(w.Architectures) > 0 {
-			working++
+		switch {
+		case len(w.Architectures) > 0:
+			workers["working"]++
+		case w.Problem != "":
+			workers["broken"]++
+		default:
+			workers["off"]++
 		}
 	}
-	send(workersDesc, float64(working), "working")
-	send(workersDesc, float64(len(v.Workers)-working), "broken")
+	for state, n := range workers {
+		send(workersDesc, n, state)
+	}
 	send(mailsDesc, float64(v.MailsWaiting))
 	send(retriedDesc, float64(v.MailsRetried))
 	send(retriedAgeDesc, v.MailWaiting.Seconds())

@@ -21,12 +21,14 @@ import (
 type Store struct {
 	*db.Store
 	connection func(context.Context) (crash.Connection, error)
+	mail       bool
 }
 
 // New returns a Store. The function returns the state of the connection to the tracker, which is
-// partly in the configuration; nil: this instance files no bugs.
-func New(s *db.Store, connection func(context.Context) (crash.Connection, error)) *Store {
-	return &Store{s, connection}
+// partly in the configuration; nil: this instance files no bugs. mail is whether this instance sends
+// mails.
+func New(s *db.Store, connection func(context.Context) (crash.Connection, error), mail bool) *Store {
+	return &Store{s, connection, mail}
 }
 
 const (
@@ -61,6 +63,7 @@ const (
 // Read reads the vitals. It returns Unavailable if the database does not answer.
 func (s *Store) Read(ctx context.Context) (v health.Vitals, err error) {
 	began := s.Now()
+	v.Mail = s.mail
 	var at time.Time
 	var filing, symbolising, mail float64
 	err = s.Pool.QueryRow(ctx, sqlOpenWork).Scan(&v.Parked, &filing, &v.SymbolsQueued, &symbolising, &v.MailsWaiting,
@@ -88,10 +91,10 @@ func (s *Store) Read(ctx context.Context) (v health.Vitals, err error) {
 	if v.Workers, err = symbols.New(s.Store).Workers(ctx); err != nil {
 		return v, err
 	}
-	if v.Backup, err = backups.Last(ctx, s.Handle); err != nil {
+	if v.Backups, err = backups.Read(ctx, s.Handle); err != nil {
 		return v, err
 	}
-	v.BackupAge = at.Sub(v.Backup.Taken)
+	v.At = at
 	rows, err := s.Pool.Query(ctx, sqlStandbys)
 	if err != nil {
 		return v, fmt.Errorf("standbys: %w", db.Classify(err))

@@ -1,10 +1,12 @@
 package vitals_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"mishap/crash"
+	"mishap/db/backups"
 	"mishap/db/dbtest"
 	"mishap/db/vitals"
 )
@@ -15,11 +17,47 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
-	s := vitals.New(store, nil)
-	for _, c := range s.Checks(t.Context()) {
-		if c.Status() != crash.HealthOK {
-			t.Errorf("empty database: got %+v, want healthy", c)
+	s := vitals.New(store, nil, false)
+	check := func(id string, want crash.HealthStatus, text string) {
+		t.Helper()
+		for _, c := range s.Checks(t.Context()) {
+			if c.ID == id && (c.Status() != want || !strings.Contains(c.Problem+c.Detail, text)) {
+				t.Errorf("%s: got %s %+v, want %s with %q", id, c.Status(), c, want, text)
+			}
 		}
+	}
+	dbtest.Exec(t, url, `update applied_migrations set applied = now()`) // the template may be older
+	off := map[string]bool{"symbols": true, "mail": true}
+	for _, c := range s.Checks(t.Context()) {
+		if want := map[bool]crash.HealthStatus{true: crash.HealthOff, false: crash.HealthOK}[off[c.ID]]; c.Status() != want {
+			t.Errorf("new database: got %s %+v, want %s", c.Status(), c, want)
+		}
+	}
+	dbtest.Exec(t, url, `update applied_migrations set applied = now() - interval '48 hours'`)
+	check("backup", crash.HealthWarning, "No backup was ever made")
+	for _, place := range []string{"/b/mishap-20261123T002000Z", "s3://b/p/mishap-20261124T002000Z?endpoint=http://h/x"} {
+		err := backups.Add(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("backup", crash.HealthOK, "mishap-20261124T002000Z")
+	check("verification", crash.HealthWarning, "ever verified")
+	for _, v := range []struct {
+		name, problem string
+		known         bool
+		status        crash.HealthStatus
+		text          string
+	}{
+		{"mishap-20261122T002000Z", "bad", false, crash.HealthWarning, "ever verified"},
+		{"mishap-20261123T002000Z", "", true, crash.HealthOK, "/b/mishap-20261123T002000Z is good"},
+		{"mishap-20261124T002000Z", "toc.dat is missing.", true, crash.HealthFailure, "toc.dat is missing."},
+		{"mishap-20261124T002000Z", "", true, crash.HealthOK, "endpoint=http://h/x is good"},
+	} {
+		if known, err := backups.Verified(t.Context(), store.Pool, v.name, v.problem); err != nil || known != v.known {
+			t.Errorf("%s: got %t, %v, want %t", v.name, known, err, v.known)
+		}
+		check("verification", v.status, v.text)
 	}
 	dbtest.Exec(t, url, `insert into users (name, role, password_hash, created) values ('ada', 'viewer', '', now())`)
 	dbtest.Exec(t, url, `

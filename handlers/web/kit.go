@@ -260,10 +260,10 @@ func NewKit(d Deps) (*Kit, error) {
 		Write:  d.WriteTokens,
 		People: people.New(d.Store), SecondFactors: secondfactor.New(d.Store, d.Accounts),
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
-		Vitals: vitals.New(d.Store, nil),
+		Vitals: vitals.New(d.Store, nil, d.Mailer.Enabled()),
 	}
 	if d.Config.AllowBugFiling {
-		s.Vitals = vitals.New(d.Store, d.Credentials.Status)
+		s.Vitals = vitals.New(d.Store, d.Credentials.Status, d.Mailer.Enabled())
 	}
 	if s.Health == nil {
 		s.Health = d.Store.Health

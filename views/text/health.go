@@ -6,6 +6,7 @@ const (
 	HealthState   = "State"
 	HealthDetails = "Details"
 	HealthGood    = "OK"
+	HealthOff     = "Off"
 	HealthWarning = "Warning"
 	HealthFailure = "Failure"
 	HealthRemedy  = "What to do:"

@@ -11,6 +11,7 @@ const (
 	InstanceSeen     = "seen"
 	InstanceWorks    = "symbolises"
 	InstanceCannot   = "cannot symbolise"
+	InstanceOff      = "symbolises no core dumps, and asks for none (cores is never)"
 	InstancesNobody  = "No running instance symbolises. Install gdb on the machine of an instance, or start one with"
 	InstancesCommand = "mishap serve --only symbols"
 

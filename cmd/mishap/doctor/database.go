@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"mishap/crash"
@@ -90,7 +91,7 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 		key := crash.TrackerKey{URL: d.Tracker.URL, ConsumerKey: d.Tracker.ConsumerKey}
 		out.token, err = filings.New(&db.Store{Handle: h}).SavedToken(ctx, key)
 		out.read = err == nil
-		out.findings = append(out.findings, d.backup(ctx, h))
+		out.findings = append(out.findings, d.backups(ctx, h)...)
 	}
 	return out
 }
@@ -104,19 +105,22 @@ func pgDump(ctx context.Context, major int) Finding {
 	return good("pg_dump", path+" can back up PostgreSQL "+strconv.Itoa(major))
 }
 
-// backup checks the age of the last backup.
-func (d *doctor) backup(ctx context.Context, h *db.Handle) Finding {
-	last, err := backups.Last(ctx, h)
-	switch {
-	case err != nil:
-		return failed("backup", explain(err), "see docs/backup.md")
-	case last.Taken.IsZero():
-		return good("backup", "none was made with mishap backup, see docs/backup.md")
-	case d.Now().Sub(last.Taken) >= health.BackupLimit:
-		return warned("backup", "the last one was taken "+last.Taken.UTC().Format(time.DateTime)+" UTC, in "+last.Place,
-			"run mishap backup, and see why its timer does not (systemctl list-timers, docs/backup.md)")
+// backups checks the last backup and its verification.
+func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
+	b, err := backups.Read(ctx, h)
+	if err != nil {
+		return []Finding{failed("backup", explain(err), "see docs/backup.md")}
 	}
-	return good("backup", "the last one was taken "+last.Taken.UTC().Format(time.DateTime)+" UTC, in "+last.Place)
+	return []Finding{judged(health.Backup(b, d.Now())), judged(health.Verification(b, d.Now()))}
+}
+
+// judged returns the finding of a health check.
+func judged(c crash.HealthCheck) Finding {
+	f := Finding{c.ID, c.Status(), strings.TrimSuffix(strings.TrimSpace(c.Problem+" "+c.Detail), "."), c.Remedy}
+	if c.Problem == "" {
+		f.Remedy = ""
+	}
+	return f
 }
 
 // clock compares another clock with that of this machine, which showed began before the question and

@@ -24,6 +24,7 @@ type Status = crash.HealthStatus
 
 // The results of a check, in order of severity.
 const (
+	Off     = crash.HealthOff
 	OK      = crash.HealthOK
 	Warning = crash.HealthWarning
 	Failure = crash.HealthFailure
@@ -34,7 +35,7 @@ type Finding struct {
 	Check   string `json:"check"` // name of the check: "database"
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // what to do; empty if Status is OK
+	Remedy  string `json:"remedy,omitempty"` // what to do; empty if Status is OK or Off
 }
 
 // Deps are what the checks need. Only Config and Tracker are required.
@@ -128,6 +129,8 @@ func Worst(all []Finding) Status {
 }
 
 func good(check, message string) Finding { return Finding{Check: check, Status: OK, Message: message} }
+
+func off(check, message string) Finding { return Finding{Check: check, Status: Off, Message: message} }
 
 func warned(check, message, remedy string) Finding { return Finding{check, Warning, message, remedy} }
 

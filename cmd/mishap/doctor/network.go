@@ -95,7 +95,7 @@ func (d *doctor) mail(ctx context.Context) []Finding {
 	case err != nil:
 		return []Finding{failed("mail", explain(err), "correct smtp_url or smtp_tls")}
 	case relay == nil:
-		return []Finding{good("mail", "off (smtp_url is empty)")}
+		return []Finding{off("mail", "no mail is sent (smtp_url is empty)")}
 	}
 	base, err := url.Parse(d.Config.BaseURL)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *doctor) mail(ctx context.Context) []Finding {
 // traces sends an empty message to the collector of traces.
 func (d *doctor) traces(ctx context.Context) []Finding {
 	if d.Config.TracesURL == "" {
-		return []Finding{good("traces", "off (traces_url is empty)")}
+		return []Finding{off("traces", "no traces are sent (traces_url is empty)")}
 	}
 	if err := traces.Check(ctx, d.Config.TracesAddress()); err != nil {
 		return []Finding{warned("traces", "the collector "+d.Config.TracesURL+" does not accept traces: "+explain(err),

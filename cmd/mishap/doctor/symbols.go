@@ -15,11 +15,10 @@ import (
 
 // symbols checks the debugger, its sandbox and the debuginfod servers.
 func (d *doctor) symbols(ctx context.Context) []Finding {
-	var out []Finding
-	if path, err := gdb.Find(runtime.GOARCH); err != nil {
-		out = append(out, warned("symbols", explain(err), "install gdb, or set cores to never"))
-	} else {
-		out = append(out, good("symbols", path+" is installed"), d.sandbox(ctx))
+	out := d.debugger(ctx)
+	if d.Config.Cores == "never" && Worst(out) != OK {
+		out = []Finding{off("symbols", "no machine is asked for a core dump (cores is never), and none could be symbolised: "+
+			out[len(out)-1].Message)}
 	}
 	servers, err := debuginfo.ParseServers(d.Config.DebuginfodURLs)
 	switch {
@@ -35,6 +34,15 @@ func (d *doctor) symbols(ctx context.Context) []Finding {
 	}
 	asking.Wait()
 	return append(out, found...)
+}
+
+// debugger checks the debugger and its sandbox.
+func (d *doctor) debugger(ctx context.Context) []Finding {
+	path, err := gdb.Find(runtime.GOARCH)
+	if err != nil {
+		return []Finding{warned("symbols", explain(err), "install gdb, or set cores to never")}
+	}
+	return []Finding{good("symbols", path+" is installed"), d.sandbox(ctx)}
 }
 
 // sandbox tries what the sandbox of the debugger forbids, in a temporary folder.

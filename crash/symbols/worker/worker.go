@@ -76,6 +76,7 @@ type Deps struct {
 	Namer      *symbols.Namer
 	Version    string        // of mishap
 	Renew      time.Duration // interval of prolonging a claim
+	Wanted     bool          // machines are asked for cores, so that it is a problem if none can be symbolised
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -88,7 +89,7 @@ type Worker struct {
 
 	checked       time.Time // when the debugger was checked last
 	architectures []string  // that it can symbolise; none: it cannot work
-	problem       string    // why it cannot work; empty: it can
+	problem       string    // why it cannot work; empty: it can, or need not
 	searched      time.Time // when added files were looked for
 
 	addresses crash.SymbolCursor // of QueueAddresses
@@ -166,6 +167,9 @@ func (w *Worker) check(ctx context.Context) error {
 			problem = e.Message
 		}
 		architectures = nil
+	}
+	if !w.Wanted {
+		problem = ""
 	}
 	if problem != "" && problem != w.problem {
 		w.Log.WarnContext(ctx, "cannot symbolise cores, so machines are not asked for any", "reason", problem)
