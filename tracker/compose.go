@@ -37,7 +37,7 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 		return crash.Intent{}, err
 	}
 	in := crash.Intent{
-		Bucket: b.ID, Person: opts.Person, Target: target, Tags: releaseTags(w.versions, w.redact), Marker: w.marker,
+		Bucket: b.ID, Person: opts.Person, Target: target, Tags: f.releaseTags(w.versions, w.redact), Marker: w.marker,
 		Subscribe: true, Own: opts.Own,
 	}
 	in.Title, in.Description = w.bug()
@@ -109,12 +109,13 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 	return distribution + "/+source/" + escape(b.SourcePackage), nil
 }
 
-// releaseTags returns tags for the releases in which the problem was seen, oldest first. The tag is
-// the codename of a known release, or the name of another one if that is a valid tag.
-func releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
+// releaseTags returns tags for the releases of the tracker's distribution in which the problem was seen,
+// oldest first. The tag is the codename of a known release, or the name of another one if that is a valid
+// tag.
+func (f *Filer) releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
 	var tags []string
 	for _, r := range ReleasesOf(versions).Ascending() {
-		if r == crash.OtherReleases {
+		if r == crash.OtherReleases || r.Distribution() != f.cfg.Target {
 			continue
 		}
 		name := Clean(string(r), 40)

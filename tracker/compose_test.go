@@ -58,6 +58,21 @@ func (h *fixture) save(system string, at time.Time, r crashtest.Report) string {
 	return rec.Grouping.Signature
 }
 
+// TestReleaseTags checks that bugs in Ubuntu get no codenames of other distributions and derivatives.
+func TestReleaseTags(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	day := time.Date(2026, 5, 18, 9, 0, 0, 0, time.UTC)
+	var signature string
+	for i, release := range []crash.Release{"Ubuntu 22.04", "Debian 13", "Ubuntu Kylin 24.04", "Linux Mint 22",
+		"Ubuntu 24.04"} {
+		signature = h.save(fmt.Sprint("machine", i), day, crashtest.Native(crashtest.On(release), crashtest.Process(i)))
+	}
+	if got := strings.Join(h.bugOf(signature).Tags, " "); got != "jammy noble" {
+		t.Errorf("got tags %q, want those of Ubuntu's releases", got)
+	}
+}
+
 // TestBugTexts compares the texts of bugs with golden files. "go test ./tracker -run TestBugTexts
 // -update" updates them.
 func TestBugTexts(t *testing.T) {

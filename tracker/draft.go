@@ -38,7 +38,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
 	p.Report.Fields = w.whole
 	p.Draft = crash.Draft{
-		Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage,
+		Tags: f.releaseTags(w.versions, w.redact), Package: b.SourcePackage,
 		Information: crash.InformationPublic, Subscribe: true,
 	}
 	p.Title, p.Description = w.bug()
@@ -251,7 +251,7 @@ func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string)
 	}
 	w.template = template
 	d := crash.Draft{
-		Tags: releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
+		Tags: f.releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
 		Information: crash.InformationPublic,
 	}
 	d.Title, d.Description = w.bug()
