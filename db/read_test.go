@@ -358,6 +358,18 @@ func TestRepresentativeReport(t *testing.T) {
 	second := save(t, s, record(t, today.Add(2*time.Second), "a", whole))
 	save(t, s, record(t, today.Add(3*time.Second), "a", bare))
 	wantReport("the newest with one", second)
+
+	// A stack with names for all functions is better than newer ones with "??", of which there are many.
+	stack := func(deepest string) crash.Fields {
+		return crash.Fields{"DuplicateSignature": "alpha", "Stacktrace": "#0  0x0000000000001000 in parse ()\n" +
+			"#1  0x0000000000002000 in " + deepest + " ()\n"}
+	}
+	save(t, s, record(t, today.Add(4*time.Second), "a", stack("??")))
+	full := save(t, s, record(t, today.Add(5*time.Second), "a", stack("main")))
+	for i := range 20 {
+		save(t, s, record(t, today.Add(time.Duration(6+i)*time.Second), "a", stack("??")))
+	}
+	wantReport("the one with all names", full)
 }
 
 // TestReadsDatabaseUnavailable checks that each read returns Unavailable if the database is

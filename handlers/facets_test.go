@@ -172,11 +172,17 @@ func TestCompareStacks(t *testing.T) {
 		t.Errorf("swap: got %q", got)
 	}
 
-	// One report is compared with the representative one, here the newest.
+	// The representative report, here the newest, is not compared with itself.
+	c.Get(compare+"?report="+newest).Want(http.StatusBadRequest).WantText("main", "Select another one")
+	c.Get("/oops/" + newest).Want(http.StatusOK).WantNone(".stack a[href*=compare]")
+	if got := c.Get("/oops/"+oldest).Attr(".stack a[href*=compare]", "href"); got != compare+"?report="+oldest {
+		t.Errorf("link to the comparison: got %q", got)
+	}
+
+	// One report is compared with the representative one.
 	c.Get(compare+"?report="+oldest).Want(http.StatusOK).WantText(".compare-sides", "representative report of "+
 		"the problem").
 		WantText(".compare-summary", "1 only in A, 1 only in B.")
-	c.Get(compare+"?report="+newest).Want(http.StatusOK).WantText(".compare-summary", "The stacks are the same: 4 frames.")
 
 	c.Get(compare).Want(http.StatusBadRequest).WantText("[role=alert]", "Select two reports")
 	c.Get(compare + "?report=nonsense").Want(http.StatusNotFound)

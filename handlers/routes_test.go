@@ -76,7 +76,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /problem/{id}/review", b.ID.Path() + "/review", [4]int{303, 403, 200, 200}},
 		{"POST /problem/{id}/review", b.ID.Path() + "/review", [4]int{401, 403, 422, 422}},
 		{"GET /problem/{id}/review/bugs", b.ID.Path() + "/review/bugs", [4]int{303, 403, 303, 303}},
-		{"GET /problem/{id}/compare", b.ID.Path() + "/compare?report=" + rows[0].ID.String(), [4]int{303, 200, 200, 200}},
+		{"GET /problem/{id}/compare", b.ID.Path() + "/compare?report=" + rows[0].ID.String(), [4]int{303, 400, 400, 400}},
 		{"GET /problem/{id}/traits", b.ID.Path() + "/traits", [4]int{303, 200, 200, 200}},
 		{"POST /problem/{id}/notes", b.ID.Path() + "/notes", [4]int{401, 303, 303, 303}},
 		{"POST /problem/{id}/notes/{note}", b.ID.Path() + "/notes/1", [4]int{401, 404, 404, 404}},

@@ -17,7 +17,10 @@ type ReportPage struct {
 	Grouping GroupingView
 	Stack    *Stack       // its trace
 	Symbols  *SymbolsView // nil: nobody asked for a core
-	Core     int64        // size in bytes of the core dump that the person may download; 0: none
+	// Comparable is whether the stack can be compared with that of the representative report, which is
+	// another one.
+	Comparable bool
+	Core       int64 // size in bytes of the core dump that the person may download; 0: none
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }

@@ -16,6 +16,9 @@ import (
 var errNoneSelected = crash.Errorf(crash.Invalid, "select_reports",
 	text.SelectTwoOrOne)
 
+// errRepresentative is the error for a comparison of the representative report with itself.
+var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", text.SelectAnother)
+
 // ShowCompare compares the stacks of two reports, or of one and the representative report of its
 // problem.
 func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
@@ -41,6 +44,9 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 	if len(ids) == 1 {
 		if sides[0], err = s.Store.RepresentativeReport(r.Context(), b.ID); err != nil {
 			return err
+		}
+		if sides[0].ID == ids[0] {
+			return errRepresentative
 		}
 	} else if sides[0], err = s.Store.Report(r.Context(), ids[0]); err != nil {
 		return err

@@ -41,6 +41,13 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	readable := web.Readable(r, report.SourcePackage)
 	page := views.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.ReportStack(report, readable)}
 	page.Stack.OfReport = true
+	if report.Bucket != nil && page.Stack.Text != "" {
+		best, err := s.Store.RepresentativeReport(r.Context(), *report.Bucket)
+		if err != nil {
+			return err
+		}
+		page.Comparable = best.ID != id
+	}
 	if report.ProblemType == "Crash" {
 		if page.Symbols, err = s.symbolsOf(r, report); err != nil {
 			return err

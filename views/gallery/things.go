@@ -42,8 +42,8 @@ func things() []specimen {
 	story := views.NewMachineStory(machine.Reports.Rows, true, now)
 	machine.Story = &story
 	return []specimen{
-		{"Report", views.Report(views.ReportPage{Shell: shell("Report", admin), Report: report, Pager: way, Grouping: why,
-			Core: 41_000_000})},
+		{"Report", views.Report(views.ReportPage{Shell: shell("Report", admin), Report: report, Comparable: true, Pager: way,
+			Grouping: why, Core: 41_000_000})},
 		{"Report, in no problem", views.Report(views.ReportPage{Shell: shell("Report", viewer), Report: loose})},
 		{"Machine", views.System(machine)},
 		{"Machine, nothing reported", views.System(views.SystemPage{Shell: shell("Machine", viewer), System: "machine-2",

@@ -18,6 +18,7 @@ const (
 	FrameOnlyA        = "only in A"
 	FrameOnlyB        = "only in B"
 	NoStackInEither   = "Neither report has a stack."
+	SelectAnother     = "This is the representative report of the problem. Select another one to compare it with."
 	SelectTwoOrOne    = "Select two reports to compare their stacks, or one to compare it with the representative report."
 	noDifferenceBegin = "The stacks are the same: "
 )
