@@ -26,6 +26,9 @@ type Triage struct {
 	Kind   TriageKind
 	Until  MuteUntil // of a mute; the zero value: until somebody unmutes the problem
 	Fixes  []FixedIn // of a fix: one or more
+	// Before is, of a fix, how many reports there were from each version with the fix, by release and
+	// version, when the entry was made.
+	Before map[Release]map[string]int64
 
 	Person   string // account name, or name of the rule
 	Reason   string // one line; may be empty
@@ -39,6 +42,8 @@ type Triage struct {
 	// Replaces is only read when an entry is stored: the standing mute that the person has seen and
 	// wants to replace; 0: none.
 	Replaces int64
+	// Confirmed is only read when a fix is stored: the person knows that its versions have been seen.
+	Confirmed bool
 }
 
 // Embargo hides a problem that may be a security issue from everyone without the private right for
@@ -103,6 +108,11 @@ func (u MuteUntil) Equal(other MuteUntil) bool {
 type FixedIn struct {
 	Release Release `json:"release,omitempty"` // empty: every release
 	Version string  `json:"version"`
+}
+
+// Has reports whether a version of a release has the fix.
+func (f FixedIn) Has(release Release, version string) bool {
+	return (f.Release == "" || f.Release == release) && dpkg.Valid(version) && dpkg.Compare(version, f.Version) >= 0
 }
 
 // The limits of the conditions of a mute.
@@ -219,7 +229,7 @@ type ManualStatus struct {
 type ManualFix struct {
 	FixedIn
 	By      Triage    // the entry
-	Again   int64     // reports from that version or later ones
+	Again   int64     // reports from that version or later ones, since the entry was made
 	AgainIn Release   // the newest release of these reports
 	AgainAt string    // the highest version of these reports in that release
 	Last    time.Time // UTC day of the last of them

@@ -88,7 +88,8 @@ func (s *Store) wholeIndexWithStates(ctx context.Context) (*index.Index, error) 
 }
 
 // IndexJudged works like [Store.IndexWithStates], but the states reflect everything that was counted
-// before the call, and the present day. It may take longer. It includes all problems.
+// before the call, and the present day, and so does the manual status. It may take longer. It includes
+// all problems.
 func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
 	ctx = reader.Everything(ctx)
 	now, err := s.revision(ctx)
@@ -97,6 +98,9 @@ func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
 	}
 	b, err := s.wholeIndex(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.setTriage(ctx, b, now); err != nil {
 		return nil, err
 	}
 	if err := acquire(ctx, s.indexCache.judging); err != nil {

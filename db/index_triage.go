@@ -16,7 +16,8 @@ const (
 	// TriageColumns are the columns of triage, called t, that ScanTriage reads.
 	TriageColumns = `
 		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
-		t.undone_by, t.undone_at, t.ended_at, t.ended_why, t.merged_by is not null`
+		t.undone_by, t.undone_at, t.ended_at, t.ended_why, t.merged_by is not null,
+		case t.kind when 'fixed' then t.seen else '{}' end`
 	// sqlStandingTriage looks up each problem by index, which the limit ensures.
 	sqlStandingTriage = `
 		select h.head, ` + TriageColumns + `
@@ -30,7 +31,7 @@ const (
 // TriageTargets returns the scan targets for TriageColumns.
 func TriageTargets(t *crash.Triage) []any {
 	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
-		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged}
+		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged, &t.Before}
 }
 
 // ScanTriage scans a row of TriageColumns.
@@ -100,8 +101,11 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 		if m.Muted != nil {
 			t.Until = m.Muted.Until
 		}
-		for _, f := range m.Fixes {
-			t.Fixes = append(t.Fixes, f.FixedIn)
+		for _, one := range some {
+			if one.Kind == crash.TriageFixed {
+				t.Fixes = append(t.Fixes, crash.Triage{ID: one.ID, Kind: one.Kind, At: one.At,
+					Fixes: one.Fixes, Before: one.Before})
+			}
 		}
 		all[id] = t
 	}
@@ -190,8 +194,7 @@ func ManualOf(b *index.Index, p *index.Problem, today index.Day) crash.ManualSta
 	if p.Triage == nil || len(p.Triage.Fixes) == 0 {
 		return crash.ManualStatus{}
 	}
-	entry := []crash.Triage{{Kind: crash.TriageFixed, Fixes: p.Triage.Fixes}}
-	return stats.JudgeManual(entry, b.Occurrences(p, today), today.Time())
+	return stats.JudgeManual(p.Triage.Fixes, b.Occurrences(p, today), today.Time())
 }
 
 // ListedManual returns the manual status of a problem as lists show it, without persons and

@@ -2125,7 +2125,7 @@ COMMENT ON COLUMN triage.bucket_id IS 'The problem when it was decided. If it wa
 COMMENT ON COLUMN triage.kind IS 'muted: lists hide the problem until a condition is met. wontfix: nobody intends to fix it. fixed: in the versions of fixes.';
 COMMENT ON COLUMN triage.until IS 'Conditions of a mute, see crash.MuteUntil; any of them ends it. An empty object: until somebody unmutes it. Null: not a mute.';
 COMMENT ON COLUMN triage.fixes IS 'Versions with the fix: an array of {release, version}. Null: not a fix. For each release, the last standing row of the problem counts.';
-COMMENT ON COLUMN triage.seen IS 'Highest version of the problem in each release when it was muted, for the condition newer.';
+COMMENT ON COLUMN triage.seen IS 'Of a mute: highest version of the problem in each release when it was muted, for the condition newer. Of a fix: reports from each version with the fix, by release and version, when it was marked.';
 COMMENT ON COLUMN triage.person IS 'Account name, or name of the rule.';
 COMMENT ON COLUMN triage.reason IS 'Why; empty: not given.';
 COMMENT ON COLUMN triage.at IS 'When it was decided.';

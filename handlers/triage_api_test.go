@@ -90,8 +90,16 @@ func TestSetStatusByAPI(t *testing.T) {
 	set(http.StatusConflict, map[string]any{"undo": second.Muted.ID})
 	set(http.StatusNotFound, map[string]any{"undo": 4711})
 	set(http.StatusOK, map[string]any{"kind": "wontfix"})
-	set(http.StatusOK,
-		map[string]any{"kind": "fixed", "fixes": []any{map[string]string{"release": "Ubuntu 24.04", "version": "1.4-2"}}})
+	fixed := map[string]any{"kind": "fixed",
+		"fixes": []any{map[string]string{"release": "Ubuntu 24.04", "version": "1.4-2"}}}
+	if got := set(http.StatusConflict, fixed); got.Code != "seen_already" || !strings.Contains(got.Error, "1 report") {
+		t.Errorf("seen already: got %+v, want a conflict with the count", got)
+	}
+	fixed["confirm"] = true
+	if got := set(http.StatusOK, fixed); got.Manual != "muted wontfix fixed-by-hand" {
+		t.Errorf("confirmed: got %q, want no report since", got.Manual)
+	}
+	site.Save(t, crashtest.Native(crashtest.Process(99)))
 
 	path := "/api/1.0/problem-status/" + b.ID.String() + "/"
 	var read, public statusAnswer

@@ -148,6 +148,22 @@ func TestFixedOnPage(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/fixed"
 	c.Get(path).Want(http.StatusOK).WantText("label", "Ubuntu 24.04").WantText("main", "every release")
+	// A version that was seen already is confirmed first; one is confirmed only for itself.
+	form := url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-1", ""}}
+	warned := c.Post(path, form).Want(http.StatusUnprocessableEntity).WantText(".error",
+		"seen already in 1.4-1 (Ubuntu 24.04): 1 report.").WantText("button.primary", "Mark as fixed nevertheless")
+	if got := warned.Attr("#fix-0", "value"); got != "1.4-1" || !standing(t, site, b.ID).Empty() {
+		t.Errorf("warned: got %q in the form and %+v, want nothing saved", got, standing(t, site, b.ID))
+	}
+	form.Set("confirm", warned.Attr("[name=confirm]", "value"))
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-0", ""},
+		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "seen already")
+	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04"}, "fix-version": {"1.4-1"}, "dialog": {"1"}},
+		onPage...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "seen already")
+	c.Post(path, form).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	entry := c.Get(b.ID.Path()).WantNone("#manual .state-warn").Attr("#manual [name=entries]", "value")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"soon", ""}}).
 		Want(http.StatusUnprocessableEntity).WantText(".error", "not a version")
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-2", ""}, "reason": {"patch 7"}}).
@@ -249,6 +265,18 @@ func TestFixChosen(t *testing.T) {
 	c.Post(three.ID.Path()+"/fixed", url.Values{"fix-release": {""}, "fix-version": {"9.9"}}).Want(http.StatusSeeOther)
 	c.Get(three.ID.Path()) // takes the message
 	ids := one.ID.String() + "." + two.ID.String() + "." + three.ID.String()
+	seen := url.Values{"problems": {ids}, "back": {"/"}, "fix-release": {"Ubuntu 24.04"},
+		"fix-version": {one.HighestVersion}}
+	warned := c.Post("/problems/fixed", seen).Want(http.StatusUnprocessableEntity).
+		WantText(".error", "have been seen already in these versions or later ones, in 2 reports")
+	if !standing(t, site, one.ID).Empty() {
+		t.Error("warned: got a decision, want none")
+	}
+	seen.Set("confirm", warned.Attr("[name=confirm]", "value"))
+	c.Post("/problems/fixed", seen).WantRedirect(http.StatusSeeOther, "/")
+	marked := c.Get("/").WantText(".flash-done", "3 problems: Marked fixed in "+one.HighestVersion)
+	c.Post("/problems/triage/undo", url.Values{"entries": {marked.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
 	c.Get("/?period=year").WantText("#bulk button[value=fixed]", "Fixed in…")
 	c.Post("/problems/chosen", url.Values{"do": {"fixed"}, "bucket": {one.ID.String(), two.ID.String(),
 		three.ID.String()}}).

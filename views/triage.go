@@ -93,6 +93,7 @@ type TriageForm struct {
 	Values    TriageValues
 	Releases  []crash.Release // for the version of a mute
 	Problem   string          // what is wrong with the values; empty: nothing
+	Confirm   string          // versions with the fix of which Problem says that they were seen; empty: none
 	Back      string          // address of the list, for several problems
 
 	InDialog bool // part of a dialog

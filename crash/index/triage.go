@@ -11,7 +11,7 @@ type Triage struct {
 	Muted, WontFix bool
 	Held           bool            // nothing of it is removed because of its age
 	Until          crash.MuteUntil // of a mute
-	Fixes          []crash.FixedIn // versions marked as fixed
+	Fixes          []crash.Triage  // standing entries with versions marked as fixed, without persons and reasons
 }
 
 // MutedChoice says what a list does with muted problems.
@@ -57,5 +57,5 @@ func (t *Triage) equal(other *Triage) bool {
 		return t == other
 	}
 	return t.Muted == other.Muted && t.Held == other.Held && t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
-		slices.Equal(t.Fixes, other.Fixes)
+		slices.EqualFunc(t.Fixes, other.Fixes, func(a, b crash.Triage) bool { return a.ID == b.ID }) // entries never change
 }

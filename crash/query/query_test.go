@@ -50,7 +50,7 @@ func TestMatch(t *testing.T) {
 	p := problem(t, seen, nil)
 	versionless := crash.SeenSpan{First: crash.Occurrence{At: seen.First.At}, Last: crash.Occurrence{At: seen.Last.At}}
 	unfiled := problem(t, versionless, func(p *index.Problem) {
-		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.FixedIn{{Version: "2"}}}
+		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.Triage{{Kind: crash.TriageFixed}}}
 		p.Bug, p.State, p.Provisional = 0, "", true
 	})
 	for text, want := range map[string][2]bool{ // results for p and for unfiled

@@ -36,14 +36,17 @@ func JudgeManual(all []crash.Triage, seen []crash.VersionSeen, now time.Time) cr
 	return m
 }
 
-// seenAgain sets how often a problem was seen in a version with the fix.
+// seenAgain sets how often a problem was seen in a version with the fix since the fix was stored. Of
+// versions that the problem had not been seen in then, such as those of a problem that was merged into it
+// later, reports count unless all are older.
 func seenAgain(f *crash.ManualFix, seen []crash.VersionSeen) {
+	decided := crash.Midnight(f.By.At)
 	for _, o := range seen {
-		if o.Reports == 0 || f.Release != "" && o.Release != f.Release || !dpkg.Valid(o.Version) ||
-			dpkg.Compare(o.Version, f.Version) < 0 {
+		before, known := f.By.Before[o.Release][o.Version]
+		if o.Reports <= before || !known && o.Last.Before(decided) || !f.Has(o.Release, o.Version) {
 			continue
 		}
-		f.Again += o.Reports
+		f.Again += o.Reports - before
 		f.Last = later(f.Last, o.Last)
 		newer := o.Release.Compare(f.AgainIn)
 		if f.AgainAt == "" || newer > 0 || newer == 0 && dpkg.Compare(o.Version, f.AgainAt) > 0 {

@@ -45,6 +45,35 @@ func TestJudgeManualFixes(t *testing.T) {
 	}
 }
 
+// TestSeenBefore checks that reports from before a decision do not count.
+func TestSeenBefore(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
+	today, yesterday := crash.Midnight(at), crash.Midnight(at).AddDate(0, 0, -1)
+	before := map[crash.Release]map[string]int64{noble: {"1.4-2": 9}}
+	for name, c := range map[string]struct {
+		seen  crash.VersionSeen
+		again int64
+	}{
+		"all before":                 {crash.VersionSeen{Release: noble, Version: "1.4-2", Reports: 9, Last: today}, 0},
+		"three since":                {crash.VersionSeen{Release: noble, Version: "1.4-2", Reports: 12, Last: today}, 3},
+		"fewer, after retention":     {crash.VersionSeen{Release: noble, Version: "1.4-2", Reports: 4, Last: today}, 0},
+		"a later version":            {crash.VersionSeen{Release: noble, Version: "1.4-3", Reports: 2, Last: today}, 2},
+		"another release":            {crash.VersionSeen{Release: resolute, Version: "1.4-2", Reports: 2, Last: today}, 2},
+		"old reports, merged since":  {crash.VersionSeen{Release: resolute, Version: "2", Reports: 5, Last: yesterday}, 0},
+		"a version without the fix":  {crash.VersionSeen{Release: noble, Version: "1.4-1", Reports: 5, Last: today}, 0},
+		"a version unknown to dpkg":  {crash.VersionSeen{Release: noble, Version: "no version", Reports: 5, Last: today}, 0},
+		"sent late, in that version": {crash.VersionSeen{Release: noble, Version: "1.4-2", Reports: 10, Last: yesterday}, 1},
+	} {
+		entries := []crash.Triage{{Kind: crash.TriageFixed, At: at, Fixes: []crash.FixedIn{{Version: "1.4-2"}},
+			Before: before}}
+		m := stats.JudgeManual(entries, []crash.VersionSeen{c.seen}, at)
+		if got := m.Fixes[0].Again; got != c.again {
+			t.Errorf("%s: got %d reports since, want %d", name, got, c.again)
+		}
+	}
+}
+
 func TestJudgeManualReturned(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)

@@ -3,6 +3,8 @@ package rules
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -117,7 +119,7 @@ func (r *round) findRegressed(ctx context.Context) error {
 			}
 			if g.machines >= rule.Machines {
 				e := r.event(crash.EventRegressed, g.problem, g.Occurrence, g.machines)
-				e.Text = rules.RegressedText(e)
+				e.Text = rules.RegressedText(e, g.marked)
 				r.add(rule, g.key, e)
 			}
 		}
@@ -128,6 +130,7 @@ func (r *round) findRegressed(ctx context.Context) error {
 // regression is a version of a release in which a fixed problem was seen again.
 type regression struct {
 	crash.Occurrence
+	marked   bool // a person has marked that version or an earlier one as fixed
 	problem  *index.Problem
 	key      string
 	machines int64          // -1: not read yet
@@ -138,15 +141,31 @@ const sqlSeenKeys = `
 	select m.head, e.rule_id, e.version from buckets as m join rule_edges as e on e.bucket_id = m.id
 	where m.head = any(@heads) and starts_with(e.version, @kind)`
 
-// regressions returns all versions in which fixed problems were seen again.
+// regressions returns all versions in which fixed problems were seen again: after the fix that the tracker
+// knows, or after a person has marked them as fixed.
 func (r *round) regressions() []*regression {
 	var all []*regression
-	for _, p := range r.ix.Select(func(p *index.Problem) bool { return p.State == crash.StateRegression }) {
-		for _, s := range r.store.StatusOf(p).Releases {
-			if s.Word == crash.StateRegression && !s.Ended {
-				all = append(all, &regression{problem: p, machines: -1, seenBy: map[int64]bool{},
-					Occurrence: crash.Occurrence{Release: s.Release, Version: s.AgainAt},
-					key:        rules.Key(crash.EventRegressed, string(s.Release), s.AgainAt)})
+	add := func(p *index.Problem, o crash.Occurrence, key string, marked bool) {
+		if !slices.ContainsFunc(all, func(g *regression) bool { return g.problem == p && g.Occurrence == o }) {
+			all = append(all, &regression{Occurrence: o, marked: marked, problem: p, key: key, machines: -1,
+				seenBy: map[int64]bool{}})
+		}
+	}
+	for _, p := range r.ix.Select(func(p *index.Problem) bool {
+		return p.State == crash.StateRegression || p.Triage != nil && len(p.Triage.Fixes) > 0
+	}) {
+		if p.State == crash.StateRegression {
+			for _, s := range r.store.StatusOf(p).Releases {
+				if s.Word == crash.StateRegression && !s.Ended {
+					add(p, crash.Occurrence{Release: s.Release, Version: s.AgainAt},
+						rules.Key(crash.EventRegressed, string(s.Release), s.AgainAt), false)
+				}
+			}
+		}
+		for _, f := range db.ManualOf(r.ix, p, index.DayOf(r.now)).Fixes {
+			if f.Again > 0 {
+				add(p, crash.Occurrence{Release: f.AgainIn, Version: f.AgainAt}, rules.Key(crash.EventRegressed,
+					string(f.AgainIn), f.AgainAt, strconv.FormatInt(f.By.ID, 10)), true) // each decision has its regressions
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func (r *rehearsal) rehearseRegressed(context.Context) error {
 			continue
 		}
 		e := r.event(crash.EventRegressed, p, g.Occurrence, p.Systems)
-		e.Text = fmt.Sprintf("Seen again in %s, which has the fix.", g.Version)
+		e.Text = fmt.Sprintf("Seen again in %s, %s.", g.Version, rules.WhyFixed(g.marked))
 		r.line(first, false, e)
 	}
 	return nil

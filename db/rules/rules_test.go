@@ -14,6 +14,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/db"
 	dbrules "mishap/db/rules"
+	"mishap/db/triage"
 	"mishap/notify/rules"
 )
 
@@ -115,6 +116,36 @@ func TestMergesStaySilent(t *testing.T) {
 	w.set(begin.Add(2 * time.Hour))
 	w.evaluate(t)
 	wantLines(t, "split", w.events(t), told...)
+}
+
+// TestRegressedByHand checks that problems that a person has marked as fixed are reported when they are
+// seen again, but not for reports from before the decision.
+func TestRegressedByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbrules.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("reef"))
+	w.set(begin.Add(time.Hour))
+	w.machines(t, "marked", 3, "reef 1.1-1", nil)
+	w.evaluate(t)
+	told := []string{"01 new marked crashed to fay"}
+	wantLines(t, "at first", w.events(t), told...)
+	if _, err := triage.New(w.store).Set(t.Context(), crash.Triage{Bucket: bucketOf("marked"), Kind: crash.TriageFixed,
+		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.0-1", nil) // lacks the fix
+	w.evaluate(t)
+	wantLines(t, "decided", w.events(t), told...)
+	w.set(begin.Add(3 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.1-1", nil)
+	w.evaluate(t)
+	w.evaluate(t)
+	wantLines(t, "seen again", w.events(t), append(told, "01 regressed marked crashed to fay")...)
+	want := "Seen again in 1.1-1 on Ubuntu 24.04, though it was marked as fixed, by 3 machines."
+	if got := w.lines(t, `select text from events where kind = 'regressed'`); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // TestRegroupingStaysSilent checks that neither new grouping rules nor the names of functions make

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +39,9 @@ const (
 		where t.bucket_id in ` + db.Members + ` and t.undone_at is null and t.ended_at is null order by t.id`
 	sqlVersions = `
 		select distinct release, version from bucket_versions where bucket_id in ` + db.Members + ` and reports > 0`
+	sqlReports = `
+		select release, version, sum(reports)::bigint from bucket_versions
+		where bucket_id in ` + db.Members + ` and reports > 0 group by 1, 2`
 	sqlReplaceMutes = `
 		update triage set ended_at = @at where id = any(@replaced)`
 	sqlInsert = `
@@ -68,8 +73,9 @@ func (s *Store) Set(ctx context.Context, t crash.Triage) (crash.Triage, error) {
 // earlier ones for the same releases.
 //
 // SetIn returns NotFound for an unknown bucket, Invalid for an impossible condition, and Conflict
-// if the problem is muted with other conditions, unless t.Replaces is that mute. It returns these
-// before it changes anything, so that the caller may continue its transaction.
+// if the problem is muted with other conditions, unless t.Replaces is that mute, or if it was seen in a
+// version with the fix, unless t.Confirmed is set. It returns these before it changes anything, so that
+// the caller may continue its transaction.
 func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Triage) (crash.Triage, error) {
 	t.At = s.Now()
 	t.Reason, _ = crash.CleanLine(t.Reason, crash.MaxReason+1) // Check refuses what is too long
@@ -158,7 +164,15 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 			}
 		}
 	case crash.TriageFixed:
-		args["fixes"], after["fixes"] = t.Fixes, t.Fixes
+		var err error
+		if t.Before, err = s.reports(ctx, tx, t.Bucket, t.Fixes); err != nil {
+			return t, err
+		}
+		if len(t.Before) > 0 && !t.Confirmed {
+			return t, crash.Errorf(crash.Conflict, ErrSeen, "%s. If the fix is in a later version, name that one; else "+
+				"confirm this one.", seenAlready(t.Before))
+		}
+		args["fixes"], args["seen"], after["fixes"] = t.Fixes, t.Before, t.Fixes
 	case crash.TriageWontFix:
 	}
 	if err := tx.QueryRow(ctx, sqlInsert, args).Scan(&t.ID); err != nil {
@@ -187,6 +201,66 @@ func (s *Store) versions(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) 
 		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
 	}
 	return seen, nil
+}
+
+// ErrSeen is the code of the error for a fix in a version in which the problem has been seen.
+const ErrSeen = "seen_already"
+
+// seenAlready says how often a problem has been seen in versions with the fix: "The problem has been seen already in
+// 1.4-2 (Ubuntu 24.04): 9 reports".
+func seenAlready(before map[crash.Release]map[string]int64) string {
+	var parts []string
+	for _, release := range slices.SortedFunc(maps.Keys(before), func(a, b crash.Release) int { return b.Compare(a) }) {
+		for _, version := range slices.SortedFunc(maps.Keys(before[release]), dpkg.Compare) {
+			n := before[release][version]
+			parts = append(parts, crash.FixedIn{Release: release, Version: version}.String()+": "+
+				crash.Counted(n, "report", "reports"))
+		}
+	}
+	if most := 5; len(parts) > most {
+		parts = append(parts[:most], "…")
+	}
+	return "The problem has been seen already in " + strings.Join(parts, ", ")
+}
+
+// ReportsIn returns the number of reports of a problem from versions with one of the fixes.
+func (s *Store) ReportsIn(ctx context.Context, bucket crash.BucketID, fixes []crash.FixedIn) (n int64, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := s.reports(ctx, tx, bucket, fixes)
+		for _, versions := range before {
+			for _, some := range versions {
+				n += some
+			}
+		}
+		return err
+	})
+	return n, err
+}
+
+// reports returns the number of reports from each version with one of the fixes.
+func (s *Store) reports(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, fixes []crash.FixedIn) (
+	before map[crash.Release]map[string]int64, err error,
+) {
+	rows, err := tx.Query(ctx, sqlReports, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
+	}
+	before = map[crash.Release]map[string]int64{}
+	var in crash.FixedIn
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&in.Release, &in.Version, &n}, func() error {
+		if slices.ContainsFunc(fixes, func(f crash.FixedIn) bool { return f.Has(in.Release, in.Version) }) {
+			if before[in.Release] == nil {
+				before[in.Release] = map[string]int64{}
+			}
+			before[in.Release][in.Version] = n
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
+	}
+	return before, nil
 }
 
 // highest returns the highest version in each release.

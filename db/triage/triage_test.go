@@ -396,7 +396,20 @@ func TestSetRefusals(t *testing.T) {
 			t.Errorf("%s: got %v, want %s %q", name, err, c.kind, c.code)
 		}
 	}
-	f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Version: "1.4-1"}}})
+	fixed := crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Version: "1.4-1"}}}
+	if _, err := f.Set(t.Context(), fixed); crash.KindOf(err) != crash.Conflict ||
+		!strings.Contains(err.Error(), "seen already in 1.4-2 (Ubuntu 24.04): 1 report.") {
+		t.Errorf("seen already: got %v, want a conflict with the count", err)
+	}
+	fixed.Confirmed = true
+	f.set(fixed)
+	if m := f.status(id); m.SeenAgain() {
+		t.Errorf("got %+v; want no report since the decision", m.Fixes)
+	}
+	f.crash(1, 1)
+	if m := f.status(id); !m.SeenAgain() || m.Fixes[0].Again != 1 {
+		t.Errorf("got %+v; want one report since the decision", m.Fixes)
+	}
 	if _, err := f.Set(t.Context(), mute(crash.MuteUntil{Regression: true})); crash.KindOf(err) != crash.Invalid ||
 		!strings.Contains(err.Error(), "return at once, because it regressed: seen in 1.4-2 (Ubuntu 24.04).") {
 		t.Errorf("a regression already: got %v", err)

@@ -85,13 +85,14 @@ type statusUntil struct {
 
 type statusFix struct {
 	Release      string `json:"release" doc:"Empty: every release."`
-	SeenAgain    int64  `json:"seen_again" doc:"Reports from that version or later."`
+	SeenAgain    int64  `json:"seen_again" doc:"Reports from that version or later, since it was marked."`
 	SeenAgainIn  string `json:"seen_again_release"`
 	SeenAgainVer string `json:"seen_again_version" doc:"Highest version of these reports."`
 	Version      string `json:"version"`
 }
 
 type statusQuestion struct {
+	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: although it was seen in such a version already."`
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
 	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true holds the problem, false lifts the hold."`
@@ -266,7 +267,8 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 	case "lift-embargo":
 		return a.triage.LiftEmbargo(ctx, id, person)
 	}
-	t := crash.Triage{Bucket: id, Kind: crash.TriageKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces}
+	t := crash.Triage{Bucket: id, Kind: crash.TriageKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces,
+		Confirmed: q.Confirm}
 	for _, f := range q.Fixes {
 		t.Fixes = append(t.Fixes, crash.FixedIn{Release: crash.Release(f.Release), Version: f.Version})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/db/triage"
 	"mishap/handlers/web"
 	"mishap/views"
 	"mishap/views/text"
@@ -58,6 +59,9 @@ func (s *Pages) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Re
 				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
 				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
 			}
+			if web.CodeOf(err) == triage.ErrSeen {
+				p.Confirm = fixesText(t.Fixes)
+			}
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
 		}
 		if err != nil {
@@ -85,9 +89,20 @@ func (s *Pages) read(r *http.Request, kind crash.TriageKind) (crash.Triage, erro
 		t.Until, err = readMute(r.PostForm, s.Now())
 	case crash.TriageFixed:
 		t.Fixes = readFixes(r.PostForm)
+		t.Confirmed = r.PostFormValue("confirm") == fixesText(t.Fixes)
 	case crash.TriageWontFix:
 	}
 	return t, err
+}
+
+// fixesText returns a text that differs for different versions with the fix. The form carries it, so that
+// a person confirms only versions of which the form has said that they were seen.
+func fixesText(fixes []crash.FixedIn) string {
+	texts := make([]string, len(fixes))
+	for i, f := range fixes {
+		texts[i] = f.String()
+	}
+	return strings.Join(texts, "; ")
 }
 
 // showForm sends the form as a page or as a part.
@@ -213,6 +228,12 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 			return err
 		}
 		t, err := s.read(r, kind)
+		if err == nil && kind == crash.TriageFixed && !t.Confirmed {
+			if err = s.warn(r, allowed, t.Fixes); web.CodeOf(err) == triage.ErrSeen {
+				p.Confirm = fixesText(t.Fixes)
+			}
+			t.Confirmed = true // the loop below need not ask again
+		}
 		var done []crash.Triage
 		var ids []crash.BucketID
 		started, skipped := s.Now(), int64(0)
@@ -246,6 +267,24 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 			Undo: views.UndoTriage(done)}
 		return s.answer(w, r, ids, p.Back, message)
 	}
+}
+
+// warn returns Conflict if some of the problems have been seen in versions with the fix.
+func (s *Pages) warn(r *http.Request, buckets []crash.Bucket, fixes []crash.FixedIn) error {
+	var problems, reports int64
+	for _, b := range buckets {
+		n, err := s.Triage.ReportsIn(r.Context(), b.ID, fixes)
+		if err != nil {
+			return err
+		}
+		if reports += n; n > 0 {
+			problems++
+		}
+	}
+	if problems == 0 {
+		return nil
+	}
+	return crash.Errorf(crash.Conflict, triage.ErrSeen, "%s", text.FixedSeen(problems, int64(len(buckets)), reports))
 }
 
 // refusedForProblem reports whether an entry was refused because of one problem, not because of the

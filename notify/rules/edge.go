@@ -60,9 +60,18 @@ func NewText(e crash.Event) string {
 	return fmt.Sprintf("New: %s %s it, first%s.", Machines(e.Machines), reports(e.Machines), in(e))
 }
 
-// RegressedText describes an event of the kind regressed.
-func RegressedText(e crash.Event) string {
-	return fmt.Sprintf("Seen again%s, which has the fix, by %s.", in(e), Machines(e.Machines))
+// RegressedText describes an event of the kind regressed. marked is whether a person has marked the
+// problem as fixed, instead of the tracker.
+func RegressedText(e crash.Event, marked bool) string {
+	return fmt.Sprintf("Seen again%s, %s, by %s.", in(e), WhyFixed(marked), Machines(e.Machines))
+}
+
+// WhyFixed says why a version should be free of a problem.
+func WhyFixed(marked bool) string {
+	if marked {
+		return "though it was marked as fixed"
+	}
+	return "which has the fix"
 }
 
 // RisingText describes an event of the kind rising. above is the number that the day exceeds.

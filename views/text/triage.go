@@ -53,6 +53,7 @@ const (
 	MuteButton     = "Mute"
 	WontFixButton  = "Won’t fix"
 	FixedButton    = "Mark as fixed"
+	FixedConfirm   = "Mark as fixed nevertheless"
 	FixedVersion   = "Version with the fix"
 	EveryRelease   = "every release"
 	ReasonInPage   = "Optional; shown on the page"
@@ -88,6 +89,13 @@ func FixedPackages(names []string) string {
 		out += ", …"
 	}
 	return out + "). Their versions differ: make sure that the version below is right for each of them."
+}
+
+// FixedSeen says that some of the selected problems were seen in a version with the fix.
+func FixedSeen(seen, of, reports int64) string {
+	return strconv.FormatInt(seen, 10) + " of " + Problems(of) + " " + crash.Plural(seen, "has", "have") +
+		" been seen already in these versions or later ones, in " + Reports(reports) + ". If the fix is in a later version, " +
+		"name that one; else confirm this one."
 }
 
 // TriageDone confirms an entry: "Muted until 1 December 2026".
