@@ -129,7 +129,7 @@ func (i *instance) ownTasks() []task {
 		"log-problems", "logs once when a disk is full or a clock wrong, and its end",
 		30 * time.Second, func(ctx context.Context) error {
 			checks := i.disk.Health()
-			if v, err := vitals.New(i.store, nil).Read(ctx); err == nil { // other tasks report errors
+			if v, err := vitals.New(i.store, nil, false).Read(ctx); err == nil { // other tasks report errors
 				checks = append(checks, slices.DeleteFunc(health.Judge(v),
 					func(c crash.HealthCheck) bool { return c.ID != "clock" })...)
 			}
