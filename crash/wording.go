@@ -3,6 +3,7 @@ package crash
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Truncate returns at most the first n characters of s.
@@ -16,6 +17,29 @@ func Truncate(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// WithoutHidden returns s without characters that nobody sees: those that change the direction of
+// text, that have no width, and others that only control how text appears.
+func WithoutHidden(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// OneLine returns s as one line of visible characters, for titles, subjects and names of files. It
+// is valid UTF-8; blanks replace line ends and control characters.
+func OneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, WithoutHidden(strings.ToValidUTF8(s, "\uFFFD")))
+	return strings.TrimSpace(s)
 }
 
 // Shorten returns at most n characters of s. If it omits some, the result ends in an ellipsis.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,11 +90,10 @@ const maxEventTitle = 200
 // for an unknown bucket.
 func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) (crash.Event, error) {
 	var id crash.BucketID
-	var rule crash.Rule
 	var t redact.Texts
 	e := crash.Event{Bucket: &id}
 	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(
-		ScanTo(id[:]), &rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
+		ScanTo(id[:]), &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, crash.ErrUnknownBucket
 	}
@@ -101,15 +101,8 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 		return e, fmt.Errorf("problem of %s: %w", bucket, Classify(err))
 	}
 	t = t.Public()
-	switch { // as the heading of the page for visitors; other titles can end with a private message
-	case t.Name != "":
-		e.Title = t.Name
-	case t.Title != "" && rule == crash.RuleStacktrace:
-		e.Title = t.Title
-	default:
-		e.Title = t.Signature
-	}
-	e.Title = crash.Truncate(e.Title, maxEventTitle)
+	// The title is the heading of the page for visitors.
+	e.Title = crash.Truncate(crash.OneLine(cmp.Or(t.Name, t.Title, t.Signature)), maxEventTitle)
 	e.Package, e.Source = redact.Label(e.Package), redact.Label(e.Source)
 	return e, nil
 }

@@ -729,9 +729,9 @@ func comparedProblems(title string, some []PackageProblem, version string, p Pac
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var36 string
-				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(DocumentTitle(row.Bucket, p.Shell.SignedIn()))
+				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(DocumentTitle(row.Bucket))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/package.templ`, Line: 116, Col: 101}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/package.templ`, Line: 116, Col: 81}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {

@@ -2,6 +2,7 @@ package views
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 
@@ -57,21 +58,13 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 	return err
 }
 
-func (p ProblemPage) heading() string { return heading(p.Bucket, p.Shell.SignedIn()) }
+func (p ProblemPage) heading() string { return heading(p.Bucket) }
 
-// heading returns the name of the problem, else the title of the newest report. Visitors see a
-// title only if it adds nothing to the signature: the title of a traceback ends with the message of
-// the exception, which may contain private data.
-func heading(b crash.Bucket, signedIn bool) string {
-	if b.Name != "" {
-		return b.Name
-	}
-	if b.Title != "" && (signedIn || b.Rule == crash.RuleStacktrace) {
-		return b.Title
-	}
-	return ReadSignature(b).String()
+// heading returns the name of the problem, else the title of the newest report, else its signature.
+func heading(b crash.Bucket) string {
+	return crash.OneLine(cmp.Or(b.Name, b.Title, ReadSignature(b).String()))
 }
 
 // DocumentTitle returns the title for tabs and bookmarks: "tidewatch crashed with SIGSEGV in
 // main()".
-func DocumentTitle(b crash.Bucket, signedIn bool) string { return cut(heading(b, signedIn), 120) }
+func DocumentTitle(b crash.Bucket) string { return cut(heading(b), 120) }

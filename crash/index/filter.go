@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/redact"
 )
 
 // Column is the sort order of a list.
@@ -48,6 +49,10 @@ type Filter struct {
 	Muted      MutedChoice
 	Query      string // identifies the match function; a list with a match but without Query is not cached
 
+	// Public makes the list one for visitors: it selects and sorts problems by what visitors see of
+	// them, see [Problem.Public]. A label that visitors do not see selects nothing.
+	Public bool
+
 	Sort      Column // empty: ByCount
 	Ascending bool   // reverses the natural order of the column
 }
@@ -65,6 +70,20 @@ func (f Filter) OfReports() Filter {
 // which the caller handles.
 func (f Filter) all() bool {
 	return f.Package == "" && f.Source == "" && f.Type == "" && !f.New && f.State == "" && !f.Complete
+}
+
+// hides reports whether the filter is for visitors and names a label that they do not see.
+func (f Filter) hides() bool {
+	if !f.Public {
+		return false
+	}
+	for _, label := range []string{string(f.Release), f.Version, f.Architecture, f.PackageArchitecture, f.Package,
+		f.Source, f.Packages, f.Type} {
+		if redact.Label(label) != label {
+			return true
+		}
+	}
+	return false
 }
 
 // packages returns the set of Packages, or nil if the filter has none.

@@ -98,7 +98,8 @@ type Bucket struct {
 
 	releases  []facts // of each release; nil: one release at most
 	folded    string  // see [Problem.Folded]
-	signature int     // length of the signature in folded
+	signature int32   // length of the signature in folded
+	untitled  int32   // length of folded without the title
 	public    *Bucket // as visitors see it; nil: identical
 }
 

@@ -108,11 +108,15 @@ func (ix *Index) list(f Filter, match func(*Problem) bool) *list {
 // newList computes the list of a filter from all problems. The caller holds ix.mu for reading.
 func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 	l := &list{release: f.Release}
+	if f.hides() {
+		return l
+	}
 	days := ix.window(f)
-	narrowed := matchIn(f.Release, match)
+	match = matchIn(f.Release, match)
 	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
 	hidden := ix.hiddenPlaces()
+	var visible Problem
 	for i := range ix.scan {
 		if hidden != nil && hidden[i] {
 			continue
@@ -122,7 +126,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 			continue
 		}
 		if !plain {
-			if p := ix.order[i]; !f.admits(p, packages) || match != nil && !narrowed(p) {
+			if p := f.seen(ix.order[i], &visible); !f.admits(p, packages) || match != nil && !match(p) {
 				continue
 			}
 		}
@@ -153,12 +157,19 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
 func (ix *Index) Listed(f Filter, match func(*Problem) bool, ids []crash.BucketID) map[crash.BucketID]bool {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	days, narrowed, packages := ix.window(f), matchIn(f.Release, match), f.packages()
 	listed := map[crash.BucketID]bool{}
+	if f.hides() {
+		return listed
+	}
+	days, packages := ix.window(f), f.packages()
+	match = matchIn(f.Release, match)
+	var visible Problem
 	for _, id := range ids {
 		p := ix.problem(id)
-		if p == nil || p.Muted() && f.Muted == MutedHidden || !p.Muted() && f.Muted == MutedOnly ||
-			!f.admits(p, packages) || match != nil && !narrowed(p) {
+		if p == nil || p.Muted() && f.Muted == MutedHidden || !p.Muted() && f.Muted == MutedOnly {
+			continue
+		}
+		if seen := f.seen(p, &visible); !f.admits(seen, packages) || match != nil && !match(seen) {
 			continue
 		}
 		if count, _ := ix.countAll(&days, int(p.place)); count > 0 {
@@ -178,11 +189,6 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 	return func(p *Problem) bool {
 		view, bucket = *p, *p.Bucket
 		view.Bucket, bucket.Facts = &bucket, p.In(release)
-		if bucket.public != nil {
-			public := *bucket.public
-			public.Facts = public.In(release)
-			bucket.public = &public
-		}
 		return match(&view)
 	}
 }

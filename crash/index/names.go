@@ -46,6 +46,9 @@ func (n Names) Functions(text string) []string {
 // Versions returns versions with the prefix text, in descending dpkg order. With a binary or source
 // package, it returns versions in which problems of the package were seen; otherwise all versions.
 func (n Names) Versions(text, pkg string) []string {
+	if !n.visible(pkg) {
+		return nil
+	}
 	ix := n.ix
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
@@ -90,11 +93,12 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	weights := map[string]int64{}
+	var visible Problem
 	for _, p := range ix.order {
 		if ix.hidden[p.ID] {
 			continue
 		}
-		p = n.view(p)
+		p = Filter{Public: n.public}.seen(p, &visible)
 		for _, name := range of(p) {
 			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
 				weights[name] += weight(p)
@@ -114,16 +118,17 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 // fold sets the text that searches use. A signature in lower case shares its memory.
 func (l *Bucket) fold() {
 	signature := strings.ToLower(l.Signature)
-	l.folded = strings.Join([]string{signature, strings.ToLower(strings.Join([]string{
-		l.Title, l.Name, l.Package, l.Source, l.Executable, l.LowestVersion(), l.HighestVersion()}, "\x00"))}, "\x00")
-	l.signature = len(signature)
+	untitled := signature + "\x00" + strings.ToLower(strings.Join([]string{
+		l.Name, l.Package, l.Source, l.Executable, l.LowestVersion(), l.HighestVersion()}, "\x00"))
+	l.folded = untitled + "\x00" + strings.ToLower(l.Title)
+	l.signature, l.untitled = int32(len(signature)), int32(len(untitled)) //nolint:gosec // short
 	if signature == l.Signature {
 		l.Signature = l.folded[:len(signature)]
 	}
 }
 
-// Folded returns the text in which searches look for words, in lower case: signature, title, name,
-// package, source package, program, lowest and highest version, separated by NUL.
+// Folded returns the text in which searches look for words, in lower case: signature, name,
+// package, source package, program, lowest and highest version, and title, separated by NUL.
 func (p *Problem) Folded() string {
 	if p.folded == "" { // not stored in an index
 		other := *p.Bucket

@@ -66,7 +66,7 @@ func TestFolded(t *testing.T) {
 		problem  *index.Problem
 		versions string
 	}{"of the index": {p, "1a\x002"}, "of its own, never seen": {&index.Problem{Bucket: &l}, "\x00"}} {
-		want := "/bin/ä:11:main\x00crash\x00given\x00pkg\x00src\x00/bin/ä\x00" + c.versions
+		want := "/bin/ä:11:main\x00given\x00pkg\x00src\x00/bin/ä\x00" + c.versions + "\x00crash"
 		if c.problem.Folded() != want || c.problem.FoldedSignature() != "/bin/ä:11:main" {
 			t.Errorf("%s: got %q and %q", name, c.problem.Folded(), c.problem.FoldedSignature())
 		}

@@ -11,43 +11,71 @@ import (
 // Public returns the problem as visitors see it: redacted like bugs, without assignee, tags and
 // holds. In most cases, that is p itself.
 func (p *Problem) Public() *Problem {
-	if p.public == nil && p.People == nil && !p.Held() {
+	if p.isPublic() {
 		return p
 	}
-	other := *p
-	other.People = nil
+	return p.publicIn(new(Problem))
+}
+
+// isPublic reports whether visitors see all of the problem.
+func (p *Problem) isPublic() bool { return p.public == nil && p.People == nil && !p.Held() }
+
+// publicIn sets space to the problem as visitors see it and returns it.
+func (p *Problem) publicIn(space *Problem) *Problem {
+	*space = *p
+	space.People = nil
 	if p.Held() {
 		triage := *p.Triage
 		triage.Held = false
-		other.Triage = &triage
+		space.Triage = &triage
 	}
 	if p.public != nil {
-		other.Bucket = p.public
+		space.Bucket = p.public
 	}
-	return &other
+	return space
+}
+
+// seen returns a problem as the list's reader sees it. It may use space, so that a scan of all
+// problems allocates no memory.
+func (f Filter) seen(p *Problem, space *Problem) *Problem {
+	if !f.Public || p.isPublic() {
+		return p
+	}
+	return p.publicIn(space)
 }
 
 // setPublic computes the bucket as visitors see it; call fold first. Most buckets contain nothing
-// private, which is fast to detect.
+// private, which is fast to detect. The folded text shares its memory unless a text is redacted.
 func (l *Bucket) setPublic() {
 	l.public = nil
-	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name}
+	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
 	public := texts
 	versions := len(l.LowestVersion()) + len(l.HighestVersion()) + len("\x00\x00")
-	if !redact.Quiet(l.folded[:max(0, len(l.folded)-versions)]) {
+	if !redact.Quiet(l.folded[:int(l.untitled)-versions]) || !redact.Quiet(l.folded[l.untitled:]) {
 		public = texts.Public()
+	} else if !redact.PublicTitle(l.Rule) {
+		public.Title = ""
 	}
 	other := *l
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
 	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
 	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
-	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
-		other.Facts == l.Facts && slices.Equal(other.releases, l.releases) {
-		return
+	if slices.Equal(other.releases, l.releases) {
+		other.releases = l.releases
 	}
-	other.Signature = crash.Truncate(other.Signature, MaxSignature)
-	other.fold()
+	untitled := texts
+	untitled.Title = public.Title
+	switch same := public == untitled && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
+		other.Facts == l.Facts && slices.Equal(other.releases, l.releases); {
+	case same && public == texts:
+		return
+	case same && public.Title == "":
+		other.folded = l.folded[:l.untitled]
+	default:
+		other.Signature = crash.Truncate(other.Signature, MaxSignature)
+		other.fold()
+	}
 	l.public = &other
 }
 
@@ -75,14 +103,6 @@ type Names struct {
 // Names returns a completer of names: for visitors if public is true, otherwise for people who may
 // read reports.
 func (ix *Index) Names(public bool) Names { return Names{ix, public} }
-
-// view returns the problem as the user of n sees it.
-func (n Names) view(p *Problem) *Problem {
-	if n.public {
-		return p.Public()
-	}
-	return p
-}
 
 // visible reports whether the user of n can see a version or another label.
 func (n Names) visible(label string) bool {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"mishap/crash"
 )
 
 // digit is the number of key bits that one pass of the radix sort uses.
@@ -74,7 +72,7 @@ func (ix *Index) rank(rows []found) {
 
 // sort sorts rows by a column. rank must have sorted them before.
 func (ix *Index) sort(rows []found, f Filter) {
-	key := ix.columnKey(f.Sort, f.Release)
+	key := ix.columnKey(f)
 	switch {
 	case key == nil && f.Ascending:
 		slices.Reverse(rows)
@@ -86,10 +84,11 @@ func (ix *Index) sort(rows []found, f Filter) {
 }
 
 // columnKey returns the sort key of a column, in its natural order, or nil for the count.
-func (ix *Index) columnKey(c Column, release crash.Release) func(*found) uint64 {
-	switch c {
+func (ix *Index) columnKey(f Filter) func(*found) uint64 {
+	release := f.Release
+	switch f.Sort {
 	case ByPackage, ByProblem:
-		places := ix.textOrder(c)
+		places := ix.textOrder(Filter{Sort: f.Sort, Public: f.Public})
 		return func(e *found) uint64 { return uint64(places[e.at]) }
 	case ByFirst:
 		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).First().At.UnixMicro()) }
@@ -108,18 +107,21 @@ func (ix *Index) columnKey(c Column, release crash.Release) func(*found) uint64 
 // latest returns a sort key of a time, for descending order.
 func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
 
-// textOrder returns for each problem of b.order its rank by package or signature. Equal texts have
-// equal ranks.
-func (ix *Index) textOrder(c Column) []uint32 {
+// textOrder returns for each problem of b.order its rank by package or signature, as the reader of
+// the list sees them. Equal texts have equal ranks.
+func (ix *Index) textOrder(f Filter) []uint32 {
+	type textOrder struct{ Filter }
 	type text struct {
 		text string
 		at   int
 	}
-	return cached(ix, c, func() []uint32 {
+	return cached(ix, textOrder{f}, func() []uint32 {
 		texts := make([]text, len(ix.order))
+		var visible Problem
 		for i, p := range ix.order {
+			p = f.seen(p, &visible)
 			texts[i] = text{p.Signature, i}
-			if c == ByPackage {
+			if f.Sort == ByPackage {
 				texts[i].text = p.Package
 			}
 		}

@@ -123,6 +123,14 @@ func (q Query) Empty() bool { return q.node == nil }
 // Match reports whether the query matches a problem.
 func (q Query) Match(p *index.Problem) bool { return q.node == nil || q.node.match(p) }
 
+// Matcher returns q.Match, or nil if the query matches everything.
+func (q Query) Matcher() func(*index.Problem) bool {
+	if q.Empty() {
+		return nil
+	}
+	return q.Match
+}
+
 // Narrow restricts a filter to the reports that the query counts: by release, version, architecture
 // or days. The filter then belongs to the list with q.Match, since its Query identifies that match.
 func (q Query) Narrow(f index.Filter) index.Filter {

@@ -29,7 +29,7 @@ func (c *Cache) Public(t Texts) Texts {
 
 // Bucket returns b as visitors see it.
 func (c *Cache) Bucket(b crash.Bucket) crash.Bucket {
-	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name})
+	t := c.Public(Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name, Rule: b.Rule})
 	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
 	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.LowestVersion, &b.HighestVersion,
 		&b.FirstSeenVersion, &b.LastSeenVersion} {

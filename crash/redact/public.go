@@ -10,16 +10,26 @@ import (
 // Texts are the texts of a problem that pages, feeds and the API show.
 type Texts struct {
 	Title, Signature, Executable, Name string
+
+	Rule crash.Rule // that made the signature
 }
 
-// Public returns the texts as visitors see them, redacted like bugs. It is fast for texts that
-// contain nothing suspicious; see [Suspicious].
+// PublicTitle reports whether visitors see the titles of problems of a grouping rule. Those of
+// [crash.RuleStacktrace] have a program, a signal and a function. Others can end with a message of
+// the program, such as that of an exception, which belongs to a private field.
+func PublicTitle(rule crash.Rule) bool { return rule == crash.RuleStacktrace }
+
+// Public returns the texts as visitors see them, redacted like bugs, and without a title that is
+// not public. It is fast for texts that contain nothing suspicious; see [Suspicious].
 func (t Texts) Public() Texts {
 	var r Redactor
 	if all := t.Executable + "\n" + t.Signature + "\n" + t.Title + "\n" + t.Name; strings.Contains(all, "/home/") {
 		r = New(crash.Fields{"Traceback": all})
 	}
 	out := t
+	if !PublicTitle(t.Rule) {
+		out.Title = ""
+	}
 	for _, text := range []*string{&out.Title, &out.Name} {
 		if len(r.names) > 0 || Suspicious(*text) {
 			*text = r.Text(*text)

@@ -10,27 +10,27 @@ import (
 
 func TestPublicTexts(t *testing.T) {
 	t.Parallel()
+	const native = crash.RuleStacktrace
 	for name, tt := range map[string]struct{ in, want Texts }{
 		"nothing private": {
 			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main",
-				"/usr/bin/tidewatch", "Tide tables"},
+				"/usr/bin/tidewatch", "Tide tables", native},
 			Texts{"tidewatch crashed with SIGSEGV in tide_parse_row()", "/usr/bin/tidewatch:11:tide_parse_row:main",
-				"/usr/bin/tidewatch", "Tide tables"},
+				"/usr/bin/tidewatch", "Tide tables", native},
 		},
 		"program in a home": {
 			Texts{"app crashed with SIGSEGV in main()", "/home/wendeline/bin/app:11:main", "/home/wendeline/bin/app",
-				"wendeline's tool"},
-			Texts{"app crashed with SIGSEGV in main()", "[removed]:11:main", "[removed]", "[removed]'s tool"},
+				"wendeline's tool", native},
+			Texts{"app crashed with SIGSEGV in main()", "[removed]:11:main", "[removed]", "[removed]'s tool", native},
 		},
 		"assertion": {
 			Texts{"quillpad assert failure: /home/bob/src/buffer.c:120: n > 0",
-				"/usr/bin/quillpad:/home/bob/src/buffer.c:120: n > 0", "/usr/bin/quillpad", ""},
-			Texts{"quillpad assert failure: [removed]/buffer.c:120: n > 0", "/usr/bin/quillpad:[removed]/buffer.c:120: n > 0",
-				"/usr/bin/quillpad", ""},
+				"/usr/bin/quillpad:/home/bob/src/buffer.c:120: n > 0", "/usr/bin/quillpad", "", crash.RuleAssertion},
+			Texts{"", "/usr/bin/quillpad:[removed]/buffer.c:120: n > 0", "/usr/bin/quillpad", "", crash.RuleAssertion},
 		},
 		"mail": {
-			Texts{"x", "/usr/bin/post:to ann@mail.example.org", "/usr/bin/post", ""},
-			Texts{"x", "/usr/bin/post:to [removed]", "/usr/bin/post", ""},
+			Texts{"x", "/usr/bin/post:to ann@mail.example.org", "/usr/bin/post", "", native},
+			Texts{"x", "/usr/bin/post:to [removed]", "/usr/bin/post", "", native},
 		},
 	} {
 		if got := tt.in.Public(); got != tt.want {

@@ -29,7 +29,7 @@ const (
 				select (r.lowest_version).version from buckets as m join bucket_releases as r on r.bucket_id = m.id
 				where m.head = h.head and r.lowest_version is not null and (@release = '' or r.release = @release)
 				order by r.lowest_version limit 1))
-			order by h.n desc, b.signature collate "C" limit @limit
+			order by h.n desc, case when @public then '' else b.signature end collate "C", h.head limit @limit
 		)
 		select ` + db.BucketColumns + `, page.n from page join buckets as b on b.id = page.head` + db.BucketJoins + `
 		order by page.n desc, b.signature collate "C"`
@@ -47,17 +47,17 @@ const (
 
 // CommonProblems returns the limit most frequent problems of days that are older than the index.
 // with and without select problems with and without a package. Problems with the same count are
-// sorted by signature.
+// sorted by signature; with Public, which of them the list ends with does not depend on that.
 //
 // CommonProblems supports the fields of the filter for days, Release, Version and
-// PackageArchitecture, either Package or Packages, and New with a version. It returns an error for
-// others.
+// PackageArchitecture, either Package or Packages, New with a version, and Public. It returns an
+// error for others.
 func (s *Store) CommonProblems(
 	ctx context.Context, f index.Filter, with, without bool, limit int,
 ) ([]crash.Problem, error) {
 	supported := index.Filter{
 		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
-		ByPackages: f.ByPackages, Packages: f.Packages, New: f.New && f.Version != "",
+		ByPackages: f.ByPackages, Packages: f.Packages, New: f.New && f.Version != "", Public: f.Public,
 	}
 	if !f.ByPackages {
 		supported.Package = f.Package
@@ -75,7 +75,7 @@ func (s *Store) CommonProblems(
 	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{
 		"since": f.Since.Time(), "until": f.Until.Time(), "release": f.Release,
 		"packages": strings.Fields(f.Packages + " " + f.Package), "version": f.Version, "architecture": f.PackageArchitecture,
-		"with": with, "without": without, "first": first, "limit": limit,
+		"with": with, "without": without, "first": first, "limit": limit, "public": f.Public,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("common problems: %w", db.Classify(err))

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,13 +250,7 @@ func (r *round) any(kind crash.EventKind) bool {
 // event returns an event about a problem, with texts as visitors see them.
 func (r *round) event(kind crash.EventKind, p *index.Problem, o crash.Occurrence, machines int64) crash.Event {
 	public := p.Public()
-	id, title := p.ID, public.Title
-	if public.Name != "" {
-		title = public.Name
-	}
-	if title == "" {
-		title = crash.Truncate(public.Signature, 200)
-	}
+	id, title := p.ID, crash.OneLine(cmp.Or(public.Name, public.Title, crash.Truncate(public.Signature, 200)))
 	return crash.Event{Kind: kind, At: r.now, Bucket: &id, Title: title, Package: public.Package, Source: public.Source,
 		Release: o.Release, Version: o.Version, Machines: machines}
 }

@@ -109,9 +109,5 @@ type readSearch struct {
 // list returns which of the problems the search lists for a follower.
 func (s readSearch) list(ix *index.Index, f searchFollow, heads []crash.BucketID) map[crash.BucketID]bool {
 	q := s.query.For(f.user.Names())
-	match := q.Match
-	if q.Empty() {
-		match = nil
-	}
-	return ix.Listed(q.Narrow(s.filter), match, heads)
+	return ix.Listed(q.Narrow(s.filter), q.Matcher(), heads)
 }

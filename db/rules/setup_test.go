@@ -59,10 +59,10 @@ func (w *world) restart(t *testing.T, instances int) {
 	}
 }
 
-// report stores a crash of a machine.
+// report stores a crash of a machine, by a rule whose titles are public.
 func (w *world) report(t *testing.T, signature, machine, pkg string, fields crash.Fields) {
 	t.Helper()
-	w.grouped(t, crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}, machine, pkg, fields)
+	w.grouped(t, crash.Grouping{Signature: signature, Rule: crash.RuleStacktrace}, machine, pkg, fields)
 }
 
 // grouped stores a crash that belongs to a bucket, and returns its id.

@@ -32,10 +32,10 @@ type point struct {
 
 func newPoint(day time.Time, y float64) point { return point{X: day.UnixMilli(), Y: y} }
 
-// colour derives a colour from the name of a release, so that new releases need no code.
+// colour derives a colour from the public name of a release, so that new releases need no code.
 func colour(r crash.Release) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(r.Key()))
+	_, _ = h.Write([]byte(redact.Label(r).Key()))
 	n := h.Sum32()
 	return fmt.Sprintf("#%02x%02x%02x", 40+n%160, 40+(n>>8)%160, 40+(n>>16)%160)
 }

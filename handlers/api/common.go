@@ -111,7 +111,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		Since: index.DayOf(since), Until: index.DayOf(until), Release: crash.Release(in.text("release")),
 		Version:             in.text("version"),
 		PackageArchitecture: in.text("pkg_arch"), New: in.flag("first_appearance"),
-		ByPackages: packages != nil, Packages: strings.Join(packages, " "),
+		ByPackages: packages != nil, Packages: strings.Join(packages, " "), Public: !in.mayRead(),
 	}
 	with, without := packageKinds(in)
 	if from, err := a.counts.From(ctx); err != nil {
@@ -141,14 +141,13 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if until.Before(since) {
 		rows = nil
 	}
-	rows = firstRows(rows, with, without, limit)
+	rows = firstRows(in, rows, with, without, limit)
 	signatures, err := a.counts.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]any, len(rows))
 	for i, r := range rows {
-		r := visibleRow(in, r)
 		row := commonProblem{
 			Count: r.Count, FirstSeen: r.LowestVersion(), FirstRelease: string(r.LowestRelease()), Function: r.Signature,
 			LastSeen: r.HighestVersion(), LastRelease: string(r.HighestRelease()), Package: r.Package, Rank: i + 1,
@@ -175,8 +174,8 @@ func packageKinds(in input) (with, without bool) {
 }
 
 // firstRows returns the first limit rows with a package, without one, or both. rows are sorted
-// by count; the result sorts rows of equal count by signature.
-func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
+// by count; the result has them as the caller may see them, and sorts rows of equal count by signature.
+func firstRows(in input, rows []index.Row, with, without bool, limit int) []index.Row {
 	var out []index.Row
 	for _, r := range rows {
 		if r.Package == "" && !without || r.Package != "" && !with {
@@ -185,7 +184,7 @@ func firstRows(rows []index.Row, with, without bool, limit int) []index.Row {
 		if len(out) >= limit && r.Count != out[len(out)-1].Count {
 			break
 		}
-		out = append(out, r)
+		out = append(out, visibleRow(in, r))
 	}
 	slices.SortStableFunc(out, func(x, y index.Row) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))
@@ -203,12 +202,17 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 	if err != nil {
 		return nil, err
 	}
+	for i := range problems {
+		problems[i].Bucket = new(a.visibleBucket(in, *problems[i].Bucket))
+	}
+	slices.SortStableFunc(problems, func(x, y crash.Problem) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))
+	})
 	for i, p := range problems {
 		facts := index.Facts{}
 		if known, ok := b.Problem(p.ID); ok {
-			facts = known.In(release)
+			facts = visibleRow(in, index.Row{Problem: known, Facts: known.In(release)}).Facts
 		}
-		p.Bucket = new(a.visibleBucket(in, *p.Bucket))
 		row := commonProblem{
 			Count: p.Count, FirstSeen: facts.LowestVersion(), FirstRelease: string(facts.LowestRelease()), Function: p.Signature,
 			LastSeen: facts.HighestVersion(), LastRelease: string(facts.HighestRelease()), Package: p.Package, Rank: i + 1,

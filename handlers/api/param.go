@@ -81,6 +81,9 @@ func (res *resource) read(q query, caller Caller) (input, error) {
 		if err != nil {
 			return in, err
 		}
+		if name, ok := value.(string); ok {
+			value = visibleLabel(in, name) // who may not see a label cannot ask for it
+		}
 		in.values[p.name], in.given[p.name] = value, true
 	}
 	return in, nil

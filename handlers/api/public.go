@@ -46,16 +46,8 @@ func visibleRow(in input, row index.Row) index.Row {
 }
 
 // narrowed returns filter limited to what a query counts, and the function that selects its
-// problems. For callers who may not read reports, the query searches only what they may see.
+// problems, or nil to select all.
 func narrowed(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	q = q.For(in.caller.Names)
-	filter = q.Narrow(filter)
-	switch {
-	case q.Empty():
-		return filter, nil
-	case in.mayRead():
-		return filter, q.Match
-	}
-	filter.Query = "public " + filter.Query // lists are cached by query
-	return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
+	return q.Narrow(filter), q.Matcher()
 }

@@ -106,7 +106,7 @@ func (s *Pages) reviewedBucket(r *http.Request) (crash.Bucket, error) {
 func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
 	page := views.ReviewPage{
 		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b),
-		Heading: views.DocumentTitle(b, true),
+		Heading: views.DocumentTitle(b),
 		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
 	}
 	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
@@ -196,7 +196,7 @@ func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
 func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
 	defer cancel()
-	title := views.DocumentTitle(b, true)
+	title := views.DocumentTitle(b)
 	search := &views.ReviewSearch{
 		Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage,
 	}

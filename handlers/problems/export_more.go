@@ -39,7 +39,7 @@ func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return export.Table{}, err
 		}
-		title := "Versions of " + views.DocumentTitle(s.SeenBucket(r, bucket), !web.IsPublic(r))
+		title := "Versions of " + views.DocumentTitle(s.SeenBucket(r, bucket))
 		rows := func(yield func(export.Row, error) bool) {
 			for _, span := range spans {
 				span.Version, span.Release = web.SeenLabel(r, span.Version), web.SeenLabel(r, span.Release)

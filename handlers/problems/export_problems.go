@@ -37,7 +37,7 @@ func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
 
 // exportProblems sends the front list as a file or feed.
 func (s *Lists) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
-	choice, err := s.readChoice(r.Context(), r.URL.Query())
+	choice, err := s.readChoice(r, r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,7 @@ type exportedList struct {
 
 // exportList sends a list of problems as a file or feed.
 func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
+	list.filter.Public = web.IsPublic(r)
 	return s.Export(w, r, format, list.private, func(ctx context.Context) (export.Table, error) {
 		b, err := s.Store.IndexWithStates(ctx)
 		if err != nil {
@@ -99,7 +100,7 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 	title := views.DocumentTitle(crash.Bucket{
 		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
 		Title: p.Title, Name: p.Name, Executable: p.Executable,
-	}, signedIn)
+	})
 	if signature == "" {
 		signature = p.Signature
 	}

@@ -50,7 +50,7 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
-		return s.reportTable(r, "Reports of "+views.DocumentTitle(b, true), b.ID.Path(), read), nil
+		return s.reportTable(r, "Reports of "+views.DocumentTitle(b), b.ID.Path(), read), nil
 	})
 }
 

@@ -18,8 +18,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportProblems(w, r, format)
 	}
-	ctx := r.Context()
-	choice, cursor, ignored, err := s.readPageChoice(ctx, r.URL.Query(), web.WantsPart(r))
+	choice, cursor, ignored, err := s.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
 		if !ok {
 			return nil, false, nil // no report of it counts
 		}
+		p = web.SeenRow(r, index.Row{Problem: p}).Problem
 		f.Label, f.Path = views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule,
-			Title: p.Title, Name: p.Name, Executable: p.Executable}, true), p.ID.Path()
+			Title: p.Title, Name: p.Name, Executable: p.Executable}), p.ID.Path()
 		return []crash.FollowMark{{Kind: f.Kind, Name: f.Name, Bucket: p.ID, Mark: problemMark(p)}}, false, nil
 	case crash.FollowSearch:
 		return s.searchMarks(r, f)
@@ -117,7 +118,7 @@ func (s *Lists) searchMarks(r *http.Request, f *views.Followed) (marks []crash.F
 	if err != nil {
 		return nil, false, fmt.Errorf("saved search %d: %w", search.ID, err)
 	}
-	l, err := s.readListOrigin(r.Context(), &origin{}, address)
+	l, err := s.readListOrigin(r, &origin{}, address)
 	if err != nil {
 		return nil, false, err
 	}

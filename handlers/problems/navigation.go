@@ -1,7 +1,6 @@
 package problems
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,7 +52,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
 	case u.Path == "/", u.Path == views.PathSearch:
-		return s.readListOrigin(r.Context(), l, u)
+		return s.readListOrigin(r, l, u)
 	default:
 		return nil, nil //nolint:nilnil // an invalid origin counts as none
 	}
@@ -61,14 +60,14 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 }
 
 // readListOrigin reads the choice and the query of a list of problems.
-func (s *choices) readListOrigin(ctx context.Context, l *origin, u *url.URL) (*origin, error) {
+func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origin, error) {
 	values := u.Query()
 	search := ""
 	if u.Path == views.PathSearch {
 		search = strings.TrimSpace(values.Get("q"))
 		setSearchPeriod(values)
 	}
-	choice, err := s.readChoice(ctx, values)
+	choice, err := s.readChoice(r, values)
 	switch {
 	case crash.KindOf(err) == crash.Invalid:
 		return nil, nil //nolint:nilnil // an invalid origin counts as none

@@ -1,9 +1,9 @@
 package problems
 
 import (
-	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,7 +34,7 @@ var wrongParameters = map[string][]string{
 // readPageChoice is like readChoice and readCursor, for a page: it ignores invalid values, and
 // returns the names of their parameters. With strict, they are an error, as for a part, which a
 // form on the page has requested.
-func (s *choices) readPageChoice(ctx context.Context, q url.Values, strict bool) (
+func (s *choices) readPageChoice(r *http.Request, q url.Values, strict bool) (
 	choice views.ListChoice, cursor *index.Cursor, ignored []string, err error,
 ) {
 	for _, name := range strings.Fields(q.Get(parameterIgnored)) {
@@ -44,7 +44,7 @@ func (s *choices) readPageChoice(ctx context.Context, q url.Values, strict bool)
 	}
 	q = maps.Clone(q)
 	for {
-		if choice, err = s.readChoice(ctx, q); err == nil {
+		if choice, err = s.readChoice(r, q); err == nil {
 			cursor, err = readCursor(q.Get("after"))
 		}
 		wrong := wrongIn(q, err)

@@ -28,7 +28,7 @@ func CompareQuery(r *http.Request) (string, error) {
 
 // ListQuery returns the query of the front page.
 func (s *Lists) ListQuery(r *http.Request) (string, error) {
-	choice, cursor, ignored, err := s.readPageChoice(r.Context(), r.URL.Query(), web.WantsPart(r))
+	choice, cursor, ignored, err := s.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return "", err
 	}

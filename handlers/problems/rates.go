@@ -21,13 +21,13 @@ const ratesDays = 84
 // rates returns the chart of reports per active machine and day. The release, package and
 // version of the choice apply to it; the other filters do not.
 func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, error) {
-	version := choice.Version
-	if choice.Package == "" {
+	pkg, version := web.SeenLabel(r, choice.Package), web.SeenLabel(r, choice.Version)
+	if pkg == "" {
 		version = ""
 	}
-	key := strings.Join([]string{string(choice.Release), choice.Package, version}, "\x00")
+	key := strings.Join([]string{string(choice.Release), pkg, version}, "\x00")
 	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.Rates, error) {
-		return s.readRates(r.Context(), choice.Release, choice.Package, version)
+		return s.readRates(r.Context(), choice.Release, pkg, version)
 	})
 }
 

@@ -1,7 +1,6 @@
 package problems
 
 import (
-	"context"
 	"encoding/hex"
 	"net/http"
 	"net/url"
@@ -25,13 +24,13 @@ const defaultPeriod = crash.PeriodWeek
 // type, state, new, muted, sort, order and columns. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
-func (s *choices) readChoice(ctx context.Context, q url.Values) (views.ListChoice, error) {
+func (s *choices) readChoice(r *http.Request, q url.Values) (views.ListChoice, error) {
 	choice, err := readFilters(q)
 	if err != nil || choice.Release == "" {
 		return choice, err
 	}
-	has, err := s.Counts.HasRelease(ctx, choice.Release)
-	if err == nil && !has {
+	has, err := s.Counts.HasRelease(r.Context(), choice.Release)
+	if err == nil && (!has || web.SeenLabel(r, choice.Release) != choice.Release) {
 		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
 	}
 	return choice, err

@@ -96,7 +96,7 @@ func searchText(r *http.Request) (string, error) {
 func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
-	choice, err := s.readChoice(r.Context(), values)
+	choice, err := s.readChoice(r, values)
 	choice.Query = text
 	return choice, err
 }
@@ -107,7 +107,7 @@ func (s *Lists) searchPageChoice(r *http.Request, text string) (
 ) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
-	choice, cursor, ignored, err = s.readPageChoice(r.Context(), values, web.WantsPart(r))
+	choice, cursor, ignored, err = s.readPageChoice(r, values, web.WantsPart(r))
 	choice.Query = text
 	return choice, cursor, ignored, err
 }

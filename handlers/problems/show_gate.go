@@ -28,6 +28,7 @@ func gateQuestion(r *http.Request) (q gate.Question, err error) {
 		if *to, err = web.QueryText(query, name); err != nil {
 			return q, err
 		}
+		*to = web.SeenLabel(r, *to)
 	}
 	q.Release = crash.Release(release)
 	return q, nil

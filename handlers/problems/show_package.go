@@ -20,7 +20,8 @@ const (
 )
 
 // nameAndFormat returns the name in the path, and the format of the file or feed that the request
-// asks for by a file extension or Accept header; "" is the page.
+// asks for by a file extension or Accept header; "" is the page. Names that the current user may not
+// see are not found.
 func nameAndFormat(r *http.Request) (name, format string, err error) {
 	text, err := web.PathText(r, "name")
 	if err != nil {
@@ -30,7 +31,7 @@ func nameAndFormat(r *http.Request) (name, format string, err error) {
 	if format == "" {
 		format = web.AcceptedExport(r)
 	}
-	if name == "" || len(name) > web.MaxQueryText {
+	if name == "" || len(name) > web.MaxQueryText || web.SeenLabel(r, name) != name {
 		return "", "", web.ErrNoPage
 	}
 	return name, format, nil

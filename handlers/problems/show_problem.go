@@ -58,7 +58,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	if page.Pager, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket, signedIn))
+	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket))
 	if signedIn {
 		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
@@ -87,7 +87,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 	if err != nil {
 		return nil, err
 	}
-	if release != "" {
+	if release = web.SeenLabel(r, release); release != "" {
 		if page.First, page.Last, err = s.occurrencesIn(r.Context(), page.Bucket.ID, crash.Release(release)); err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func (s *Pages) candidate(ctx context.Context, shell views.Shell, c rules.Candid
 		return row, err
 	}
 	row.MayDecide = shell.User.MayTriage(row.Bucket.SourcePackage)
-	row.Title = views.DocumentTitle(row.Bucket, true)
+	row.Title = views.DocumentTitle(row.Bucket)
 	if c.State != rules.CandidateWaiting && c.State != rules.CandidateAutomatic {
 		return row, nil
 	}

@@ -52,19 +52,13 @@ func SeenLabel[T ~string](r *http.Request, name T) T {
 }
 
 // SearchFilter narrows filter by a query and returns a function that matches problems, or nil to
-// match all. The function matches only redacted text for visitors; otherwise they could find out
-// hidden text by trial.
+// match all. For visitors, filter and function see problems as visitors do; otherwise they could
+// find out hidden text by trial.
 func SearchFilter(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	q = q.For(CurrentUser(r).Names())
 	filter = q.Narrow(filter)
-	switch {
-	case q.Empty():
-		return filter, nil
-	case IsPublic(r):
-		filter.Query = "public " + filter.Query // the key of cached lists
-		return filter, func(p *index.Problem) bool { return q.Match(p.Public()) }
-	}
-	return filter, q.Match
+	filter.Public = IsPublic(r)
+	return filter, q.Matcher()
 }
 
 // HideProblem redacts the page of a problem for visitors.
