@@ -9,7 +9,7 @@ import (
 const (
 	maxPassageLines = 60
 	keyBegins       = "-----BEGIN " // first line of a private key, which also contains keyWords
-	keyWords        = "PRIVATE KEY-----"
+	keyWords        = "PRIVATE KEY"
 	keyEnds         = "-----END "
 )
 

@@ -72,32 +72,36 @@ func New(f crash.Fields) Redactor {
 
 // Text redacts prose, such as an error message or a line of a traceback.
 func (r Redactor) Text(s string) string {
-	return r.people(r.patterns(keyedSecret.ReplaceAllString(r.secrets(r.urls(s)), "${1}"+Removed)))
+	s = header.ReplaceAllString(r.urls(s), "${1}"+Removed)
+	s = r.patterns(keyedSecret.ReplaceAllString(r.secrets(s), "${1}"+Removed))
+	s = userNamed.ReplaceAllString(s, "${1}"+Removed)
+	return r.people(serialTight.ReplaceAllString(s, "${1}"+Removed))
 }
 
 // Code redacts a line of source code, in which "user" and "host" are variables.
 func (r Redactor) Code(s string) string {
-	return r.patterns(keyedSecret.ReplaceAllString(r.secrets(r.urls(s)), "${1}"+Removed))
+	s = header.ReplaceAllString(r.urls(s), "${1}"+Removed)
+	return r.patterns(keyedSecret.ReplaceAllString(r.secrets(s), "${1}"+Removed))
 }
 
 // Name redacts text in place of the name of a function or exception, which can be anything.
 func (r Redactor) Name(s string) string { return r.patterns(r.urls(s)) }
 
-// secrets removes secrets by their context: in quotation marks, as an option, in an HTTP header,
-// after a word.
+// secrets removes secrets by their context: in quotation marks, as an option, after a word.
 func (r Redactor) secrets(s string) string {
 	s = pythonCommand.ReplaceAllString(s, "Command '${1} "+Removed+"' ${2}")
-	s = header.ReplaceAllString(s, "${1}"+Removed)
 	s = singleQuoted.ReplaceAllString(s, "${1}"+Removed+"'")
 	s = doubleQuoted.ReplaceAllString(s, "${1}"+Removed+`"`)
+	s = quotedAfter.ReplaceAllString(s, "${1}"+Removed)
 	s = optSecret.ReplaceAllString(s, "${1}"+Removed)
 	return saidSecret.ReplaceAllString(s, "${1}"+Removed)
 }
 
 // people removes names of people and machines by their context.
 func (r Redactor) people(s string) string {
-	s = userNamed.ReplaceAllString(s, "${1}"+Removed)
-	s = serialTight.ReplaceAllString(s, "${1}"+Removed)
+	s = userSingle.ReplaceAllString(s, "${1}"+Removed+"'")
+	s = userDouble.ReplaceAllString(s, "${1}"+Removed+`"`)
+	s = serialSaid.ReplaceAllString(s, "${1}"+Removed)
 	s = userQuoted.ReplaceAllString(s, "${1}"+Removed)
 	s = idNamed.ReplaceAllString(s, "${1}("+Removed+")")
 	s = sudo.ReplaceAllString(s, "${1}"+Removed)
@@ -120,7 +124,8 @@ func public(host string) bool {
 	return false
 }
 
-// hosts removes the hosts of URLs, with their paths.
+// hosts removes the hosts of URLs, with their paths, addresses of mail, and names of machines in
+// private networks, in this order: a part of an address can look like such a name.
 func hosts(s string) string {
 	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
 		g := webAddress.FindStringSubmatch(m)
@@ -132,10 +137,12 @@ func hosts(s string) string {
 		}
 		return g[1] + Removed
 	})
+	s = logins(email.ReplaceAllStringFunc(s, mail))
 	return localHost.ReplaceAllString(s, "${1}"+Removed)
 }
 
-// mail replaces an email address. It returns symbol versions, which look similar, unchanged.
+// mail replaces an email address. It returns symbol versions and units of systemd, which look
+// similar, unchanged.
 func mail(s string) string {
 	if symbolsOf.MatchString(s) {
 		return s
@@ -158,13 +165,15 @@ func logins(s string) string {
 }
 
 // Signature redacts a signature, in which colons separate names: "/usr/bin/gnome-session:11:main"
-// contains no secret.
+// contains no secret. Parts of a signature can be prose.
 func (r Redactor) Signature(s string) string {
-	return r.patterns(givenSecret.ReplaceAllString(r.urls(s), "${1}"+Removed))
+	s = r.patterns(givenSecret.ReplaceAllString(r.secrets(r.urls(s)), "${1}"+Removed))
+	return r.people(userGiven.ReplaceAllString(s, "${1}"+Removed))
 }
 
-// urls removes private keys, and logins, hosts and queries of URLs.
+// urls removes hidden characters, private keys, and logins, hosts and queries of URLs.
 func (r Redactor) urls(s string) string {
+	s = crash.WithoutHidden(s)
 	s = privateKey.ReplaceAllString(s, Removed)
 	s = urlLogin.ReplaceAllString(s, "${1}"+Removed+"@")
 	s = hosts(s)
@@ -178,28 +187,97 @@ func (r Redactor) patterns(s string) string {
 	s = bearer.ReplaceAllString(s, Removed)
 	s = knownToken.ReplaceAllString(s, Removed)
 	s = tildeName.ReplaceAllString(r.Path(s), "${1}"+Removed+"${2}")
-	s = logins(email.ReplaceAllStringFunc(s, mail))
 	s = serialNamed.ReplaceAllString(s, "${1}"+Removed)
 	s = uuid.ReplaceAllString(s, Removed)
 	s = hardware.ReplaceAllString(s, Removed)
 	s = longHex.ReplaceAllString(s, Removed)
 	s = longBase64.ReplaceAllStringFunc(s, tokenLike)
 	s = replaceAddresses(s)
+	s = numbers(s)
 	s = memory.ReplaceAllString(s, "0x…")
 	return r.withoutNames(s)
+}
+
+// numbers removes the numbers of telephones, payment cards and accounts.
+func numbers(s string) string {
+	s = replaceLone(s, iban, func(m, _, _ string) bool { return isIBAN(m) })
+	s = replaceLone(s, card, func(m, before, after string) bool {
+		return !strings.HasSuffix(before, ".") && !strings.HasPrefix(after, ".") && isCard(m)
+	})
+	s = phoneNamed.ReplaceAllStringFunc(s, func(m string) string {
+		if len(digitsOf(m)) < 7 {
+			return m
+		}
+		return phoneNamed.ReplaceAllString(m, "${1}"+Removed)
+	})
+	return replaceLone(s, phone, func(m, before, after string) bool {
+		n := len(digitsOf(m))
+		return n >= 8 && n <= 15 && !versionBefore.MatchString(before) && !versionAfter.MatchString(after)
+	})
+}
+
+// isCard reports whether a text is the number of a payment card: its beginning and length are those
+// of an issuer, and its check digit, by Luhn's rule, is right.
+func isCard(text string) bool {
+	digits := digitsOf(text)
+	if !cardIssuer.MatchString(digits) {
+		return false
+	}
+	sum := 0
+	for i := range len(digits) {
+		n := int(digits[len(digits)-1-i] - '0')
+		if i%2 == 1 {
+			n = n*2/10 + n*2%10
+		}
+		sum += n
+	}
+	return sum%10 == 0
+}
+
+// isIBAN reports whether a text is an international number of an account, whose rest by 97 is 1.
+func isIBAN(text string) bool {
+	text = strings.ReplaceAll(text, " ", "")
+	if len(text) < 15 || len(text) > 34 || !hasShape(text) {
+		return false
+	}
+	rest := 0
+	for _, c := range text[4:] + text[:4] {
+		if n := int(c - '0'); n <= 9 {
+			rest = (rest*10 + n) % 97
+		} else {
+			rest = (rest*100 + int(c-'A') + 10) % 97
+		}
+	}
+	return rest == 1
+}
+
+func digitsOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // Path redacts paths in s. Of a source file in a home directory it keeps the file name, which helps
 // developers and identifies nobody.
 func (r Redactor) Path(s string) string {
-	s = quotedPath.ReplaceAllStringFunc(s, func(m string) string {
+	s = quotedPath.ReplaceAllStringFunc(crash.WithoutHidden(s), func(m string) string {
 		return m[:1] + shortPath(m[1:len(m)-1]) + m[len(m)-1:]
 	})
 	var b strings.Builder
 	last := 0
 	for _, m := range privatePath.FindAllStringSubmatchIndex(s, -1) {
-		b.WriteString(s[last:m[2]] + shortPath(s[m[2]:m[3]]))
-		last = m[3]
+		if m[2] < last {
+			continue // in the rest of the one before
+		}
+		end := m[3]
+		if short := shortPath(s[m[2]:end]); short == Removed {
+			end += len(pathRest.FindString(s[end:]))
+		}
+		b.WriteString(s[last:m[2]] + shortPath(s[m[2]:end]))
+		last = end
 	}
 	return r.withoutNames(b.String() + s[last:])
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 )
 
 // ines is a report that contains the name of its user.
@@ -19,7 +20,7 @@ func TestRedact(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"nothing private", `invalid literal for int() with base 10: 'host-77'`,
 			`invalid literal for int() with base 10: 'host-77'`},
-		{"home path", "cannot open /home/bob/Documents/letter to Ann.odt", "cannot open [removed] to Ann.odt"},
+		{"home path", "cannot open /home/bob/Documents/letter to Ann.odt", "cannot open [removed]"},
 		{"quoted home path with blanks", "No such file: '/home/bob/My Letters/to Ann.odt'", "No such file: '[removed]'"},
 		{"source file in a home", `File "/home/bob/src/thing/main.py"`, `File "[removed]/main.py"`},
 		{"source file and line in a home", "at /home/bob/src/main.c:120 (x)", "at [removed]/main.c:120 (x)"},
@@ -155,4 +156,40 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q: got %q, want the home directory removed", s, got)
 		}
 	})
+}
+
+// TestSecrets checks each kind of private data in each text that becomes public, and that redacting
+// twice changes nothing more.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	var r Redactor
+	for _, s := range crashtest.Secrets() {
+		got := r.Text("prog failed: " + s.Text)
+		for _, hide := range s.Hide {
+			if strings.Contains(got, hide) {
+				t.Errorf("%s: got %q, which has %q", s.Kind, got, hide)
+			}
+		}
+		if !strings.HasPrefix(got, "prog failed: ") || !strings.Contains(got, Removed) {
+			t.Errorf("%s: got %q, want the rest to stay and a mark", s.Kind, got)
+		}
+		if again := r.Text(got); again != got {
+			t.Errorf("%s: got %q, and from that %q", s.Kind, got, again)
+		}
+		public := Texts{Name: s.Text, Title: s.Text, Signature: "/usr/bin/x:" + s.Text, Rule: crash.RuleStacktrace}.Public()
+		for _, hide := range s.Hide {
+			if strings.Contains(public.Name+public.Title+public.Signature, hide) {
+				t.Errorf("%s: visitors see %q", s.Kind, public)
+			}
+		}
+		checkSuspicious(t, s.Text)
+	}
+	for _, text := range crashtest.Harmless() {
+		for name, got := range map[string]string{"text": r.Text(text), "code": r.Code(text), "name": r.Name(text),
+			"path": r.Path(text), "signature": r.Signature(text)} {
+			if want := memory.ReplaceAllString(text, "0x…"); got != want {
+				t.Errorf("%s: got %q, want %q", name, got, text)
+			}
+		}
+	}
 }

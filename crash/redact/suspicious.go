@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+)
 
 // anywhere lists lower-case texts. Each rule that applies to all texts requires one of them, or one
 // of the forms of [hasShape].
@@ -15,14 +20,11 @@ var anywhere = []string{
 // inText lists additional texts, one of which each rule for prose requires.
 var inText = []string{
 	"pass", "pin", "otp", "key", "sig=", "sig:", "sig ", "sig\"", "sig'", "pwd", "secret", "token", "credential",
-	"session", "cookie", "auth", "user", "login", "logname", "name", "ssid", "account", "host", "machine", "uid=",
+	"sess", "cookie", "auth", "sid=", "sid:", "sid ", "sid\"", "sid'", "psk", "user", "login", "logname",
+	"name", "ssid", "account", "host", "machine", "uid=",
 	"gid=", "groups=", "sudo", "su ", "su\t", "su\n", "command ", "server", "resolve", "lookup", "connect", "ssh",
 	"scp", ",",
 }
-
-// secrets lists texts, one of which the rule for secrets in signatures requires, together with "=".
-var secrets = []string{"pass", "pin", "otp", "key", "sig", "pwd", "secret", "token", "credential", "session", "cookie",
-	"auth"}
 
 // Quiet reports whether no rule applies to a text in lower case. It accepts several joined texts,
 // to test them at once.
@@ -37,10 +39,11 @@ func Suspicious(s string) bool {
 	return containsAny(lower, anywhere) || containsAny(lower, inText) || hasShape(s)
 }
 
-// suspiciousSignature works like [Suspicious], for signatures and paths.
+// suspiciousSignature works like [Suspicious], for signatures and paths. The rules for prose require a
+// blank, a quotation mark or "=".
 func suspiciousSignature(s string) bool {
 	lower := strings.ToLower(s)
-	return containsAny(lower, anywhere) || strings.Contains(s, "=") && containsAny(lower, secrets) || hasShape(s)
+	return containsAny(lower, anywhere) || strings.ContainsAny(s, " ='\"\t\n") && containsAny(lower, inText) || hasShape(s)
 }
 
 func containsAny(s string, parts []string) bool {
@@ -52,13 +55,16 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// hasShape reports whether a text contains something in the form of an address, an identifier or a
-// key.
+// hasShape reports whether a text contains something in the form of an address, an identifier, a
+// key or a number of a telephone or an account, or hidden characters.
 func hasShape(s string) bool {
 	var hex, word, digits, dots, pairs, colons int // lengths of runs, and counts within them
+	numerals := 0                                  // in a run of digits and what separates them in numbers of telephones
 	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::" and a digit occurred
+	hidden := false
 	for i := range len(s) {
 		c := s[i]
+		hidden = hidden || c >= utf8.RuneSelf
 		isDigit := c >= '0' && c <= '9'
 		isHex := isDigit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 		isLetter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -86,7 +92,12 @@ func hasShape(s string) bool {
 		} else {
 			word, digits = 0, 0
 		}
-		if hex >= 32 || word >= 40 && digits >= 4 {
+		if isDigit {
+			numerals++
+		} else if !strings.ContainsRune(" ()./+-", rune(c)) {
+			numerals = 0
+		}
+		if numerals >= 7 || hex >= 32 || word >= 40 && digits >= 4 {
 			return true
 		}
 		// IP addresses.
@@ -109,7 +120,7 @@ func hasShape(s string) bool {
 			return true
 		}
 	}
-	return false
+	return hidden && crash.WithoutHidden(s) != s
 }
 
 func isNumeral(c byte) bool { return c >= '0' && c <= '9' }

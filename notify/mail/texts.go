@@ -145,15 +145,9 @@ func clean(s string) string {
 	return s
 }
 
-// oneLine replaces control characters and line breaks by spaces.
+// oneLine replaces control characters and line breaks by spaces, and removes hidden characters.
 func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(crash.OneLine(strings.ToValidUTF8(s, "?"))), " ")
 }
 
 var plain = template.Must(template.New("plain").Parse(`{{.Heading}}
