@@ -212,9 +212,9 @@ func noTags(tags []string) string {
 func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // TidyDraft returns a draft as the tracker will store it: with its line ends, and without blanks
-// around the title.
+// around the title and hidden characters in it.
 func TidyDraft(d crash.Draft) crash.Draft {
-	d.Title = strings.Trim(d.Title, " \t")
+	d.Title = strings.Trim(crash.WithoutHidden(d.Title), " \t")
 	d.Description = strings.ReplaceAll(strings.ReplaceAll(d.Description, "\r\n", "\n"), "\r", "\n")
 	d.Package = strings.TrimSpace(d.Package)
 	return d

@@ -63,5 +63,5 @@ func (s Shell) documentTitle() string {
 	if s.Title == "" {
 		return "mishap"
 	}
-	return s.Title + " · mishap"
+	return crash.OneLine(s.Title) + " · mishap"
 }

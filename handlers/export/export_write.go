@@ -11,8 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"mishap/crash"
 	"mishap/handlers/web"
 )
 
@@ -89,14 +91,19 @@ func writeCSV(out io.Writer, t Table) error {
 	return c.Error()
 }
 
-// csvText formats a cell as CSV. It puts an apostrophe before text that a spreadsheet would
-// evaluate as a formula.
+// csvText formats a cell as CSV. It removes hidden characters, makes control characters visible, and
+// puts an apostrophe before text that a spreadsheet would evaluate as a formula.
 func csvText(cell any) string {
 	text, isText := cell.(string)
 	if !isText {
 		return plainText(cell)
 	}
-	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) {
+			return utf8.RuneError
+		}
+		return r
+	}, crash.WithoutHidden(text))
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
@@ -211,7 +218,7 @@ func writeAtom(out io.Writer, t Table, base, self string, changed time.Time) err
 			at = changed
 		}
 		feed.Entries = append(feed.Entries, atomEntry{
-			ID: base + r.Path, Title: xmlText(r.Title),
+			ID: base + r.Path, Title: crash.OneLine(r.Title),
 			Published: at.UTC().Format(time.RFC3339), Updated: at.UTC().Format(time.RFC3339),
 			Link: atomLink{Rel: "alternate", Type: "text/html", Href: base + r.Path}, Summary: xmlText(r.Summary),
 		})

@@ -148,7 +148,7 @@ func (c *Client) sendProblem(err error) string {
 	return "There was no valid answer: " + plain(err.Error(), 300)
 }
 
-// plain returns text without invalid and control characters, cut to a number of bytes.
+// plain returns text without invalid, control and hidden characters, cut to a number of bytes.
 func plain(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "�")
 	text = strings.Map(func(r rune) rune {
@@ -156,7 +156,7 @@ func plain(text string, limit int) string {
 			return -1
 		}
 		return r
-	}, text)
+	}, crash.WithoutHidden(text))
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "")
 	}
