@@ -23,8 +23,10 @@ const (
 		select h.head, ` + TriageColumns + `
 		from triage as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.undone_at is null and t.ended_at is null order by t.id`
-	sqlHeldHeads = `
-		select distinct b.head from holds as h join buckets as b on b.id = h.bucket_id where h.lifted_at is null`
+	sqlMarkedHeads = `
+		select b.head, false from holds as h join buckets as b on b.id = h.bucket_id where h.lifted_at is null
+		union
+		select b.head, true from embargoes as e join buckets as b on b.id = e.bucket_id where e.lifted_at is null`
 	sqlTriageOf = `select ` + TriageColumns + ` from triage as t where t.bucket_id in ` + Members + ` order by t.id`
 )
 
@@ -109,19 +111,24 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 		}
 		all[id] = t
 	}
-	held, err := s.Pool.Query(ctx, sqlHeldHeads)
+	marked, err := s.Pool.Query(ctx, sqlMarkedHeads)
 	if err != nil {
-		return fmt.Errorf("held problems: %w", Classify(err))
+		return fmt.Errorf("held and embargoed problems: %w", Classify(err))
 	}
 	var id crash.BucketID
-	if _, err := pgx.ForEachRow(held, []any{ScanTo(id[:])}, func() error {
+	var embargoed bool
+	if _, err := pgx.ForEachRow(marked, []any{ScanTo(id[:]), &embargoed}, func() error {
 		if all[id] == nil {
 			all[id] = &index.Triage{}
 		}
-		all[id].Held = true
+		if embargoed {
+			all[id].Embargoed = true
+		} else {
+			all[id].Held = true
+		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("held problems: %w", Classify(err))
+		return fmt.Errorf("held and embargoed problems: %w", Classify(err))
 	}
 	b.SetTriage(all)
 	k.triaged.Store(&next)

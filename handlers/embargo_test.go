@@ -159,3 +159,40 @@ func TestUnconfirmedPrivate(t *testing.T) {
 	admin.Get("/admin/audit?action=access.grant").WantText("tbody",
 		"role: private without embargoed problems → private")
 }
+
+// TestEmbargoedList checks the search is:embargoed and the page of embargoed problems, for people with and
+// without the right to see them.
+func TestEmbargoedList(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	native, python := site.Save(t, crashtest.Native()), site.Save(t, crashtest.Python())
+	admin, viewer := site.As(t, crash.RoleAdmin), site.AsWithoutPrivate(t, crash.RoleViewer)
+	admin.Get("/embargoed").Want(http.StatusOK).WantText(".empty", "no embargoed problem")
+	admin.Get(searchFor("is:embargoed")).Want(http.StatusOK).WantNone("table.problems tbody tr")
+	admin.Post(native.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"writes"}}).Want(http.StatusSeeOther)
+	page := admin.Get("/embargoed").Want(http.StatusOK).WantText("main", "Embargoed by ada-admin").
+		WantText("main", "writes")
+	for path, want := range map[string]int{native.ID.Path(): 1, native.ID.Path() + "/embargo": 1, python.ID.Path(): 0} {
+		if got := page.HTML().Find(`main a[href="` + path + `"]`).Length(); got != want {
+			t.Errorf("%s: got %d links, want %d", path, got, want)
+		}
+	}
+	for query, want := range map[string]*crash.Bucket{"is:embargoed": &native, "-is:embargoed": &python} {
+		rows := admin.Get(searchFor(query)).Want(http.StatusOK).HTML().Find("table.problems tbody tr")
+		if link := rows.Find(`a[href^="` + want.ID.Path() + `?via="]`); rows.Length() != 1 || link.Length() == 0 {
+			t.Errorf("%s: got %d rows, want one for %s", query, rows.Length(), want.ID)
+		}
+	}
+	viewer.Get("/embargoed").Want(http.StatusOK).WantText(".empty", "no embargoed problem")
+	for query, rows := range map[string]int{"is:embargoed": 0, "-is:embargoed": 1} {
+		got := viewer.Get(searchFor(query)).Want(http.StatusOK).HTML().Find("table.problems tbody tr").Length()
+		if got != rows {
+			t.Errorf("%s without the right: got %d rows, want %d", query, got, rows)
+		}
+	}
+	site.Visitor(t).Get("/embargoed").WantRedirect(http.StatusSeeOther, "/login?next=%2Fembargoed")
+	admin.Get("/account").Want(http.StatusOK).WantText("main", "Embargoed problems")
+	admin.Post(native.ID.Path()+"/embargo", url.Values{"do": {"lift"}}).Want(http.StatusSeeOther)
+	admin.Get("/embargoed").Want(http.StatusOK).WantText(".empty", "no embargoed problem")
+	admin.Get(searchFor("is:embargoed")).Want(http.StatusOK).WantNone("table.problems tbody tr")
+}

@@ -189,7 +189,7 @@ var embargoPaths = []string{
 	"/?period=year&release=Ubuntu+31.04", "/?period=year&release=Ubuntu+24.04", "/?period=year&muted=only",
 	"/problems.csv?period=year&release=Ubuntu+31.04", "/problems.json?period=year", "/problems.atom?period=year",
 	"/search?q=zyxwv", "/search?q=function:zyxwv_free", "/search?q=version:9.9-embargo", "/search?q=-tide",
-	"/search?q=release%3A%22Ubuntu+24.04%22", "/search?q=is:muted", "/search?q=tag:zyxwv", "/search?q=assigned:ada-admin",
+	"/search?q=release%3A%22Ubuntu+24.04%22", "/search?q=is:muted", "/search?q=is:embargoed", "/search.json?q=-is:embargoed", "/search?q=tag:zyxwv", "/search?q=assigned:ada-admin",
 	"/search.json?q=package:{source}", "/search.atom?q=-tide", "/search.csv?q=zyxwv",
 	"/search/complete?q=", "/search/complete?q=zy", "/search/complete?q=frame:zy", "/search/complete?q=version:9",
 	"/search/complete?q=release:", "/search/complete?q=arch:", "/search/complete?q=type:", "/search/complete?q=tag:",

@@ -166,7 +166,8 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 // needsSignIn reports whether a route refuses visitors.
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
-	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/inbox", "/service/",
+	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/embargoed",
+		"/inbox", "/service/",
 		"/login/resume",
 		"/candidates"}
 	problem := []string{"/traits", "/mute", "/embargo", "/hold", "/wontfix", "/fixed", "/merge", "/rename", "/split",

@@ -97,6 +97,7 @@ var rightsCases = []rightsCase{
 	{route: "POST /account/notifications/test", need: viewer},
 	{route: "GET /account/notifications/confirm/{token}", need: viewer},
 	{route: "POST /account/notifications/confirm/{token}", need: viewer},
+	{route: "GET /embargoed", need: viewer},
 	{route: "GET /inbox", need: viewer},
 	{route: "GET /inbox.{format}", need: viewer},
 	{route: "POST /inbox/read", need: viewer},

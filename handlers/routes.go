@@ -141,6 +141,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(views.PathNotifications+"/test", s.Do(s.notify.SendTestMail))
 		viewer.Get(views.PathNotifications+"/confirm/{token}", s.Do(s.notify.ShowConfirmAddress))
 		viewer.Post(views.PathNotifications+"/confirm/{token}", s.Do(s.notify.ConfirmAddress))
+		viewer.Get(views.PathEmbargoed, s.Do(s.triage.ShowEmbargoes))
 		viewer.Get(views.PathSearches, s.Do(s.lists.ShowSearches))
 		viewer.Post(views.PathSearches, s.Do(s.lists.SaveSearch))
 		viewer.Post(views.PathSearches+"/{id}", s.Do(s.lists.ChangeSearch))

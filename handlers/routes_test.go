@@ -189,6 +189,7 @@ func TestRoutesByRole(t *testing.T) {
 		{"POST /admin/mail/{id}/retry", "/admin/mail/1/retry", [4]int{401, 403, 403, 404}},
 		{"GET /problems/chosen", "/problems/chosen?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
 		{"POST /problems/chosen", "/problems/chosen", [4]int{401, 403, 303, 303}},
+		{"GET /embargoed", "/embargoed", [4]int{303, 200, 200, 200}},
 		{"GET /searches", "/searches", [4]int{303, 200, 200, 200}},
 		{"POST /searches", "/searches", [4]int{401, 400, 400, 400}},
 		{"POST /searches/{id}", "/searches/1", [4]int{401, 404, 404, 404}},

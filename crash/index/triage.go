@@ -10,6 +10,7 @@ import (
 type Triage struct {
 	Muted, WontFix bool
 	Held           bool            // nothing of it is removed because of its age
+	Embargoed      bool            // only some people see it
 	Until          crash.MuteUntil // of a mute
 	Fixes          []crash.Triage  // standing entries with versions marked as fixed, without persons and reasons
 }
@@ -56,6 +57,7 @@ func (t *Triage) equal(other *Triage) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return t.Muted == other.Muted && t.Held == other.Held && t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
+	return t.Muted == other.Muted && t.Held == other.Held && t.Embargoed == other.Embargoed &&
+		t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
 		slices.EqualFunc(t.Fixes, other.Fixes, func(a, b crash.Triage) bool { return a.ID == b.ID }) // entries never change
 }

@@ -67,13 +67,15 @@ const (
 	isWontFix     = "wontfix"
 	isFixedByHand = "fixed-by-hand"
 	isHeld        = "held"
+	isEmbargoed   = "embargoed"
 )
 
 // kinds lists the values of the field "is": these and the states.
 var kinds = kindValues()
 
 func kindValues() []string {
-	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand, isHeld}
+	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand, isHeld,
+		isEmbargoed}
 	for _, s := range states {
 		if s != "none" && !slices.Contains(values, s) {
 			values = append(values, s)
@@ -106,7 +108,7 @@ var fields = map[string]field{
 		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "state, as on the page of the problem", example: "regression", values: states, read: state},
 	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, " +
-		"held (for people with a role), or a state",
+		"held (for people with a role), embargoed (for people who may see that), or a state",
 		example: "unfiled",
 		values:  kinds, read: is},
 	"bug": {means: "number of the bug, none or any", example: "2101233", values: []string{"none", "any"}, read: bug},
@@ -302,6 +304,8 @@ func is(field, value string) (func(*index.Problem) bool, string) {
 		return func(p *index.Problem) bool { return p.Triage != nil && len(p.Triage.Fixes) > 0 }, ""
 	case isHeld:
 		return (*index.Problem).Held, ""
+	case isEmbargoed:
+		return func(p *index.Problem) bool { return p.Triage != nil && p.Triage.Embargoed }, ""
 	case "none":
 	default:
 		if slices.Contains(states, value) {

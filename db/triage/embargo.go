@@ -52,6 +52,31 @@ func (s *Store) EmbargoIn(ctx context.Context, tx pgx.Tx, e crash.Embargo) error
 		Detail: map[string]any{"reason": e.Reason, "rule": e.Rule}})
 }
 
+// sqlEmbargoes selects the oldest embargo of each problem.
+const sqlEmbargoes = `
+	select * from (
+		select distinct on (b.head) e.id, b.head, e.person, coalesce(e.rule_id, 0), e.reason, e.at
+		from embargoes as e join buckets as b on b.id = e.bucket_id
+		where e.lifted_at is null order by b.head, e.id
+	) as x order by at, id limit @limit`
+
+// Embargoes returns up to limit standing embargoes of problems that the reader of ctx may see, the oldest
+// first.
+func (s *Store) Embargoes(ctx context.Context, limit int) ([]crash.Embargo, error) {
+	rows, err := s.Pool.Query(ctx, sqlEmbargoes, pgx.NamedArgs{"limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("embargoes: %w", db.Classify(err))
+	}
+	embargoes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.Embargo, err error) {
+		err = row.Scan(&e.ID, db.ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At)
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("embargoes: %w", db.Classify(err))
+	}
+	return embargoes, nil
+}
+
 // sqlCountEmbargoed counts the embargoed problems among those of some buckets.
 const sqlCountEmbargoed = `
 	select count(*) from (select distinct head from buckets where id = any(@buckets::bytea[])) as p

@@ -30,6 +30,29 @@ func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Buck
 	return s.Page(w, r, status, views.EmbargoPage(p))
 }
 
+// shownEmbargoes is the largest number of embargoes that the page of all shows.
+const shownEmbargoes = 500
+
+// ShowEmbargoes shows the embargoed problems that the user may see, the oldest embargo first.
+func (s *Pages) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error {
+	embargoes, err := s.Triage.Embargoes(r.Context(), shownEmbargoes)
+	if err != nil {
+		return err
+	}
+	p := views.EmbargoedPage{Shell: s.Shell(r, text.EmbargoesTitle)}
+	for _, e := range embargoes {
+		b, err := s.Store.Bucket(r.Context(), e.Bucket)
+		if crash.KindOf(err) == crash.NotFound {
+			continue // its embargo or the person's right has just changed
+		}
+		if err != nil {
+			return err
+		}
+		p.Problems = append(p.Problems, views.EmbargoedProblem{Embargo: e, Problem: b})
+	}
+	return s.Page(w, r, http.StatusOK, views.Embargoed(p))
+}
+
 var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
 	"Choose whether to embargo the problem or to lift its embargo.")
 

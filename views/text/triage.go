@@ -136,7 +136,13 @@ const MuteNothing = "Enter at least one condition, or choose one of the buttons.
 
 // Texts of embargoed problems.
 const (
-	Embargoed     = "embargoed"
+	Embargoed = "embargoed"
+
+	EmbargoesTitle = "Embargoed problems"
+	EmbargoesNone  = "There is no embargoed problem that you may see."
+	EmbargoesHint  = "Those of packages for which you have the right, the oldest embargo first. The search is:embargoed " +
+		"finds the same problems."
+
 	EmbargoMeans  = "Only people with the private right for the package see this problem."
 	EmbargoAction = "Embargo…"
 	LiftAction    = "Lift the embargo…"
