@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -99,7 +100,8 @@ func TestSetStatusByAPI(t *testing.T) {
 	if got := set(http.StatusOK, fixed); got.Manual != "muted wontfix fixed-by-hand" {
 		t.Errorf("confirmed: got %q, want no report since", got.Manual)
 	}
-	site.Save(t, crashtest.Native(crashtest.Process(99)))
+	site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2"),
+		crashtest.Process(99), crashtest.At(time.Now())))
 
 	path := "/api/1.0/problem-status/" + b.ID.String() + "/"
 	var read, public statusAnswer

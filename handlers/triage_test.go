@@ -142,7 +142,7 @@ func TestFixedOnPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	save := func(version string, pid int) crash.Bucket {
 		return site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version(version),
-			crashtest.Process(pid)))
+			crashtest.Process(pid), crashtest.At(time.Now())))
 	}
 	b := save("1.4-1", 1)
 	c := site.As(t, crash.RoleTriager)
