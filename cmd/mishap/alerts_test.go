@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"mishap/cmd/mishap/doctor"
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
@@ -175,6 +178,31 @@ func TestDiskAlerts(t *testing.T) {
 	full(t, true)
 	m.fires("MishapDiskLow", "MishapDiskFullSoon")
 	m.shows("disk", crash.HealthFailure)
+}
+
+// TestOff starts a server that asks for no core dumps, on a machine without gdb, and sends no mail: neither is
+// a problem, and neither is fine.
+func TestOff(t *testing.T) {
+	t.Parallel()
+	environ := trackerEnviron(trackertest.New(t), "MISHAP_DATABASE_URL="+dbtest.URL(t), "MISHAP_DATA_DIR="+t.TempDir(),
+		"MISHAP_CORES=never", "PATH="+t.TempDir())
+	_, address := serveProcess(t, environ)
+	eventually(t, "the instance has said what it can symbolise", func() bool {
+		_, metrics := fetch(t, "http://"+address["ops_listen"]+"/metrics")
+		return strings.Contains(metrics, `mishap_symbol_workers{state="off"} 1`) &&
+			strings.Contains(metrics, `mishap_symbol_workers{state="broken"} 0`) &&
+			strings.Contains(metrics, `mishap_health{check="symbols"} -1`) &&
+			strings.Contains(metrics, `mishap_health{check="mail"} -1`)
+	})
+	_, health := fetch(t, "http://"+address["ops_listen"]+"/health")
+	for _, check := range []string{"symbols", "mail"} {
+		if !regexp.MustCompile(`"check":"` + check + `","name":"[^"]*","status":"off"`).MatchString(health) {
+			t.Errorf("health: got %s, want %s off", health, check)
+		}
+	}
+	d := examine(t, environ, exec.CommandContext(t.Context(), built(t)))
+	d.has(t, "symbols", doctor.Off, "gdb is not installed")
+	d.has(t, "mail", doctor.Off, "smtp_url is empty")
 }
 
 // TestNeglectAlerts starts a server on a machine without gdb, whose database has another clock and lacks
