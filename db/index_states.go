@@ -204,7 +204,7 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 		for _, p := range changed {
 			counted[p.Package] = true
 		}
-		weekAgo := now.AddDate(0, 0, -6)
+		weekAgo := now.AddDate(0, 0, 1-crash.PeriodWeek.Days())
 		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
 			_, has := st.bugs[p.ID]
 			_, named := st.people[p.ID]

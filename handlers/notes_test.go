@@ -51,7 +51,10 @@ func TestProblemParts(t *testing.T) {
 			crashtest.Version("1.4.10-1")))
 	}
 	// Save another problem of the package, in a version without the first problem.
-	site.Save(t, crashtest.Native(crashtest.Process(70), crashtest.Version("1.5.0-1"), crashtest.Set("Signal", "6")))
+	for pid := range 100 {
+		site.SaveFrom(t, "machine-2", crashtest.Native(crashtest.Process(70+pid), crashtest.Version("1.5.0-1"),
+			crashtest.Set("Signal", "6")))
+	}
 	c := site.As(t, crash.RoleTriager)
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
 	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .mark",
@@ -84,16 +87,19 @@ func TestTraitsOfProblem(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	var b crash.Bucket
 	for pid := range 6 {
-		b = site.Save(t, crashtest.Native(crashtest.Process(pid+1),
+		b = site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+1),
 			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
-		site.Save(t, crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"),
+		site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"),
 			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
 	}
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
-		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports, compared "+
-		"with 6 of the package’s other problems")
+		"100 % Package libtide1 1.2-1<x> (0 % elsewhere)").WantText("#traits .hint", "newest 6 reports and 6 "+
+		"of the package’s other problems, one of each machine")
+	for pid := range 9 { // the same machine again and again
+		site.Save(t, crashtest.Native(crashtest.Process(pid+200), crashtest.Set("Dependencies", "libc6 2.38")))
+	}
 	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
 	if strings.Contains(part.Text("#traits"), "libc6") {
 		t.Errorf("got %q, want no common traits", part.Text("#traits"))

@@ -13,6 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/intake"
 	"mishap/handlers/handlertest"
 )
 
@@ -47,8 +48,17 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		}
 	}
 	seen("fixed in one release", "Debian sid", "1.9.4-1", 30)
-	seen("of a version in use for long", "Debian sid", "1.9.4-2", 12)
-	seen("of a version in use for long", "Ubuntu 24.04", "1.5-1", 12)
+	in := intake.New(intake.Config{MaxAgeDays: 366}, site.Store)
+	for i := range 100 { // enough reports to tell
+		for release, version := range map[crash.Release]string{"Debian sid": "1.9.4-2", "Ubuntu 24.04": "1.5-1"} {
+			report := crashtest.Native(crashtest.Set("DuplicateSignature", "of a version in use for long"),
+				crashtest.On(release), crashtest.Version(version), crashtest.At(now.AddDate(0, 0, -12)))
+			if _, err := in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(release, i)),
+				Fields: report.Fields()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	seen("in the newest version of sid", "Debian sid", "1.9.4-2", 1)
 	problems := map[string]struct {
 		bucket crash.Bucket

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"math"
 	"strconv"
 	"time"
 
@@ -41,19 +40,20 @@ func (m Impact) shareLabel() string {
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as
-// "+40 %"; empty: there were none in the previous week.
+// "+40 %", or that it is within normal variation; empty: there were none in the previous week.
 func (m Impact) trend() string {
 	if m.WeekBefore == 0 {
 		return ""
 	}
-	percent := math.Round(100 * float64(m.Week-m.WeekBefore) / float64(m.WeekBefore))
-	switch {
-	case percent > 0:
-		return "+" + Count(int64(percent)) + " %"
-	case percent < 0:
-		return Count(int64(percent)) + " %"
+	return change(stats.NewMachineRate(m.Week, 1).Times(stats.NewMachineRate(m.WeekBefore, 1)))
+}
+
+// change returns the change of a rate: "+12 %", or that it is within normal variation.
+func change(r stats.RateRatio) string {
+	if r.Worse() || r.Better() {
+		return text.SignedPercent(100 * (r.Ratio - 1))
 	}
-	return "±0 %"
+	return text.NoChange
 }
 
 // trendMeans explains the trend.

@@ -7,6 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/crash/stats"
 	"mishap/views/text"
 )
 
@@ -15,11 +16,12 @@ type ListRow struct {
 	*crash.Problem
 	First, Last crash.Occurrence // in the selected release, or anywhere
 	Bug         BugPart
-	Rank        int   // by reports, independent of the order of the list
-	Past        int64 // its reports in the preceding period of the same length
-	Compared    bool  // Past is known
-	New         bool  // first seen in the past week
-	Rising      bool  // clearly more frequent than in the preceding period
+	Rank        int        // by reports, independent of the order of the list
+	Past        int64      // its reports in the preceding period of the same length
+	Compared    bool       // Past is known
+	New         bool       // first seen in the past week
+	Rise        stats.Rise // see [stats.Rising]; zero unless Rising
+	Rising      bool
 	Spark       Sparkline
 	People      *index.People // nil: nobody, no tags, or for visitors
 	Held        bool          // false for visitors

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 
 	"mishap/crash"
@@ -65,6 +66,8 @@ type PackageProblem struct {
 // digits formats a number with two or three significant digits.
 func digits(x float64) string {
 	switch {
+	case math.IsInf(x, 1):
+		return "∞"
 	case x >= 100:
 		return Count(int64(x + .5))
 	case x >= 10:

@@ -12,7 +12,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // RateChart holds the reliability of releases: reports per active machine and day, one line per
@@ -43,8 +42,9 @@ type RateLine struct {
 	Small   bool     // few of the active machines have the release
 	Week    float64  // reports per machine and day, of the last seven days
 	Before  float64  // the same of the preceding seven days
-	Label   int      // vertical position of the label, in the drawing
-	end     float64  // the last mean
+	Change  stats.RateRatio
+	Label   int     // vertical position of the label, in the drawing
+	end     float64 // the last mean
 }
 
 // RatePath is a line as two SVG paths.
@@ -194,7 +194,7 @@ func (c *RateChart) addTrends() {
 		machines[t.Release], most = t.Machines, max(most, t.Machines)
 		for i := range c.Lines {
 			if line := &c.Lines[i]; line.Release == t.Release {
-				line.Week, line.Before = t.Now.Per1000/1000, t.Before.Per1000/1000
+				line.Week, line.Before, line.Change = t.Now.Per1000/1000, t.Before.Per1000/1000, t.Change()
 			}
 		}
 	}
@@ -330,19 +330,12 @@ func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)
 
 func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
 
-// value formats the rate of the last week and its change: "0.084 +70 %".
+// value formats the rate of the last week and its change, if that is more than chance explains:
+// "0.084 +70 %".
 func (l RateLine) value() string {
 	value := stats.FormatRate(l.Week)
-	if change := l.change(); change != "" {
-		return value + " " + change
+	if l.Before > 0 && l.Week > 0 && (l.Change.Worse() || l.Change.Better()) {
+		return value + " " + change(l.Change)
 	}
 	return value
-}
-
-// change compares the last week with the one before: "+12 %"; empty: unknown.
-func (l RateLine) change() string {
-	if l.Before == 0 || l.Week == 0 {
-		return ""
-	}
-	return text.SignedPercent(100 * (l.Week - l.Before) / l.Before)
 }

@@ -49,7 +49,8 @@ func TestVersionTableMarks(t *testing.T) {
 		{Version: "1.9-2", Release: "Debian sid", Reports: 9}, {Version: "1.9-1", Release: "Debian sid", Reports: 9},
 		{Version: "1.5-4", Release: "Ubuntu 24.04", Reports: 11}, {Version: "1.5-3", Release: "Ubuntu 24.04", Reports: 2},
 	}
-	inUse := []stats.VersionKnown{{Release: "Debian sid", Version: "1.9-3", Arrived: now, Since: now.AddDate(0, 0, -20)}}
+	inUse := []stats.VersionKnown{{Release: "Debian sid", Version: "1.9-3", Arrived: now, Since: now.AddDate(0, 0, -20),
+		Reports: 100}}
 	status := stats.Judge(crash.Bucket{Reports: 31}, []crash.VersionSeen{
 		{Release: "Debian sid", Version: "1.9-2", Reports: 18, Last: now.AddDate(0, 0, -30)},
 		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},

@@ -42,7 +42,7 @@ var rules = map[string]rule{
 	"crash/whoopsie":   {ours: "crash crash/compressed", never: "net/http database"},
 	"crash/intake":     {ours: "crash crash/grouping crash/privacy", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
-	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact", never: "=net net/http os/exec database"},
+	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact crash/stats", never: "=net net/http os/exec database"},
 	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/audit":      {never: "=net net/http os/exec database"},
 	"crash/networks":   {never: "=net net/http os/exec database"},

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Confidence is the confidence of all intervals and judgements of mishap.
 const Confidence = .95
@@ -10,6 +13,18 @@ const Confidence = .95
 // correction). So it is wrong about any of them in at most 5 % of cases.
 func Significant(p float64, comparisons int) bool {
 	return p <= level(comparisons)
+}
+
+// possible returns for how many comparisons a test must be corrected, if least are the lowest p that
+// the sums of their counts permit. As Tarone proposed, comparisons that cannot be significant do not
+// count.
+func possible(least []float64) int {
+	slices.Sort(least)
+	k := 1
+	for k < len(least) && Significant(least[k], k) { // more than k tests can be significant
+		k++
+	}
+	return k
 }
 
 // level is the greatest probability that is significant. It allows for rounding errors of p.
@@ -66,9 +81,13 @@ func reportsNeeded(with, of int64, perMachine float64, comparisons int) int64 {
 	return int64(math.Ceil(m * perMachine))
 }
 
-// perMachine returns the mean number of reports of the machines that have a problem, at least 1.
+// perMachine returns the mean number of reports of the machines that have a problem, at least 1. It
+// is 1 if no machine has a hash.
 func perMachine(reports, machines int64) float64 {
-	return max(float64(reports)/float64(max(machines, 1)), 1)
+	if machines == 0 {
+		return 1
+	}
+	return max(float64(reports)/float64(machines), 1)
 }
 
 // choose returns the logarithm of the number of ways to choose k of n.

@@ -1,10 +1,5 @@
 package stats
 
-import "math"
-
-// confidence is the quantile of the normal distribution for 95 % confidence intervals.
-const confidence = 1.959963984540054
-
 // MachineRate is a number of reports per 1,000 machine-days, with its 95 % confidence interval.
 // Without machine-days, the rate is unknown.
 type MachineRate struct {
@@ -17,44 +12,50 @@ type MachineRate struct {
 // Known reports whether there were any machine-days.
 func (r MachineRate) Known() bool { return r.MachineDays > 0 }
 
-// NewMachineRate returns the rate of a number of reports. The interval is Byar's approximation of
-// the exact Poisson interval.
+// NewMachineRate returns the rate of a number of reports.
 func NewMachineRate(reports int64, machineDays float64) MachineRate {
 	r := MachineRate{Reports: reports, MachineDays: machineDays}
 	if !r.Known() {
 		return r
 	}
 	per := 1000 / machineDays
-	r.Per1000 = float64(reports) * per
-	if n := float64(reports); n > 0 {
-		r.Low = max(0, n*math.Pow(1-1/(9*n)-confidence/(3*math.Sqrt(n)), 3)*per)
-	}
-	n := float64(reports) + 1
-	r.High = n * math.Pow(1-1/(9*n)+confidence/(3*math.Sqrt(n)), 3) * per
+	low, high := CountInterval(float64(reports))
+	r.Per1000, r.Low, r.High = float64(reports)*per, low*per, high*per
 	return r
 }
 
 // RateRatio is the ratio of two rates, with its 95 % confidence interval. It is zero if either rate
-// is unknown.
-type RateRatio struct{ Ratio, Low, High float64 }
+// is unknown, or both are 0.
+type RateRatio struct {
+	Ratio, Low, High float64 // infinite if only the other rate is 0
+	P                float64 // probability of such a difference by chance, corrected for the number of comparisons
+}
 
-// Times returns the ratio of r to other. It adds half a report to both counts, so that a count of 0
-// has an interval, too. The interval is that of the logarithm of the ratio.
+// Times returns the ratio of r to other. Given the sum of both numbers of reports, those of r have a
+// binomial distribution; the interval is that of their share.
 func (r MachineRate) Times(other MachineRate) RateRatio {
-	if !r.Known() || !other.Known() {
+	if !r.Known() || !other.Known() || r.Reports+other.Reports == 0 {
 		return RateRatio{}
 	}
-	a, b := float64(r.Reports)+.5, float64(other.Reports)+.5
-	value := a / r.MachineDays / (b / other.MachineDays)
-	width := math.Exp(confidence * math.Sqrt(1/a+1/b))
-	return RateRatio{Ratio: value, Low: value / width, High: value * width}
+	a, b := float64(r.Reports), float64(other.Reports)
+	exposure := other.MachineDays / r.MachineDays
+	low, high := ShareInterval(a, b)
+	share := r.MachineDays / (r.MachineDays + other.MachineDays)
+	return RateRatio{Ratio: a / b * exposure, Low: low / (1 - low) * exposure, High: high / (1 - high) * exposure,
+		P: 2 * min(BinomialTail(a, b, share), BinomialTail(b, a, 1-share))}
+}
+
+// Among returns the ratio as one of several that are compared at the same time.
+func (r RateRatio) Among(comparisons int) RateRatio {
+	r.P *= float64(max(comparisons, 1))
+	return r
 }
 
 // Known reports whether both rates are known.
-func (r RateRatio) Known() bool { return r.Ratio > 0 }
+func (r RateRatio) Known() bool { return r.High > 0 }
 
-// Worse reports whether r is significantly above 1.
-func (r RateRatio) Worse() bool { return r.Known() && r.Low > 1 }
+// Worse reports whether r is above 1 by more than chance explains.
+func (r RateRatio) Worse() bool { return r.Ratio > 1 && Significant(r.P, 1) }
 
-// Better reports whether r is significantly below 1.
-func (r RateRatio) Better() bool { return r.Known() && r.High < 1 }
+// Better reports whether r is below 1 by more than chance explains.
+func (r RateRatio) Better() bool { return r.Known() && r.Ratio < 1 && Significant(r.P, 1) }

@@ -42,7 +42,7 @@ func RateVersions(spans []VersionSpan, active map[crash.Release][]int64, since t
 		}
 		rates[i] = VersionRate{VersionSpan: span, Rate: NewMachineRate(span.Reports, float64(machines))}
 		if i > 0 && spans[i-1].Release == span.Release {
-			rates[i].Previous = rates[i].Rate.Times(rates[i-1].Rate)
+			rates[i].Previous = rates[i].Rate.Times(rates[i-1].Rate).Among(len(spans) - 1)
 		}
 	}
 	slices.Reverse(rates)

@@ -69,24 +69,21 @@ type StandOut struct {
 	Here, There int // numbers of reports with the trait
 }
 
-// The thresholds for conspicuous traits: smallest number of reports on each side, smallest
-// difference of shares.
 const (
-	minSample     = 5
-	minDifference = 0.3
+	minDifference = 0.3 // smallest difference of shares that is conspicuous
 	maxStandOuts  = 12
 )
 
-// TooFewToCompare reports whether there are too few reports, on either side, for a comparison.
-func TooFewToCompare(here, there int) bool { return min(here, there) < minSample }
+// TooFewToCompare reports whether no difference between so many reports could be evidence, not even
+// of a single trait that all here have and none there.
+func TooFewToCompare(here, there int) bool {
+	return !Significant(MoreFrequent(float64(here), float64(here), 0, float64(there)), 1)
+}
 
 // StandsOut compares the traits of a problem's reports with those of other reports of the package.
-// Each element of here and there has the traits of one report. It returns the conspicuous traits,
-// the largest difference first. If there are too few reports on either side, it returns nil.
+// Each element of here and there has the traits of one report. It returns the traits that are more
+// frequent here than chance explains, the largest difference first.
 func StandsOut(here, there [][]Trait) []StandOut {
-	if TooFewToCompare(len(here), len(there)) {
-		return nil
-	}
 	counts := map[Trait]*StandOut{}
 	count := func(reports [][]Trait, add func(*StandOut)) {
 		for _, traits := range reports {
@@ -108,9 +105,17 @@ func StandsOut(here, there [][]Trait) []StandOut {
 	distance := func(s StandOut) float64 {
 		return float64(s.Here)/float64(len(here)) - float64(s.There)/float64(len(there))
 	}
+	n, m := float64(len(here)), float64(len(there))
+	least := make([]float64, 0, len(counts)) // p if as many as possible of the reports with the trait were here
+	for _, s := range counts {
+		most := min(float64(s.Here+s.There), n)
+		least = append(least, MoreFrequent(most, n, float64(s.Here+s.There)-most, m))
+	}
+	comparisons := possible(least)
 	var out []StandOut
 	for _, s := range counts {
-		if distance(*s) >= minDifference {
+		if distance(*s) >= minDifference &&
+			Significant(MoreFrequent(float64(s.Here), n, float64(s.There), m), comparisons) {
 			out = append(out, *s)
 		}
 	}

@@ -1,6 +1,8 @@
 package stats_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,15 +35,41 @@ func TestStandsOut(t *testing.T) {
 	t.Parallel()
 	common, odd, rare := stats.Trait{Kind: "Package", Value: "libc6 1"},
 		stats.Trait{Kind: "Package", Value: "libtide1 1.2-1"}, stats.Trait{Kind: "Kernel", Value: "6.8"}
-	report := func(traits ...stats.Trait) []stats.Trait { return traits }
-	here := [][]stats.Trait{report(common, odd), report(common, odd, odd), report(common, odd), report(common, odd),
-		report(common, rare)}
-	there := [][]stats.Trait{report(common), report(common), report(common), report(common), report(common, odd)}
-	got := stats.StandsOut(here, there)
-	if diff := cmp.Diff([]stats.StandOut{{Trait: odd, Here: 4, There: 1}}, got); diff != "" {
+	some := func(n int, traits ...stats.Trait) (reports [][]stats.Trait) {
+		for range n {
+			reports = append(reports, traits)
+		}
+		return reports
+	}
+	here := join(some(19, common, odd, odd), some(1, common, rare))
+	there := join(some(18, common), some(2, common, odd))
+	want := []stats.StandOut{{Trait: odd, Here: 19, There: 2}}
+	if diff := cmp.Diff(want, stats.StandsOut(here, there)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := stats.StandsOut(here[:4], there); got != nil {
+	// 5 of 8 against 3 of 15: chance has 6 %.
+	few, others := join(some(5, common, odd), some(3, common)), join(some(3, common, odd), some(12, common))
+	if got := stats.StandsOut(few, others); got != nil {
+		t.Errorf("5 of 8 against 3 of 15: got %v, want nil", got)
+	}
+	// 7 of 8 against 4 of 15: chance has less than 1 %, but not if twenty traits are compared.
+	few, others = join(some(7, common, odd), some(1, common)), join(some(4, common, odd), some(11, common))
+	if got := stats.StandsOut(few, others); len(got) != 1 {
+		t.Errorf("7 of 8 against 4 of 15: got %v, want it to stand out", got)
+	}
+	for i := range 20 {
+		more := stats.Trait{Kind: "Package", Value: fmt.Sprint("p ", i)}
+		for _, at := range []*[]stats.Trait{&few[0], &few[1], &few[2], &others[0], &others[1], &others[2], &others[3]} {
+			*at = append(slices.Clone(*at), more)
+		}
+	}
+	if got := stats.StandsOut(few, others); got != nil {
+		t.Errorf("7 of 8 against 4 of 15, one of 21 traits: got %v, want nil", got)
+	}
+	if !stats.TooFewToCompare(2, 4) || stats.TooFewToCompare(3, 4) || stats.TooFewToCompare(1, 19) {
+		t.Error("too few: got others than 2 and 4")
+	}
+	if got := stats.StandsOut(some(2, odd), some(4)); got != nil {
 		t.Errorf("too few reports: got %v, want nil", got)
 	}
 }

@@ -12,10 +12,11 @@ type Trend struct {
 	Release     crash.Release // empty: all releases together
 	Now, Before MachineRate
 	Machines    int64 // active at the end
+	Among       int   // number of releases that are compared at the same time
 }
 
 // Change returns the ratio of the present rate to the previous one.
-func (t Trend) Change() RateRatio { return t.Now.Times(t.Before) }
+func (t Trend) Change() RateRatio { return t.Now.Times(t.Before).Among(t.Among) }
 
 // Trends compares the days up to and including until (a UTC day) with as many days before. It
 // returns the trend of each release with active machines, newest first. rates contains no days
@@ -55,6 +56,9 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 		})
 	}
 	slices.SortFunc(each, func(a, b Trend) int { return b.Release.Compare(a.Release) })
+	for i := range each {
+		each[i].Among = len(each)
+	}
 	return each
 }
 

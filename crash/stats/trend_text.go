@@ -29,6 +29,8 @@ const asMany = "as many"
 // Text describes the ratio of two rates: "4 % more", "as many", "3.2 times as many".
 func (r RateRatio) Text() string {
 	switch percent := 100 * (r.Ratio - 1); {
+	case math.IsInf(r.Ratio, 1):
+		return "more, from none"
 	case percent >= 200:
 		return fmt.Sprintf("%.1f times as many", r.Ratio)
 	case percent >= .5:
@@ -41,7 +43,7 @@ func (r RateRatio) Text() string {
 
 // than describes the ratio of two rates compared with what follows: "4 % more than".
 func (r RateRatio) than() string {
-	if text := r.Text(); text == asMany || r.Ratio >= 3 {
+	if text := r.Text(); text == asMany || r.Ratio >= 3 && !math.IsInf(r.Ratio, 1) {
 		return text + " as"
 	}
 	return r.Text() + " than"

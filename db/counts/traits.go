@@ -20,23 +20,23 @@ const (
 
 const (
 	sqlBodiesHere = `
-		select r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-			select received, id, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select received, id, system_key, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
 		) as r
 		order by r.received desc, r.id desc limit @limit`
 	sqlBodiesThere = `
-		select r.body from (
+		select r.system_key, r.body from (
 			select id from buckets
 			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
 			order by reports desc, id limit @others
 		) as m (source) cross join lateral (
-			select body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+			select system_key, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
 		) as r`
 )
 
 // StandsOut compares the newest reports of a problem with those of other problems of the same
-// package. It returns the traits that only the former have in common, and how many reports it
-// compared on each side.
+// package, one of each machine. It returns the traits that are more frequent in the former, and how
+// many reports it compared on each side.
 func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
 	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
 	of, err := s.traits(ctx, sqlBodiesHere, args)
@@ -55,13 +55,18 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]stats.Trait, error) {
-		var body []byte
-		if err := row.Scan(&body); err != nil {
-			return nil, err
+	var all [][]stats.Trait
+	known := map[int64]bool{} // machines
+	var machine *int64
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&machine, &body}, func() error {
+		if machine != nil && known[*machine] {
+			return nil
 		}
-		var traits []stats.Trait
-		err := s.ReadBody(ctx, body, func(f crash.Fields) { traits = stats.Traits(f) })
-		return traits, err
+		if machine != nil {
+			known[*machine] = true
+		}
+		return s.ReadBody(ctx, body, func(f crash.Fields) { all = append(all, stats.Traits(f)) })
 	})
+	return all, err
 }

@@ -47,9 +47,8 @@ type Evaluator struct {
 	store *Store
 	o     EvaluatorOptions
 
-	mu     sync.Mutex // held during a round
-	done   string     // what the last round has evaluated, see fingerprint
-	usual  usualMachines
+	mu     sync.Mutex       // held during a round
+	done   string           // what the last round has evaluated, see fingerprint
 	warned map[int64]string // failures that were logged, by rule
 }
 

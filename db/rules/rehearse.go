@@ -18,8 +18,6 @@ const (
 	rehearsalTime = 15 * time.Second
 	// maxRehearsed limits the problems whose reports a rehearsal reads: the newest ones count.
 	maxRehearsed = 5000
-	// maxRehearsedReports limits the reports of rising problems that a rehearsal reads.
-	maxRehearsedReports = 500_000
 	// maxRehearsedLines limits the list. Totals cover everything.
 	maxRehearsedLines = 300
 	// maxRehearsedPackages limits the packages whose followers a rehearsal looks up.

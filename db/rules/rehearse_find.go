@@ -180,49 +180,29 @@ func (r *rehearsal) rehearseRegressed(context.Context) error {
 	return nil
 }
 
-// rehearseRising reads the reports of problems that may have risen: on some day, there were at
-// least twice as many reports as on most of the seven days before.
+// rehearseRising finds the problems that were rising on each day.
 func (r *rehearsal) rehearseRising(ctx context.Context) error {
-	r.notes = append(r.notes, "Days are examined whose reports are more than twice the median of the seven days before.")
-	today := crash.Midnight(r.now)
-	first, last := index.DayOf(r.since.AddDate(0, 0, -rules.MedianDays)), index.DayOf(today)
-	var some []*index.Problem
-	var reports int64
-	for _, p := range r.watched(func(p *index.Problem) bool { return !p.Last().At.Before(r.since) }) {
-		days := r.ix.Days(p, index.Filter{}, first, last)
-		rises, sum := false, int64(0)
-		for i, n := range days {
-			sum += n
-			if i >= rules.MedianDays {
-				rises = rises || n >= r.rule.Machines && n > rules.RisingAbove(days[i-rules.MedianDays:i])/2
-			}
+	held := map[crash.BucketID]time.Time{}
+	for day := crash.Midnight(r.since); !day.After(r.now); day = day.AddDate(0, 0, 1) {
+		rising := r.ix.Rising(index.DayOf(day))
+		some := r.watched(func(p *index.Problem) bool {
+			_, rises := rising[p.ID]
+			return rises
+		})
+		machines, err := r.store.machinesIn(ctx, some, day)
+		if err != nil {
+			return err
 		}
-		if !rises {
-			continue
-		}
-		if reports += sum; reports > maxRehearsedReports || len(some) >= maxRehearsed {
-			r.notes = append(r.notes, fmt.Sprintf("Only the newest %d problems were examined.", len(some)))
-			break
-		}
-		some = append(some, p)
-	}
-	machines, err := r.store.machineDays(ctx, some, r.since.AddDate(0, 0, -rules.MedianDays), today)
-	if err != nil {
-		return err
-	}
-	for _, p := range some {
-		var held time.Time
-		for day := r.since; !day.After(today); day = day.AddDate(0, 0, 1) {
-			n, before := machines[p.ID][day], daysBefore(machines[p.ID], p.First().At, day)
-			if n < r.rule.Machines || !rules.Rising(n, before) {
+		for _, p := range some {
+			if machines[p.ID] < r.rule.Machines {
 				continue
 			}
-			if held.IsZero() || day.Sub(held) > rules.RisingPause*24*time.Hour {
-				e := r.event(crash.EventRising, p, p.Public().Last(), n)
-				e.Text = rules.RisingText(e, day, rules.RisingAbove(before))
+			if last, was := held[p.ID]; !was || day.Sub(last) > rules.RisingPause*24*time.Hour {
+				e := r.event(crash.EventRising, p, p.Public().Last(), machines[p.ID])
+				e.Text = rules.RisingText(e, day, rising[p.ID].Week, rising[p.ID].Before)
 				r.line(day, false, e)
 			}
-			held = day
+			held[p.ID] = day
 		}
 	}
 	return nil

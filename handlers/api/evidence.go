@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 type evidence struct {
 	New   rate   `json:"new" doc:"For the new version, from its first day until now."`
 	Old   rate   `json:"old" doc:"For the old version, on the days before."`
-	Ratio *ratio `json:"ratio" doc:"Ratio of the new rate to the old one; null if either version has no days."`
+	Ratio *ratio `json:"ratio" doc:"Ratio of the new rate to the old one; null if a version has no days, or neither crashes."`
 }
 
 // rate is the number of crashes per machine.
@@ -27,8 +28,8 @@ type rate struct {
 }
 
 type ratio struct {
-	Interval [2]float64 `json:"interval" doc:"95 % confidence interval. Entirely above 1: the new version crashes more."`
-	Ratio    float64    `json:"ratio"`
+	Interval [2]*float64 `json:"interval" doc:"95 % confidence interval; null: no limit. Above 1: it crashes more."`
+	Ratio    *float64    `json:"ratio" doc:"Null if only the old version has no crashes."`
 }
 
 // newEvidence counts both versions over the newest days with crashes, which the old formula uses
@@ -130,7 +131,14 @@ func compare(newer, older rate) *ratio {
 	if !x.Known() {
 		return nil
 	}
-	return &ratio{Ratio: rounded(x.Ratio), Interval: [2]float64{rounded(x.Low), rounded(x.High)}}
+	limit := func(x float64) *float64 {
+		if math.IsInf(x, 1) {
+			return nil
+		}
+		x = rounded(x)
+		return &x
+	}
+	return &ratio{Ratio: limit(x.Ratio), Interval: [2]*float64{limit(x.Low), limit(x.High)}}
 }
 
 // maxOldDays is the maximum number of days before the new version in which the old version

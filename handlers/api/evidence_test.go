@@ -13,11 +13,11 @@ func TestEvidence(t *testing.T) {
 	date := at(0, 0).Truncate(24 * time.Hour)
 	q := rateQuestion{date: date}
 	same := newEvidence(history(5, 10), q, at(12, 0))
-	if same.Ratio == nil || same.Ratio.Interval[0] > 1 || same.Ratio.Interval[1] < 1 {
+	if same.Ratio == nil || *same.Ratio.Interval[0] > 1 || *same.Ratio.Interval[1] < 1 {
 		t.Errorf("equal rates: got %+v, want an interval around 1", same.Ratio)
 	}
 	worse := newEvidence(history(100, 10), q, at(12, 0))
-	if worse.Ratio.Interval[0] <= 1 {
+	if *worse.Ratio.Interval[0] <= 1 {
 		t.Errorf("ten times the rate: got %+v, want an interval above 1", worse.Ratio)
 	}
 	// The exact interval of a count of 10 is 4.795 to 18.39; of 0 it is 0 to 3.689.
@@ -25,7 +25,7 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("10 crashes on 100 machines: got %v, want 47.95 to 183.9", got)
 	}
 	few := newEvidence(history(10, 10), rateQuestion{date: date, phased: true, percentage: 10}, at(12, 0))
-	if few.New.Machines != 5 || few.Ratio.Interval[0] <= 1 {
+	if few.New.Machines != 5 || *few.Ratio.Interval[0] <= 1 {
 		t.Errorf("a tenth of the machines: got %+v, %+v, want higher rates", few.New, few.Ratio)
 	}
 	none := newEvidence(history(3), q, at(12, 0))
@@ -57,10 +57,14 @@ func TestSettled(t *testing.T) {
 	near("new, to", got.New.Interval[1], 18.391/2, .01)
 	near("old, from", got.Old.Interval[0], 1.6235/4, .01) // exact interval of 5: 1.6235 to 11.668
 	near("old, to", got.Old.Interval[1], 11.668/4, .01)
-	near("ratio", got.Ratio.Ratio, 10.5/2000/(5.5/4000), 1e-4)
-	width := math.Exp(1.96 * math.Sqrt(1/10.5+1/5.5))
-	near("ratio, from", got.Ratio.Interval[0], got.Ratio.Ratio/width, .01)
-	near("ratio, to", got.Ratio.Interval[1], got.Ratio.Ratio*width, .01)
+	near("ratio", *got.Ratio.Ratio, 4, 1e-9)
+	// The exact interval of a share of 10 in 15 is 0.38380 to 0.88176.
+	near("ratio, from", *got.Ratio.Interval[0], .38380/.61620*2, .001)
+	near("ratio, to", *got.Ratio.Interval[1], .88176/.11824*2, .01)
+	first := evidence{New: rate{Crashes: 10, Machines: 2000}, Old: rate{Machines: 4000}}.withRates()
+	if r := first.Ratio; r.Ratio != nil || r.Interval[1] != nil || *r.Interval[0] <= 1 {
+		t.Errorf("no crash before: got %+v, want no limit", r)
+	}
 	zero := evidence{New: rate{Crashes: 0, Machines: 1000}}.withRates()
 	near("none, from", zero.New.Interval[0], 0, 0)
 	near("none, to", zero.New.Interval[1], 3.689, .05)

@@ -35,11 +35,11 @@ func TestNewBucketsEvidence(t *testing.T) {
 	// two days before.
 	want := map[string]any{
 		"new": map[string]any{
-			"crashes": 6., "machine_days": 7., "per_1000_machine_days": 857.143, "interval": []any{312.998, 1865.68},
+			"crashes": 6., "machine_days": 7., "per_1000_machine_days": 857.143, "interval": []any{314.556, 1865.64},
 		},
 		"old": map[string]any{"crashes": 0., "machine_days": 8., "per_1000_machine_days": 0.,
-			"interval": []any{0., 458.501}},
-		"ratio": map[string]any{"ratio": 14.8571, "interval": []any{.836976, 263.729}},
+			"interval": []any{0., 461.11}},
+		"ratio": map[string]any{"ratio": nil, "interval": []any{1.34563, nil}},
 	}
 	if diff := cmp.Diff(want, got[0]["evidence"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

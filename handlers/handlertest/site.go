@@ -225,8 +225,14 @@ func newMailer(t testing.TB, o Options, base string, site *Site) *mail.Mailer {
 // Save stores a report as if a machine had sent it, and returns its bucket.
 func (s *Site) Save(t testing.TB, report crashtest.Report) crash.Bucket {
 	t.Helper()
+	return s.SaveFrom(t, "machine-1", report)
+}
+
+// SaveFrom works like Save, for a report from another machine.
+func (s *Site) SaveFrom(t testing.TB, machine crash.SystemID, report crashtest.Report) crash.Bucket {
+	t.Helper()
 	in := intake.New(intake.Config{MaxAgeDays: 366}, s.Store)
-	receipt, err := in.Accept(t.Context(), crash.Report{System: "machine-1", Fields: report.Fields()})
+	receipt, err := in.Accept(t.Context(), crash.Report{System: machine, Fields: report.Fields()})
 	if err != nil {
 		t.Fatalf("save report: %v", err)
 	}

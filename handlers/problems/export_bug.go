@@ -22,6 +22,7 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 		if err != nil {
 			return export.Table{}, err
 		}
+		rising := b.Rising(index.DayOf(s.Now()))
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
 		path := "/bug/" + strconv.FormatInt(number, 10)
 		title := "Problems of bug " + strconv.FormatInt(number, 10)
@@ -35,7 +36,8 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 					}}
 				}
 				row := web.SeenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
-				if !yield(s.problemRow(row, bucket.Signature, signedIn), nil) {
+				_, rises := rising[p.ID]
+				if !yield(s.problemRow(row, bucket.Signature, rises, signedIn), nil) {
 					return
 				}
 			}

@@ -23,6 +23,7 @@ var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
 	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug",
 	"state", "status", "url", "assignee", "tags", "manual_state", "manual_status",
+	"rising",
 }
 
 // ExportFile sends the front list as a file or feed at an address of its own, with the query of
@@ -71,6 +72,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			rows = rows[:min(len(rows), export.MaxFeed)]
 		}
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
+		rising := b.Rising(index.DayOf(s.Now()))
 		return export.Table{
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
@@ -85,7 +87,8 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 						if !signedIn {
 							signature = s.Redacted.Signature(signature)
 						}
-						if !yield(s.problemRow(web.SeenRow(r, p), signature, signedIn), nil) {
+						_, rises := rising[p.ID]
+						if !yield(s.problemRow(web.SeenRow(r, p), signature, rises, signedIn), nil) {
 							return
 						}
 					}
@@ -96,7 +99,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 }
 
 // problemRow returns the row of one problem.
-func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.Row {
+func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) export.Row {
 	title := views.DocumentTitle(crash.Bucket{
 		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
 		Title: p.Title, Name: p.Name, Executable: p.Executable,
@@ -138,7 +141,7 @@ func (s *Lists) problemRow(p index.Row, signature string, signedIn bool) export.
 			p.Count, title, signature, p.Package, p.Source, p.Type, first.At, first.Version, string(first.Release),
 			last.At, last.Version, string(last.Release), p.HighestVersion(), bug, string(status.Word), status.Text(),
 			s.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
-			manual.Words(), manual.Text(false),
+			manual.Words(), manual.Text(false), rises,
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: first.At, Last: last.At,
 	}

@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/query"
-	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -64,9 +63,11 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}
+	rising := b.Rising(index.DayOf(s.Now()))
 	for i := range page.Rows {
 		row := &page.Rows[i]
-		row.Compared, row.Rising = list.Past, list.Past && stats.Rising(row.Count, row.Past)
+		row.Compared = list.Past
+		row.Rise, row.Rising = rising[row.ID]
 	}
 	if n := len(list.Rows); list.More {
 		last := list.Rows[n-1]

@@ -6,8 +6,6 @@ import (
 )
 
 const (
-	risingFactor = 4
-	medianDays   = 7
 	// RisingPause is how many UTC days a problem must not have been rising before it rises anew.
 	RisingPause = 7
 	// StormProblems is the number of new problems of one package within StormTime above which they are
@@ -15,28 +13,7 @@ const (
 	StormProblems = 10
 	// StormTime is the period in which new problems are counted.
 	StormTime = 10 * time.Minute
-	// MedianDays is the number of days before a day whose machines a rise is compared with.
-	MedianDays = medianDays
 )
-
-// Rising reports whether a problem is rising on a day: at least 10 machines report it, and more
-// than four times the median of the seven days before. before holds the machines of these days,
-// oldest first. If the problem was first seen within them, it holds only the days since; if it is
-// empty, the problem is new and not rising.
-func Rising(machines int64, before []int64) bool {
-	return len(before) > 0 && machines >= risingLeast && machines > RisingAbove(before)
-}
-
-// RisingAbove returns the number of machines that a day must exceed to be rising: four times the
-// median, rounded down.
-func RisingAbove(before []int64) int64 {
-	sorted := slices.Sorted(slices.Values(before))
-	n := len(sorted)
-	if n == 0 {
-		return 0
-	}
-	return risingFactor * (sorted[(n-1)/2] + sorted[n/2]) / 2 // exact: integers times four
-}
 
 // Storm is a period in which many problems of one package were new.
 type Storm struct {

@@ -74,10 +74,11 @@ func WhyFixed(marked bool) string {
 	return "which has the fix"
 }
 
-// RisingText describes an event of the kind rising. above is the number that the day exceeds.
-func RisingText(e crash.Event, day time.Time, above int64) string {
-	return fmt.Sprintf("Rising: %s %s it on %s; four times the usual number is %s.", Machines(e.Machines),
-		reports(e.Machines), day.Format("2 January"), count(above))
+// RisingText describes an event of the kind rising, with the reports of the seven days up to a day
+// and of the seven before.
+func RisingText(e crash.Event, day time.Time, week, before int64) string {
+	return fmt.Sprintf("Rising: %s of %s in the seven days up to %s, %s in the seven before.",
+		crash.Counted(week, "report", "reports"), Machines(e.Machines), day.Format("2 January"), count(before))
 }
 
 // ProposedText describes an event of the kind proposed.

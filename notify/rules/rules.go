@@ -145,7 +145,6 @@ const (
 	MaxPerHour  = 1000
 	MaxMuteDays = 365
 	maxPeople   = 200
-	risingLeast = 10 // machines
 )
 
 // Problems maps fields of a form to what is wrong with them, as sentences.
@@ -165,8 +164,6 @@ func (r Rule) Check() Problems {
 	switch {
 	case r.Machines < 1 || r.Machines > MaxMachines:
 		wrong["machines"] = "The number of machines is between 1 and 1,000,000."
-	case r.When == crash.EventRising && r.Machines < risingLeast:
-		wrong["machines"] = "A problem is rising only if at least 10 machines report it: enter 10 or more."
 	}
 	if r.When == crash.EventQuiet && (r.Weeks < 1 || r.Weeks > MaxWeeks) {
 		wrong["weeks"] = "The number of weeks is between 1 and 52."

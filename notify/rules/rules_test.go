@@ -23,8 +23,7 @@ func TestSentence(t *testing.T) {
 		"When a problem of mesa, linux-* and zsh is new, notify its followers and queue it for filing.": func(r *rules.Rule) {
 			r.Machines, r.Scope.Names = 1, []string{"mesa", "linux-*", "zsh"}
 		},
-		"When a problem is reported by more than 4 times as many machines as usual, and by at least 1,000, " +
-			"file a bug (at most 5 per hour).": func(r *rules.Rule) {
+		"When a problem is rising and at least 1,000 machines report it, file a bug (at most 5 per hour).": func(r *rules.Rule) {
 			r.When, r.Machines, r.Scope = crash.EventRising, 1000, rules.Scope{Kind: rules.Everything}
 			r.Actions = rules.Actions{File: true, HourlyLimit: 5}
 		},
@@ -70,7 +69,6 @@ func TestCheck(t *testing.T) {
 		"pattern of a set": {"names",
 			func(r *rules.Rule) { r.Scope = rules.Scope{Kind: rules.OfSet, Names: []string{"x*"}} }},
 		"no machines":           {"machines", func(r *rules.Rule) { r.Machines = 0 }},
-		"few rise":              {"machines", func(r *rules.Rule) { r.When, r.Machines = crash.EventRising, 9 }},
 		"no weeks":              {"weeks", func(r *rules.Rule) { r.When, r.Actions.Queue = crash.EventQuiet, false }},
 		"no action":             {"actions", func(r *rules.Rule) { r.Actions = rules.Actions{} }},
 		"queue and file":        {"actions", func(r *rules.Rule) { r.Actions.File, r.Actions.HourlyLimit = true, 1 }},
@@ -109,27 +107,6 @@ func TestWatches(t *testing.T) {
 	} {
 		if got := c.scope.Watches(c.binary, c.source, members); got != c.want {
 			t.Errorf("%v watches %s of %s: got %v", c.scope, c.binary, c.source, got)
-		}
-	}
-}
-
-func TestRising(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		machines int64
-		before   []int64
-		want     bool
-	}{
-		{13, []int64{3, 3, 3, 3, 3, 3, 3}, true},
-		{12, []int64{3, 3, 3, 3, 3, 3, 3}, false},             // not more than four times
-		{9, []int64{0, 0, 0, 0, 0, 0, 0}, false},              // fewer than ten
-		{10, []int64{0, 0, 0, 90, 0, 0, 90}, true},            // the median ignores outliers
-		{100, []int64{90, 0, 90, 0, 90, 0, 90}, false},        // median 90
-		{100, nil, false},                                     // first seen today
-		{10, []int64{2, 3}, false}, {11, []int64{2, 3}, true}, // four times 2.5
-	} {
-		if got := rules.Rising(c.machines, c.before); got != c.want {
-			t.Errorf("%d machines after %v: got %v", c.machines, c.before, got)
 		}
 	}
 }

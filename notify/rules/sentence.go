@@ -12,7 +12,7 @@ import (
 // report it, notify its followers." It also describes rules that Check refuses.
 func (r Rule) Sentence() string {
 	when := "When " + r.subject() + " " + r.happens()
-	if r.Machines > 1 && r.When != crash.EventRising && r.AboutProblems() {
+	if r.Machines > 1 && r.AboutProblems() {
 		when += fmt.Sprintf(" and at least %s machines %s it", count(r.Machines), r.report())
 	}
 	does := r.Actions.phrases()
@@ -60,8 +60,7 @@ func (r Rule) happens() string {
 	case crash.EventRegressed:
 		return "is seen again in a version that has the fix"
 	case crash.EventRising:
-		return fmt.Sprintf("is reported by more than 4 times as many machines as usual, and by at least %s",
-			count(r.Machines))
+		return "is rising"
 	case crash.EventProposed:
 		return "is new in a version in proposed"
 	case crash.EventSymbolised:

@@ -144,8 +144,9 @@ func ListRank(rank int, before int64, days int64, compared bool) string {
 }
 
 // ListRisingTitle explains why a problem counts as rising.
-func ListRisingTitle(before int64) string {
-	return "More than chance explains; " + Reports(before) + " in as many days before"
+func ListRisingTitle(week, before int64) string {
+	return Reports(week) + " in the past seven days (all releases), " + Count(before) + " in the seven before: more than " +
+		"chance explains"
 }
 
 // Texts of the pages for selected problems.

@@ -14,7 +14,7 @@ const (
 	VersionsHow     = "How to read this"
 	VersionsHowLong = "A machine is active in a release if it reported anything in the 90 days before. A difference " +
 		"is marked " +
-		"only if the interval of the ratio excludes 1. A rare problem may be missing from a version by chance."
+		"only if it is more than chance explains, after the correction for the number of versions. A rare problem may be missing from a version by chance."
 	CompareVersions = "Compare"
 	CompareAgainst  = "against"
 	CompareA        = "Version A"
@@ -37,7 +37,7 @@ const (
 	NewMeans       = "Problems that no earlier version had"
 	GoneMeans      = "Problems of the previous version that no version from this one on has"
 
-	RateSameMeans = "The interval of the ratio includes 1, so the difference is within normal variation."
+	RateSameMeans = "The difference is within normal variation."
 	RateMore      = "more"
 	RateFewer     = "fewer"
 	RateSame      = "unclear"

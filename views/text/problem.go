@@ -90,19 +90,19 @@ func TraitShare(share string) string { return "(" + share + " elsewhere)" }
 
 // TraitsCaption says which reports are compared.
 func TraitsCaption(here, there int) string {
-	return fmt.Sprintf("The newest %s, compared with %s of the package’s other problems",
-		Reports(int64(here)), Count(int64(there)))
+	return fmt.Sprintf("More frequent than chance explains, among the newest %s and %s of the package’s other problems, "+
+		"one of each machine", Reports(int64(here)), Count(int64(there)))
 }
 
 // TraitsTooFew says that there are too few reports to compare.
 func TraitsTooFew(here, there int) string {
-	return fmt.Sprintf("Too few reports to compare: %d of this problem, %d of others.", here, there)
+	return fmt.Sprintf("Too few reports to tell: %d of this problem, %d of others, one of each machine.", here, there)
 }
 
 // TraitsNone says that nothing stands out.
 func TraitsNone(here, there int) string {
-	return fmt.Sprintf("Nothing. The newest %s resemble the newest %s of the package’s other problems.",
-		Reports(int64(here)), Count(int64(there)))
+	return fmt.Sprintf("Nothing is more frequent than chance explains, among the newest %s and %s of the package’s other "+
+		"problems, one of each machine.", Reports(int64(here)), Count(int64(there)))
 }
 
 // VersionFilter describes the reports from one version.

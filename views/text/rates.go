@@ -16,6 +16,9 @@ const (
 	TrendBetterList = "Better:"
 )
 
+// NoChange stands for a change in per cent that chance explains.
+const NoChange = "no clear change"
+
 // RatesNone says that the chart has no data.
 func RatesNone(since string) string { return "No counted reports since " + since + "." }
 

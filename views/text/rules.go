@@ -80,7 +80,7 @@ var RuleScopes = map[string]string{
 var RuleKinds = map[crash.EventKind]string{
 	crash.EventNew:        "a problem is new",
 	crash.EventRegressed:  "a problem is seen again in a version that has the fix",
-	crash.EventRising:     "a problem is rising: more than 4 times as many machines as usual, and at least 10",
+	crash.EventRising:     "a problem is rising: clearly more reports in the past week than in the week before",
 	crash.EventProposed:   "a problem is new in a version in proposed",
 	crash.EventSymbolised: "a problem gets its function names",
 	crash.EventQuiet:      "a problem has not been seen for some weeks",
