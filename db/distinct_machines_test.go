@@ -38,7 +38,8 @@ func TestDistinctMachines(t *testing.T) {
 		"two":  {map[crash.Release]counts.Days{noble: all, resolute: all}, []int64{0, 0, 1, 1, 2, 2, 2, 2}},
 		"one":  {map[crash.Release]counts.Days{jammy: all}, []int64{0, 1, 1, 1, 1, 2, 2, 2}},
 		"none": {nil, make([]int64, 8)},
-		"a part": {map[crash.Release]counts.Days{jammy: {day(-9), day(4)}, noble: {day(5), day(99)}},
+		"a part": {map[crash.Release]counts.Days{
+			jammy: {Since: day(-9), Until: day(4)}, noble: {Since: day(5), Until: day(99)}},
 			[]int64{0, 1, 1, 1, 2, 2, 2, 2}},
 	} {
 		got, err := counts.New(s).DistinctMachines(t.Context(), test.releases, since, until)
