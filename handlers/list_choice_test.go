@@ -180,7 +180,7 @@ func TestReliabilityChart(t *testing.T) {
 	}
 	a.WantText(".rates thead", "24.04").WantText(".rates thead", "22.04")
 	// There are three reports of the three machines that were active by then.
-	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00 1.00")
+	a.WantText(".rates tbody tr:nth-child(2)", "2026-05-18 1.00* 1.00*")
 	c.Get("/?release=Ubuntu+22.04").WantText(".rates .legend", "22.04")
 	if got := c.Get("/?release=Ubuntu+22.04").HTML().Find(".rate-plot .rate-line").Length(); got != 1 {
 		t.Errorf("lines of one release: got %d", got)

@@ -428,7 +428,8 @@ func TestInternalErrorsStayInside(t *testing.T) {
 					t.Errorf("%s as %s reveals %q: %s", path, name, inside, a.Body)
 				}
 			}
-			if strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
+			// Probes come every few seconds, so their failures are logged only for debugging.
+			if path != "/readyz" && strings.Count(log.String(), `"msg":"request failed","request_id":"`+id) != 1 {
 				t.Errorf("%s as %s: want exactly one log line for %s", path, name, id)
 			}
 		}

@@ -214,7 +214,10 @@ func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRu
 // TidyDraft returns a draft as the tracker will store it: with its line ends, and without blanks
 // around the title and hidden characters in it.
 func TidyDraft(d crash.Draft) crash.Draft {
-	d.Title = strings.Trim(crash.WithoutHidden(d.Title), " \t")
+	if storable(d.Title) { // else it is refused
+		d.Title = crash.WithoutHidden(d.Title)
+	}
+	d.Title = strings.Trim(d.Title, " \t")
 	d.Description = strings.ReplaceAll(strings.ReplaceAll(d.Description, "\r\n", "\n"), "\r", "\n")
 	d.Package = strings.TrimSpace(d.Package)
 	return d

@@ -80,7 +80,7 @@ func startFailover(t *testing.T) *failover {
 	tr := trackertest.New(t)
 	for range 2 {
 		_, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+f.pair.URL(), "MISHAP_DATA_DIR="+
-			t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0"))
+			t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0"))
 		f.fleet.ingest = append(f.fleet.ingest, addresses["ingest_listen"])
 		f.urls = append(f.urls, "http://"+addresses["listen"])
 	}

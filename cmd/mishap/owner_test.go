@@ -77,7 +77,7 @@ func TestRootActsAsOwner(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Args = append(cmd.Args, "serve", "--config="+file)
 	server := startCommand(t, listening, cmd)
-	server.until("Ctrl-C stops it.")
+	server.until(`"msg":"ready"`)
 	if postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()) != 200 {
 		t.Error("the server of root accepts no report")
 	}
