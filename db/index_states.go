@@ -228,8 +228,9 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 // of returns the status of a problem in the index.
 func (st *statuses) of(p *index.Problem, now time.Time) crash.Status {
 	return st.judgeBucket(crash.Bucket{
-		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At, LastSeen: p.Last().At,
-		Package: p.Package, SourcePackage: p.Source, Bug: st.bugs[p.ID],
+		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At,
+		LastSeen: p.Last().At,
+		Package:  p.Package, SourcePackage: p.Source, Bug: st.bugs[p.ID],
 	}, p, now)
 }
 

@@ -89,7 +89,8 @@ func TestTraitsOfProblem(t *testing.T) {
 	for pid := range 6 {
 		b = site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+1),
 			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
-		site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+100), crashtest.Set("Signal", "6"),
+		site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+100),
+			crashtest.Set("Signal", "6"),
 			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
 	}
 	c := site.As(t, crash.RoleViewer)

@@ -72,7 +72,8 @@ func TestSecretsInEveryOutput(t *testing.T) {
 	}
 	visitor := p.Visitor(t)
 	paths := []string{"/?period=year", "/problems.json?period=year", "/problems.csv?period=year",
-		"/problems.atom?period=year", "/search?q=harbor", "/search.json?q=harbor", "/search.csv?q=reefd", "/search.atom?q=harbor",
+		"/problems.atom?period=year", "/search?q=harbor", "/search.json?q=harbor", "/search.csv?q=reefd",
+		"/search.atom?q=harbor",
 		"/package/reefd",
 		"/package/harbor-sync", "/release/Ubuntu%2024.04", "/search/complete?q=frame:l", "/search/complete?q=program:h",
 		"/api/1.0/most-common-problems/?period=2026&limit=1000"}

@@ -50,7 +50,8 @@ func TestPackagePage(t *testing.T) {
 	compared := c.Get("/package/tidewatch?" + url.Values{"a": {"Ubuntu 24.04/1.10-1"},
 		"b": {"Ubuntu 24.04/1.9-1"}}.Encode())
 	compared.WantText("#compare", "New in 1.10-1 since 1.9-1 a <b>second</b> problem 1 report from 1.10-1").
-		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now 1 report from 1.9-1").WantText("tr.chosen-version .letter", "A").
+		WantText("#compare", "Gone in 1.10-1 since 1.9-1 gone by now 1 report from 1.9-1").WantText("tr.chosen-version "+
+		".letter", "A").
 		WantText(".compared", "): more").WantNone("#compare .notice")
 	if got := compared.Attr(`select[name=b] option[selected]`, "value"); got != "Ubuntu 24.04/1.9-1" {
 		t.Errorf("compared: got B %q, want what was chosen", got)

@@ -197,7 +197,8 @@ func TestShowProblemVersions(t *testing.T) {
 		crashtest.Set("SourcePackage", "tidewatch"))
 	a = p.As(t, crash.RoleViewer).Get(b.ID.Path()).Want(http.StatusOK)
 	a.WantText(".status-text", "new Open in 24.04").
-		WantText(".status-releases", "24.04 seen up to 1.4.9-2; too few reports of 1.5.0-1 to tell (0 of 1; 2 more would tell); 4 "+
+		WantText(".status-releases", "24.04 seen up to 1.4.9-2; too few reports of 1.5.0-1 to tell (0 of 1; 2 more would "+
+			"tell); 4 "+
 			"reports this week")
 	a.WantText(".verdict", "No bug filed. The newest versions in use have not shown it. Too few reports to "+
 		"tell whether 1.5.0-1 of 24.04 has it (0 of 1; 2 more would tell).")

@@ -454,7 +454,8 @@ func TestRemoteBackup(t *testing.T) {
 		t.Errorf("got %+v, want the last backup %s, not verified", b, second)
 	}
 	// What the timer runs verifies the newest backup.
-	if status, _, stderr := runIn(t.Context(), nil, environ, "restore", "--verify", address, noConfig(t)); status != exitOK {
+	if status, _, stderr := runIn(t.Context(), nil, environ, "restore", "--verify", address,
+		noConfig(t)); status != exitOK {
 		t.Fatalf("verify: %s", stderr)
 	}
 	if b := state(); b.Place != second || b.Problem != "" {

@@ -42,10 +42,11 @@ var rules = map[string]rule{
 	"crash/whoopsie":   {ours: "crash crash/compressed", never: "net/http database"},
 	"crash/intake":     {ours: "crash crash/grouping crash/privacy", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
-	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/redact crash/stats", never: "=net net/http os/exec database"},
-	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/audit":      {never: "=net net/http os/exec database"},
-	"crash/networks":   {never: "=net net/http os/exec database"},
+	"crash/index": {ours: "crash crash/cache crash/dpkg crash/redact crash/stats",
+		never: "=net net/http os/exec database"},
+	"crash/health":   {ours: "crash", never: "=net net/http os/exec database"},
+	"crash/audit":    {never: "=net net/http os/exec database"},
+	"crash/networks": {never: "=net net/http os/exec database"},
 	"crash/span": {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes " +
 		"go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
 	"crash/redact": {ours: "crash", never: "=net net/http os/exec database"},
@@ -217,7 +218,8 @@ var rules = map[string]rule{
 	"cmd/mishap": {
 		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch " +
 			"handlers/* views views/text",
-		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 golang.org/x/sys/unix " +
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
+			"golang.org/x/sys/unix " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
 		never: "testing net/http/httptest",
 	},

@@ -18,7 +18,8 @@ func crashFileWith(t *testing.T, address, more string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tiny"+address+".crash")
 	err := os.WriteFile(file, []byte("ProblemType: Crash\nArchitecture: amd64\nPackage: tide 1.0\nSignal: 11\n"+
-		"ExecutablePath: /usr/bin/tiny\nStacktraceAddressSignature: /usr/bin/tiny:11:/usr/bin/tiny+"+address+"\n"+more), 0o600)
+		"ExecutablePath: /usr/bin/tiny\nStacktraceAddressSignature: /usr/bin/tiny:11:/usr/bin/tiny+"+address+"\n"+more),
+		0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

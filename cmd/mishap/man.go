@@ -55,13 +55,16 @@ var manTitle = regexp.MustCompile(`(?m)^\.TH .*$`)
 
 // Sections of the pages of commands.
 const (
-	manStatus = ".SH EXIT STATUS\n.TP\n0\nSuccess.\n.TP\n1\nThe command failed, or found what it looks for; a message says what.\n" +
+	manStatus = ".SH EXIT STATUS\n.TP\n0\nSuccess.\n.TP\n1\nThe command failed, or found what it looks for; a message " +
+		"says what.\n" +
 		".TP\n2\nThe command line is wrong, and nothing was done.\n"
-	manFiles = ".SH FILES\n.TP\n\\fIlocal_config.toml\\fP\nThe configuration, if it is in the present folder. See mishap.toml(5).\n" +
+	manFiles = ".SH FILES\n.TP\n\\fIlocal_config.toml\\fP\nThe configuration, if it is in the present folder. See " +
+		"mishap.toml(5).\n" +
 		".TP\n\\fI/etc/mishap/config.toml\\fP\nThe configuration otherwise.\n" +
 		".TP\n\\fIconfig.d/*.toml\\fP\nFiles beside the configuration that are read before it.\n" +
 		".TP\n\\fI/var/lib/mishap\\fP\nThe data (data_dir) of Debian's package.\n"
-	manEnvironment = ".SH ENVIRONMENT\n.TP\n\\fBMISHAP_\\fP\\fIKEY\\fP\nThe value of a key of mishap.toml(5), in capitals " +
+	manEnvironment = ".SH ENVIRONMENT\n.TP\n\\fBMISHAP_\\fP\\fIKEY\\fP\nThe value of a key of mishap.toml(5), in " +
+		"capitals " +
 		"(MISHAP_LISTEN for listen). It overrides the files.\n" +
 		".TP\n\\fBMISHAP_\\fP\\fIKEY\\fP\\fB_FILE\\fP\nThe name of a file that holds the value.\n" +
 		".TP\n\\fBTMPDIR\\fP\nThe folder for temporary files; /tmp by default.\n" +
@@ -135,7 +138,8 @@ func configPage(title, commented string) []byte {
 			words = nil
 		}
 	}
-	page.WriteString(".SH FILES\n.TP\n\\fI/usr/share/doc/mishap/local_config.default.toml\\fP\nAll keys with these texts, to copy " +
+	page.WriteString(".SH FILES\n.TP\n\\fI/usr/share/doc/mishap/local_config.default.toml\\fP\nAll keys with these " +
+		"texts, to copy " +
 		"from.\n.SH SEE ALSO\nmishap(1), mishap\\-doctor(1)\n")
 	return page.Bytes()
 }

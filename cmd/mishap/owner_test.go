@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -27,7 +28,8 @@ func TestRootActsAsOwner(t *testing.T) {
 	file := filepath.Join(folder, "config.toml")
 	program := filepath.Join(folder, "mishap") // where that user may run it
 	for _, err := range []error{
-		os.Link(built(t), program), os.Mkdir(data, 0o700), os.Chown(data, uid, gid), os.Mkdir(backups, 0o700), os.Chown(backups, uid, gid),
+		os.Link(built(t), program), os.Mkdir(data, 0o700), os.Chown(data, uid, gid), os.Mkdir(backups, 0o700),
+		os.Chown(backups, uid, gid),
 		os.WriteFile(secret, []byte(strings.Repeat("k", 32)), 0o600), // for root alone
 		os.WriteFile(file, []byte("data_dir = '"+data+"'\ntracker_url = 'http://127.0.0.1:1'\n"), 0o600),
 		os.Chown(file, 0, gid), os.Chmod(file, 0o640),
@@ -49,11 +51,12 @@ func TestRootActsAsOwner(t *testing.T) {
 		return string(out), err
 	}
 	for _, args := range [][]string{
-		{"doctor"}, {"migrate"}, {"user", "add", "ada", "--role=admin", "--password-stdin"}, {"backup", backups}, {"check", "--all"},
+		{"doctor"}, {"migrate"}, {"user", "add", "ada", "--role=admin", "--password-stdin"}, {"backup", backups}, {"check",
+			"--all"},
 		{"symbols", "add", program}, {"filings", "reconcile"}, {"gate", "package", "1"}, {"system", "erase", "abc", "--yes"},
 	} {
 		out, err := run(nil, args...)
-		_, failed := err.(*exec.ExitError)
+		_, failed := errors.AsType[*exec.ExitError](err)
 		if err != nil && !failed {
 			t.Fatal(err)
 		}
@@ -99,10 +102,12 @@ func TestRootActsAsOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := run(&syscall.Credential{Uid: uid, Gid: gid}, "user", "list"); err != nil || !strings.Contains(out, "ada") {
+	if out, err := run(&syscall.Credential{Uid: uid, Gid: gid}, "user", "list"); err != nil || !strings.Contains(out,
+		"ada") {
 		t.Errorf("the owner: got %v\n%s", err, out)
 	}
-	if out, err := run(nil, "backup", "/root/backups-of-nobody"); err == nil || !strings.Contains(out, "permission denied") {
+	if out, err := run(nil, "backup", "/root/backups-of-nobody"); err == nil || !strings.Contains(out,
+		"permission denied") {
 		t.Errorf("a folder of root: got %v\n%s", err, out)
 	}
 }

@@ -125,7 +125,8 @@ func TestDoctorText(t *testing.T) {
 	status, stdout, stderr := runIn(t.Context(), nil, nil, "doctor", "--config="+file)
 	if status != 2 || stderr != "" || !strings.HasPrefix(stdout, "failure  configuration  "+file+
 		":1: lisen: unknown key; "+
-		"did you mean listen?: correct it") || !strings.HasSuffix(stdout, "\n1 check: 0 ok, 0 off, 0 with a warning, 1 failed\n") {
+		"did you mean listen?: correct it") || !strings.HasSuffix(stdout, "\n1 check: 0 ok, 0 off, 0 with a warning, 1 "+
+		"failed\n") {
 		t.Errorf("mistakes: got %d, %q, %q", status, stdout, stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -28,8 +28,8 @@ profiles on "ops_listen". With an empty database_url it first starts a private P
 data_dir. It migrates the database schema; several instances may start at once.
 
 SIGINT (Ctrl-C) and SIGTERM stop it: it serves for drain_seconds although /readyz says 503, then
-accepts nothing new, finishes what it accepted, and gives calls to the bug tracker a little time to end. A second signal stops it at once, without losing
-anything that was acknowledged.
+accepts nothing new, finishes what it accepted, and gives calls to the bug tracker a little time to end.
+A second signal stops it at once, without losing anything that was acknowledged.
 
 It also symbolises the core dumps that machines send, if gdb is installed (see docs/symbols.md).
 

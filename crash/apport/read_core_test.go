@@ -48,7 +48,8 @@ func TestOpenCore(t *testing.T) {
 	t.Parallel()
 	text := crashtest.Compressed("core")
 	for _, name := range []string{"CoreDump", "CoreDump.zst"} {
-		report := "ProblemType: Crash\nStacktrace:\n #0\n #1\n" + name + ": base64\n " + strings.ReplaceAll(text, "\n", "\n ") +
+		report := "ProblemType: Crash\nStacktrace:\n #0\n #1\n" + name + ": base64\n " + strings.ReplaceAll(text, "\n",
+			"\n ") +
 			"\nSignal: 11\n"
 		_, binary, err := apport.Read(strings.NewReader(report), apport.Limits{})
 		if err != nil || len(binary) != 1 || !apport.IsCore(binary[0].Name) || binary[0].Size != 4 {

@@ -277,8 +277,9 @@ var variant = regexp.MustCompile(`^__([a-z0-9_]+?)_(?:sse|ssse|avx|evex|erms|fma
 // endings are functions by which C and C++ programs end, without namespaces and "__GI_".
 var endings = map[string]bool{
 	"abort": true, "__abort": true, "raise": true, "gsignal": true, "kill": true, "tgkill": true, "pthread_kill": true,
-	"__pthread_kill": true, "___pthread_kill": true, "__pthread_kill_internal": true, "__pthread_kill_implementation": true,
-	"__assert_fail": true, "__assert_fail_base": true, "__assert_perror_fail": true, "__libc_message": true,
+	"__pthread_kill": true, "___pthread_kill": true, "__pthread_kill_internal": true,
+	"__pthread_kill_implementation": true,
+	"__assert_fail":                 true, "__assert_fail_base": true, "__assert_perror_fail": true, "__libc_message": true,
 	"__libc_message_impl": true, "__libc_fatal": true, "__fortify_fail": true, "__fortify_fail_abort": true,
 	"__chk_fail": true, "__stack_chk_fail": true, "__stack_chk_fail_local": true, "malloc_printerr": true,
 	"g_assertion_message": true, "g_assertion_message_expr": true, "g_assertion_message_error": true,

@@ -207,7 +207,8 @@ func ofRelease(r crash.ReleaseStatus, text string, s situation) (found []string)
 		wrong("gone, with too few reports")
 	}
 	if tooFew := r.Word == crash.StateOpen && !r.Ended && r.Newer != "" && !r.NewerFree(); tooFew !=
-		strings.Contains(text, r.Newer+" of "+r.Release.Short()+" has it (0 of ") && !strings.Contains(text, "other release") && s.bug == nil {
+		strings.Contains(text, r.Newer+" of "+r.Release.Short()+" has it (0 of ") && !strings.Contains(text,
+		"other release") && s.bug == nil {
 		wrong("too few reports: %v", tooFew)
 	}
 	return found

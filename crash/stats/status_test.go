@@ -387,15 +387,18 @@ func TestTooFewReports(t *testing.T) {
 			want = crash.StateOpen
 		}
 		if r.Lacking != v.lacking || r.NewerCount != v.newer || r.Word != want {
-			t.Errorf("%s: got %s, %d more than %d needed, want %s and %d", name, r.Word, r.Lacking, r.NewerCount, want, v.lacking)
+			t.Errorf("%s: got %s, %d more than %d needed, want %s and %d", name, r.Word, r.Lacking, r.NewerCount, want,
+				v.lacking)
 		}
 		if v.lacking == 0 {
 			continue
 		}
-		if now := of(v.reports, v.of, v.newer+v.lacking, b.Systems, v.more...).Status.Releases[0]; now.Word != crash.StateGone {
+		if now := of(v.reports, v.of, v.newer+v.lacking, b.Systems,
+			v.more...).Status.Releases[0]; now.Word != crash.StateGone {
 			t.Errorf("%s: with %d more: got %s, want gone", name, v.lacking, now.Word)
 		}
-		if now := of(v.reports, v.of, v.newer+v.lacking-1, b.Systems, v.more...).Status.Releases[0]; now.Word != crash.StateOpen {
+		if now := of(v.reports, v.of, v.newer+v.lacking-1, b.Systems,
+			v.more...).Status.Releases[0]; now.Word != crash.StateOpen {
 			t.Errorf("%s: with %d more: got %s, want open", name, v.lacking-1, now.Word)
 		}
 	}

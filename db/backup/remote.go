@@ -243,7 +243,7 @@ func (in objects) held(ctx context.Context) (all []held, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if m, parseErr := parse(r.name, text, line); err == nil && parseErr == nil { // else it is damaged or from a newer mishap
+		if m, parseErr := parse(r.name, text, line); err == nil && parseErr == nil { // else damaged, or of a newer mishap
 			h.manifest, h.sum, h.good = m, sumOf(text), r.hasAllFiles(m)
 		}
 		all = append(all, h)

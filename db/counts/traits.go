@@ -21,7 +21,8 @@ const (
 const (
 	sqlBodiesHere = `
 		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-			select received, id, system_key, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+			select received, id, system_key, body from reports where bucket_id = m.source order by received desc,
+				id desc limit @limit
 		) as r
 		order by r.received desc, r.id desc limit @limit`
 	sqlBodiesThere = `

@@ -76,7 +76,8 @@ func TestForeignDataDir(t *testing.T) {
 	dir := usedDataDir(t)
 	stop(t, start(t, Config{DataDir: dir, Throwaway: true}))
 	line := startOther(t, dir, as(t, "nobody")).line(t)
-	if !strings.Contains(line, "owner.lock belongs to root. If this user is the one that runs mishap, give it the whole data_dir, as root: chown") {
+	if !strings.Contains(line, "owner.lock belongs to root. If this user is the one that runs mishap, give it the whole "+
+		"data_dir, as root: chown") {
 		t.Errorf("got %q", line)
 	}
 }
@@ -87,7 +88,8 @@ func TestFolderCannotBeMade(t *testing.T) {
 	asRoot(t)
 	dir := dataDir(t) // does not exist yet
 	line := startOther(t, dir, as(t, "nobody")).line(t)
-	if want := "data_dir: the folder " + dir + " cannot be made: set data_dir to a folder of this user, or make it as root: " +
+	if want := "data_dir: the folder " + dir + " cannot be made: set data_dir to a folder of this user, or make it as " +
+		"root: " +
 		"install -d -o nobody -m 700 '" + dir + "'"; !strings.Contains(line, want) {
 		t.Errorf("got %q, want %q", line, want)
 	}

@@ -84,7 +84,8 @@ func (h home) upgrade(ctx context.Context, from, to programs, throwaway bool) (s
 		return "", err
 	}
 	defer func() { _ = os.Remove(socket) }() // the next start creates it again
-	if err := errors.Join(h.removeStale(socket), os.RemoveAll(dir), os.Mkdir(dir, 0o700), h.account.chown(dir)); err != nil {
+	if err := errors.Join(h.removeStale(socket), os.RemoveAll(dir), os.Mkdir(dir, 0o700),
+		h.account.chown(dir)); err != nil {
 		return "", fmt.Errorf("upgrade PostgreSQL: %w", err)
 	}
 	if err := h.initdb(ctx, to, dir, throwaway); err != nil {

@@ -174,8 +174,8 @@ func TestRegroupingStaysSilent(t *testing.T) {
 					"DuplicateSignature": "", "Signal": "11", "Stacktrace": "#0  0x1 in ?? ()", "StacktraceTop": "?? ()"}))
 		}
 		w.evaluate(t)
-		told = append(told, fmt.Sprintf("01 new p%d crashed to fay", i), "01 new "+address+" crashed to fay",
-			"01 new "+other+" crashed to fay")
+		told = append(told, fmt.Sprintf("01 new p%d crashed to fay", i), "01 new "+address+" to fay",
+			"01 new "+other+" to fay")
 	}
 	w.machines(t, "fixed", 3, "reef 1.0-1", nil)
 	w.link(t, "fixed", 7)

@@ -61,7 +61,8 @@ const (
 		update core_requests set received = now() where report_id = @report and received is null
 		returning problem, version`
 	// sqlQueueJob inserts nothing if another core of the same problem and version has arrived and may
-	// be good, unless a person wants a core or the report is in no problem. A core replaces the job that names the addresses of the same report.
+	// be good, unless a person wants a core or the report is in no problem. A core replaces the job
+	// that names the addresses of the same report.
 	sqlQueueJob = `
 		insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, state)
 		select @report, @problem, @version, @architecture, @store, @bytes, 'queued'

@@ -78,7 +78,8 @@ func TestAskForUngroupedCore(t *testing.T) {
 	h := start(t, nil)
 	h.symbolised(t)
 	ungrouped := func(number, address string) crashtest.Report {
-		return crashtest.Native(crashtest.Set("StacktraceAddressSignature", ""), crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
+		return crashtest.Native(crashtest.Set("StacktraceAddressSignature", ""), crashtest.Set("StacktraceTop",
+			"?? ()\n?? ()"),
 			crashtest.Set("ProcMaps", "00401000-0048a000 r-xp 00001000 08:01 17     /usr/bin/keel"),
 			crashtest.Set("Stacktrace", "#0  0x"+address+" in ?? ()\n#1  0x14e9914a33a0 in ?? ()"),
 			crashtest.Set("ProcStatus", "Pid:\t"+number))

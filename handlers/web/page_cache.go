@@ -205,7 +205,7 @@ func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error 
 		n, err := io.ReadFull(plain, chunk)
 		<-s.visitors.slots
 		if _, failed := w.Write(chunk[:n]); failed != nil || err != nil {
-			return nil //nolint:nilerr // the end, or the visitor has left
+			return nil // the end, or the visitor has left
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (v *visitors) hold(p *cachedPage) (release func(), err error) {
 func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag string, limit time.Duration,
 	write func(ctx context.Context, w http.ResponseWriter, rest func() error) error,
 ) error {
-	made := func() (*cachedPage, error) {
+	made := func() (*cachedPage, error) { //nolint:contextcheck // see detached
 		waiting, cancel := detached(r.Context())
 		defer cancel()
 		leave, err := acquire(waiting, s.visitors.files)

@@ -97,10 +97,10 @@ func TestSlots(t *testing.T) {
 		if working != 3 {
 			t.Errorf("got %d answers in the making with two for people, want 3", working)
 		}
-		time.Sleep(PageTime)
+		time.Sleep(PageTime) //nolint:forbidigo // the clock of synctest
 		synctest.Wait()
 		// The error page waits for a slot, too, but no longer than errorTimeout.
-		time.Sleep(errorTimeout)
+		time.Sleep(errorTimeout) //nolint:forbidigo // the clock of synctest
 		synctest.Wait()
 		if second.Code != http.StatusServiceUnavailable || second.Header().Get("Retry-After") == "" {
 			t.Errorf("got status %d after waiting in vain, want 503 with Retry-After", second.Code)
@@ -144,7 +144,7 @@ func TestPublicFiles(t *testing.T) {
 			t.Errorf("got %d files in the making, want 2", made)
 		}
 		close(until)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // the clock of synctest
 		synctest.Wait()
 		for i, a := range append(answers, get("/a.csv", "1")) {
 			if a.Body.String() != "first,second" || a.Header().Get("ETag") != `W/"1"` {

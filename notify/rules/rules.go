@@ -235,7 +235,8 @@ func (r Rule) checkActions(wrong Problems) {
 
 // UnknownPeople says which names a rule cannot have.
 func UnknownPeople(names []string) string {
-	return "No account with the right to read reports is named " + strings.Join(names, " or ") + ". Correct the name, or " +
+	return "No account with the right to read reports is named " + strings.Join(names, " or ") +
+		". Correct the name, or " +
 		"let an administrator give the account a role. For a person or team at the tracker to whom problems are assigned, " +
 		"write ~ before the name."
 }

@@ -23,7 +23,8 @@ func TestSentence(t *testing.T) {
 		"When a problem of mesa, linux-* and zsh is new, notify its followers and queue it for filing.": func(r *rules.Rule) {
 			r.Machines, r.Scope.Names = 1, []string{"mesa", "linux-*", "zsh"}
 		},
-		"When a problem is rising and at least 1,000 machines report it, file a bug (at most 5 per hour).": func(r *rules.Rule) {
+		"When a problem is rising and at least 1,000 machines report it, file a bug (at most 5 per " +
+			"hour).": func(r *rules.Rule) {
 			r.When, r.Machines, r.Scope = crash.EventRising, 1000, rules.Scope{Kind: rules.Everything}
 			r.Actions = rules.Actions{File: true, HourlyLimit: 5}
 		},

@@ -73,7 +73,8 @@ func problem(user crash.User) views.ProblemPage {
 		cell.Link = b.ID.Path() + "/link"
 	}
 	page := views.ProblemPage{
-		Impact: views.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true, Releases: releases[1:2], Days: 28, Week: 300,
+		Impact: views.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true, Releases: releases[1:2],
+			Days: 28, Week: 300,
 			WeekBefore: 240, Rate: stats.NewMachineRate(1200, 255_000)},
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
 		Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),

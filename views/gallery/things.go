@@ -159,8 +159,9 @@ func release(machines int64) views.ReleasePage {
 	each := stats.Trends(rates(machines), day(0), 7)
 	page := views.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1],
-		Days:  28,
-		Rates: views.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83), day(0)).Rates(now),
+		Days: 28,
+		Rates: views.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83),
+			day(0)).Rates(now),
 	}
 	for _, t := range each {
 		switch t.Release {

@@ -145,7 +145,8 @@ func ListRank(rank int, before int64, days int64, compared bool) string {
 
 // ListRisingTitle explains why a problem counts as rising.
 func ListRisingTitle(week, before int64) string {
-	return Reports(week) + " in the past seven days (all releases), " + Count(before) + " in the seven before: more than " +
+	return Reports(week) + " in the past seven days (all releases), " + Count(before) +
+		" in the seven before: more than " +
 		"chance explains"
 }
 

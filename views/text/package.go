@@ -14,7 +14,8 @@ const (
 	VersionsHow     = "How to read this"
 	VersionsHowLong = "A machine is active in a release if it reported anything in the 90 days before. A difference " +
 		"is marked " +
-		"only if it is more than chance explains, after the correction for the number of versions. A rare problem may be missing from a version by chance."
+		"only if it is more than chance explains, after the correction for the number of versions. A rare problem may be " +
+		"missing from a version by chance."
 	CompareVersions = "Compare"
 	CompareAgainst  = "against"
 	CompareA        = "Version A"

@@ -94,7 +94,8 @@ func FixedPackages(names []string) string {
 // FixedSeen says that some of the selected problems were seen in a version with the fix.
 func FixedSeen(seen, of, reports int64) string {
 	return strconv.FormatInt(seen, 10) + " of " + Problems(of) + " " + crash.Plural(seen, "has", "have") +
-		" been seen already in these versions or later ones, in " + Reports(reports) + ". If the fix is in a later version, " +
+		" been seen already in these versions or later ones, in " + Reports(reports) +
+		". If the fix is in a later version, " +
 		"name that one; else confirm this one."
 }
 

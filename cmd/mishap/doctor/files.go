@@ -85,7 +85,8 @@ func temporary(folder string) Finding {
 }
 
 // readOnlyRemedy says what to do about a read-only disk, on which nobody may write.
-const readOnlyRemedy = "find out why (dmesg) and mount it writable; a service of systemd may need ReadWritePaths= for it"
+const readOnlyRemedy = "find out why (dmesg) and mount it writable; a service of systemd may need ReadWritePaths= " +
+	"for it"
 
 // coreSpace checks that the disk can hold the core dumps that cores_total_max_bytes permits.
 func (d *doctor) coreSpace() Finding {
