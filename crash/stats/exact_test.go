@@ -9,7 +9,7 @@ import (
 // near reports whether two numbers differ by at most a relative error.
 func near(got, want, relative float64) bool { return math.Abs(got-want) <= relative*math.Abs(want) }
 
-// TestExactKnownValues compares with values of the GNU Scientific Library and of published tables,
+// TestExactKnownValues compares with values of gonum and of published tables,
 // also for numbers that are not whole.
 func TestExactKnownValues(t *testing.T) {
 	t.Parallel()
