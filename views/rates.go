@@ -194,7 +194,7 @@ func (c *RateChart) addTrends() {
 		machines[t.Release], most = t.Machines, max(most, t.Machines)
 		for i := range c.Lines {
 			if line := &c.Lines[i]; line.Release == t.Release {
-				line.Week, line.Before, line.Change = t.Now.Per1000/1000, t.Before.Per1000/1000, t.Change()
+				line.Week, line.Before, line.Change = t.Now.Per1000/1000, t.Before.Per1000/1000, t.Change
 			}
 		}
 	}

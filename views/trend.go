@@ -14,7 +14,7 @@ func ReleasePath(r crash.Release) string { return "/release/" + url.PathEscape(s
 func changedTrends(each []stats.Trend, worse bool) []stats.Trend {
 	var some []stats.Trend
 	for _, t := range each {
-		if change := t.Change(); t.Release != "" && (worse && change.Worse() || !worse && change.Better()) {
+		if t.Release != "" && (worse && t.Change.Worse() || !worse && t.Change.Better()) {
 			some = append(some, t)
 		}
 	}

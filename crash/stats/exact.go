@@ -102,9 +102,11 @@ func CountInterval(n float64) (low, high float64) {
 		most *= 2
 	}
 	if n > 0 {
-		low = inverse(tail, most, func(x float64) float64 { return gammaShare(n, x) })
+		low = inverse(tail, most, func(x float64) (share, density float64) { return gammaShare(n, x), gammaDensity(n, x) })
 	}
-	return low, inverse(1-tail, most, func(x float64) float64 { return gammaShare(n+1, x) })
+	return low, inverse(1-tail, most, func(x float64) (share, density float64) {
+		return gammaShare(n+1, x), gammaDensity(n+1, x)
+	})
 }
 
 // ShareInterval returns the interval of the share of successes, given a successes and b failures:
@@ -113,27 +115,37 @@ func ShareInterval(a, b float64) (low, high float64) {
 	const tail = (1 - Confidence) / 2
 	low, high = 0, 1
 	if a > 0 {
-		low = inverse(tail, 1, func(p float64) float64 { return betaShare(a, b+1, p) })
+		low = inverse(tail, 1, func(p float64) (share, density float64) {
+			return betaShare(a, b+1, p), betaDensity(a, b+1, p)
+		})
 	}
 	if b > 0 {
-		high = inverse(1-tail, 1, func(p float64) float64 { return betaShare(a+1, b, p) })
+		high = inverse(1-tail, 1, func(p float64) (share, density float64) {
+			return betaShare(a+1, b, p), betaDensity(a+1, b, p)
+		})
 	}
 	return low, high
 }
 
-// inverse returns the place between 0 and most where an increasing function has a value.
-func inverse(value, most float64, f func(float64) float64) float64 {
+// inverse returns the place between 0 and most where a distribution has a share below it, by Newton's
+// method. It halves the range where a step would leave it.
+func inverse(value, most float64, at func(x float64) (share, density float64)) float64 {
 	low, high := 0., most
-	for {
-		middle := (low + high) / 2
-		switch {
-		case middle <= low || middle >= high:
-			return high
-		case f(middle) < value:
-			low = middle
-		default:
-			high = middle
+	for x := most / 2; ; {
+		share, density := at(x)
+		if share < value {
+			low = x
+		} else {
+			high = x
 		}
+		next := x - (share-value)/density
+		if !(next > low && next < high) { // also if density is 0
+			next = (low + high) / 2
+		}
+		if math.Abs(next-x) <= 1e-10*x {
+			return next
+		}
+		x = next
 	}
 }
 
@@ -156,8 +168,7 @@ func betaShare(a, b, x float64) float64 {
 }
 
 func betaFraction(a, b, x float64) float64 {
-	scale := math.Exp(logGamma(a+b) - logGamma(a) - logGamma(b) + a*math.Log(x) + b*math.Log1p(-x))
-	return scale / a / fraction(1, func(i float64) (float64, float64) {
+	return betaDensity(a, b, x) * x * (1 - x) / a / fraction(1, func(i float64) (float64, float64) {
 		m := math.Floor(i / 2)
 		if i == 2*m {
 			return m * (b - m) * x / ((a + i - 1) * (a + i)), 1
@@ -166,13 +177,17 @@ func betaFraction(a, b, x float64) float64 {
 	})
 }
 
+func betaDensity(a, b, x float64) float64 {
+	return math.Exp(logGamma(a+b) - logGamma(a) - logGamma(b) + (a-1)*math.Log(x) + (b-1)*math.Log1p(-x))
+}
+
 // gammaShare returns the regularised incomplete gamma function P(a, x), by its series or its
 // continued fraction.
 func gammaShare(a, x float64) float64 {
 	if x <= 0 {
 		return 0
 	}
-	scale := math.Exp(a*math.Log(x) - x - logGamma(a))
+	scale := gammaDensity(a, x) * x
 	if x >= a+1 {
 		return 1 - scale/fraction(x+1-a, func(i float64) (float64, float64) { return i * (a - i), x + 1 - a + 2*i })
 	}
@@ -184,6 +199,8 @@ func gammaShare(a, x float64) float64 {
 	}
 	return sum * scale
 }
+
+func gammaDensity(a, x float64) float64 { return math.Exp((a-1)*math.Log(x) - x - logGamma(a)) }
 
 // fraction returns a continued fraction, b + a₁/(b₁ + a₂/(b₂ + …)), by the method of Lentz. terms
 // returns a and b of a number from 1.

@@ -28,7 +28,9 @@ func TestMovingRates(t *testing.T) {
 func TestTrendText(t *testing.T) {
 	t.Parallel()
 	trend := func(now, before int64) stats.Trend {
-		return stats.Trend{Now: stats.NewMachineRate(now, 7000), Before: stats.NewMachineRate(before, 7000)}
+		t := stats.Trend{Now: stats.NewMachineRate(now, 7000), Before: stats.NewMachineRate(before, 7000)}
+		t.Change = t.Now.Times(t.Before)
+		return t
 	}
 	for _, test := range []struct {
 		trend stats.Trend

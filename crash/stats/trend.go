@@ -11,12 +11,9 @@ import (
 type Trend struct {
 	Release     crash.Release // empty: all releases together
 	Now, Before MachineRate
-	Machines    int64 // active at the end
-	Among       int   // number of releases that are compared at the same time
+	Change      RateRatio // of the present rate to the previous one
+	Machines    int64     // active at the end
 }
-
-// Change returns the ratio of the present rate to the previous one.
-func (t Trend) Change() RateRatio { return t.Now.Times(t.Before).Among(t.Among) }
 
 // Trends compares the days up to and including until (a UTC day) with as many days before. It
 // returns the trend of each release with active machines, newest first. rates contains no days
@@ -57,7 +54,7 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 	}
 	slices.SortFunc(each, func(a, b Trend) int { return b.Release.Compare(a.Release) })
 	for i := range each {
-		each[i].Among = len(each)
+		each[i].Change = each[i].Now.Times(each[i].Before).Among(len(each))
 	}
 	return each
 }
@@ -82,10 +79,12 @@ func TotalTrend(rates []DayRate, machines []int64, until time.Time, days int) Tr
 	for i, n := range machines {
 		machineDays[i/days] += n
 	}
-	return Trend{
+	t := Trend{
 		Machines: machines[len(machines)-1], Before: NewMachineRate(reports[0], float64(machineDays[0])),
 		Now: NewMachineRate(reports[1], float64(machineDays[1])),
 	}
+	t.Change = t.Now.Times(t.Before)
+	return t
 }
 
 // machinesBefore returns the number of active machines on the last day before day for which it is

@@ -61,11 +61,10 @@ func (r RateRatio) Verdict() string {
 func (t Trend) Text() string {
 	text := fmt.Sprintf("Machines sent %s reports a day each this week (%s)", FormatRate(t.Now.Per1000/1000),
 		t.Now.interval())
-	change := t.Change()
-	if !change.Known() {
+	if !t.Change.Known() {
 		return text + "; there is no data for last week."
 	}
-	return fmt.Sprintf("%s, %s last week: %s.", text, change.than(), change.Verdict())
+	return fmt.Sprintf("%s, %s last week: %s.", text, t.Change.than(), t.Change.Verdict())
 }
 
 // ReleaseText compares the rates of two releases in the same week, in a sentence. The names are
