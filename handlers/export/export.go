@@ -76,7 +76,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		return nil
 	}
 	if u.ID == 0 {
-		err := s.PublicFile(w, r, revision+s.Now().UTC().Format(time.DateOnly), tag, ExportTime,
+		return s.PublicFile(w, r, revision+s.Now().UTC().Format(time.DateOnly), tag, ExportTime,
 			func(ctx context.Context, w http.ResponseWriter, rest func() error) error {
 				t, err := build(ctx)
 				if err != nil {
@@ -87,11 +87,6 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 				t.Rows = restingRows(t.Rows, rest)
 				return s.writeTable(w, r, format, t, changed)
 			})
-		if err != nil {
-			h.Del("ETag")
-			h.Del("Last-Modified")
-		}
-		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ExportTime)
 	defer cancel()
@@ -104,8 +99,6 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ExportTime)) // not every writer supports it
 	t, err := build(ctx)
 	if err != nil {
-		h.Del("ETag")
-		h.Del("Last-Modified")
 		return err
 	}
 	describe(w, format, t)

@@ -36,11 +36,6 @@ func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string,
 		}
 		panic(http.ErrAbortHandler)
 	}
-	if err != nil {
-		for _, name := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
-			w.Header().Del(name)
-		}
-	}
 	return err
 }
 

@@ -92,6 +92,9 @@ func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	a := AnswerTo(r, err)
 	s.LogError(r, err, a)
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
+		w.Header().Del(name) // they describe the answer that failed
+	}
 	a.Headers(w)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTimeout)
 	defer cancel()

@@ -167,26 +167,29 @@ const plainChunk = 256 << 10
 
 // send answers with the page, or with 304 if the browser has it.
 func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error {
+	unchanged := p.tag != "" && negotiate.Matches(r.Header.Get("If-None-Match"), p.tag)
+	if p.size > 0 && !unchanged {
+		release, err := s.visitors.hold(p)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	h := w.Header()
 	vary := h.Values("Vary")
 	maps.Copy(h, p.header)
 	h["Vary"] = append(vary[:len(vary):len(vary)], p.header.Values("Vary")...)
 	if p.tag != "" {
 		h.Set("ETag", p.tag)
-		if negotiate.Matches(r.Header.Get("If-None-Match"), p.tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
+	}
+	if unchanged {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
 	}
 	if p.size == 0 {
 		w.WriteHeader(p.status)
 		return nil
 	}
-	release, err := s.visitors.hold(p)
-	if err != nil {
-		return err
-	}
-	defer release()
 	if negotiate.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -185,4 +186,43 @@ func TestHold(t *testing.T) {
 	if _, err := v.hold(large()); err != nil || v.bytes != int64(len(one.compressed)) {
 		t.Errorf("got %v and %d bytes, want room after the last one has read", err, v.bytes)
 	}
+}
+
+// TestBusyDescribesNoAnswer checks that an error that replaces an answer, because too many are being read,
+// has none of the headers that describe the answer.
+func TestBusyDescribesNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := visitorsKit(t)
+	answer := make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(answer) // gzip cannot make it smaller
+	write := func(w http.ResponseWriter) error {
+		w.Header().Set("ETag", `"answer"`)
+		w.Header().Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat))
+		w.Header().Set("Content-Disposition", "attachment")
+		_, err := w.Write(answer)
+		return err
+	}
+	release, err := s.visitors.hold(&cachedPage{compressed: make([]byte, maxSending-len(answer)/2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, h := range map[string]http.Handler{
+		"page": s.LimitVisitors(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = write(w) })),
+		"file": s.Do(func(w http.ResponseWriter, r *http.Request) error {
+			return s.PublicFile(w, r, "1", `"answer"`, time.Hour,
+				func(_ context.Context, w http.ResponseWriter, _ func() error) error { return write(w) })
+		}),
+	} {
+		w := httptest.NewRecorder()
+		s.Identify(h).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), errBusy.Message) {
+			t.Errorf("%s: got %d %.100q, want 503 with the reason", name, w.Code, w.Body)
+		}
+		for _, header := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
+			if got := w.Header().Get(header); got != "" {
+				t.Errorf("%s: got %s %q with an error", name, header, got)
+			}
+		}
+	}
+	release()
 }
