@@ -65,3 +65,21 @@ type Recipient struct {
 	User   int64
 	Reason string // why, such as "you follow mesa"
 }
+
+// eventKinds names the kinds of events.
+var eventKinds = map[EventKind]string{
+	EventNew: "New", EventRegressed: "Regressed", EventRising: "Rising",
+	EventProposed: "New in proposed", EventSymbolised: "Symbolised", EventQuiet: "Quiet",
+	EventUnmuted: "Unmuted", EventStorm: "Many new problems", EventRefused: "Filing refused",
+	EventTracker: "Tracker refuses mishap", EventAssigned: "Assigned", EventMentioned: "Mentioned",
+	EventEndpointOff: "Endpoint switched off", EventToken: "API token expires",
+	EventAccount: "Your account was changed", EventMany: "Summary",
+}
+
+// Label names a kind of event in pages and mails.
+func (k EventKind) Label() string {
+	if name := eventKinds[k]; name != "" {
+		return name
+	}
+	return string(k)
+}

@@ -50,10 +50,29 @@ func Shorten(s string, n int) string {
 	return strings.TrimRight(Truncate(s, n-1), " ") + "…"
 }
 
-// Counted returns a number and the word for it, such as "1 day" or "12 days".
-func Counted(n int64, one, many string) string {
-	return strconv.FormatInt(n, 10) + " " + Plural(n, one, many)
+// Count formats a number with thousands separators: 41300 → "41,300".
+func Count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = "−", digits[1:]
+	}
+	head := len(digits) % 3
+	if head == 0 {
+		head = 3
+	}
+	var b strings.Builder
+	b.WriteString(sign)
+	b.WriteString(digits[:head])
+	for rest := digits[head:]; rest != ""; rest = rest[3:] {
+		b.WriteByte(',')
+		b.WriteString(rest[:3])
+	}
+	return b.String()
 }
+
+// Counted returns a number and the word for it, such as "1 day" or "41,300 days".
+func Counted(n int64, one, many string) string { return Count(n) + " " + Plural(n, one, many) }
 
 // Plural returns one if n is 1, else many.
 func Plural(n int64, one, many string) string {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // TrackerPage holds the page on which an admin connects mishap to the tracker.
@@ -41,9 +40,9 @@ func (p TrackerPage) form(action string) PostFormArgs {
 func (p TrackerPage) limit() string {
 	switch p.Connection.Context {
 	case "":
-		return text.TrackerLimitUnknown
+		return "unknown"
 	case "None":
-		return text.TrackerNoLimit
+		return "no particular project"
 	}
 	return p.Connection.Context
 }
@@ -79,22 +78,22 @@ func (p TrackerPage) step() int {
 func (p TrackerPage) stepState(number int) string {
 	switch next := p.step(); {
 	case next == 0 || number < next:
-		return text.StepDone
+		return "done"
 	case number == next:
-		return text.StepNext
+		return "next"
 	}
-	return text.StepLater
+	return "later"
 }
 
 // Origin returns where the access token is stored.
 func (p TrackerPage) Origin() string {
 	switch {
 	case p.Connection.Source == crash.FromDatabase:
-		return text.TrackerFromDatabase
+		return "the database, for all instances without a token of their own"
 	case p.FromEnvironment:
-		return text.TrackerFromEnvironment
+		return "the environment of this instance"
 	}
-	return text.TrackerFromFile(p.ConfigFile)
+	return "the configuration file of this instance, " + p.ConfigFile
 }
 
 // linesText returns the lines as they appear in the file. Tokens contain no quotes.

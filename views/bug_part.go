@@ -8,7 +8,6 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // BugState selects what the bug cell of a bucket shows.
@@ -99,9 +98,9 @@ func (p BugPart) rowID() string { return p.cellID() + rowSuffix }
 // createLabel returns the label of the button that creates the bug.
 func (p BugPart) createLabel() string {
 	if p.Whole && p.Tracker != "" {
-		return text.CreateBugIn(p.Tracker)
+		return "Create bug in " + p.Tracker
 	}
-	return text.CreateBug
+	return "Create"
 }
 
 // linkBelow reports whether the link to another bug stands below the list of bugs, on the page of the

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // BugsView holds the bugs of a problem, for its page.
@@ -36,11 +35,11 @@ func bugStatus(b crash.Bug) string {
 	}
 	switch {
 	case known.Read.IsZero():
-		return text.BugNotRead
+		return "not read yet"
 	case known.Hidden || b.State.Hidden:
-		return text.BugPrivateOrGone
+		return "private or deleted"
 	case known.Private || b.State.Private:
-		return text.BugPrivate
+		return "private"
 	}
 	words := make([]string, len(known.Tasks))
 	for i, t := range known.Tasks {
@@ -102,7 +101,7 @@ func (p LinkPage) confirm() PostFormArgs {
 
 func (b BugLookup) title() string {
 	if b.Found.Private {
-		return text.PrivateBug
+		return "(a private bug)"
 	}
 	return b.Found.Title
 }
@@ -113,7 +112,7 @@ func (b BugLookup) state() string {
 		words = append(words, taskText(t))
 	}
 	if b.Found.DuplicateOf != 0 {
-		words = append(words, text.DuplicateOf+" bug "+strconv.FormatInt(b.Found.DuplicateOf, 10))
+		words = append(words, "duplicate of"+" bug "+strconv.FormatInt(b.Found.DuplicateOf, 10))
 	}
 	return strings.Join(words, "; ")
 }
@@ -123,4 +122,14 @@ type BugProblemsPage struct {
 	Shell   Shell
 	Number  int64
 	Buckets []crash.Bucket
+}
+
+// BugUnlinked confirms that a bug has been unlinked.
+func BugUnlinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " unlinked." }
+
+func anywayAfter(anyway bool) string {
+	if anyway {
+		return " anyway"
+	}
+	return ""
 }

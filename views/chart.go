@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // Chart holds the reports of each day or, if the span is longer than a quarter, of each week. Bars are
@@ -127,10 +126,10 @@ func (c Chart) describe(bar ChartBar, now time.Time) string {
 	var parts []string
 	for i, count := range bar.Counts {
 		if count > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), Count(count)))
+			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), crash.Count(count)))
 		}
 	}
-	return text.ChartBar(Date(bar.Since, now), c.Weekly, bar.Total, strings.Join(parts, ", "))
+	return chartBar(Date(bar.Since, now), c.Weekly, bar.Total, strings.Join(parts, ", "))
 }
 
 // fullest returns the last bar with the most reports.
@@ -146,7 +145,7 @@ func (c Chart) fullest() ChartBar {
 
 // label describes the chart for screen readers.
 func (c Chart) label(now time.Time) string {
-	return text.ChartLabel(Date(c.Since, now), Date(c.Until, now), c.Weekly, Count(c.Most),
+	return chartLabel(Date(c.Since, now), Date(c.Until, now), c.Weekly, crash.Count(c.Most),
 		Date(c.fullest().Since, now))
 }
 
@@ -163,7 +162,25 @@ func (c Chart) rows() []ChartBar {
 
 func releaseName(r crash.Release) string {
 	if r == "" {
-		return text.UnknownRelease
+		return "unknown release"
 	}
 	return ShortRelease(r)
+}
+
+// chartBar describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)", or "Week from 2 Sep: …".
+func chartBar(day string, weekly bool, reports int64, releases string) string {
+	if weekly {
+		day = "Week from " + day
+	}
+	return fmt.Sprintf("%s: %s (%s)", day, crash.Counted(reports, "report", "reports"), releases)
+}
+
+// chartLabel describes the chart for screen readers.
+func chartLabel(since, until string, weekly bool, most, fullest string) string {
+	on := "on " + fullest
+	if weekly {
+		on = "in the week from " + fullest
+	}
+	return fmt.Sprintf("%s from %s to %s, at most %s %s. The table below has the same numbers.",
+		chartTitle(weekly), since, until, most, on)
 }

@@ -8,7 +8,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/views/text"
 )
 
 // ListChoice holds the controls of the front page, and thereby the address of a list. Its filter
@@ -36,10 +35,10 @@ var periods = []struct {
 	period crash.Period
 	label  string
 }{
-	{crash.PeriodDay, text.PeriodPastDay},
-	{crash.PeriodWeek, text.PeriodPastWeek},
-	{crash.PeriodMonth, text.PeriodPastMonth},
-	{crash.PeriodYear, text.PeriodPastYear},
+	{crash.PeriodDay, "the past day"},
+	{crash.PeriodWeek, "the past week"},
+	{crash.PeriodMonth, "the past month"},
+	{crash.PeriodYear, "the past year"},
 }
 
 // ColumnFirst is the value of the parameter columns for the column First seen.
@@ -69,11 +68,11 @@ func (c ListChoice) shown() string {
 var ProblemStates = problemStates()
 
 func problemStates() []struct{ State, Label string } {
-	states := []struct{ State, Label string }{{"none", text.ListWithoutBug}, {"bug", text.ListWithBug}}
+	states := []struct{ State, Label string }{{"none", "without a bug"}, {"bug", "with a bug"}}
 	for _, word := range crash.StateWords {
 		label := string(word)
 		if word == crash.StateUnread {
-			label = text.ListBugUnread
+			label = "bug not read yet"
 		}
 		states = append(states, struct{ State, Label string }{string(word), label})
 	}
@@ -87,11 +86,11 @@ func (c ListChoice) dated() bool { return !c.From.IsZero() || !c.To.IsZero() }
 func (c ListChoice) phrase() string {
 	switch {
 	case !c.From.IsZero() && !c.To.IsZero():
-		return text.DaysBetween(isoDay(c.From), isoDay(c.To))
+		return "the days from " + isoDay(c.From) + " to " + isoDay(c.To)
 	case !c.From.IsZero():
-		return text.DaysSince(isoDay(c.From))
+		return "the days since " + isoDay(c.From)
 	case !c.To.IsZero():
-		return text.DaysUntil(isoDay(c.To))
+		return "the year up to " + isoDay(c.To)
 	}
 	for _, p := range periods {
 		if p.period == c.Period {
@@ -252,7 +251,7 @@ func (c ListChoice) length(now time.Time) int64 {
 func (c ListChoice) daysText(now time.Time) string {
 	since, until := c.Days(now)
 	if c.To.IsZero() {
-		return text.ShortSince(Date(since, now))
+		return "since " + Date(since, now)
 	}
 	return Date(since, now) + " – " + Date(until, now)
 }

@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // ComparePage compares the stacks of two reports.
@@ -38,7 +37,7 @@ func (p ComparePage) count(d grouping.FrameDifference) (n int) {
 
 // summary says in one sentence how the stacks differ.
 func (p ComparePage) summary() string {
-	return text.StackDifferences(p.count(grouping.SameFrame), p.count(grouping.OtherPlace), p.count(grouping.OnlyInFirst),
+	return stackDifferences(p.count(grouping.SameFrame), p.count(grouping.OtherPlace), p.count(grouping.OnlyInFirst),
 		p.count(grouping.OnlyInSecond))
 }
 
@@ -50,14 +49,14 @@ func (p ComparePage) swapped() string {
 func differenceWord(d grouping.FrameDifference) string {
 	switch d {
 	case grouping.OtherPlace:
-		return text.FrameOtherPlace
+		return "at another place"
 	case grouping.OnlyInFirst:
-		return text.FrameOnlyA
+		return "only in A"
 	case grouping.OnlyInSecond:
-		return text.FrameOnlyB
+		return "only in B"
 	case grouping.SameFrame:
 	}
-	return text.FrameSame
+	return "same"
 }
 
 func differenceClass(d grouping.FrameDifference) string {
@@ -102,3 +101,33 @@ func place(f *grouping.Frame) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+const frameOnlyA = "only in A"
+
+const frameOnlyB = "only in B"
+
+const frameOtherPlace = "at another place"
+
+const noStackInEither = "Neither report has a stack."
+
+// stackDifferences says in one sentence how two stacks differ, given the numbers of frames.
+func stackDifferences(same, otherPlace, onlyA, onlyB int) string {
+	if otherPlace+onlyA+onlyB == 0 {
+		if same == 0 {
+			return noStackInEither
+		}
+		return noDifferenceBegin + crash.Counted(int64(same), "frame", "frames") + "."
+	}
+	parts := []string{crash.Counted(int64(same), "frame is", "frames are") + " the same"}
+	for _, d := range []struct {
+		n    int
+		word string
+	}{{otherPlace, frameOtherPlace}, {onlyA, frameOnlyA}, {onlyB, frameOnlyB}} {
+		if d.n > 0 {
+			parts = append(parts, crash.Count(int64(d.n))+" "+d.word)
+		}
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+const noDifferenceBegin = "The stacks are the same: "

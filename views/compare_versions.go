@@ -8,7 +8,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/dpkg"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // Comparison compares two versions of a package.
@@ -39,7 +38,7 @@ func (p PackagePage) Compare(a, b string) Comparison {
 			}
 		}
 		if key != "" {
-			c.Notice = text.CompareUnknown
+			c.Notice = "That version is not listed below, so the newest one is shown instead."
 		}
 		return nil
 	}
@@ -49,7 +48,7 @@ func (p PackagePage) Compare(a, b string) Comparison {
 	}
 	c.Ratio = c.A.Rate.Times(c.B.Rate)
 	if c.A == c.B {
-		c.Notice = text.CompareSame
+		c.Notice = "A and B are the same version. Choose two different ones."
 	}
 	if c.A.Release != c.B.Release || c.A == c.B {
 		return c
@@ -149,5 +148,5 @@ func percent(value, scale float64) string {
 
 // versionName names a version for people.
 func versionName(v *PackageVersion) string {
-	return text.VersionIn(v.Version, strings.TrimSpace(ShortRelease(v.Release)))
+	return v.Version + " (" + strings.TrimSpace(ShortRelease(v.Release)) + ")"
 }

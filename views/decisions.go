@@ -8,7 +8,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
-	"mishap/views/text"
 )
 
 // PathMerge is the address of the page that merges problems, after a preview.
@@ -48,9 +47,9 @@ func who(d crash.Decision) string {
 	case d.Person != "":
 		return d.Person
 	case d.Cause == crash.CauseSymbolised:
-		return text.Symbolised
+		return "symbolised"
 	case d.Cause == crash.CauseRegrouped:
-		return text.Regrouped
+		return "regrouped"
 	}
 	return "mishap"
 }
@@ -59,9 +58,9 @@ func who(d crash.Decision) string {
 func decisionWord(d crash.Decision) string {
 	switch {
 	case d.Cause == crash.CauseSymbolised:
-		return text.Symbolised
+		return "symbolised"
 	case d.Cause == crash.CauseRegrouped && d.Kind == crash.DecisionMerged:
-		return text.Regrouped
+		return "regrouped"
 	}
 	return audit.Verb(decisionActions[d.Kind])
 }
@@ -75,11 +74,11 @@ func progress(d crash.Decision) string {
 	if d.Kind != crash.DecisionSplit {
 		return ""
 	}
-	verb := text.SplitOff
+	verb := "split off"
 	if !d.Stands() {
-		verb = text.MovedBack
+		verb = "moved back"
 	}
-	return text.SplitProgress(d.Moved, verb, d.Finished, d.LookedAt)
+	return splitProgress(d.Moved, verb, d.Finished, d.LookedAt)
 }
 
 func decisionID(d crash.Decision) string { return strconv.FormatInt(d.ID, 10) }
@@ -226,3 +225,20 @@ func problemName(b crash.Bucket) string {
 	}
 	return cut(b.Signature, 200)
 }
+
+// likenessAndReports describes a similar problem.
+func likenessAndReports(likeness string, reports int64) string {
+	return likeness + ", " + crash.Counted(reports, "report", "reports")
+}
+
+// splitProgress says how many reports have moved, and how many were examined if that continues.
+func splitProgress(moved int64, verb string, finished bool, examined int64) string {
+	out := crash.Counted(moved, "report", "reports") + " " + verb
+	if !finished {
+		out += "; " + crash.Count(examined) + " examined so far"
+	}
+	return out
+}
+
+// undoneBy names the person who undid a decision.
+func undoneBy(person string) string { return "undone by " + person }

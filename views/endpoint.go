@@ -4,7 +4,6 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // invalid returns the attributes of a field with an error.
@@ -19,23 +18,24 @@ func (p EndpointPage) invalid(field string) templ.OrderedAttributes {
 
 func (p EndpointPage) addressLabel() string {
 	if p.Endpoint.Kind == crash.EndpointMatrix {
-		return text.FieldHomeserver
+		return "Address of the homeserver"
 	}
-	return text.FieldAddress
+	return "Address"
 }
 
 func (p EndpointPage) addressHint() string {
 	if p.isNew() {
-		return text.FieldAddressHint + " " + text.FieldAddressPrivate
+		return "It is stored encrypted, and pages show only its host. Private networks are refused unless " +
+			"webhook_allow_networks in the configuration permits them."
 	}
-	return text.FieldAddressKeep
+	return "It is stored encrypted and is not shown. Leave this empty to keep it."
 }
 
 func (p EndpointPage) tokenHint() string {
 	if p.isNew() {
-		return text.FieldTokenHint
+		return "It is stored encrypted and is not shown."
 	}
-	return text.FieldTokenKeep
+	return "Leave this empty to keep the current one."
 }
 
 // deliveryLook returns the label, style and explanation of the state of a delivery.
@@ -54,9 +54,9 @@ func attemptOutcome(a crash.DeliveryAttempt) string {
 	case a.Problem != "":
 		return a.Problem
 	case a.Ended.IsZero():
-		return text.AttemptRunning
+		return "in progress"
 	}
-	return text.AttemptAccepted
+	return "accepted"
 }
 
 func attemptTook(a crash.DeliveryAttempt) string {

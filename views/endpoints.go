@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // PathEndpoints is the address of the page about endpoints, for administrators.
@@ -84,10 +83,14 @@ var endpointKinds = []struct {
 	kind       crash.EndpointKind
 	word, help string
 }{
-	{crash.EndpointWebhook, text.KindWebhook, text.HelpWebhook},
-	{crash.EndpointSlack, text.KindSlack, text.HelpSlack},
-	{crash.EndpointMattermost, text.KindMattermost, text.HelpMattermost},
-	{crash.EndpointMatrix, text.KindMatrix, text.HelpMatrix},
+	{crash.EndpointWebhook, "Webhook", "A program of your own gets each event as JSON, signed as Standard Webhooks " +
+		"describes. mishap shows the secret once, after you have added the endpoint."},
+	{crash.EndpointSlack, "Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a channel. " +
+		"Its address is a secret."},
+	{crash.EndpointMattermost, "Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
+		"address is a secret."},
+	{crash.EndpointMatrix, "Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +
+		"room. mishap needs an access token of that account, and does not join the room by itself."},
 }
 
 // EndpointWord returns the name of a kind of endpoint.
@@ -113,11 +116,11 @@ func endpointHelp(kind crash.EndpointKind) string {
 func endpointState(e crash.Endpoint) (word, look string) {
 	switch {
 	case !e.Disabled.IsZero():
-		return text.EndpointOff, "state-error"
+		return "off", "state-error"
 	case e.Failures > 0:
-		return text.EndpointFailing, "state-warn"
+		return "failing", "state-warn"
 	}
-	return text.EndpointOn, "state-done"
+	return "on", "state-done"
 }
 
 // deliveryStates lists the states of deliveries with their labels and styles.
@@ -125,10 +128,10 @@ var deliveryStates = []struct {
 	state             crash.DeliveryState
 	word, look, means string
 }{
-	{crash.DeliveryWaiting, text.DeliveryWaiting, "state-wait", text.DeliveryWaitingMeans},
-	{crash.DeliveryDelivered, text.DeliveryDelivered, "state-done", text.DeliveryDeliveredMeans},
-	{crash.DeliveryFailed, text.DeliveryFailed, "state-error", text.DeliveryFailedMeans},
-	{crash.DeliverySummarised, text.DeliverySummarised, "", text.DeliverySummarisedMeans},
+	{crash.DeliveryWaiting, "waiting", "state-wait", "it has not been accepted yet"},
+	{crash.DeliveryDelivered, "delivered", "state-done", "the endpoint accepted it"},
+	{crash.DeliveryFailed, "failed", "state-error", "the endpoint refused it for good, or all attempts failed"},
+	{crash.DeliverySummarised, "summarised", "", "the limit held it back, and a summary mentions it"},
 }
 
 func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
@@ -190,3 +193,13 @@ func indented(payload string) string {
 	}
 	return b.String()
 }
+
+// endpointAnswered describes an answer: "200", or that there was none.
+func endpointAnswered(status int) string {
+	if status == 0 {
+		return endpointNoAnswer
+	}
+	return strconv.Itoa(status)
+}
+
+const endpointNoAnswer = "no answer"

@@ -1,11 +1,12 @@
 package views
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
+	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // FacetsView holds the comparison of a problem's reports by one field.
@@ -39,8 +40,23 @@ func (v FacetsView) other() string {
 }
 
 func (v FacetsView) caption() string {
-	return text.FacetCaption(v.Facet.Here, v.Facet.There, v.Package)
+	return facetCaption(v.Facet.Here, v.Facet.There, v.Package)
 }
 
 // percentOf returns a share in whole percent.
 func percentOf(n, of int) string { return strconv.Itoa((100*n + of/2) / max(of, 1)) }
+
+// facetCaption says which reports are compared.
+func facetCaption(here, there int, of string) string {
+	caption := "The newest " + crash.Counted(int64(here), "report", "reports") + " of this problem"
+	if there == 0 {
+		return caption
+	}
+	return fmt.Sprintf("%s, compared with %s of other problems of %s", caption, crash.Counted(int64(there), "report",
+		"reports"), of)
+}
+
+// Texts of the comparison by a field.
+const (
+	NoReportsStored = "Reports of this problem are no longer stored."
+)

@@ -9,7 +9,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/views/text"
 )
 
 // FieldExcerpt is the part of a field that a grouping rule read, with the lines that it used.
@@ -48,9 +47,9 @@ func (e FieldExcerpt) id() string { return "excerpt-" + strings.ToLower(e.Field)
 // hint explains the marks.
 func (e FieldExcerpt) hint() string {
 	if e.Own {
-		return text.ExcerptOwn
+		return "The marked lines explain the crash. The report’s own signature determines the problem."
 	}
-	return text.ExcerptGrouped
+	return "The marked lines determine the problem."
 }
 
 // excerptLines renders the lines of an excerpt, with the used ones marked. Gaps show the number of
@@ -62,7 +61,7 @@ func excerptLines(lines grouping.Excerpt) templ.Component {
 		for _, line := range lines {
 			switch {
 			case line.Skipped > 0:
-				b.WriteString(`<span class="gap">` + text.MoreLines(line.Skipped) + `</span>`)
+				b.WriteString(`<span class="gap">` + crash.Counted(int64(line.Skipped), "more line", "more lines") + `</span>`)
 			case line.Used:
 				b.WriteString(`<mark class="used">`)
 				colourLine(&b, line.Text)

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 func TestFieldGroups(t *testing.T) {
@@ -79,7 +78,7 @@ func TestFieldsHaveClasses(t *testing.T) {
 	for _, row := range (*privacy.Table)(nil).Rows() {
 		listed[row.Name] = true
 	}
-	for _, f := range text.FieldMeanings {
+	for _, f := range views.FieldMeanings {
 		if !listed[f.Name] {
 			t.Errorf("%s has no class", f.Name)
 		}

@@ -7,14 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/views/text"
 )
-
-// Count formats a number with thousands separators: 41300 → "41,300".
-func Count(n int64) string { return text.Count(n) }
-
-// Counted formats a number with its noun: "1 report", "41,300 reports".
-func Counted(n int64, one, many string) string { return text.Counted(n, one, many) }
 
 // Size formats a number of bytes: "812 B", "4.2 kB", "1.3 MB".
 func Size(bytes int) string {

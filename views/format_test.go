@@ -14,15 +14,15 @@ func TestCount(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 7: "7", 999: "999", 1000: "1,000", 41300: "41,300", 123456: "123,456", 1234567: "1,234,567", -1234: "−1,234",
 	} {
-		if got := views.Count(n); got != want {
-			t.Errorf("Count(%d): got %q, want %q", n, got, want)
+		if got := crash.Count(n); got != want {
+			t.Errorf("crash.Count(%d): got %q, want %q", n, got, want)
 		}
 	}
-	if got, want := views.Counted(1, "report", "reports"), "1 report"; got != want {
-		t.Errorf("Counted(1): got %q, want %q", got, want)
+	if got, want := crash.Counted(1, "report", "reports"), "1 report"; got != want {
+		t.Errorf("crash.Counted(1): got %q, want %q", got, want)
 	}
-	if got, want := views.Counted(2000, "report", "reports"), "2,000 reports"; got != want {
-		t.Errorf("Counted(2000): got %q, want %q", got, want)
+	if got, want := crash.Counted(2000, "report", "reports"), "2,000 reports"; got != want {
+		t.Errorf("crash.Counted(2000): got %q, want %q", got, want)
 	}
 }
 

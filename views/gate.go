@@ -5,7 +5,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/gate"
-	"mishap/views/text"
 )
 
 // GatePage holds the page of the update gate.
@@ -47,10 +46,17 @@ func gateDays(w gate.Window, now time.Time) string {
 	if w.Days() == 0 {
 		return "–"
 	}
-	return text.GateRange(Date(w.Since, now), Date(w.Until, now))
+	return Date(w.Since, now) + " – " + Date(w.Until, now)
 }
 
 // gateURL returns the address of the gate for a version in the table of a package.
 func (p PackagePage) gateURL(v PackageVersion) string {
 	return gate.Question{Package: p.Name, Version: v.Version, Release: v.Release}.Path()
+}
+
+func orPlaceholder(s, placeholder string) string {
+	if s == "" {
+		return placeholder
+	}
+	return s
 }

@@ -1,9 +1,10 @@
 package views
 
 import (
+	"strconv"
+
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/views/text"
 )
 
 // GroupingView explains why reports are grouped together: the rule for everyone; what the rule used and
@@ -34,7 +35,7 @@ func (g GroupingView) description() string {
 	if g.Explained != nil && g.Rule == crash.RuleNone && g.Explained.Reason != "" {
 		return g.Explained.Reason
 	}
-	return text.GroupingUnknown
+	return "The rule is unknown."
 }
 
 // used returns the frames in the signature, skipped returns the others.
@@ -53,7 +54,25 @@ func (g GroupingView) frames(used bool) []grouping.FrameUse {
 
 func (n PresentGrouping) sentence() string {
 	if n.Decided {
-		return text.GroupingMoved(n.None)
+		return groupingMoved(n.None)
 	}
-	return text.GroupingOlder(n.Rules, n.None)
+	return groupingOlder(n.Rules, n.None)
+}
+
+// groupingMoved introduces the problem into which the rules would put a report that a person moved.
+func groupingMoved(none bool) string {
+	if none {
+		return "The rules alone would not group it."
+	}
+	return "The rules alone would put it into"
+}
+
+// groupingOlder says which version of the rules grouped a report, and introduces the problem into which
+// the current rules would put it.
+func groupingOlder(rules int, none bool) string {
+	text := "Version " + strconv.Itoa(rules) + " of the rules grouped it. The current rules "
+	if none {
+		return text + "would not group it."
+	}
+	return text + "would put it into"
 }

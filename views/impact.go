@@ -1,12 +1,13 @@
 package views
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // Impact holds the figures that show how much a problem matters.
@@ -36,7 +37,7 @@ func (m Impact) shareLabel() string {
 	for i, r := range m.Releases {
 		names[i] = releaseName(r)
 	}
-	return text.ShareLabel(names, m.AtMost)
+	return shareLabelText(names, m.AtMost)
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as
@@ -51,26 +52,31 @@ func (m Impact) trend() string {
 // change returns the change of a rate: "+12 %", or that it is within normal variation.
 func change(r stats.RateRatio) string {
 	if r.Worse() || r.Better() {
-		return text.SignedPercent(100 * (r.Ratio - 1))
+		return signedPercent(100 * (r.Ratio - 1))
 	}
-	return text.NoChange
+	return "no clear change"
 }
 
 // trendMeans explains the trend.
-func (m Impact) trendMeans() string { return text.TrendMeans(m.Week, m.WeekBefore) }
+func (m Impact) trendMeans() string {
+	return crash.Counted(m.Week, "report", "reports") + " in the past week, today included, " +
+		crash.Count(m.WeekBefore) + " in the seven days before"
+}
 
 func (m Impact) rateLabel() string {
-	return text.RateLabel(int64(m.Days), figure(m.Rate.Low), figure(m.Rate.High))
+	return "per 1,000 machine-days, past " + crash.Counted(int64(m.Days), "day", "days") + " (" + figure(m.Rate.Low) +
+		"–" + figure(m.Rate.High) + ")"
 }
 
 // rateMeans explains the rate.
 func (m Impact) rateMeans() string {
-	return text.RateMeans(m.Rate.Reports, int64(m.Days), int64(m.Rate.MachineDays),
-		figure(m.Rate.Low), figure(m.Rate.High))
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; 95 %% "+
+		"confidence interval: %s to %s", crash.Counted(m.Rate.Reports, "report", "reports"), crash.Counted(int64(m.Days),
+		"day", "days"), crash.Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
 // shareMeans explains the share.
-func (m Impact) shareMeans() string { return text.ShareMeans(m.Systems, m.Active, m.AtMost) }
+func (m Impact) shareMeans() string { return shareMeansText(m.Systems, m.Active, m.AtMost) }
 
 // figure formats a number with two significant digits: "0.034", "1.2", "34", "1,204".
 func figure(f float64) string {
@@ -78,9 +84,42 @@ func figure(f float64) string {
 	case f == 0:
 		return "0"
 	case f < 0.001:
-		return text.LessThan("0.001")
+		return "less than 0.001"
 	case f < 10:
 		return strconv.FormatFloat(f, 'g', 2, 64)
 	}
-	return Count(int64(f + .5))
+	return crash.Count(int64(f + .5))
+}
+
+// shareLabelText names the machines that a share is of: "of machines with 24.04, active in 90 days".
+func shareLabelText(releases []string, atMost bool) string {
+	label := "of machines with " + strings.Join(releases, " or ") + ", active in 90 days"
+	if n := len(releases); n > maxShareReleases {
+		label = "of machines with any of its " + strconv.Itoa(n) + " releases, active in 90 days"
+	}
+	if atMost {
+		return label + ", at most"
+	}
+	return label
+}
+
+// shareMeansText explains the share of machines that have a problem.
+func shareMeansText(machines, active int64, atMost bool) string {
+	means := fmt.Sprintf("%s reported it; %s were active in the same releases in the past 90 days",
+		crash.Counted(machines, "machine", "machines"), crash.Count(active))
+	if atMost {
+		return means + ". Some of the affected machines may no longer be active"
+	}
+	return means
+}
+
+// signedPercent formats a change: "+12 %", "−3 %", "±0 %".
+func signedPercent(percent float64) string {
+	switch {
+	case percent >= .5:
+		return fmt.Sprintf("+%.0f %%", percent)
+	case percent <= -.5:
+		return fmt.Sprintf("−%.0f %%", -percent)
+	}
+	return "±0 %"
 }

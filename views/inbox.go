@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // Addresses of a person's notices and of the choices about them.
@@ -107,10 +106,10 @@ func noticeFacts(n crash.Notice) string {
 	e := n.Event
 	parts := []string{strings.TrimSpace(e.Package + " " + e.Version), string(e.Release)}
 	if e.Machines > 0 {
-		parts = append(parts, text.Counted(e.Machines, "machine", "machines"))
+		parts = append(parts, crash.Counted(e.Machines, "machine", "machines"))
 	}
 	if n.Reason != "" {
-		parts = append(parts, text.NoticeReason(n.Reason))
+		parts = append(parts, "because "+n.Reason)
 	}
 	parts = append(parts, mailWords(n.Mail))
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
@@ -120,12 +119,12 @@ func noticeFacts(n crash.Notice) string {
 func mailWords(m crash.NoticeMail) string {
 	switch m {
 	case crash.MailWaits, crash.MailHeld:
-		return text.NoticeMailWaits
+		return "mail waits"
 	case crash.Mailed:
-		return text.NoticeMailed
+		return "sent by mail"
 	case crash.NotMailed:
 	}
-	return text.NoticeNotMailed
+	return "not by mail"
 }
 
 // unreadWords is the number of unread notices in the header, cut at 99.
@@ -185,9 +184,9 @@ func (p MailSettingsPage) confirmMail() *crash.Mail {
 
 // mailStates lists the states of mails with label and style.
 var mailStates = map[crash.MailState]struct{ word, look string }{
-	crash.MailWaiting: {text.MailWaiting, "state-wait"}, crash.MailSending: {text.MailSending, "state-wait"},
-	crash.MailSent: {text.MailSent, "state-done"}, crash.MailFailed: {text.MailFailed, "state-error"},
-	crash.MailCancelled: {text.MailCancelled, ""},
+	crash.MailWaiting: {"waiting", "state-wait"}, crash.MailSending: {"sending", "state-wait"},
+	crash.MailSent: {"sent", "state-done"}, crash.MailFailed: {"failed", "state-error"},
+	crash.MailCancelled: {"cancelled", ""},
 }
 
 // MailAdminPage shows admins what became of all mail.
@@ -229,3 +228,5 @@ type ConfirmAddressPage struct {
 	Address string
 	Path    string
 }
+
+const mailIsOff = "This site sends no mail: its administrator has not configured a relay."

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // LedgerPage holds a page of the ledger, for admins.
@@ -39,12 +38,13 @@ var filingStates = []struct {
 	look  string
 	means string
 }{
-	{crash.FilingQueued, text.FilingQueued, "state-wait", text.FilingQueuedMeans},
-	{crash.FilingSending, text.FilingSending, "state-wait", text.FilingSendingMeans},
-	{crash.FilingUncertain, text.FilingUnknown, "state-warn", text.FilingUnknownMeans},
-	{crash.FilingRefused, text.FilingRefused, "state-error", text.FilingRefusedMeans},
-	{crash.FilingAbandoned, text.FilingAbandoned, "", text.FilingAbandonMeans},
-	{crash.FilingFiled, text.FilingFiled, "state-done", text.FilingFiledMeans},
+	{crash.FilingQueued, "queued", "state-wait", "Waiting for its turn to be sent to the tracker."},
+	{crash.FilingSending, "sending", "state-wait", "Being sent to the tracker now."},
+	{crash.FilingUncertain, "unknown", "state-warn", "The tracker may have created the bug. mishap searches for it " +
+		"before it tries again."},
+	{crash.FilingRefused, "refused", "state-error", "The tracker refused to create the bug."},
+	{crash.FilingAbandoned, "given up", "", "A person gave up on it."},
+	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
 }
 
 // FilingStateOf parses a state in an address.
@@ -91,9 +91,9 @@ func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
 // heading returns the heading of the page.
 func (p LedgerPage) heading() string {
 	if p.Only && len(p.Rows) == 1 {
-		return text.FilingHeading(p.Rows[0].ID)
+		return FilingHeading(p.Rows[0].ID)
 	}
-	return text.FilingLog
+	return "Filing log"
 }
 
 func (p LedgerPage) total() int64 {
@@ -141,11 +141,11 @@ func (p FilingPart) mayGiveUp() bool {
 func actionText(l crash.LedgerLine) string {
 	switch l.Call {
 	case "create":
-		return text.FilingCallCreate
+		return "sent to the tracker"
 	case "search":
-		return text.FilingCallSearch
+		return "searched for in the tracker"
 	case "subscribe":
-		return text.FilingCallSubscribe
+		return "subscribed the person to the bug"
 	}
 	return auditWords(l.Action)
 }
@@ -156,7 +156,7 @@ func outcomeText(l crash.LedgerLine) string {
 	case l.Call == "":
 		return ""
 	case l.Ended.IsZero():
-		return text.FilingNoAnswer
+		return "no answer yet"
 	}
 	return l.Outcome
 }
@@ -170,3 +170,6 @@ func took(d time.Duration) string {
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }
+
+// FilingHeading is the heading of the page of one filing.
+func FilingHeading(id int64) string { return "Filing " + strconv.FormatInt(id, 10) }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 const pathCreateBug = "/api/1.0/create-bug-report/"
@@ -32,14 +31,14 @@ func fixedWord(s crash.Status) string {
 	version := ""
 	for _, r := range s.Releases {
 		if r.Fix == "" || version != "" && r.Fix != version {
-			return text.ListFixed
+			return "fixed"
 		}
 		version = r.Fix
 	}
 	if version == "" {
-		return text.ListFixed
+		return "fixed"
 	}
-	return text.ListFixedIn + " " + version
+	return "fixed in " + version
 }
 
 // rowMenuPath returns the address that the menu of a row leads to without scripts.
@@ -52,7 +51,7 @@ func rowMenuPath(p *BugPart) string {
 
 func rowMenuLabel(p *BugPart) string {
 	if p.Review {
-		return text.ListReview
+		return "Review…"
 	}
-	return text.ListLinkBug
+	return "Link a bug…"
 }

@@ -2,13 +2,13 @@ package views
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // ListRow is one problem with its bug.
@@ -29,7 +29,7 @@ type ListRow struct {
 
 // countTitle describes the number of reports of a row.
 func (r *ListRow) countTitle(c ListChoice, now time.Time) string {
-	return text.ListRank(r.Rank, r.Past, c.length(now), r.Compared)
+	return listRank(r.Rank, r.Past, c.length(now), r.Compared)
 }
 
 // rowProgram returns the name under which a row shows a problem: its program, else its package.
@@ -49,7 +49,7 @@ func rowFrames(s Signature) string {
 		frames = frames[:rowFrameCount]
 	}
 	if len(frames) == 0 && s.Program == "" {
-		return text.BlankSignature
+		return "(blank signature)"
 	}
 	return strings.Join(frames, " → ")
 }
@@ -66,7 +66,7 @@ func seenTitle(seen crash.Occurrence) string {
 func shortAgo(t, now time.Time) string {
 	ago := Ago(t, now)
 	if ago == "just now" {
-		return text.ListJustNow
+		return "now"
 	}
 	return strings.TrimSuffix(ago, " ago")
 }
@@ -78,4 +78,14 @@ func share(part, whole int64) string {
 		percent = max(percent, 2)
 	}
 	return fmt.Sprintf("%.0f%%", min(percent, 100))
+}
+
+// listRank describes a row by its rank, and by its reports in as many days before.
+func listRank(rank int, before int64, days int64, compared bool) string {
+	rankText := "Rank " + strconv.Itoa(rank) + " by reports"
+	if !compared {
+		return rankText
+	}
+	return rankText + "; " + crash.Counted(before, "report", "reports") + " in the " +
+		crash.Counted(days, "day", "days") + " before"
 }

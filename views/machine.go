@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
-	"mishap/views/text"
 )
 
 // MachineStory holds what a machine reported, over time.
@@ -158,7 +158,7 @@ func (l MachineLane) mark(i int) int {
 func (l MachineLane) versions() string {
 	words := strings.Join(l.Versions[:min(len(l.Versions), 3)], ", ")
 	if len(l.Versions) > 3 {
-		words += text.VersionsAndMore(len(l.Versions) - 3)
+		words += " and " + strconv.Itoa((len(l.Versions) - 3)) + " more"
 	}
 	return words
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // MarkForm holds what the forms of [HoldForm] and [EmbargoForm] have in common.
@@ -45,9 +44,11 @@ func (p HoldForm) Heading() string { return p.words().title }
 func (p HoldForm) words() markWords {
 	w := markWords{name: "hold", action: HoldPath(p.Bucket.ID), lift: p.Hold != nil}
 	if w.lift {
-		w.title, w.hint, w.button = text.HoldLiftTitle, text.HoldLiftHint, text.HoldLiftButton
+		w.title, w.hint, w.button = "Lift the hold of this problem", "Reports, private fields and core dumps that are "+
+			"too old will be removed within a day.", "Lift the hold"
 	} else {
-		w.title, w.hint, w.button = text.HoldTitle, text.HoldHint, text.HoldButton
+		w.title, w.hint, w.button = "Hold this problem", "While a problem is held, retention removes nothing of it: no "+
+			"reports, no private fields, no daily counts and no core dumps.", "Hold"
 	}
 	return w
 }
@@ -73,11 +74,16 @@ type EmbargoForm struct {
 func (p EmbargoForm) Heading() string { return p.words().title }
 
 func (p EmbargoForm) words() markWords {
-	w := markWords{name: "embargo", action: EmbargoPath(p.Bucket.ID), example: text.EmbargoReason, lift: p.Embargo != nil}
+	w := markWords{name: "embargo", action: EmbargoPath(p.Bucket.ID), example: "such as: writes beyond a " +
+		"buffer", lift: p.Embargo != nil}
 	if w.lift {
-		w.title, w.hint, w.button = text.LiftTitle, text.LiftHint(p.Tracker), text.LiftButton
+		w.title, w.hint, w.button = "Lift the embargo of this problem", "Everyone sees the problem again, with all its "+
+			"reports, notes and history. Its bugs at "+p.Tracker+" do not change: to publish a private bug, change it "+
+			"there.", "Lift the embargo"
 	} else {
-		w.title, w.hint, w.button = text.EmbargoTitle, text.EmbargoHint(p.Tracker), text.EmbargoButton
+		w.title, w.hint, w.button = "Embargo this problem", "Use this for a suspected security issue. Everyone without "+
+			"the private right for the package sees nothing of an embargoed problem: no page, count, notice or search "+
+			"result. A bug created for it at "+p.Tracker+" is private, and mishap adds nothing to its bugs.", "Embargo"
 	}
 	return w
 }

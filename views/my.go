@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // Addresses of a person's packages, and of changes to them.
@@ -45,12 +44,12 @@ func (p FollowPart) id() string {
 func (p FollowPart) label() string {
 	switch p.Follow.Kind {
 	case crash.FollowProblem:
-		return text.FollowProblem
+		return "Follow this problem"
 	case crash.FollowSearch:
-		return text.FollowSearch
+		return "Follow"
 	case crash.FollowPackage, crash.FollowPerson, crash.FollowSet:
 	}
-	return text.Follow(p.Follow.Name)
+	return "Follow " + p.Follow.Name
 }
 
 // MyPage holds what a person follows, and the problems of these packages.
@@ -105,23 +104,23 @@ var followKinds = []struct {
 	kind  crash.FollowKind
 	words string
 }{
-	{crash.FollowPackage, text.FollowKindPackage}, {crash.FollowPerson, text.FollowKindPerson},
-	{crash.FollowSet, text.FollowKindSet},
+	{crash.FollowPackage, "package"}, {crash.FollowPerson, "packages of a person or team"},
+	{crash.FollowSet, "package set"},
 }
 
 func (f Followed) label() string {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return text.FollowIsPerson
+		return "person or team"
 	case crash.FollowSet:
-		return text.FollowKindSet
+		return "package set"
 	case crash.FollowProblem:
-		return text.FollowIsProblem
+		return "problem"
 	case crash.FollowSearch:
-		return text.FollowIsSearch
+		return "saved search"
 	case crash.FollowPackage:
 	}
-	return text.FollowKindPackage
+	return "package"
 }
 
 // title names it for people.
@@ -171,17 +170,17 @@ func (f Followed) what() string { return f.String() }
 func (f Followed) hint() string {
 	switch {
 	case f.Nobody && f.Kind == crash.FollowSearch:
-		return text.FollowNoSearch
+		return "no longer exists"
 	case f.Nobody:
-		return text.FollowNobody
+		return "unknown to the tracker"
 	case f.Kind == crash.FollowProblem:
 		return f.News
 	case f.Kind == crash.FollowSearch:
 		return ""
 	case f.Unknown:
-		return text.FollowReading
+		return "being read from the tracker"
 	case f.Kind != crash.FollowPackage:
-		return text.SourcePackages(int64(f.Packages))
+		return crash.Counted(int64(f.Packages), "source package", "source packages")
 	}
 	return ""
 }
@@ -245,4 +244,9 @@ func (p MyPage) columns() string {
 		return "5"
 	}
 	return "4"
+}
+
+// ReadingPackages says that the packages of a person or set are not known yet.
+func ReadingPackages(name string) string {
+	return "The packages of " + name + " are being read from the tracker. Reload the page in a moment."
 }

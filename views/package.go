@@ -69,7 +69,7 @@ func digits(x float64) string {
 	case math.IsInf(x, 1):
 		return "∞"
 	case x >= 100:
-		return Count(int64(x + .5))
+		return crash.Count(int64(x + .5))
 	case x >= 10:
 		return fmt.Sprintf("%.1f", x)
 	case x > 0 && x < .01:

@@ -6,7 +6,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/views/text"
 )
 
 // Via is the query parameter that holds the list from which a page was opened.
@@ -37,16 +36,16 @@ func (p Pager) Any() bool { return p.Via != "" || p.Previous != "" || p.Next != 
 // Name returns the name of the list for links back to it.
 func (c ListChoice) Name() string {
 	if c.Query != "" {
-		return text.PagerSearch(cut(c.Query, 80))
+		return "search: " + cut(c.Query, 80)
 	}
-	return text.PagerCommon
+	return "most common problems"
 }
 
 // FilterText describes the reports that pass a filter; empty: all.
 func FilterText(f index.Filter) string {
 	var parts []string
 	if f.Version != "" {
-		parts = append(parts, text.VersionFilter(cut(f.Version, 60)))
+		parts = append(parts, "version "+cut(f.Version, 60))
 	}
 	for _, part := range []string{string(f.Release), f.Architecture} {
 		if part != "" {
@@ -54,7 +53,7 @@ func FilterText(f index.Filter) string {
 		}
 	}
 	if f.Complete {
-		parts = append(parts, text.PagerWithTrace)
+		parts = append(parts, "with a trace")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,7 +7,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/views/text"
 )
 
 // Addresses for assigning several problems.
@@ -90,4 +89,11 @@ type AssignChosenRow struct {
 	Assigned crash.Assigned
 }
 
-func (p AssignChosenPage) heading() string { return text.AssignHeading(int64(len(p.Rows))) }
+func (p AssignChosenPage) heading() string {
+	return "Assign " + crash.Counted(int64(len(p.Rows)), "problem", "problems")
+}
+
+// Texts about who takes care of a problem, and about its tags.
+const (
+	assignedNobody = "nobody"
+)

@@ -68,3 +68,6 @@ func heading(b crash.Bucket) string {
 // DocumentTitle returns the title for tabs and bookmarks: "tidewatch crashed with SIGSEGV in
 // main()".
 func DocumentTitle(b crash.Bucket) string { return cut(heading(b), 120) }
+
+// maxShareReleases is the number of releases that ShareLabel names.
+const maxShareReleases = 2

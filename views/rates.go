@@ -339,3 +339,11 @@ func (l RateLine) value() string {
 	}
 	return value
 }
+
+// Texts of the chart of reliability.
+const (
+	ratesDay = "Day (UTC)"
+)
+
+// ratesNone says that the chart has no data.
+func ratesNone(since string) string { return "No counted reports since " + since + "." }

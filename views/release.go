@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // ReleasePage holds the page of one release: its reliability and its problems.
@@ -52,13 +51,13 @@ func (p ReleasePage) life() string {
 	case p.Released.IsZero():
 		return ""
 	case p.Released.After(now):
-		return text.ReleaseComesOut(Date(p.Released, now))
+		return "To be released on " + Date(p.Released, now) + "."
 	case p.End.IsZero():
-		return text.ReleaseCameOut(Date(p.Released, now))
+		return "Released on " + Date(p.Released, now) + "."
 	case now.UTC().Truncate(24 * time.Hour).After(p.End):
-		return text.ReleaseEnded(Date(p.Released, now), Date(p.End, now))
+		return "Released on " + Date(p.Released, now) + "; support ended on " + Date(p.End, now) + "."
 	}
-	return text.ReleaseSupported(Date(p.Released, now), Date(p.End, now))
+	return "Released on " + Date(p.Released, now) + ", supported until " + Date(p.End, now) + "."
 }
 
 // listURL returns the address of the list of all its problems.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // ReportPage holds the page of one report, for signed-in people.
@@ -39,7 +38,7 @@ func (p ReportPage) arrived() time.Time { return p.Report.ID.Received() }
 // heading returns the heading of the page.
 func (p ReportPage) heading() string {
 	if p.Report.Title == "" && p.Report.ProblemType != "" {
-		return text.TypeOf(p.Report.ProblemType, reportTitle(p.Report.Summary))
+		return p.Report.ProblemType + " of " + reportTitle(p.Report.Summary)
 	}
 	return reportTitle(p.Report.Summary)
 }
@@ -47,12 +46,23 @@ func (p ReportPage) heading() string {
 // unbucketed explains why the report is in no problem.
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
-		return text.ReportNothingRead
+		return "It contains nothing to group it by."
 	}
 	return p.Report.Unbucketed
 }
 
 // where describes the version of the package and the system.
 func (p ReportPage) where() string {
-	return text.ReportOn(p.Report.Version, string(p.Report.Release), p.Report.Architecture)
+	return reportOn(p.Report.Version, string(p.Report.Release), p.Report.Architecture)
+}
+
+// reportOn names a version, its release and its architecture.
+func reportOn(version, release, architecture string) string {
+	if release != "" {
+		version += " on " + release
+	}
+	if architecture != "" {
+		version += ", " + architecture
+	}
+	return version
 }

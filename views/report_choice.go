@@ -7,7 +7,6 @@ import (
 
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // ReportChoice selects the reports on the page of a problem, and the columns that the list shows.
@@ -113,10 +112,10 @@ type hiddenField struct{ name, value string }
 // facetLabel returns the name of a field for people.
 func facetLabel(f stats.FacetField) string {
 	if f == stats.FacetCPU {
-		return text.FacetCPU
+		return "CPU"
 	}
 	if name := f.Package(); name != "" {
-		return text.VersionOf(name)
+		return "Version of " + name
 	}
 	if slices.Contains(stats.FacetFields, f) {
 		return strings.ToUpper(string(f[:1])) + string(f[1:])
@@ -127,7 +126,7 @@ func facetLabel(f stats.FacetField) string {
 // facetValue returns the label of a value.
 func facetValue(value string) string {
 	if value == "" {
-		return text.NotInReport
+		return "not in the report"
 	}
 	return value
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // reportColumn is a column of the list of a problem's reports.
@@ -16,16 +15,16 @@ type reportColumn struct {
 // reportColumns lists the columns that people can choose, in their order. The report itself is
 // always the first.
 var reportColumns = []reportColumn{
-	{"occurred", text.ColumnOccurred, nil},
-	{"arrived", text.ColumnArrived, func(crash.ReportRow) string { return "" }},
-	{"package", text.ColumnPackage, func(r crash.ReportRow) string { return r.Package }},
-	{"version", text.ColumnVersion, func(r crash.ReportRow) string { return r.Version }},
-	{"release", text.ColumnRelease, func(r crash.ReportRow) string { return string(r.Release) }},
-	{"architecture", text.ColumnArchitecture, func(r crash.ReportRow) string { return r.Architecture }},
-	{"type", text.ColumnType, func(r crash.ReportRow) string { return r.ProblemType }},
-	{"pocket", text.ColumnPocket, pocket},
-	{"trace", text.ColumnTrace, traceWord},
-	{"machine", text.ColumnMachine, func(r crash.ReportRow) string { return string(r.System) }},
+	{"occurred", "Occurred", nil},
+	{"arrived", "Arrived", func(crash.ReportRow) string { return "" }},
+	{"package", "Package", func(r crash.ReportRow) string { return r.Package }},
+	{"version", "Version", func(r crash.ReportRow) string { return r.Version }},
+	{"release", "Release", func(r crash.ReportRow) string { return string(r.Release) }},
+	{"architecture", "Architecture", func(r crash.ReportRow) string { return r.Architecture }},
+	{"type", "Type", func(r crash.ReportRow) string { return r.ProblemType }},
+	{"pocket", "Pocket", pocket},
+	{"trace", "Trace", traceWord},
+	{"machine", "Machine", func(r crash.ReportRow) string { return string(r.System) }},
 }
 
 // columns returns the columns of the list: the chosen ones, or those in which the reports differ.
@@ -74,7 +73,7 @@ func (l ReportList) same(shown []reportColumn) string {
 
 func pocket(r crash.ReportRow) string {
 	if r.Proposed {
-		return text.Proposed
+		return "proposed"
 	}
 	return ""
 }
@@ -83,7 +82,7 @@ func traceWord(r crash.ReportRow) string {
 	if r.Complete {
 		return ""
 	}
-	return text.NoTrace
+	return "no trace"
 }
 
 // ComparePath returns the address of the page that compares stacks of reports of a problem.

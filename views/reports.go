@@ -1,12 +1,12 @@
 package views
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // ReportList is a list of reports of a problem or a machine, with paging.
@@ -34,7 +34,8 @@ type ReportList struct {
 
 // SampleText says how many reports have the chosen value of a field.
 func (l ReportList) SampleText() string {
-	return text.ReportsWithValue(len(l.Rows), facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), l.Sample)
+	return fmt.Sprintf("%s with %s “%s” among the newest %s.", crash.Counted(int64(len(l.Rows)), "report", "reports"),
+		facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), crash.Count(int64(l.Sample)))
 }
 
 // Keep adds a query to the addresses of the list's pages.
@@ -81,3 +82,10 @@ func (l ReportList) bug(row crash.ReportRow, place int) (BugPart, bool) {
 	}
 	return cell, ok
 }
+
+const noDateOfItsOwn = "The report has no readable date of its own."
+
+const proposedHint = "The package came from the proposed pocket."
+
+// selectReport is the label of the box that selects a report.
+func selectReport(id string) string { return "Select " + id }

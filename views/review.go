@@ -89,7 +89,7 @@ func linkForm(p BugPart, number int64) PostFormArgs {
 	}
 }
 
-func runes(s string) string { return Count(int64(utf8.RuneCountInString(s))) }
+func runes(s string) string { return crash.Count(int64(utf8.RuneCountInString(s))) }
 
 func (p ReviewPage) tags() string { return strings.Join(p.Draft.Tags, " ") }
 

@@ -9,7 +9,6 @@ import (
 
 	"mishap/crash"
 	"mishap/notify/rules"
-	"mishap/views/text"
 )
 
 // PathRules is the address of the rules.
@@ -80,7 +79,7 @@ func (p RulePage) form() PostFormArgs {
 
 func (p RulePage) title() string {
 	if p.ID == 0 {
-		return text.RuleNew
+		return "New rule"
 	}
 	return p.Values.Get("saved_name")
 }
@@ -134,12 +133,13 @@ func rehearsed(r rules.Rehearsal) []string {
 			sums = append(sums, sum)
 		}
 	}
-	add(notices, text.RehearsalPeople(notices, len(r.People)))
-	add(r.Programs, text.RehearsalPrograms(r.Programs))
-	add(r.Filed, text.RehearsalFiled(r.Filed))
-	add(r.Proposed, text.RehearsalProposed(r.Proposed))
-	add(r.Skipped, text.RehearsalSkipped(r.Skipped))
-	add(r.Changed, text.RehearsalChanged(r.Changed))
+	add(notices, crash.Counted(notices, "notice", "notices")+" to "+
+		crash.Counted(int64(len(r.People)), "person", "people"))
+	add(r.Programs, crash.Counted(r.Programs, "delivery", "deliveries")+" to other programs")
+	add(r.Filed, crash.Counted(r.Filed, "bug", "bugs")+" filed at once")
+	add(r.Proposed, crash.Counted(r.Proposed, "problem", "problems")+" queued for filing")
+	add(r.Skipped, crash.Counted(r.Skipped, "problem", "problems")+" not filed, because they have a bug")
+	add(r.Changed, crash.Counted(r.Changed, "problem", "problems")+" muted, assigned or tagged")
 	return sums
 }
 
@@ -159,7 +159,7 @@ func busiest(people map[string]int64) []string {
 		names = names[:10]
 	}
 	for i, name := range names {
-		names[i] = text.RehearsalPerson(name, people[name])
+		names[i] = name + ": " + crash.Count(people[name])
 	}
 	return names
 }
@@ -208,3 +208,7 @@ func (c CandidateRow) form(action string) PostFormArgs {
 func (c CandidateRow) open() bool {
 	return c.State == rules.CandidateWaiting || c.State == rules.CandidateAutomatic
 }
+
+const ruleSwitchOff = "Switch off"
+
+const ruleSwitchOn = "Switch on"

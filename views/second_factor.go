@@ -83,3 +83,5 @@ func newQRCode(content string) qrCode {
 	}
 	return qrCode{path: path.String(), size: strconv.Itoa(size + 2*qrMargin)}
 }
+
+const secondFactorSetUp = "Set up an app"

@@ -1,11 +1,12 @@
 package views
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"mishap/views/text"
+	"mishap/crash"
 )
 
 // Sparkline is a small chart in a line of text: one bar per day, all in one SVG path.
@@ -30,7 +31,7 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 		}
 	}
 	if most == 0 {
-		return Sparkline{Label: text.SparklineNone(len(days))}
+		return Sparkline{Label: fmt.Sprintf("none in the past %d days", len(days))}
 	}
 	const bytesPerBar = len("M100 16v-16")
 	var path strings.Builder
@@ -50,5 +51,5 @@ func NewSparkline(days []int64, until time.Time) Sparkline {
 	}
 	day := until.AddDate(0, 0, int(at)-len(days)+1)
 	return Sparkline{Path: path.String(), Any: true,
-		Label: text.SparklineLabel(Count(most), len(days), Date(day, until))}
+		Label: fmt.Sprintf("at most %s a day in the past %d days, on %s", crash.Count(most), len(days), Date(day, until))}
 }

@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // Stack holds the evidence of the representative report of a problem.
@@ -82,9 +81,9 @@ func traceText(f crash.Fields, excerpts []FieldExcerpt) string {
 // heading returns the heading of the section.
 func (s *Stack) heading() string {
 	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Excerpts) == 0 {
-		return text.StackTitle
+		return "Stack"
 	}
-	return text.StackWentWrong
+	return "What went wrong"
 }
 
 // How much of the evidence the page of a problem shows. The page of the report shows the rest.
@@ -103,9 +102,9 @@ func (s *Stack) rest() []grouping.Frame { return s.Frames[min(len(s.Frames), sho
 // nothing returns the sentence that replaces an empty stack.
 func (s *Stack) nothing() string {
 	if s.OfReport {
-		return text.StackNoneHere
+		return "This report has no stack, traceback or other readable text."
 	}
-	return text.StackNone
+	return "The reports of this problem have no stack, traceback or other readable text."
 }
 
 // blames reports whether the problem is grouped by a frame: whether it is the first one with the
@@ -212,7 +211,7 @@ func (s *Stack) missing() string {
 	if n == 0 || s.hasText() {
 		return ""
 	}
-	return text.FramesNameless(n, modules)
+	return framesNameless(n, modules)
 }
 
 // chosen explains why the stack is from this report.
@@ -220,13 +219,22 @@ func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
 	case !s.Complete:
-		return text.ChosenNewest
+		return "the newest one"
 	case n > 0 && !s.hasText():
-		return text.ChosenStack
+		return "the newest one with a stack"
 	case len(s.Tracebacks) > 0:
-		return text.ChosenTraceback
+		return "the newest one with a traceback"
 	case len(s.Frames) == 0:
-		return text.ChosenText
+		return "the newest one with such a text"
 	}
-	return text.ChosenComplete
+	return "the newest complete one"
+}
+
+// framesNameless says that frames have no names, and the debug symbols of which modules are missing.
+func framesNameless(n int, modules string) string {
+	text := crash.Counted(int64(n), "frame has", "frames have") + " no function name. Debug symbols are missing"
+	if modules != "" {
+		text += " for " + modules
+	}
+	return text + "."
 }

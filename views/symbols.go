@@ -8,7 +8,6 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // SymbolsView is the part of a page that says whether a native crash has function names.
@@ -62,14 +61,15 @@ func SymbolisePath(id crash.OopsID) string { return ReportPath(id) + "/symbolise
 
 // symbolsTexts holds the name, the meaning and the class of each state.
 var symbolsTexts = map[crash.SymbolState]struct{ name, means, class string }{
-	crash.SymbolsAsked:   {text.SymbolsAsked, text.SymbolsAskedMeans, "state state-wait"},
-	crash.SymbolsQueued:  {text.SymbolsQueued, text.SymbolsQueuedMeans, "state state-wait"},
-	crash.SymbolsRunning: {text.SymbolsRunning, text.SymbolsRunningMeans, "state state-wait"},
-	crash.SymbolsDone:    {text.SymbolsDone, text.SymbolsDoneMeans, "state state-done"},
-	crash.SymbolsPartial: {text.SymbolsPartial, text.SymbolsPartialMeans, "state state-warn"},
-	crash.SymbolsWaiting: {text.SymbolsWaiting, "", "state state-wait"},
-	crash.SymbolsFailed:  {text.SymbolsFailed, "", "state state-error"},
-	crash.SymbolsExpired: {text.SymbolsExpired, "", "state state-warn"},
+	crash.SymbolsAsked: {"waiting for a core",
+		"A machine was asked for the core dump of this crash and has not sent it yet.", "state state-wait"},
+	crash.SymbolsQueued:  {"queued", "It will be symbolised soon.", "state state-wait"},
+	crash.SymbolsRunning: {"running", "It is being symbolised.", "state state-wait"},
+	crash.SymbolsDone:    {"done", "mishap has worked out the stack.", "state state-done"},
+	crash.SymbolsPartial: {"partial", "Some functions have no name.", "state state-warn"},
+	crash.SymbolsWaiting: {"waiting", "", "state state-wait"},
+	crash.SymbolsFailed:  {"failed", "", "state state-error"},
+	crash.SymbolsExpired: {"expired", "", "state state-warn"},
 }
 
 func (v SymbolsView) state() string { return symbolsTexts[v.Job.State].name }
@@ -79,13 +79,13 @@ func (v SymbolsView) class() string { return symbolsTexts[v.Job.State].class }
 func (v SymbolsView) sentence() string {
 	s := v.Job.Reason
 	if v.Job.State == "" {
-		return text.SymbolsNothing
+		return "mishap has no core dump of this crash."
 	}
 	if s == "" {
 		s = symbolsTexts[v.Job.State].means
 	}
 	if next := v.Job.NotBefore; !next.IsZero() && v.Job.State != crash.SymbolsQueued {
-		s = strings.TrimSpace(s + " " + text.SymbolsNext(Exact(next)))
+		s = strings.TrimSpace(s + " " + symbolsNext(Exact(next)))
 	}
 	return s
 }
@@ -108,17 +108,20 @@ func symbolFile(s *crash.SymbolSearch, otherwise string) string {
 	if s.Found {
 		return s.Origin
 	}
-	return strings.TrimSuffix(text.SymbolsNotFound+"; "+Searched(s.Searched), "; ")
+	return strings.TrimSuffix("not found"+"; "+Searched(s.Searched), "; ")
 }
 
 // debugFile says where the debug information of a module was found.
 func debugFile(m crash.SymbolModule) string {
 	switch {
 	case m.Debuginfo == nil && m.Executable != nil && m.Executable.Found:
-		return text.SymbolsInProgram
+		return "in the program"
 	case m.Shared != nil && !m.Shared.Found:
 		return symbolFile(m.Shared, "")
 	default:
-		return symbolFile(m.Debuginfo, text.SymbolsNotSought)
+		return symbolFile(m.Debuginfo, "not searched")
 	}
 }
+
+// symbolsNext says when the next try is.
+func symbolsNext(when string) string { return "The next try is " + when + "." }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // PathSymbols is the address of the page about symbols, for administrators.
@@ -79,7 +78,8 @@ func (p SymbolsPage) stateURL(state crash.SymbolState) string {
 
 func (p SymbolsPage) missingPlace() string {
 	first := int64(p.MissingFrom + 1)
-	return text.MissingPlace(first, int64(p.MissingFrom+len(p.Missing)), p.MissingTotal)
+	return crash.Count(first) + "–" + crash.Count(int64(p.MissingFrom+len(p.Missing))) + " of " +
+		crash.Count(p.MissingTotal)
 }
 
 func (p SymbolsPage) missingMore() bool {
@@ -89,11 +89,11 @@ func (p SymbolsPage) missingMore() bool {
 func missingKind(kind crash.MissingKind) string {
 	switch kind {
 	case crash.MissingProgram:
-		return text.MissingProgram
+		return "program"
 	case crash.MissingDebugFile:
-		return text.MissingDebugFile
+		return "debug file"
 	case crash.MissingBuild:
-		return text.MissingBuild
+		return "build-id"
 	}
 	return string(kind)
 }
@@ -101,10 +101,10 @@ func missingKind(kind crash.MissingKind) string {
 // missingPackage returns the package that provides a missing symbol, with its version.
 func missingPackage(m crash.MissingSymbol) string {
 	if m.Package == "" {
-		return text.MissingNoPackage
+		return "unknown package"
 	}
 	if m.Version == "" {
-		return m.Package + " (" + text.MissingNoVersion + ")"
+		return m.Package + " (unknown version)"
 	}
 	return m.Package + " " + m.Version
 }
@@ -112,7 +112,7 @@ func missingPackage(m crash.MissingSymbol) string {
 // missingSearched says where a missing file was searched, and with which result.
 func missingSearched(m crash.MissingSymbol) string {
 	if m.Kind == crash.MissingBuild {
-		return text.MissingNotSearched
+		return "nothing to search for: the build-id is unknown"
 	}
 	return Searched(m.Searched)
 }
@@ -132,10 +132,10 @@ func Searched(attempts []crash.SymbolAttempt) string {
 func queueSentence(j crash.SymbolQueueRow) string {
 	s := j.Reason
 	if !j.NotBefore.IsZero() && j.State != crash.SymbolsQueued {
-		s = strings.TrimSpace(s + " " + text.SymbolsNext(Exact(j.NotBefore)))
+		s = strings.TrimSpace(s + " " + symbolsNext(Exact(j.NotBefore)))
 	}
 	if j.PressedBy != "" && j.State == crash.SymbolsQueued {
-		s = strings.TrimSpace(s + " " + text.QueuePressed(j.PressedBy))
+		s = strings.TrimSpace(s + " requested by " + j.PressedBy)
 	}
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"net/url"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // PathTemplates is the address of the page that edits the texts of bugs.
@@ -36,13 +35,13 @@ func templateURL(pkg, problemType string) string {
 func templateFor(t crash.BugTemplate) string {
 	switch {
 	case t.Package != "" && t.ProblemType != "":
-		return text.TemplateForType(t.Package, t.ProblemType)
+		return templateForType(t.Package, t.ProblemType)
 	case t.Package != "":
-		return text.TemplateForType(t.Package, text.TemplateAllTypes)
+		return templateForType(t.Package, "all types")
 	case t.ProblemType != "":
-		return text.TemplateForType(text.TemplateAllPackages, t.ProblemType)
+		return templateForType("all packages", t.ProblemType)
 	}
-	return text.TemplateEverything
+	return "all packages and problem types"
 }
 
 // For describes the scope of the text.
@@ -54,3 +53,6 @@ func (p TemplatesPage) form() PostFormArgs {
 		Part: true, Target: "#template", Errors: "#template-trouble",
 	}
 }
+
+// templateForType is the scope of a template for a package, or for all, and a problem type.
+func templateForType(packages, problemType string) string { return packages + ", " + problemType }

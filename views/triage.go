@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // Addresses that change the manual status of several problems.
@@ -77,9 +76,9 @@ func (v ManualView) undo(t crash.Triage) PostFormArgs {
 
 func (v ManualView) muteAction() string {
 	if v.Status.Muted != nil {
-		return text.MuteChange
+		return "Change the mute…"
 	}
-	return text.MuteAction
+	return "Mute…"
 }
 
 // TriageForm holds the form that changes the manual status of one problem, or of several.
@@ -122,20 +121,20 @@ func (p TriageForm) heading() string {
 	switch p.Kind {
 	case crash.TriageWontFix:
 		if p.Chosen {
-			return text.WontFixProblems(n)
+			return "Won’t fix " + crash.Counted(n, "problem", "problems")
 		}
-		return text.WontFixTitle
+		return "Won’t fix this problem"
 	case crash.TriageFixed:
 		if p.Chosen {
-			return text.FixedProblems(n)
+			return "Mark " + crash.Counted(n, "problem", "problems") + " as fixed"
 		}
-		return text.FixedTitle
+		return "Fixed in a version"
 	case crash.TriageMuted:
 	}
 	if p.Chosen {
-		return text.MuteProblems(n)
+		return "Mute " + crash.Counted(n, "problem", "problems")
 	}
-	return text.MuteTitle
+	return "Mute this problem"
 }
 
 // Heading returns the title of the page.
@@ -144,12 +143,13 @@ func (p TriageForm) Heading() string { return p.heading() }
 func (p TriageForm) hint() string {
 	switch p.Kind {
 	case crash.TriageWontFix:
-		return text.WontFixHint
+		return "The problem stays in lists, with this mark. The status that mishap derives does not change."
 	case crash.TriageFixed:
-		return text.FixedHint
+		return "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
+			"in that version or a later one."
 	case crash.TriageMuted:
 	}
-	return text.MuteHint
+	return "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."
 }
 
 // warning says that one version is about to be recorded for several source packages, whose versions
@@ -165,7 +165,7 @@ func (p TriageForm) warning() string {
 	if len(sources) < 2 {
 		return ""
 	}
-	return text.FixedPackages(slices.Sorted(maps.Keys(sources)))
+	return fixedPackages(slices.Sorted(maps.Keys(sources)))
 }
 
 func (p TriageForm) ids() []crash.BucketID {
@@ -203,17 +203,17 @@ type manualWord struct{ word, title, class string }
 func manualWords(m crash.ManualStatus) []manualWord {
 	var words []manualWord
 	if m.Muted != nil {
-		words = append(words, manualWord{text.Muted, m.Muted.Text(false), "word-muted"})
+		words = append(words, manualWord{"muted", m.Muted.Text(false), "word-muted"})
 	}
 	if m.WontFix != nil {
-		words = append(words, manualWord{text.WontFix, m.WontFix.Text(false), ""})
+		words = append(words, manualWord{"won’t fix", m.WontFix.Text(false), ""})
 	}
 	for i, f := range m.Fixes {
 		switch {
 		case m.SeenAgain() && f.Again > 0:
-			return append(words, manualWord{text.FixSeen, f.Text(false), "word-warn"})
+			return append(words, manualWord{"not fixed?", f.Text(false), "word-warn"})
 		case i == len(m.Fixes)-1:
-			words = append(words, manualWord{text.MarkedFixed, f.Text(false), ""})
+			words = append(words, manualWord{"marked fixed", f.Text(false), ""})
 		}
 	}
 	return words
@@ -221,7 +221,7 @@ func manualWords(m crash.ManualStatus) []manualWord {
 
 // mutedChoices are the values of the parameter muted of lists, with their labels.
 var mutedChoices = []struct{ value, label string }{
-	{"", text.ListMutedHidden}, {MutedShow, text.ListMutedShown}, {MutedOnly, text.ListMutedOnly},
+	{"", "hidden"}, {MutedShow, "shown"}, {MutedOnly, "only these"},
 }
 
 // The values of the parameter muted of lists.
@@ -242,12 +242,12 @@ const (
 func triageWord(k crash.TriageKind) string {
 	switch k {
 	case crash.TriageWontFix:
-		return text.WontFix
+		return "won’t fix"
 	case crash.TriageFixed:
-		return text.MarkedFixed
+		return "marked fixed"
 	case crash.TriageMuted:
 	}
-	return text.Muted
+	return "muted"
 }
 
 // triageSentence describes an entry of the history after its word.
@@ -268,10 +268,33 @@ func triageSentence(t crash.Triage) string {
 
 func triageEnd(t crash.Triage) string {
 	if t.Merged {
-		return text.EndedByMerge
+		return "ended when the problem was merged into another one"
 	}
 	if t.EndedWhy == "" {
-		return text.Replaced
+		return "replaced"
 	}
-	return text.Returned + ": " + t.EndedWhy
+	return "returned: " + t.EndedWhy
 }
+
+// fixedPackages warns that the selected problems belong to several source packages.
+func fixedPackages(names []string) string {
+	shown := names[:min(len(names), 5)]
+	out := "The selected problems belong to " + strconv.Itoa(len(names)) + " source packages (" + strings.Join(shown, ", ")
+	if len(shown) < len(names) {
+		out += ", …"
+	}
+	return out + "). Their versions differ: make sure that the version below is right for each of them."
+}
+
+// holdBy says who held a problem; an empty name stands for mishap itself.
+func holdBy(person string) string {
+	if person == "" {
+		return "Held by mishap"
+	}
+	return "Held by " + person
+}
+
+// Texts of held problems.
+const (
+	holdMeans = "Nothing of its reports and core dumps is removed because of its age."
+)

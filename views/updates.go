@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"mishap/crash"
-	"mishap/views/text"
 )
 
 // PathUpdates is the address of the page on which an admin chooses what mishap writes to bugs.
@@ -37,7 +36,7 @@ func ruleID(pattern string) string { return "rule-" + pattern }
 // ruleName describes the packages of a rule.
 func ruleName(pattern string) string {
 	if pattern == crash.EveryPackage {
-		return text.UpdatesOthers
+		return "All other packages"
 	}
 	return pattern
 }
@@ -52,16 +51,16 @@ func (p UpdatesPage) raisable(i int) bool { return i > 0 && p.Rules[i].Pattern !
 
 // updateText describes a comment that mishap has sent to a bug.
 func updateText(u crash.BugUpdate) string {
-	what := text.UpdateAbout(string(u.Kind), u.About)
+	what := updateAbout(string(u.Kind), u.About)
 	switch u.Outcome {
 	case "sent":
-		return text.CommentSent(what)
+		return "Commented: " + what + "."
 	case "refused":
-		return text.CommentRefused(what, u.Answer)
+		return "Comment (" + what + ") refused: " + u.Answer + "."
 	case "unknown":
-		return text.CommentUnknown(what, u.Answer)
+		return "Comment (" + what + "): it is not known whether the tracker has it (" + u.Answer + "). It is not sent again."
 	}
-	return text.CommentSending(what)
+	return "Comment (" + what + "): no answer yet."
 }
 
 // visibleUpdates is the number of comments that the page of a problem shows without unfolding.
@@ -77,14 +76,25 @@ func otherUpdates(b crash.Bug) []crash.BugUpdate { return b.Updates[len(firstUpd
 func stopText(stop crash.SectionStop) string {
 	switch stop {
 	case crash.SectionChanged:
-		return text.SectionChanged
+		return "Someone changed the section, so mishap no longer updates it."
 	case crash.SectionRemoved:
-		return text.SectionRemoved
+		return "Someone removed the section, so mishap no longer updates it."
 	case crash.SectionForeign:
-		return text.SectionForeign
+		return "The description has a section that this mishap did not write, so mishap leaves it alone."
 	case crash.SectionActive:
 	}
 	return ""
 }
 
 func weeksText(weeks int) string { return strconv.Itoa(weeks) }
+
+// updateAbout says what a comment is about.
+func updateAbout(kind, about string) string {
+	switch kind {
+	case "again":
+		return "seen again in " + about
+	case "quiet":
+		return "no report since " + about
+	}
+	return "function names"
+}

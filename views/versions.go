@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/dpkg"
 	"mishap/crash/stats"
-	"mishap/views/text"
 )
 
 // VersionTable is the table of a problem's reports by version and release.
@@ -134,28 +133,28 @@ func (t *VersionTable) mark() {
 		}
 		switch {
 		case len(seen) > 0 && newer:
-			add(seen[0], text.MarkLast)
+			add(seen[0], "last")
 		case len(seen) > 1:
-			add(seen[0], text.MarkHighest)
+			add(seen[0], "highest")
 		}
 		if len(seen) > 1 {
-			add(seen[len(seen)-1], text.MarkFirst)
+			add(seen[len(seen)-1], "first")
 		}
 	}
 	for i := range t.Rows {
 		row := &t.Rows[i]
 		var words []string
 		for _, m := range marks[row] {
-			if m.word == text.MarkLast {
-				row.Why = text.MarkLastMeans(m.releases)
+			if m.word == "last" {
+				row.Why = "No newer version in " + crash.JoinAnd(m.releases) + " has shown the problem"
 			}
 			if row.inReleases() > 1 {
-				m.word = text.MarkIn(m.word, m.releases)
+				m.word = m.word + " in " + crash.JoinAnd(m.releases)
 			}
 			words = append(words, m.word)
 		}
 		if row.Mark = strings.Join(words, ", "); row.Total == 0 {
-			row.Mark, row.Kind = text.MarkNone, "none"
+			row.Mark, row.Kind = "not seen", "none"
 		}
 	}
 }
@@ -181,7 +180,7 @@ func (row *VersionRow) inReleases() (n int) {
 func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 	for _, k := range f.Story.Before {
 		if row := rows[k.Version]; row != nil && row.Total == 0 {
-			row.Mark, row.Why = text.MarkBefore, text.MarkBeforeMeans(releaseName(k.Release))
+			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+" before the problem appeared"
 		}
 	}
 	for _, k := range f.Story.After {
@@ -189,21 +188,21 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row == nil || row.Total > 0 {
 			continue
 		}
-		row.Mark, row.Fix = text.MarkNotYet, f.fixed(k.Release)
+		row.Mark, row.Fix = "not seen yet", f.fixed(k.Release)
 		if row.Fix {
-			row.Mark, row.Kind = text.MarkFix, "fix"
+			row.Mark, row.Kind = "probable fix", "fix"
 		}
-		row.Why = text.MarkNotYetMeans(releaseName(k.Release), Date(k.Since, f.Now), row.Fix)
+		row.Why = markNotYetMeans(releaseName(k.Release), Date(k.Since, f.Now), row.Fix)
 	}
 	for _, r := range f.Status.Releases {
 		row, i := rows[r.Fix], slices.Index(t.Releases, r.Release)
 		if r.Fix == "" || row == nil || i < 0 {
 			continue
 		}
-		row.Mark, row.Kind, row.Fix = text.MarkFixed, "fix", true
-		row.Why = text.MarkFixedMeans(f.Bug)
+		row.Mark, row.Kind, row.Fix = "fixed", "fix", true
+		row.Why = "According to bug " + strconv.FormatInt(f.Bug, 10) + ", this version has the fix"
 		if row.Counts[i] > 0 {
-			row.Mark, row.Kind, row.Fix = text.MarkSeenAgain, "again", false
+			row.Mark, row.Kind, row.Fix = "fixed, seen again", "again", false
 		}
 	}
 }
@@ -288,7 +287,7 @@ func (t VersionTable) left(shown []VersionRow) string {
 			without++
 		}
 	}
-	return text.MatrixMore(older, without)
+	return matrixMore(older, without)
 }
 
 // folds reports whether the table hides rows unless a person asks for all.
@@ -324,7 +323,7 @@ type releaseGroup struct {
 }
 
 // The groups of releases, in the order of the columns.
-var groupNames = []string{"Ubuntu", "Debian", text.MatrixOthers}
+var groupNames = []string{"Ubuntu", "Debian", "Others"}
 
 // groupOf returns the number of the group of a release.
 func groupOf(r crash.Release) int {
@@ -363,3 +362,27 @@ func (g releaseGroup) short(r crash.Release) string {
 
 // headRows returns the number of rows of the table's head.
 func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups), 2)) }
+
+// markNotYetMeans explains the mark of a newer version without the problem.
+func markNotYetMeans(release, since string, first bool) string {
+	text := "In use in " + release + " since " + since + ", without this problem"
+	if first {
+		text += matrixFirstFree
+	}
+	return text
+}
+
+// matrixMore links to the rows that are not visible.
+func matrixMore(older, without int64) string {
+	var parts []string
+	if older > 0 {
+		parts = append(parts, crash.Counted(older, "older version", "older versions"))
+	}
+	if without > 0 {
+		parts = append(parts, crash.Counted(without, "version without reports", "versions without reports"))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Show " + crash.JoinAnd(parts)
+}

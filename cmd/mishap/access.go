@@ -16,7 +16,7 @@ import (
 	"mishap/db"
 	"mishap/db/access"
 	"mishap/db/accounts"
-	"mishap/views/text"
+	"mishap/views"
 )
 
 func (p *program) accessCommand() *cobra.Command {
@@ -75,18 +75,18 @@ func printAccess(out io.Writer, grants []crash.Grant, people []crash.PersonAcces
 	for _, g := range grants {
 		role := string(g.Role)
 		if g.Unconfirmed {
-			role += " (" + text.GrantUnconfirmed + ")"
+			role += " (without embargoed problems)"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, text.ScopeName(g.Scope),
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, views.ScopeName(g.Scope),
 			g.Created.UTC().Format(time.DateTime), g.By)
 	}
 	_, _ = fmt.Fprintln(w, "\nNAME\tROLE\tWHY")
 	for _, one := range people {
 		var why []string
 		for _, r := range one.Reasons {
-			why = append(why, text.WhyRole(r))
+			why = append(why, views.WhyRole(r))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.User.Name, text.RoleName(one.User.Role), strings.Join(why, "; "))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.User.Name, views.RoleName(one.User.Role), strings.Join(why, "; "))
 	}
 	return w.Flush()
 }
@@ -134,7 +134,7 @@ they last signed in. The packages of sets and teams come from the tracker within
 				if err := access.New(store).Grant(ctx, "", g); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.out, text.Granted(g))
+				_, err := fmt.Fprintln(p.out, views.Granted(g))
 				return err
 			})
 		},
@@ -174,7 +174,7 @@ packages; with private, the right to private data instead. Roles from other grou
 				if err := access.New(store).Revoke(ctx, "", g); err != nil {
 					return err
 				}
-				if _, err := fmt.Fprintln(p.out, text.Revoked(g)); err != nil {
+				if _, err := fmt.Fprintln(p.out, views.Revoked(g)); err != nil {
 					return err
 				}
 				return warnWithoutAdmin(ctx, p.err, accounts.New(store))

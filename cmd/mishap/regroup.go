@@ -15,7 +15,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // regroupShown is the maximum number of moves that are listed.
@@ -68,7 +67,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {
-			p.printf("%s. A running server continues it, or this command if called again.", text.RegroupState(run))
+			p.printf("%s. A running server continues it, or this command if called again.", views.RegroupState(run))
 		}
 		return err
 	}
@@ -76,7 +75,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 }
 
 func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
-	bar.Describe(text.RegroupState(run))
+	bar.Describe(views.RegroupState(run))
 	_ = bar.Set64(views.RegroupPercent(run))
 }
 
@@ -91,7 +90,7 @@ func (p *program) printRegrouped(ctx context.Context, store *db.Store, run crash
 		return err
 	}
 	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n",
-		run.Rules, text.RegroupState(run), text.RegroupEffect(run, effect)); err != nil {
+		run.Rules, views.RegroupState(run), views.RegroupEffect(run, effect)); err != nil {
 		return err
 	}
 	if len(moves) == 0 {

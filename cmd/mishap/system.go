@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/erase"
-	"mishap/views/text"
+	"mishap/views"
 )
 
 func systemCommand(p *program) *cobra.Command {
@@ -123,7 +124,7 @@ machine. Nothing is recorded, and the exit status is 1, if nothing is known of t
 					if err != nil {
 						return err
 					}
-					p.printf("%s\n--yes erases it.", text.MachineFacts(facts))
+					p.printf("%s\n--yes erases it.", views.MachineFacts(facts))
 					return nil
 				}
 				e, err := machines.Request(ctx, system, block, "")
@@ -159,7 +160,7 @@ func runErasure(ctx context.Context, p *program, c config.Config, machines *eras
 	if asJSON {
 		return json.NewEncoder(p.out).Encode(erase.NewReceipt(e))
 	}
-	for _, line := range text.EraseReceipt(e) {
+	for _, line := range eraseReceipt(e) {
 		p.printf("%s", line)
 	}
 	return nil
@@ -247,4 +248,23 @@ func (f coreFiles) Remove(_ context.Context, id crash.OopsID) error {
 		}
 	}
 	return nil
+}
+
+// eraseReceipt is the receipt of a finished erasure. It does not contain the machine.
+func eraseReceipt(e crash.Erasure) []string {
+	const form = time.DateTime + " UTC"
+	lines := []string{"The machine with the digest " + e.Digest + " is erased.",
+		"Requested: " + e.Requested.UTC().Format(form) + ", by " + views.EraseAuthor(e) + ". Finished: " +
+			e.Finished.UTC().Format(form) + ".",
+		"Removed: " + views.ErasedCounts(e.Counts)}
+	if e.Counts.Anonymous > 0 {
+		lines = append(lines, crash.Counted(e.Counts.Anonymous, "report", "reports")+" that retention had dropped before "+
+			"stay counted, without the "+
+			"machine.")
+	}
+	if e.Blocked {
+		lines = append(lines, "Later reports of the machine are refused.")
+	}
+	return append(lines, "Backups that were taken before still contain it. Restoring one erases it again "+
+		"(docs/removal.md).")
 }

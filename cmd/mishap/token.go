@@ -18,7 +18,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/tokens"
-	"mishap/views/text"
+	"mishap/views"
 )
 
 func tokenCommand(p *program) *cobra.Command {
@@ -227,7 +227,7 @@ func revokeTokens(p *program, cmd *cobra.Command, state crash.TokenState) error 
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, text.TokensRevoked(n))
+		_, err = fmt.Fprintln(p.out, views.TokensRevoked(n))
 		return err
 	})
 }

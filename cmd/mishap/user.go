@@ -19,7 +19,7 @@ import (
 	"mishap/db/secondfactor"
 	"mishap/db/services"
 	"mishap/tracker"
-	"mishap/views/text"
+	"mishap/views"
 )
 
 func (p *program) userCommand() *cobra.Command {
@@ -111,7 +111,7 @@ func addService(p *program, cmd *cobra.Command, name string, role crash.Role, te
 			return err
 		}
 		_, err = fmt.Fprintf(p.out, "%s is a service account of %s now, with role %s. \"mishap token create %s\" creates a "+
-			"token.\n", u.Name, text.TeamName(owner), u.Role, u.Name)
+			"token.\n", u.Name, views.TeamName(owner), u.Role, u.Name)
 		return err
 	})
 }
@@ -132,7 +132,7 @@ func userTeamCommand(p *program) *cobra.Command {
 				if err := services.New(store).SetTeam(ctx, "", args[0], team); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.out, text.ServiceTeamSet(args[0], team))
+				_, err := fmt.Fprintln(p.out, views.ServiceTeamSet(args[0], team))
 				return err
 			})
 		},
@@ -178,7 +178,7 @@ func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) err
 		if _, on := apps[u.ID]; on {
 			app = "yes"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, text.RoleName(u.Role), state, app,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, views.RoleName(u.Role), state, app,
 			u.Created.UTC().Format(time.DateTime), last, u.Team)
 	}
 	return w.Flush()

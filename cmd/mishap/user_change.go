@@ -13,7 +13,7 @@ import (
 	"mishap/db"
 	"mishap/db/accounts"
 	"mishap/db/secondfactor"
-	"mishap/views/text"
+	"mishap/views"
 )
 
 func (p *program) userDisableCommand() *cobra.Command {
@@ -68,7 +68,8 @@ person's API tokens. The person keeps higher roles from groups (see "mishap acce
 		if err != nil {
 			return "", err
 		}
-		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, text.RoleName(now.Role), text.RoleName(u.Role))
+		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, views.RoleName(now.Role),
+			views.RoleName(u.Role))
 		if now.Role != role {
 			message += " It comes from a group."
 		}

@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ownAccount returns the part of the page about the person's own account at the tracker, or nil if
@@ -78,7 +77,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, text.OwnConnectedAs(s.Config.TrackerName, account))
+	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
 }
 
 // CheckConnection tests the person's own account, and has bugs filed with it again if it works.
@@ -87,7 +86,7 @@ func (s *Pages) CheckConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, text.OwnConnectedAs(s.Config.TrackerName, account))
+	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
 }
 
 // Disconnect deletes the access token of the person's own account.
@@ -100,9 +99,10 @@ func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	web.OwnRequest.Remove(s.Kit, r)
-	message := text.OwnDisconnected
+	message := "Disconnected. Your access token has been deleted."
 	if own.Account != "" {
-		message = text.OwnDisconnectedRevoke(s.Filer.TokensURL(own.Account))
+		message = "Disconnected. Your access token has been deleted here. You can revoke it at " +
+			s.Filer.TokensURL(own.Account) + "."
 	}
 	return s.toOwnAccount(w, r, message)
 }
@@ -113,5 +113,10 @@ func (s *Pages) PreferOwn(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Filer.PreferOwnAccount(r.Context(), web.CurrentUser(r), preferred); err != nil {
 		return err
 	}
-	return s.toOwnAccount(w, r, text.AccountSaved)
+	return s.toOwnAccount(w, r, "Saved.")
+}
+
+// ownConnectedAs confirms that the connection works.
+func ownConnectedAs(tracker, account string) string {
+	return "Your bugs can be filed as ~" + account + " at " + tracker + "."
 }

@@ -10,7 +10,6 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowSecondFactor shows the page on which people set up their authenticator app.
@@ -34,7 +33,7 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 	if page.Recovery != nil {
 		page.Next = web.AfterApp(s.Kit, r)
 	}
-	page.Shell = s.Shell(r, text.SecondFactorHeading)
+	page.Shell = s.Shell(r, "Authenticator app")
 	return s.Page(w, r, status, views.SecondFactor(page))
 }
 
@@ -76,7 +75,8 @@ func (s *Pages) NewRecoveryCodes(w http.ResponseWriter, r *http.Request) error {
 // SwitchOffSecondFactor removes the app.
 func (s *Pages) SwitchOffSecondFactor(w http.ResponseWriter, r *http.Request) error {
 	err := s.SecondFactors.SwitchOff(r.Context(), s.passwordOf(r))
-	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorOff}, text.SecondFactorIsOff, err)
+	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorOff},
+		"The authenticator app is switched off.", err)
 }
 
 // afterSecondFactor shows the page with recovery codes or the reason of a refusal, or redirects to it.

@@ -7,19 +7,18 @@ import (
 	"mishap/db/accounts"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // EndSession ends a session of the person, or all but the present one.
 func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 	u, id := web.CurrentUser(r), r.PostFormValue("session")
 	current := accounts.SessionID(s.Sessions.Token(r.Context()))
-	message := text.SessionEndedThere
+	message := "Signed out there."
 	switch id {
 	case current:
 		return s.SignOut(w, r)
 	case "others":
-		message = text.SessionsEnded
+		message = "Signed out everywhere else."
 		if err := s.Accounts.EndOtherSessions(r.Context(), u.ID, current); err != nil {
 			return err
 		}
@@ -41,7 +40,7 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 	case !u.HasPassword || s.Config.LocalSignIn == crash.LocalOff:
 		return crash.Errorf(crash.Conflict, "no_password", "Your account has no password that you could sign in with.")
 	case r.PostFormValue("new") != r.PostFormValue("again"):
-		err = crash.Errorf(crash.Invalid, "passwords_differ", "%s", text.PasswordDiffers)
+		err = crash.Errorf(crash.Invalid, "passwords_differ", "%s", "The two new passwords differ.")
 	default:
 		err = s.Accounts.CheckPassword(r.Context(), s.passwordOf(r))
 	}
@@ -64,7 +63,7 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	if err := s.Flash(r, views.FlashDone, text.PasswordIsChange); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

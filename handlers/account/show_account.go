@@ -8,7 +8,6 @@ import (
 	"mishap/db/services"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowAccount shows the page of the person's own account.
@@ -56,7 +55,7 @@ func (s *Pages) sendAccount(
 		return err
 	}
 	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Store.Rights.Everyone)
-	page.Shell = s.Shell(r, text.AccountHeading)
+	page.Shell = s.Shell(r, "Your account")
 	if page.Own, err = s.ownAccount(r); err != nil {
 		return err
 	}
@@ -91,7 +90,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.AccountSaved); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Saved."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

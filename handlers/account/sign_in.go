@@ -8,7 +8,6 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowSignIn shows the sign-in form. It redirects people who are signed in already and
@@ -66,7 +65,7 @@ func (s *Pages) ShowResume(w http.ResponseWriter, r *http.Request) error {
 	if !found {
 		return web.Redirect(w, r, "/")
 	}
-	return s.Page(w, r, http.StatusOK, views.Resume(s.Shell(r, text.ResumeHeading), path, form))
+	return s.Page(w, r, http.StatusOK, views.Resume(s.Shell(r, "Send again?"), path, form))
 }
 
 var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a name and password is switched "+

@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // CreateToken creates an API token and shows it. mishap never shows it again.
@@ -19,7 +18,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(views.TokenDays, form.Days) {
-		form.Problem = text.TokenChooseDays
+		form.Problem = "Choose when the token expires."
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
 	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, form.Scopes,
@@ -42,7 +41,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.TokenRevoked); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Token revoked."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -8,7 +8,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxPeople is the number of people that the page of roles lists at most.
@@ -21,7 +20,7 @@ func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form views.GrantForm) error {
 	ctx := r.Context()
-	page := views.AccessPage{Shell: s.Shell(r, text.AccessHeading), Form: form, Everyone: s.Store.Rights.Everyone,
+	page := views.AccessPage{Shell: s.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
 		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
 	var err error
 	if page.Grants, err = s.Access.Grants(ctx); err != nil {
@@ -68,7 +67,7 @@ func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, text.Granted(form.Grant))
+	return s.afterAccess(w, r, views.Granted(form.Grant))
 }
 
 // Revoke takes a right of a group or an account away.
@@ -77,7 +76,7 @@ func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Access.Revoke(r.Context(), web.CurrentUser(r).Name, g); err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, text.Revoked(g))
+	return s.afterAccess(w, r, views.Revoked(g))
 }
 
 // ResetSecondFactor removes the authenticator app of a person who has lost it.
@@ -90,7 +89,7 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 	if err := s.SecondFactors.Reset(r.Context(), by.Name, name); err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, text.AppWasReset(name))
+	return s.afterAccess(w, r, "The authenticator app of "+name+" is removed, and "+name+" is signed out everywhere.")
 }
 
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // sessionUnwritten is the session's key for the key of the access token that is not in the file.
@@ -43,7 +42,7 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 		a.Headers(w)
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
-	p.Shell = s.Shell(r, text.TrackerHeading)
+	p.Shell = s.Shell(r, "Bug tracker")
 	return s.Page(w, r, status, views.AdminTrackerPage(p))
 }
 
@@ -91,7 +90,7 @@ func (s *Pages) writeFailure(r *http.Request, err error) string {
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Message
 	}
-	return text.ConfigNotWritten
+	return "The configuration file could not be written."
 }
 
 // TryConnection checks the connection by asking the tracker for its account name.
@@ -100,7 +99,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.Flash(r, views.FlashDone, text.ConnectedAs(s.Config.TrackerName, account)); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -114,7 +113,8 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 		return s.sendTrackerPage(w, r, err)
 	}
 	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
-		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", text.TokenOfOther))
+		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", "This session did not create the access "+
+			"token, so it is not shown. Reconnect to get one of your own."))
 	}
 	if err := s.AuditDownload(r, "read.tracker-secret", s.Config.TrackerName); err != nil {
 		return err
@@ -134,9 +134,10 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	message := text.TrackerDisconnected
+	message := "Disconnected. The access token has been removed from the database."
 	if connection.Source != crash.NotConnected {
-		message = text.TokenRemoved(s.trackerPage(connection).Origin())
+		message = "The access token has been removed from the database. This instance stays connected with the token " +
+			"from " + s.trackerPage(connection).Origin() + "."
 	}
 	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err

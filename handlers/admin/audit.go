@@ -17,7 +17,6 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // auditSize is the number of records on a page of the audit log.
@@ -26,7 +25,7 @@ const auditSize = 50
 // ShowAudit shows records of the audit log, newest first.
 func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	filter, after, err := readAuditFilter(r.URL.Query())
-	page := views.AuditPage{Shell: s.Shell(r, text.AuditHeading), Filter: filter, After: after}
+	page := views.AuditPage{Shell: s.Shell(r, "Audit log"), Filter: filter, After: after}
 	if crash.KindOf(err) == crash.Invalid {
 		page.Problem = web.AnswerTo(r, err).Message
 		return s.Page(w, r, http.StatusBadRequest, views.Audit(page))

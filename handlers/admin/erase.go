@@ -10,13 +10,13 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // shownErasures is the number of erasures that the page lists.
 const shownErasures = 200
 
-var errEraseConfirm = crash.Errorf(crash.Unprocessable, "not_confirmed", text.EraseWrong)
+var errEraseConfirm = crash.Errorf(crash.Unprocessable, "not_confirmed", "These are not the first 8 characters of "+
+	"the id of the machine; nothing was erased.")
 
 // systemInPath returns the machine that the address names.
 func systemInPath(r *http.Request) (crash.SystemID, error) {
@@ -43,7 +43,7 @@ func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p v
 	if p.Before, err = machines.Of(r.Context(), p.System); err != nil {
 		return err
 	}
-	p.Shell = s.Shell(r, text.EraseTitle)
+	p.Shell = s.Shell(r, "Erase a machine")
 	return s.Page(w, r, status, views.Erase(p))
 }
 
@@ -61,7 +61,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 	if _, err := erase.New(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.EraseStarted); err != nil {
+	if err := s.Flash(r, views.FlashDone, "The machine is being erased."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.PathErasures)
@@ -73,7 +73,7 @@ func (s *Pages) ListErasures(w http.ResponseWriter, r *http.Request) (err error)
 	if p.Erasures, err = erase.New(s.Store).Erasures(r.Context(), shownErasures); err != nil {
 		return err
 	}
-	p.Shell = s.Shell(r, text.Erasures)
+	p.Shell = s.Shell(r, "Erased machines")
 	return s.Page(w, r, http.StatusOK, views.Erasures(p))
 }
 

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowHealth answers "ok" while the process runs.
@@ -41,7 +40,7 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, text.AdminHealth), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
+	page := views.HealthPage{Shell: s.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
 	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
 }
 

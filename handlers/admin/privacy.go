@@ -11,7 +11,6 @@ import (
 	"mishap/db/retention"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -59,7 +58,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		}
 		p.Holds = append(p.Holds, views.HeldProblem{Hold: h, Problem: b})
 	}
-	p.Shell = s.Shell(r, text.PrivacyTitle)
+	p.Shell = s.Shell(r, "Privacy")
 	return s.Page(w, r, status, views.Privacy(p))
 }
 
@@ -89,7 +88,7 @@ func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []pri
 			All: due.Stored, Least: due.Private >= retention.CountLimit},
 	}
 	for i, l := range keep.Reports.Limits() {
-		r := privacy.Removal{What: text.ReportsOfType(l.Type), Key: "reports_keep_types", Days: l.Days, Week: due.Reports[i],
+		r := privacy.Removal{What: reportsOfType(l.Type), Key: "reports_keep_types", Days: l.Days, Week: due.Reports[i],
 			Least: due.Reports[i] >= retention.CountLimit, Unknown: true}
 		if l.Type == "" {
 			r.Key, r.All, r.Unknown = "reports_keep_days", due.Stored, false
@@ -97,7 +96,7 @@ func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []pri
 		all = append(all, r)
 	}
 	return append(all,
-		privacy.Removal{What: text.DailyCounts, Key: "counts_keep_years", Years: keep.CountsYears, Week: due.Days,
+		privacy.Removal{What: "Daily counts of problems", Key: "counts_keep_years", Years: keep.CountsYears, Week: due.Days,
 			All: due.DaysStored, Least: due.Days >= retention.CountLimit},
 		privacy.Removal{What: "Records of the audit log", Key: "audit_keep_days", Days: keep.AuditDays, Week: due.Audit,
 			All: due.AuditStored, Least: due.Audit >= retention.CountLimit},
@@ -124,8 +123,16 @@ func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind pri
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.PrivacyStarted); err != nil {
+	if err := s.Flash(r, views.FlashDone, "The run over the stored reports has started."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.PathPrivacy)
+}
+
+// reportsOfType names the reports of a type; empty: of all types without a limit of their own.
+func reportsOfType(problemType string) string {
+	if problemType == "" {
+		return "Reports"
+	}
+	return "Reports of type " + problemType
 }

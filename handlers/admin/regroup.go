@@ -9,7 +9,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -50,7 +49,7 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, http.StatusOK, views.RegroupRun(p))
 	}
-	p.Shell = s.Shell(r, text.AdminGrouping)
+	p.Shell = s.Shell(r, "Grouping")
 	return s.Page(w, r, http.StatusOK, views.Regroup(p))
 }
 

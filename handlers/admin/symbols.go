@@ -15,7 +15,6 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Rows on a page.
@@ -61,7 +60,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if p.QueueMore = len(p.Queue) > shownJobs; p.QueueMore {
 		p.Queue = p.Queue[:shownJobs]
 	}
-	p.Shell = s.Shell(r, text.SymbolsHeading)
+	p.Shell = s.Shell(r, "Symbols")
 	return s.Page(w, r, http.StatusOK, views.SymbolsAdmin(p))
 }
 
@@ -97,7 +96,7 @@ const exportedMissing = 10_000
 func (s *Pages) exportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)
-		return export.Table{Title: text.MissingTitle, Path: views.PathSymbols, Columns: missingColumns,
+		return export.Table{Title: "Missing symbols", Path: views.PathSymbols, Columns: missingColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for _, m := range list {
 					if !yield(missingRow(m), nil) {
@@ -115,8 +114,8 @@ var missingColumns = []string{"reports", "problems", "kind", "path", "build_id",
 func missingRow(m crash.MissingSymbol) export.Row {
 	id := url.Values{"kind": {string(m.Kind)}, "build": {m.BuildID}, "path": {m.Path}, "package": {m.Package},
 		"version": {m.Version}, "architecture": {m.Architecture}}
-	summary := fmt.Sprintf("%s of %s would get names.", views.Counted(m.Reports, "report", "reports"),
-		views.Counted(m.Problems, "problem", "problems"))
+	summary := fmt.Sprintf("%s of %s would get names.", crash.Counted(m.Reports, "report", "reports"),
+		crash.Counted(m.Problems, "problem", "problems"))
 	if command := m.Command(); command != "" {
 		summary += " " + command
 	}

@@ -12,7 +12,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowTemplates shows the form for bug templates, with the template for the package and type in the
@@ -28,7 +27,7 @@ func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 	}
 	if saved {
 		page.Editing.Body, page.Bucket = formTemplateBody(form), form.Get("bucket")
-		page.Notice = text.TemplateTextsBack
+		page.Notice = "Your text has been restored. It has not been saved yet."
 	}
 	return s.sendTemplates(w, r, http.StatusOK, page)
 }
@@ -47,7 +46,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Bugs.DropBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.redirectToTemplate(w, r, page, text.TemplateDeleted(page.For()))
+		return s.redirectToTemplate(w, r, page, "Template for "+page.For()+" deleted.")
 	}
 	page.Editing.Body, page.Bucket = formTemplateBody(r.PostForm), r.PostForm.Get("bucket")
 	if page.Problems = tracker.CheckTemplate(page.Editing.Body); len(page.Problems) > 0 {
@@ -57,7 +56,7 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Bugs.SaveBugTemplate(r.Context(), page.Editing); err != nil {
 			return err
 		}
-		return s.redirectToTemplate(w, r, page, text.TemplateSaved(page.For()))
+		return s.redirectToTemplate(w, r, page, "Template for "+page.For()+" saved. New bugs will use it.")
 	}
 	status := http.StatusOK
 	if err := s.previewTemplate(r, &page); err != nil {
@@ -89,7 +88,8 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 	}}
 	for _, name := range []string{page.Editing.Package, page.Editing.ProblemType} {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) || utf8.RuneCountInString(name) > web.MaxQueryText {
-			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", text.TemplateBadName)
+			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", "The name of the package or of the problem type "+
+				"contains invalid characters or is too long.")
 		}
 	}
 	for _, n := range tracker.TemplateNames() {
@@ -105,12 +105,12 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 	}
 	switch {
 	case found.Body == "":
-		page.Editing.Body, page.From = tracker.DefaultTemplate, text.TemplateBuiltIn
+		page.Editing.Body, page.From = tracker.DefaultTemplate, "the built-in template"
 	case found.Package == page.Editing.Package && found.ProblemType == page.Editing.ProblemType:
 		page.Editing, page.Own = found, true
 	default:
 		page.Editing.Body = found.Body
-		page.From = text.TemplateOf(views.TemplatesPage{Editing: found}.For())
+		page.From = "the template for " + views.TemplatesPage{Editing: found}.For()
 	}
 	return page, nil
 }
@@ -158,16 +158,17 @@ func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.
 	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
 	list := b.List(year, nil, nil, 1)
 	if len(list.Rows) == 0 {
-		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "%s", text.TemplateNoProblem)
+		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "%s", "This package has no problem to preview "+
+			"the template with. Enter the address of a problem.")
 	}
 	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
 }
 
 func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
-	page.Shell = s.BareShell(r, text.BugTemplates)
+	page.Shell = s.BareShell(r, "Bug templates")
 	if web.WantsPart(r) {
 		return s.Page(w, r, status, views.TemplatePart(page))
 	}
-	page.Shell = s.Shell(r, text.BugTemplates)
+	page.Shell = s.Shell(r, "Bug templates")
 	return s.Page(w, r, status, views.Templates(page))
 }

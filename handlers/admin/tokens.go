@@ -8,7 +8,6 @@ import (
 	"mishap/db/tokens"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxTokens is the number of tokens that the page of all tokens lists at most.
@@ -17,7 +16,7 @@ const maxTokens = 500
 // ListTokens shows the API tokens of all accounts.
 func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	page := views.AllTokensPage{Shell: s.Shell(r, text.AllTokensHeading), Filter: crash.TokenFilter{
+	page := views.AllTokensPage{Shell: s.Shell(r, "API tokens"), Filter: crash.TokenFilter{
 		Text: strings.TrimSpace(crash.Truncate(strings.ToValidUTF8(q.Get("text"), ""), 100)), Limit: maxTokens + 1}}
 	page.Filter.Text = strings.ReplaceAll(page.Filter.Text, "\x00", "")
 	var err error
@@ -44,7 +43,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.afterTokens(w, r, text.TokenOfRevoked(person))
+	return s.afterTokens(w, r, "Token of "+person+" revoked.")
 }
 
 // RevokeTokens revokes all tokens that are expired or unused.
@@ -57,7 +56,7 @@ func (s *Pages) RevokeTokens(w http.ResponseWriter, r *http.Request) error {
 	if n == 0 {
 		web.MarkUnchanged(r)
 	}
-	return s.afterTokens(w, r, text.TokensRevoked(n))
+	return s.afterTokens(w, r, views.TokensRevoked(n))
 }
 
 // afterTokens redirects to the list with the filter of before, and a message.

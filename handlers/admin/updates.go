@@ -12,7 +12,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowUpdates shows the rules about what mishap writes to bugs by itself.
@@ -31,7 +30,7 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	}
 	rule, problem := ruleIn(r.PostForm)
 	rule.Person = web.CurrentUser(r).Name
-	do, message := r.PostForm.Get("do"), text.UpdatesSaved
+	do, message := r.PostForm.Get("do"), "Saved."
 	refuse := func(problem string) error {
 		page := views.UpdatesPage{Problem: problem, Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}}
 		if page.Pattern = rule.Pattern; do == "add" {
@@ -48,16 +47,16 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 		}
 		known := slices.ContainsFunc(rules, func(k crash.UpdateRule) bool { return k.Pattern == rule.Pattern })
 		if problem == "" && do == "add" && known {
-			problem = text.UpdatesHavePattern
+			problem = "There is already a row for this name."
 		}
 		if problem != "" {
 			return refuse(problem)
 		}
 		err = s.Bugs.SaveUpdateRule(r.Context(), rule)
 	case "raise":
-		message, err = text.UpdatesRaised, s.Bugs.RaiseUpdateRule(r.Context(), rule.Pattern, rule.Person)
+		message, err = "Moved up.", s.Bugs.RaiseUpdateRule(r.Context(), rule.Pattern, rule.Person)
 	case "drop":
-		message, err = text.UpdatesDropped, s.Bugs.DropUpdateRule(r.Context(), rule.Pattern, rule.Person)
+		message, err = "Deleted.", s.Bugs.DropUpdateRule(r.Context(), rule.Pattern, rule.Person)
 	default:
 		return crash.Errorf(crash.Invalid, "unknown_action", `The actions are "add", "save", "raise" and "drop".`)
 	}
@@ -76,10 +75,11 @@ func ruleIn(form url.Values) (rule crash.UpdateRule, problem string) {
 		Quiet: form.Get("quiet") == "on", Section: form.Get("section") == "on"}
 	weeks, err := strconv.Atoi(strings.TrimSpace(form.Get("weeks")))
 	if rule.QuietWeeks = weeks; err != nil || weeks < 1 || weeks > crash.MaxQuietWeeks {
-		rule.QuietWeeks, problem = crash.DefaultQuietWeeks, text.UpdatesBadWeeks(crash.MaxQuietWeeks)
+		rule.QuietWeeks, problem = crash.DefaultQuietWeeks, "The number of weeks has to be between 1 and "+
+			strconv.Itoa(crash.MaxQuietWeeks)+"."
 	}
 	if !validPattern.MatchString(rule.Pattern) {
-		problem = text.UpdatesBadPattern
+		problem = "Use the name of a source package: small letters, digits and + . -, with * for any characters."
 	}
 	return rule, problem
 }
@@ -93,7 +93,7 @@ func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, 
 		return err
 	}
 	page.Tracker, page.FilingOn = s.Config.TrackerName, s.Config.AllowBugFiling
-	page.Shell = s.Shell(r, text.UpdatesHeading)
+	page.Shell = s.Shell(r, "Updates of bugs")
 	return s.Page(w, r, status, views.Updates(page))
 }
 

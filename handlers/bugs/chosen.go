@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
@@ -99,7 +98,7 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 		}
 		requested++
 	}
-	return text.ChosenRequested(requested), nil
+	return "Creating " + crash.Counted(requested, "bug", "bugs") + ".", nil
 }
 
 // recheckChosen requests that the states of the bugs of all buckets are read again soon.
@@ -113,7 +112,7 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 	if err := s.Bugs.RefreshBugs(r.Context(), numbers, 0); err != nil {
 		return "", err
 	}
-	return text.ChosenReadingSoon(int64(len(numbers))), nil
+	return crash.Counted(int64(len(numbers)), "bug", "bugs") + " will be read from the tracker within a few seconds.", nil
 }
 
 // ShowCreateChosen lists the bugs that would be created for the chosen problems, and asks for
@@ -146,12 +145,12 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 		case views.BugCreate, views.BugRefused, views.BugWaiting:
 			page.File = append(page.File, b)
 		case views.BugCreating, views.BugChecking:
-			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: text.ConfirmRequested})
+			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: "is being created already"})
 		case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugImpossible:
 			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: b.NoFiling()})
 		}
 	}
-	page.Shell = s.Shell(r, text.ConfirmHeading(int64(len(page.File)), page.Tracker))
+	page.Shell = s.Shell(r, views.ConfirmHeading(int64(len(page.File)), page.Tracker))
 	return s.Page(w, r, http.StatusOK, views.ConfirmCreate(page))
 }
 
@@ -183,7 +182,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	page.Shell = s.Shell(r, text.ChosenTitle)
+	page.Shell = s.Shell(r, "Selected problems")
 	if web.WantsPart(r) {
 		return s.Page(w, r, http.StatusOK, views.ChosenPart(page))
 	}
@@ -194,29 +193,29 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 func recheckResult(bug crash.Bug, since time.Time) (result string, pending bool) {
 	switch {
 	case bug.Number == 0:
-		return text.ChosenNoBug, false
+		return "no bug", false
 	case !bug.State.Read.Before(since):
-		return text.ChosenRead, false
+		return "read again", false
 	case bug.State.Failures > 0 && bug.State.Failure != "":
-		return text.ChosenUnreadable, false
+		return "cannot be read now; mishap tries again later", false
 	}
-	return text.ChosenReadSoon, true
+	return "waiting to be read", true
 }
 
 // filingResult describes the result of filing a bug, and reports whether it is pending.
 func filingResult(state views.BugState) (result string, pending bool) {
 	switch state {
 	case views.BugLinked:
-		return text.ChosenFiled, false
+		return "filed", false
 	case views.BugRefused:
-		return text.ChosenRefused, false
+		return "not created", false
 	case views.BugImpossible:
-		return text.ChosenImpossible, false
+		return "cannot be filed", false
 	case views.BugCreating, views.BugChecking:
-		return text.ChosenPending, true
+		return "creating", true
 	case views.BugWaiting:
-		return text.ChosenWaiting, true
+		return "waiting for the tracker", true
 	case views.BugNothing, views.BugCreate, views.BugSignIn:
 	}
-	return text.ChosenNotFiled, false
+	return "no bug requested", false
 }

@@ -16,7 +16,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 var (
@@ -154,7 +153,7 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 		s.LogError(r, c.err, a)
 		kind, message = views.FlashError, "The bug was not created. "+a.Message
 	case c.result.State == crash.FilingFiled && c.result.New:
-		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + text.FiledAs(c.result.Filing)
+		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + filedAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
 		message = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
 	}
@@ -223,4 +222,16 @@ func percentDecoded(s string) string {
 		out = append(out, s[i])
 	}
 	return string(out)
+}
+
+// filedAs continues the message that a bug was filed, with the account that filed it if the person
+// chose their own.
+func filedAs(f crash.Filing) string {
+	switch {
+	case f.SentAs != "":
+		return " You are its reporter, as ~" + f.SentAs + "."
+	case f.Fallback != "":
+		return " " + views.FilingFellBack(f.Fallback)
+	}
+	return ""
 }

@@ -48,7 +48,7 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 	if e.Bug != 0 {
 		bug = strconv.FormatInt(e.Bug, 10)
 	}
-	times := views.Counted(int64(e.Attempts), "time", "times")
+	times := crash.Counted(int64(e.Attempts), "time", "times")
 	summary := fmt.Sprintf("Asked for by %s, %s, sent %s.", e.Person, e.State, times)
 	if bug != "" {
 		summary += " Bug " + bug + "."

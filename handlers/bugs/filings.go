@@ -12,7 +12,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ledgerSize is the number of filings on a page of the ledger.
@@ -45,9 +44,9 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range entries {
 		page.Rows = append(page.Rows, s.FilingPart(r, e))
 	}
-	page.Shell = s.Shell(r, text.FilingLog)
+	page.Shell = s.Shell(r, "Filing log")
 	_, query, _ := strings.Cut(views.FilingsURL(filter.State), "?")
-	page.Shell.Also = views.Alternates(text.FilingLog, views.PathFilings, query)
+	page.Shell.Also = views.Alternates("Filing log", views.PathFilings, query)
 	return s.Page(w, r, http.StatusOK, views.Ledger(page))
 }
 
@@ -91,7 +90,7 @@ func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 		return s.Page(w, r, http.StatusOK, views.Filing(part))
 	}
 	page := views.LedgerPage{Only: true, First: true, Rows: []views.FilingPart{part}}
-	page.Shell = s.Shell(r, text.FilingHeading(id))
+	page.Shell = s.Shell(r, views.FilingHeading(id))
 	return s.Page(w, r, http.StatusOK, views.Ledger(page))
 }
 
@@ -125,9 +124,9 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.changeFiling(w, r, func(id int64) (string, error) {
 		f, err := s.Filer.Retry(r.Context(), id, opts)
 		if f.State == crash.FilingFiled {
-			return text.FilingDone(f.Bug), err
+			return "Bug " + strconv.FormatInt(f.Bug, 10) + " filed.", err
 		}
-		return text.FilingRetrying, err
+		return "Retrying.", err
 	})
 }
 
@@ -135,7 +134,7 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.changeFiling(w, r, func(id int64) (string, error) {
 		_, err := s.Filer.GiveUp(r.Context(), id, web.CurrentUser(r).Name, r.PostFormValue("reason"))
-		return text.FilingGivenUp, err
+		return "Filing given up.", err
 	})
 }
 

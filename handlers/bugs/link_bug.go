@@ -12,7 +12,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
@@ -39,7 +38,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, status, views.LinkBugPart(p))
 	}
-	p.Shell = s.Shell(r, text.LinkBugHeading)
+	p.Shell = s.Shell(r, "Link a bug")
 	return s.Page(w, r, status, views.LinkBug(p))
 }
 
@@ -70,9 +69,11 @@ func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugRe
 	case err != nil:
 		s.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
 			"request_id", web.RequestID(r), "bug", number, "error", err)
-		return found, text.BugNotReachable(s.Config.TrackerName, number)
+		return found, s.Config.TrackerName + " cannot be reached, so bug " + strconv.FormatInt(number, 10) + " could not " +
+			"be looked up. You can link it anyway."
 	case found.Hidden:
-		return found, text.BugNotFound(s.Config.TrackerName, number)
+		return found, s.Config.TrackerName + " shows no bug " + strconv.FormatInt(number, 10) + ": it is private or does " +
+			"not exist. You can link it anyway."
 	}
 	return found, ""
 }
@@ -93,7 +94,8 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 	if err != nil || embargoed == 0 {
 		return err
 	}
-	return crash.Errorf(crash.Conflict, "public_bug", "%s Confirm on the form that you want to link it.", text.BugIsPublic)
+	return crash.Errorf(crash.Conflict, "public_bug",
+		"%s Confirm on the form that you want to link it.", views.BugIsPublic)
 }
 
 // formBugNumber returns the number of the bug in a form.
@@ -126,12 +128,12 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := text.BugLinked(number)
+	message := bugLinked(number)
 	switch {
 	case !isNew:
-		message = text.BugWasLinked(number)
+		message = "Bug " + strconv.FormatInt(number, 10) + " was already linked."
 	case warning != "":
-		message = text.BugLinkedUnread(number, s.Config.TrackerName)
+		message = bugLinked(number) + " Its state will appear once " + s.Config.TrackerName + " answers."
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: message})
 }
@@ -155,7 +157,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: text.BugUnlinked(number),
+		Kind: views.FlashDone, Text: views.BugUnlinked(number),
 		Undo: &views.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
 	})
 }
@@ -170,7 +172,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: text.BugRelinked(number),
+		Kind: views.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked again.",
 	})
 }
 
@@ -188,7 +190,8 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: text.Refreshing(s.Config.TrackerName),
+		Kind: views.FlashDone, Text: "Refreshing from " + s.Config.TrackerName + "; the result will appear within a few " +
+			"seconds.",
 	})
 }
 
@@ -201,7 +204,8 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.ResumeSection(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: text.SectionResumed(number)})
+	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "mishap updates the section of bug " +
+		strconv.FormatInt(number, 10) + " again, within a minute."})
 }
 
 // answerLinks shows the current status of a problem, in place or on its page, with a message.
@@ -229,3 +233,6 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 	}
 	return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
 }
+
+// bugLinked confirms that a bug has been linked.
+func bugLinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " linked." }

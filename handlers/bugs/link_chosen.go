@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
@@ -39,7 +38,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, status, views.LinkChosenPart(p))
 	}
-	p.Shell = s.Shell(r, text.LinkBugToSeveral)
+	p.Shell = s.Shell(r, "Link a bug to several problems")
 	return s.Page(w, r, status, views.LinkChosen(p))
 }
 
@@ -82,9 +81,10 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.BugLinkedTo(number, int64(len(linked)))}
+	message := views.Flash{Kind: views.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked to " +
+		crash.Counted(int64(len(linked)), "problem", "problems") + "."}
 	if had := len(buckets) - len(linked); had > 0 {
-		message.Text += " " + text.HadBugAlready(int64(had))
+		message.Text += " " + crash.Count(int64(had)) + " already had it."
 	}
 	message.Text = web.WithRefused(message.Text, refused)
 	if len(linked) > 0 {
@@ -127,7 +127,8 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := web.WithRefused(text.BugUnlinkedFrom(number, unlinked), refused)
+	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
+		crash.Counted(unlinked, "problem", "problems")+".", refused)
 	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}

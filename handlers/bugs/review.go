@@ -12,7 +12,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowReview shows the draft of the bug of a bucket, as a page or as a part of another page.
@@ -290,7 +289,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
-		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + text.FiledAs(result.Filing)
+		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + filedAs(result.Filing)
 	}
 	if page.InPart {
 		b, err := s.Bucket(r.Context(), b.ID)

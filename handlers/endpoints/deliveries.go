@@ -14,7 +14,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/webhook"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // deliveriesSize is the number of deliveries on a page.
@@ -121,5 +120,6 @@ func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Endpoints.SendAgain(r.Context(), endpointID(r), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.DeliveryAgainDone, views.DeliveryPath(endpointID(r), id, ""))
+	return s.redirect(w, r,
+		"It is sent again now. Reload this page to see the answer.", views.DeliveryPath(endpointID(r), id, ""))
 }

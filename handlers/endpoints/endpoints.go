@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Pages serves the pages about endpoints.
@@ -30,7 +29,7 @@ func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
 	if page.Endpoints, err = s.Endpoints.Endpoints(r.Context()); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, text.Notifications)
+	page.Shell = s.Shell(r, "Notifications")
 	return s.Page(w, r, http.StatusOK, views.Endpoints(page))
 }
 
@@ -39,7 +38,7 @@ func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Endpoints.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.StoppedAll, views.PathEndpoints)
+	return s.redirect(w, r, "All notifications are stopped.", views.PathEndpoints)
 }
 
 // ResumeNotifications ends a stop.
@@ -47,7 +46,7 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 	if err := s.Endpoints.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.Resumed, views.PathEndpoints)
+	return s.redirect(w, r, "Notifications are sent again.", views.PathEndpoints)
 }
 
 // redirect redirects with a message.
@@ -78,7 +77,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if stop.Holds() {
-		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", text.EndpointTestStopped)
+		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", views.EndpointTestStopped)
 	}
 	person := web.CurrentUser(r).Name
 	reply := s.Sender.Test(r.Context(), e, person)
@@ -112,7 +111,8 @@ func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Endpoints.EnableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.EndpointEnabled, views.EndpointPath(endpointID(r), ""))
+	return s.redirect(w, r,
+		"Switched on. Deliveries that have been waiting are sent now.", views.EndpointPath(endpointID(r), ""))
 }
 
 // DisableEndpoint switches an endpoint off.
@@ -120,7 +120,8 @@ func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Endpoints.DisableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.EndpointDisabledDone, views.EndpointPath(endpointID(r), ""))
+	return s.redirect(w, r,
+		"Switched off. Deliveries wait, and new events are not delivered to it.", views.EndpointPath(endpointID(r), ""))
 }
 
 // DeleteEndpoint deletes an endpoint with its deliveries.
@@ -132,5 +133,5 @@ func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Endpoints.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, text.EndpointDeleted(e.Name), views.PathEndpoints)
+	return s.redirect(w, r, "“"+e.Name+"” was deleted.", views.PathEndpoints)
 }

@@ -10,7 +10,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/webhook"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // The limits of new endpoints, in requests per minute. People read chats.
@@ -39,7 +38,7 @@ func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page
 	if page.Form.Owners, err = s.owners(r); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, text.EndpointTitle(views.EndpointWord(page.Endpoint.Kind)))
+	page.Shell = s.Shell(r, views.EndpointTitle(views.EndpointWord(page.Endpoint.Kind)))
 	return s.Page(w, r, status, views.NewEndpoint(page))
 }
 
@@ -77,7 +76,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 			Form: form})
 	}
 	if kind != crash.EndpointWebhook {
-		return s.redirect(w, r, text.EndpointAdded(e.Name), views.EndpointPath(e.ID, ""))
+		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", views.EndpointPath(e.ID, ""))
 	}
 	added, err := s.Endpoints.Endpoint(r.Context(), e.ID)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if len(form.Wrong) > 0 {
 		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, views.EndpointPage{Endpoint: present, Form: form})
 	}
-	return s.redirect(w, r, text.EndpointSaved, views.EndpointPath(e.ID, ""))
+	return s.redirect(w, r, "Settings saved.", views.EndpointPath(e.ID, ""))
 }
 
 // readSettings reads the settings in a form and returns them with what is wrong.
@@ -128,7 +127,7 @@ func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint,
 		return e, form, err
 	}
 	if owner != 0 && !slices.ContainsFunc(owners, func(u crash.User) bool { return u.ID == owner }) {
-		form.Wrong["owner"] = text.EndpointNoSuchOwner
+		form.Wrong["owner"] = "Choose an administrator."
 	}
 	return e, form, nil
 }

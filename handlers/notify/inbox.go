@@ -14,7 +14,6 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -44,10 +43,10 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Kinds, p.Packages = facets.Kinds, facets.Packages
-	p.Shell = s.Shell(r, text.Inbox)
+	p.Shell = s.Shell(r, "Inbox")
 	filter.Before = 0
 	_, query, _ := strings.Cut(views.InboxURL(filter), "?")
-	p.Shell.Also = views.Alternates(text.Inbox, views.PathInbox, query)
+	p.Shell.Also = views.Alternates("Inbox", views.PathInbox, query)
 	return s.Page(w, r, http.StatusOK, views.Inbox(p))
 }
 
@@ -84,7 +83,7 @@ func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format strin
 	user := web.CurrentUser(r).ID
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
 		notices, err := s.Notices.Inbox(ctx, user, filter, exportedSize)
-		return export.Table{Title: text.Inbox, Path: views.InboxURL(filter), Columns: inboxColumns,
+		return export.Table{Title: "Inbox", Path: views.InboxURL(filter), Columns: inboxColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for _, n := range notices {
 					if !yield(inboxRow(n), nil) {
@@ -112,7 +111,7 @@ func inboxRow(n crash.Notice) export.Row {
 		Cells: []any{n.ID, n.At, string(e.Kind), e.Title, e.Package, e.Source, string(e.Release), e.Version, e.Machines,
 			e.Text, n.Reason, read, string(n.Mail), problem},
 		Path:  views.InboxURL(crash.NoticeFilter{Before: n.ID + 1}),
-		Title: text.EventKind(e.Kind) + ": " + e.Title, Summary: e.Text, First: n.At, Last: n.At,
+		Title: e.Kind.Label() + ": " + e.Title, Summary: e.Text, First: n.At, Last: n.At,
 	}
 }
 
@@ -127,7 +126,8 @@ func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.NoticesRead(n)}
+	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(n, "notification", "notifications") +
+		" marked as read."}
 	if n > 0 {
 		message.Undo = &views.Undo{Action: views.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
 	}
@@ -146,7 +146,7 @@ func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Notices.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.NoticesUnread, backToInbox(r))
+	return s.flash(w, r, views.FlashDone, "Marked as unread again.", backToInbox(r))
 }
 
 // backToInbox returns the page of the inbox from which a form came.

@@ -8,7 +8,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/mail"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // adminMails is the number of mails on a page for administrators.
@@ -45,7 +44,7 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	}
 	p.States, p.LastSuccess = totals.States, totals.LastSuccess
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
-	p.Shell = s.Shell(r, text.MailAdmin)
+	p.Shell = s.Shell(r, "Mail")
 	return s.Page(w, r, status, views.MailAdmin(p))
 }
 
@@ -71,5 +70,5 @@ func (s *Pages) RetryMail(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Notices.RetryMail(r.Context(), id); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.MailWillGo, views.PathMailAdmin)
+	return s.flash(w, r, views.FlashDone, "The mail will be sent within seconds.", views.PathMailAdmin)
 }

@@ -12,7 +12,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/mail"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // shownMails is the number of mails on the page of a person's choices.
@@ -33,7 +32,7 @@ func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status 
 		return err
 	}
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
-	p.Shell = s.Shell(r, text.MailSettings)
+	p.Shell = s.Shell(r, "Your notifications")
 	return s.Page(w, r, status, views.MailSettings(p))
 }
 
@@ -50,33 +49,33 @@ func (s *Pages) SaveMailSettings(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Notices.SaveMailSettings(r.Context(), settings); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.MailChoicesSaved, views.PathNotifications)
+	return s.flash(w, r, views.FlashDone, "Saved.", views.PathNotifications)
 }
 
 // readChoices reads the form of choices. It returns what is wrong with it, or an empty text.
 func readChoices(r *http.Request, into *crash.MailSettings) string {
 	if err := r.ParseForm(); err != nil {
-		return text.MailBadChoice
+		return mailBadChoice
 	}
 	form := r.PostForm
 	mode := crash.MailMode(form.Get("mode"))
 	hour, okHour := smallNumber(form, "hour", 23)
 	day, okDay := smallNumber(form, "weekday", 6)
 	if !slices.Contains(crash.MailModes, mode) || !okHour || !okDay {
-		return text.MailBadChoice
+		return mailBadChoice
 	}
 	into.Mode, into.Hour, into.Weekday = mode, hour, time.Weekday(day)
 	zone := strings.TrimSpace(form.Get("zone"))
 	// "Local" is the zone of the server, and other instances may have another one.
 	if _, err := time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" || len(zone) > 60 {
-		return text.MailBadZone
+		return "There is no such time zone. Write it like Europe/Paris."
 	}
 	into.Zone, into.Quiet = zone, nil
 	if form.Get("quiet_from") != "" || form.Get("quiet_to") != "" {
 		from, ok := smallNumber(form, "quiet_from", 23)
 		to, ok2 := smallNumber(form, "quiet_to", 23)
 		if !ok || !ok2 || from == to {
-			return text.MailBadQuiet
+			return "Choose both ends of the quiet hours, at different times, or none."
 		}
 		into.Quiet = &crash.QuietHours{From: from, To: to}
 	}
@@ -114,7 +113,7 @@ func (s *Pages) SetMailAddress(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.MailLinkSent, views.PathNotifications)
+	return s.flash(w, r, views.FlashDone, "A link is on its way. Open it to confirm the address.", views.PathNotifications)
 }
 
 // RemoveMailAddress removes the user's address.
@@ -122,7 +121,7 @@ func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Notices.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.MailRemoved, views.PathNotifications)
+	return s.flash(w, r, views.FlashDone, "The address was removed. You get no mail.", views.PathNotifications)
 }
 
 // SendTestMail sends a test mail to the user's confirmed address, and shows the relay's reply.
@@ -132,7 +131,7 @@ func (s *Pages) SendTestMail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if settings.Address == "" {
-		return s.flash(w, r, views.FlashError, text.MailNoAddressYet, views.PathNotifications)
+		return s.flash(w, r, views.FlashError, "Confirm an address first.", views.PathNotifications)
 	}
 	return s.test(w, r, settings.Address, views.PathNotifications)
 }
@@ -150,10 +149,11 @@ func (s *Pages) test(w http.ResponseWriter, r *http.Request, address, page strin
 	if outcome.State != crash.MailSent {
 		kind = views.FlashError
 	}
-	return s.flash(w, r, kind, text.MailTested(outcome.State == crash.MailSent, outcome.Reply), page)
+	return s.flash(w, r, kind, mailTested(outcome.State == crash.MailSent, outcome.Reply), page)
 }
 
-var errForeignLink = crash.Errorf(crash.Forbidden, "foreign_mail_link", "%s", text.MailNotYours)
+var errForeignLink = crash.Errorf(crash.Forbidden, "foreign_mail_link", "%s", "This link belongs to another "+
+	"account. Sign in with the account that asked for it.")
 
 // confirmed returns the address in the link of a request, which must be the user's.
 func (s *Pages) confirmed(r *http.Request) (string, error) {
@@ -171,7 +171,7 @@ func (s *Pages) ShowConfirmAddress(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	return s.Page(w, r, http.StatusOK, views.ConfirmAddress(views.ConfirmAddressPage{
-		Shell: s.Shell(r, text.MailConfirmSubject), Address: address, Path: r.URL.EscapedPath(),
+		Shell: s.Shell(r, "Confirm your mail address"), Address: address, Path: r.URL.EscapedPath(),
 	}))
 }
 
@@ -184,5 +184,15 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Notices.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, text.MailNowConfirmed, views.PathNotifications)
+	return s.flash(w, r, views.FlashDone, "The address is confirmed. You get mail there.", views.PathNotifications)
+}
+
+const mailBadChoice = "The form contains a value that does not exist. Reload the page, then choose again."
+
+// mailTested says what the relay replied to a test mail.
+func mailTested(accepted bool, reply string) string {
+	if accepted {
+		return "The relay accepted the test mail: " + reply
+	}
+	return "The relay did not accept the test mail: " + reply
 }

@@ -10,7 +10,6 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Pages serves everything about notices and mail.
@@ -42,4 +41,4 @@ func number(value string) (int64, error) {
 	return n, nil
 }
 
-var errBadChoice = crash.Errorf(crash.Unprocessable, "bad_choice", "%s", text.MailBadChoice)
+var errBadChoice = crash.Errorf(crash.Unprocessable, "bad_choice", "%s", mailBadChoice)

@@ -6,14 +6,14 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxUnsubscribeBytes is the largest body of a request to unsubscribe; the largest valid one is a
 // multipart form with one short field.
 const maxUnsubscribeBytes = 4 << 10
 
-var errUnsubscribeBody = crash.Errorf(crash.Invalid, "bad_unsubscribe", "%s", text.UnsubscribeBody)
+var errUnsubscribeBody = crash.Errorf(crash.Invalid, "bad_unsubscribe", "%s", "This address accepts only "+
+	"List-Unsubscribe=One-Click.")
 
 // ShowUnsubscribe asks whether to unsubscribe. It changes nothing, because programs that scan mail
 // open links.
@@ -51,6 +51,6 @@ func (s *Pages) sendUnsubscribe(w http.ResponseWriter, r *http.Request, done boo
 	}
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a key to the subscription
 	return s.Page(w, r, http.StatusOK, views.Unsubscribe(views.UnsubscribePage{
-		Shell: s.BareShell(r, text.MailUnsubscribe), Path: r.URL.EscapedPath(), Done: done,
+		Shell: s.BareShell(r, "Unsubscribe"), Path: r.URL.EscapedPath(), Done: done,
 	}))
 }

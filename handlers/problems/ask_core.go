@@ -6,7 +6,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // AskForCore makes the next machine that reports a problem be asked for its core.
@@ -25,7 +24,7 @@ func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.WantCore(r.Context(), b.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerCore(w, r, b, text.CoreAsked)
+	return s.answerCore(w, r, b, "The next machine that reports this problem will be asked for its core dump.")
 }
 
 // WithdrawCore withdraws what AskForCore did.
@@ -37,7 +36,7 @@ func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.UnwantCore(r.Context(), b.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerCore(w, r, b, text.CoreWithdrawn)
+	return s.answerCore(w, r, b, "Your request is withdrawn.")
 }
 
 func (s *Pages) answerCore(w http.ResponseWriter, r *http.Request, b crash.Bucket, message string) error {

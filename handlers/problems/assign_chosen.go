@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
@@ -39,7 +39,7 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	p.Shell = s.Shell(r, text.AssignChosen)
+	p.Shell = s.Shell(r, "Assign problems")
 	return s.Page(w, r, status, views.AssignChosen(p))
 }
 
@@ -82,12 +82,14 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 			done = append(done, strconv.FormatInt(stored.ID, 10))
 		}
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.AssignedProblems(name, int64(len(done)))}
+	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
+		" assigned to " + strings.TrimPrefix(cmp.Or(name, "nobody"), "~") + "."}
 	if same > 0 {
-		message.Text += " " + text.AssignedAlready(same)
+		message.Text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
 	}
 	if skipped > 0 {
-		message.Text += " " + text.AssignSkipped(skipped)
+		message.Text += " " + crash.Counted(skipped, "problem was", "problems were") + " skipped: their bugs have an " +
+			"assignee in the tracker."
 	}
 	message.Text = web.WithRefused(message.Text, refused)
 	if len(done) > 0 {
@@ -141,7 +143,8 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			break // only the newest counts
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, web.WithRefused(text.AssignmentsUndone(undone), refused)); err != nil {
+	if err := s.Flash(r, views.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
+		".", refused)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.AssignChosenURL(ids))

@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -60,20 +59,20 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done := text.Undone
+	done := "Undone"
 	switch decision.Kind {
 	case crash.DecisionMerged:
-		done = text.Unmerged
+		done = "Problems separated"
 	case crash.DecisionRenamed:
-		done = text.NameRestored
+		done = "Previous name restored"
 	case crash.DecisionSplit:
-		done = text.SplitUndone
+		done = "Reports moved back"
 		finished, err := s.moveReports(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		if !finished {
-			done = text.SplitBeingUndone
+			done = "The reports are moving back. The history below shows the progress."
 		}
 	}
 	if err := s.Flash(r, views.FlashDone, done); err != nil {
@@ -111,7 +110,7 @@ func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.RenamePage{Shell: s.Shell(r, text.RenameTitle), Bucket: b, Name: b.Name}
+	p := views.RenamePage{Shell: s.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
 	return s.Page(w, r, http.StatusOK, views.Rename(p))
 }
 
@@ -129,13 +128,13 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	err = s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
-		p.Shell = s.Shell(r, text.RenameTitle)
+		p.Shell = s.Shell(r, "Rename problem")
 		return s.Page(w, r, http.StatusUnprocessableEntity, views.Rename(p))
 	}
 	if err != nil {
 		return err
 	}
-	return s.redirectWithUndo(w, r, b.ID, text.Renamed, crash.DecisionRenamed)
+	return s.redirectWithUndo(w, r, b.ID, "Problem renamed", crash.DecisionRenamed)
 }
 
 // headPath returns the address of the problem head for a visitor who asked for bucket id.

@@ -62,7 +62,7 @@ func (s *Pages) versionRow(b crash.Bucket, span stats.BucketVersion) export.Row 
 		},
 		Path: path, Title: label,
 		Summary: fmt.Sprintf("Seen with version %s: %s on %s, from %s to %s.", label,
-			views.Counted(span.Reports, "report", "reports"), views.Counted(span.Systems, "machine", "machines"),
+			crash.Counted(span.Reports, "report", "reports"), crash.Counted(span.Systems, "machine", "machines"),
 			dayText(span.First), dayText(span.Last)),
 		First: span.First, Last: span.Last,
 	}

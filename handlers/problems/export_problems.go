@@ -112,8 +112,8 @@ func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) 
 		bug = strconv.FormatInt(p.Bug, 10)
 	}
 	var summary strings.Builder
-	fmt.Fprintf(&summary, "%s in the chosen days, %s in all.", views.Counted(p.Count, "report", "reports"),
-		views.Counted(p.Reports, "report", "reports"))
+	fmt.Fprintf(&summary, "%s in the chosen days, %s in all.", crash.Counted(p.Count, "report", "reports"),
+		crash.Counted(p.Reports, "report", "reports"))
 	if p.Package != "" {
 		fmt.Fprintf(&summary, " Package %s.", p.Package)
 	}

@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // readFollow reads the subject of a form: from one field, as the buttons send it, or from its
@@ -48,7 +47,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, true, views.Flash{
-		Kind: views.FlashDone, Text: text.NowFollowing(followText(f)),
+		Kind: views.FlashDone, Text: "Following " + followText(f) + ".",
 		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
 	})
 }
@@ -84,7 +83,7 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
-		Kind: views.FlashDone, Text: text.NotFollowing(followText(f)),
+		Kind: views.FlashDone, Text: "No longer following " + followText(f) + ".",
 		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
 	})
 }
@@ -93,16 +92,16 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 func followText(f crash.Follow) string {
 	switch f.Kind {
 	case crash.FollowPerson:
-		return text.PackagesOf(f.Name)
+		return "the packages of " + f.Name
 	case crash.FollowSet:
-		return text.PackageSetNamed(f.Name)
+		return "the package set " + f.Name
 	case crash.FollowProblem:
-		return text.ThisProblemFollowed
+		return "this problem"
 	case crash.FollowSearch:
-		return text.SearchFollowed
+		return "the saved search"
 	case crash.FollowPackage:
 	}
-	return text.PackageNamed(f.Name)
+	return "the package " + f.Name
 }
 
 // answerFollow sends the new state of the button: in place, or by a redirect to its page.
@@ -137,7 +136,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 		var err error
 		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.Now()) {
 			return crash.Errorf(crash.Invalid, "bad_time",
-				text.SeenBadForm)
+				"The form does not say until when to mark problems as seen. Reload the page and try again.")
 		}
 	}
 	previous, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
@@ -148,9 +147,9 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if !previous.IsZero() {
 		undo.Value = previous.UTC().Format(time.RFC3339Nano)
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.SeenDone, Undo: undo}
+	message := views.Flash{Kind: views.FlashDone, Text: "Marked as seen.", Undo: undo}
 	if seen.Before(previous) {
-		message = views.Flash{Kind: views.FlashDone, Text: text.SeenUndone}
+		message = views.Flash{Kind: views.FlashDone, Text: "Marked as new again."}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err

@@ -11,16 +11,15 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxMerge is the maximum number of problems in one merge.
 const maxMerge = 20
 
 var (
-	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", text.MergeOne)
+	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", "Select at least two different problems to merge.")
 	errMergeMany = crash.Errorf(crash.Invalid, "merge_many", "At most %d problems can be merged at once.", maxMerge)
-	errNoHead    = crash.Errorf(crash.Invalid, "no_head", text.SelectMain)
+	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Select the main problem.")
 )
 
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
@@ -204,9 +203,10 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	if len(from) == 1 {
-		return s.redirectWithUndo(w, r, head, text.Merged, crash.DecisionMerged)
+		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
 	}
-	if err := s.Flash(r, views.FlashDone, text.MergedUndoBelow); err != nil {
+	if err := s.Flash(r, views.FlashDone,
+		"Problems merged. The history below can undo this for each of them."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, head.Path())

@@ -12,7 +12,6 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -53,10 +52,10 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	}) {
 		page.Suggest = name
 	}
-	page.Shell = s.Shell(r, text.NavMyPackages)
+	page.Shell = s.Shell(r, "My packages")
 	if len(page.Followed)+len(page.Groups) > 0 {
 		// The first alternate is the feed. Feed readers cannot sign in.
-		page.Shell.Also = views.Alternates(text.NavMyPackages, views.PathMy, "period="+string(choice.Period))[1:]
+		page.Shell.Also = views.Alternates("My packages", views.PathMy, "period="+string(choice.Period))[1:]
 	}
 	page.List.Shell = page.Shell
 	return s.Page(w, r, status, views.My(page))
@@ -90,7 +89,7 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: text.NavMyPackages, path: views.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
+		title: "My packages", path: views.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
 		private: fmt.Sprint(web.CurrentUser(r).ID, web.CurrentUser(r).Names(), follows),
 	})
 }
@@ -178,7 +177,7 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 	}
 	page.Followed = followed
 	if i := slices.IndexFunc(followed, func(f views.Followed) bool { return f.Unknown }); i >= 0 {
-		page.Notice = text.ReadingPackages(followed[i].Name)
+		page.Notice = views.ReadingPackages(followed[i].Name)
 	}
 	filter := page.List.Choice.FilterOn(s.Now())
 	rows, totals := b.All(filter, chosen.match)
@@ -324,13 +323,13 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 func groupTitle(group string, n int) string {
 	switch group {
 	case views.MyNew:
-		return text.GroupNew
+		return "new since your last visit"
 	case views.MyAssigned:
-		return text.AssignedToYou
+		return "assigned to you"
 	case views.MyRegression:
-		return text.GroupRegressions(int64(n))
+		return crash.Plural(int64(n), "regression", "regressions")
 	case views.MyUnfiled:
-		return text.GroupUnfiled
+		return "without a bug"
 	}
-	return text.GroupFiled
+	return "with a bug"
 }

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxMarked is the largest number of problems that match a search for which mishap remembers which
@@ -178,17 +178,17 @@ func problemNews(before, now string) string {
 	}
 	var news []string
 	if m.State != old.State && m.State != "" {
-		news = append(news, text.NewsState(m.State))
+		news = append(news, "now "+m.State)
 	}
 	if m.Bug != old.Bug && m.Bug != 0 {
-		news = append(news, text.NewsBug(m.Bug))
+		news = append(news, "bug "+strconv.FormatInt(m.Bug, 10))
 	}
 	if m.Highest != old.Highest && m.Highest != "" {
-		news = append(news, text.NewsVersion(m.Highest))
+		news = append(news, newsVersion(m.Highest))
 	}
 	for _, release := range m.Releases {
 		if !slices.Contains(old.Releases, release) {
-			news = append(news, text.NewsVersion(release))
+			news = append(news, newsVersion(release))
 		}
 	}
 	return strings.Join(news, ", ")
@@ -275,3 +275,6 @@ func (s *Lists) markFollowed(r *http.Request, f crash.Follow) error {
 	}
 	return s.Accounts.SaveMarks(r.Context(), web.CurrentUser(r).ID, marks, nil)
 }
+
+// newsVersion says that a problem was seen in another version or release.
+func newsVersion(name string) string { return "first seen in " + name }

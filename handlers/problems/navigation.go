@@ -10,7 +10,6 @@ import (
 	"mishap/crash/query"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // A page reached from a list has that list's path and query in its parameter via. Its links to the
@@ -127,11 +126,11 @@ func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (
 		}
 		l = &origin{problem: report.Bucket}
 	}
-	nav := views.Pager{Via: l.address, List: text.PagerOfProblem}
+	nav := views.Pager{Via: l.address, List: "reports of this problem"}
 	var newer, older crash.OopsID
 	switch {
 	case l.system != nil:
-		nav.List = text.PagerOfMachine
+		nav.List = "reports of this machine"
 		newer, older, err = s.Reports.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
 		return s.searchNavigation(r, l, report)

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // notesView returns the notes about a problem.
@@ -29,7 +28,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
-	return s.redirectToNotes(w, r, b, err, text.NoteSaved)
+	return s.redirectToNotes(w, r, b, err, "Note saved")
 }
 
 // ChangeNote changes or removes a note. Viewers may change their own notes, triagers of the package all. The
@@ -56,9 +55,9 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 			return errNotYourNote
 		}
 		body := r.PostFormValue("text")
-		done := text.NoteSaved
+		done := "Note saved"
 		if r.PostFormValue("do") == "remove" {
-			body, done = "", text.NoteIsRemoved
+			body, done = "", "Note removed. Its history is still here."
 		}
 		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, body, u.Name)
 		return s.redirectToNotes(w, r, b, err, done)
@@ -91,8 +90,8 @@ func mentionsFor(s *web.Kit, r *http.Request, begins string) (views.MentionOffer
 }
 
 var (
-	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", text.NoSuchNote)
-	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", text.NoteOfAnother)
+	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
+	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", "This note is someone else’s. Triagers can edit it.")
 )
 
 // redirectToNotes redirects to the notes of a problem, with a message that reports success or

@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // parameterIgnored names the parameters that a page has ignored, separated by blanks. The queries of
@@ -77,5 +76,6 @@ func ignoredNotice(ignored []string) string {
 	if len(ignored) == 0 {
 		return ""
 	}
-	return text.IgnoredParameters(ignored)
+	return "Invalid " + crash.Plural(int64(len(ignored)), "value", "values") + " in the address ignored: " +
+		strings.Join(ignored, ", ") + "."
 }

@@ -14,7 +14,6 @@ import (
 	"mishap/crash/index"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // maxAssignments is the number of assignments that the page of a problem lists.
@@ -128,9 +127,9 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.AssignedDone(stored.Assignee)}
+	message := views.Flash{Kind: views.FlashDone, Text: assignedDone(stored.Assignee)}
 	if stored.ID == 0 {
-		message.Text = text.AssignSame
+		message.Text = "It was already assigned like that."
 	} else {
 		message.Undo = &views.Undo{Action: b.ID.Path() + "/assign/undo", Field: "assignment",
 			Value: strconv.FormatInt(stored.ID, 10)}
@@ -154,7 +153,7 @@ func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message})
 	}
-	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: text.AssignUndone})
+	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "The assignment was undone."})
 }
 
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
@@ -173,9 +172,9 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !removed {
-			return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: text.TagAbsent(tag)})
+			return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "It no longer has the tag " + tag + "."})
 		}
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: text.TagRemoved(tag), Undo: undo})
+		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "Tag " + tag + " removed.", Undo: undo})
 	}
 	added, err := s.People.Tag(r.Context(), b.ID, tag, person)
 	if refused(err) {
@@ -188,9 +187,9 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 	}
 	undo.Value = strings.ToLower(strings.TrimSpace(tag))
 	if !added {
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: text.TagPresent(undo.Value)})
+		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "It already has the tag " + undo.Value + "."})
 	}
-	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: text.TagAdded(undo.Value), Undo: undo})
+	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "Tag " + undo.Value + " added.", Undo: undo})
 }
 
 // refused reports whether a person can do something about an error: the form shows it.
@@ -228,4 +227,12 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	return s.Page(w, r, http.StatusOK, templ.Join(views.PeoplePart(v), views.FlashNow(message)))
+}
+
+// assignedDone confirms an assignment.
+func assignedDone(name string) string {
+	if name == "" {
+		return "Assigned to nobody."
+	}
+	return "Assigned to " + strings.TrimPrefix(name, "~") + "."
 }

@@ -10,7 +10,6 @@ import (
 	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // showReportsPart sends what htmx requested of the reports of a problem: the comparison by a field,
@@ -93,7 +92,7 @@ type facetFacts struct {
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
 	facets := views.FacetsView{Choice: choice, Package: b.Package}
 	if choice.Facet != "" && !web.PermitsFacet(s.Kit, web.Readable(r, b.SourcePackage), choice.Facet) {
-		facets.Problem = text.PrivateOf(b.SourcePackage)
+		facets.Problem = views.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
@@ -111,7 +110,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.Repo
 		})
 	switch {
 	case crash.KindOf(err) == crash.Unavailable:
-		facets.Problem = text.FacetTooSlow
+		facets.Problem = "Comparing the reports took too long. Try again, or choose another field."
 	case err != nil:
 		return chosenReports{}, err
 	default:
@@ -152,9 +151,9 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.R
 	}
 	list := s.ReportList(r, id.Path(), after, rows)
 	list.Choice, list.ComparePath, list.Via = &choice, views.ComparePath(id), choice.Via
-	list.Empty = text.NoReportsStored
+	list.Empty = views.NoReportsStored
 	if chosen := views.FilterQuery(choice.Filter); len(chosen) > 0 {
-		list.Empty = text.NoReportMatches
+		list.Empty = "No stored report matches."
 		list.Via = id.Path() + "?" + chosen.Encode()
 	}
 	if !further.IsZero() {

@@ -9,13 +9,13 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 var (
-	errShare      = crash.Errorf(crash.Forbidden, "may_not_share", "%s", text.SavedNotShared)
-	errNotYours   = crash.Errorf(crash.Forbidden, "not_your_search", "%s", text.SavedNotYours)
-	errSearchPath = crash.Errorf(crash.Invalid, "bad_search_path", "%s", text.SavedBadPath)
+	errShare    = crash.Errorf(crash.Forbidden, "may_not_share", "%s", "Only triagers can share searches.")
+	errNotYours = crash.Errorf(crash.Forbidden, "not_your_search", "%s",
+		"Only its owner or an admin can change this search.")
+	errSearchPath = crash.Errorf(crash.Invalid, "bad_search_path", "%s", "That is not the address of a list of problems.")
 )
 
 // ShowSearches shows the saved searches that the user sees.
@@ -36,7 +36,7 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return s.Page(w, r, http.StatusOK, views.Saved(views.SavedPage{
-		Shell: s.Shell(r, text.SavedTitle), Searches: searches, Followed: followed,
+		Shell: s.Shell(r, "Saved searches"), Searches: searches, Followed: followed,
 		MayShare: user.Role.Allows(crash.RoleTriager),
 	}))
 }
@@ -54,7 +54,7 @@ func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
 	if search.ID, err = s.People.SaveSearch(r.Context(), search); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.SavedDone(search.Name), Undo: &views.Undo{
+	message := views.Flash{Kind: views.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &views.Undo{
 		Action: views.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
 	if err := s.FlashUndo(r, message); err != nil {
@@ -77,7 +77,7 @@ func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.ChangeSearch(r.Context(), search); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.SavedChanged(search.Name)); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Changed “"+search.Name+"”."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.PathSearches)
@@ -92,7 +92,7 @@ func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.DeleteSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.SavedDeleted(search.Name), Undo: &views.Undo{
+	message := views.Flash{Kind: views.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &views.Undo{
 		Action: views.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
 	if err := s.FlashUndo(r, message); err != nil {
@@ -110,7 +110,7 @@ func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.RestoreSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.SavedRestored); err != nil {
+	if err := s.Flash(r, views.FlashDone, "Search restored."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.PathSearches)

@@ -9,15 +9,15 @@ import (
 	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // errNoneSelected is the error for a comparison of no report, or of more than two.
 var errNoneSelected = crash.Errorf(crash.Invalid, "select_reports",
-	text.SelectTwoOrOne)
+	"Select two reports to compare their stacks, or one to compare it with the representative report.")
 
 // errRepresentative is the error for a comparison of the representative report with itself.
-var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", text.SelectAnother)
+var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", "This is the representative report of "+
+	"the problem. Select another one to compare it with.")
 
 // ShowCompare compares the stacks of two reports, or of one and the representative report of its
 // problem.
@@ -65,7 +65,7 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
 	page.Facts = differentFacts(sides)
-	page.Shell = s.Shell(r, text.CompareStacks)
+	page.Shell = s.Shell(r, "Compare stacks")
 	return s.Page(w, r, http.StatusOK, views.Compare(page))
 }
 

@@ -9,7 +9,6 @@ import (
 	"mishap/crash/redact"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // GateQuery returns the query of the page of the update gate: the question.
@@ -45,7 +44,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := views.GatePage{
-		Shell: s.Shell(r, text.GateTitle), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
+		Shell: s.Shell(r, "Update gate"), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
 	}
 	if q.Package == "" && q.Version == "" {
 		return s.Page(w, r, http.StatusOK, views.Gate(page))

@@ -10,7 +10,6 @@ import (
 	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -80,7 +79,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates(text.ProblemsOf(name), views.PackagePath(name), "")
+	page.Shell.Also = views.Alternates(problemsOf(name), views.PackagePath(name), "")
 	return s.Page(w, r, http.StatusOK, views.Package(page))
 }
 
@@ -153,7 +152,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	}
 	if len(all) == 0 && len(days) == 0 && len(page.Versions) == 0 {
 		return page, crash.Errorf(crash.NotFound, "unknown_package",
-			"%s", text.NoReportsOfPackage(name))
+			"%s", "No recent reports of a package named “"+name+"”.")
 	}
 	return page, nil
 }
@@ -255,3 +254,6 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	}
 	return versions, nil
 }
+
+// problemsOf is the title of the files and feeds of a package or a release.
+func problemsOf(name string) string { return "Problems of " + name }

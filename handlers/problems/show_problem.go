@@ -17,7 +17,6 @@ import (
 	"mishap/crash/redact"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowProblem shows one problem. Visitors see its counts; signed-in users also see the stack and
@@ -201,14 +200,14 @@ const typeSample = 500
 // there are several.
 func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
 	if len(architectures) > 1 {
-		all = append(all, views.Breakdown{Title: text.BreakdownArch, Field: "architecture", Shares: architectures})
+		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
 	}
 	if len(types) > 1 {
-		all = append(all, views.Breakdown{Title: text.BreakdownType, Shares: types})
+		all = append(all, views.Breakdown{Title: "Type", Shares: types})
 	}
 	if proposed > 0 {
-		all = append(all, views.Breakdown{Title: text.BreakdownPocket, Shares: []crash.NameCount{
-			{Name: text.Proposed, Reports: proposed}, {Name: text.BreakdownOtherPockets, Reports: b.Reports - proposed},
+		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{
+			{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed},
 		}})
 	}
 	return all

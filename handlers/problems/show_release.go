@@ -12,7 +12,6 @@ import (
 	"mishap/db/counts"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -79,7 +78,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		s.HideRelease(&page)
 	}
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates(text.ProblemsOf(name), views.ReleasePath(release), "")
+	page.Shell.Also = views.Alternates(problemsOf(name), views.ReleasePath(release), "")
 	return s.Page(w, r, http.StatusOK, views.Release(page))
 }
 

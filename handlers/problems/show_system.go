@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
@@ -45,7 +44,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	list.Rows = withoutHidden(list.Rows)
 	hidden := int64(shown - len(list.Rows))
 	list.Via = views.SystemPath(system)
-	list.Empty = text.MachineNoReports
+	list.Empty = "No reports from this machine are stored."
 	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
 		return err
 	}
@@ -58,8 +57,8 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	shell := s.Shell(r, text.MachineTitle)
-	shell.Also = views.Alternates(text.MachineReportsOf, views.SystemPath(system), "")
+	shell := s.Shell(r, "Machine")
+	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
 	page.Shell = shell
 	return s.Page(w, r, http.StatusOK, views.System(page))
 }

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // splitTerms is the number of lines in the form for a condition.
@@ -54,8 +53,8 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Reports = s.ReportList(r, b.ID.Path()+"/split", after, rows)
-	p.Reports.Empty = text.NoReportsStored
-	p.Shell = s.Shell(r, text.SplitTitle)
+	p.Reports.Empty = views.NoReportsStored
+	p.Shell = s.Shell(r, "Split off reports")
 	return s.Page(w, r, status, views.Split(p))
 }
 
@@ -112,6 +111,15 @@ func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
 	if decision, err = s.Decisions.Decision(r.Context(), decision.ID); err != nil {
 		return err
 	}
-	done := text.SplitResult(decision.Moved, finished)
+	done := splitResult(decision.Moved, finished)
 	return s.redirectWithUndo(w, r, decision.Other, done, crash.DecisionSplit)
+}
+
+// splitResult confirms a split, whose rest may still be moving.
+func splitResult(moved int64, finished bool) string {
+	if finished {
+		return crash.Counted(moved, "report", "reports") + " split off into this problem"
+	}
+	return crash.Counted(moved, "report", "reports") + " split off so far. The rest follows; the history below shows " +
+		"the progress."
 }

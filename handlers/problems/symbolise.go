@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
@@ -68,7 +67,7 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.SymbolsPressed); err != nil {
+	if err := s.Flash(r, views.FlashDone, "It will be symbolised again soon."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ReportPath(id)+"#symbols")

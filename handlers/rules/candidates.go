@@ -8,7 +8,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/rules"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -16,7 +15,7 @@ const (
 	shownDecided    = 10
 )
 
-var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", text.CandidatesOff)
+var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", views.CandidatesOff)
 
 // ListCandidates shows the problems that rules propose for filing.
 func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
@@ -28,7 +27,7 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.CandidatesPage{Shell: s.Shell(r, text.CandidatesTitle), More: len(waiting) > shownCandidates}
+	page := views.CandidatesPage{Shell: s.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
 	for _, c := range waiting[:min(len(waiting), shownCandidates)] {
 		row, err := s.candidate(r.Context(), page.Shell, c)
 		if err != nil {
@@ -115,9 +114,9 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Rules.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
 		return err
 	}
-	message := text.CandidateFiling
+	message := "The bug is being created."
 	if result.State == crash.FilingFiled {
-		message = text.CandidateFiled(result.Bug)
+		message = views.CandidateFiled(result.Bug)
 	}
 	return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashDone, Text: message}, http.StatusOK)
 }
@@ -160,7 +159,7 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 	if err != nil {
 		return err
 	}
-	row, err := s.candidate(r.Context(), s.BareShell(r, text.CandidatesTitle), c)
+	row, err := s.candidate(r.Context(), s.BareShell(r, "Candidates for filing"), c)
 	if err != nil {
 		return err
 	}

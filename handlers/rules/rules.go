@@ -12,7 +12,6 @@ import (
 	"mishap/handlers/web"
 	"mishap/notify/rules"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Pages serves the pages of this package.
@@ -31,7 +30,7 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.RulesPage{Shell: s.Shell(r, text.RulesTitle)}
+	page := views.RulesPage{Shell: s.Shell(r, "Rules")}
 	for _, rule := range all {
 		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
 	}
@@ -80,7 +79,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !web.WantsPart(r) {
-		if err := s.Flash(r, views.FlashDone, text.RuleSwitched(rule.Name, rule.Enabled)); err != nil {
+		if err := s.Flash(r, views.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, views.PathRules)
@@ -92,7 +91,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.Part(w, r, views.RuleItem(s.row(s.BareShell(r, text.RulesTitle), rule, activity)))
+	return s.Part(w, r, views.RuleItem(s.row(s.BareShell(r, "Rules"), rule, activity)))
 }
 
 // DeleteRule deletes a rule. The message has a form that undoes that.
@@ -113,9 +112,9 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 	if _, err := s.Rules.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: text.RuleRestored(rule.Name)}
+	message := views.Flash{Kind: views.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
 	if deleted {
-		message.Text = text.RuleDeleted(rule.Name)
+		message.Text = "Deleted “" + rule.Name + "”."
 		message.Undo = &views.Undo{Action: views.RulePath(rule.ID, "/restore"), Field: "id",
 			Value: strconv.FormatInt(rule.ID, 10)}
 	}
@@ -168,7 +167,7 @@ func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page views.RulePage,
 }
 
 func (s *Pages) sendRule(w http.ResponseWriter, r *http.Request, status int, page views.RulePage) error {
-	title := text.RuleNew
+	title := "New rule"
 	if page.ID != 0 {
 		title = page.Values.Get("saved_name")
 	}
@@ -223,7 +222,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		case err != nil:
 			return err
 		}
-		if err := s.Flash(r, views.FlashDone, text.RuleSaved(rule.Name)); err != nil {
+		if err := s.Flash(r, views.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, views.PathRules)
@@ -235,7 +234,16 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	page.Rehearsal, page.Sentence, page.Rehearsed = &found, rule.Sentence(), rehearsed
 	status := http.StatusOK
 	if save {
-		page.Notice, status = text.RuleStale, http.StatusUnprocessableEntity
+		page.Notice, status = "The rule has changed since it was rehearsed. Look at what it would have done, then save "+
+			"it.", http.StatusUnprocessableEntity
 	}
 	return s.sendRule(w, r, status, page)
+}
+
+// ruleSwitched confirms that a rule was switched on or off.
+func ruleSwitched(name string, on bool) string {
+	if on {
+		return "“" + name + "” is on. It ignores what happened before."
+	}
+	return "“" + name + "” is off."
 }

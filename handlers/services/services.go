@@ -12,7 +12,6 @@ import (
 	"mishap/db/tokens"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Pages serves service accounts.
@@ -33,7 +32,7 @@ func (s *Pages) List(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) sendList(w http.ResponseWriter, r *http.Request, status int, form views.ServiceForm) error {
-	page := views.ServicesPage{Shell: s.Shell(r, text.ServicesHeading), Form: form}
+	page := views.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
 	var err error
 	if page.Services, err = s.services.List(r.Context(), 0); err != nil {
 		return err
@@ -59,7 +58,8 @@ func (s *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, text.ServiceCreated(u.Name)); err != nil {
+	if err := s.Flash(r, views.FlashDone, "The service account "+u.Name+" is created. Create a token for "+
+		"it."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ServicePath(u.Name))
@@ -89,7 +89,7 @@ func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, er
 			return u, nil, crash.ErrGroupsExpired
 		}
 		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only the people of this team and "+
-			"administrators can see it; your groups are those of your last sign-in.", u.Name, text.TeamName(u.Team))
+			"administrators can see it; your groups are those of your last sign-in.", u.Name, views.TeamName(u.Team))
 	}
 	return u, identities, nil
 }
@@ -143,7 +143,7 @@ func (s *Pages) SetTeam(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.done(w, r, u, text.ServiceTeamSet(u.Name, team))
+	return s.done(w, r, u, views.ServiceTeamSet(u.Name, team))
 }
 
 // CreateToken creates an API token of a service account and shows it. mishap never shows it again.
@@ -158,7 +158,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	var page views.ServicePage
 	if page.Tokens.Form = form; !slices.Contains(views.TokenDays, form.Days) {
-		page.Tokens.Form.Problem = text.TokenChooseDays
+		page.Tokens.Form.Problem = "Choose when the token expires."
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
 	page.Tokens.Made, _, err = s.Accounts.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
@@ -202,7 +202,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.tokens.Revoke(r.Context(), web.CurrentUser(r).Name, u.ID, web.IDInPath(r)); err != nil {
 		return err
 	}
-	return s.done(w, r, u, text.TokenRevoked)
+	return s.done(w, r, u, "Token revoked.")
 }
 
 // mayManage returns the service account that the address names, and whether the person may manage

@@ -8,7 +8,6 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // StartLink sends a person to another site, to add the identity there to the account here. It needs
@@ -50,7 +49,7 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
 		return err
 	}
-	return s.toAccount(w, r, views.FlashDone, text.Linked)
+	return s.toAccount(w, r, views.FlashDone, "Connected: from now on you can sign in this way, too.")
 }
 
 // Unlink removes an identity from the account. It needs the password, or a fresh sign-in.
@@ -75,7 +74,7 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Access.Unlink(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
 		return s.refuseChange(w, r, err)
 	}
-	return s.toAccount(w, r, views.FlashDone, text.Unlinked)
+	return s.toAccount(w, r, views.FlashDone, "Disconnected. Browsers that were signed in this way are signed out.")
 }
 
 // refuseChange says on the page of the account why nothing was changed, or asks to sign in again.

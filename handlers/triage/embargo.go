@@ -7,7 +7,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowEmbargo shows the form that embargoes a problem, or that lifts its embargo.
@@ -39,7 +38,7 @@ func (s *Pages) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.EmbargoedPage{Shell: s.Shell(r, text.EmbargoesTitle)}
+	p := views.EmbargoedPage{Shell: s.Shell(r, "Embargoed problems")}
 	for _, e := range embargoes {
 		b, err := s.Store.Bucket(r.Context(), e.Bucket)
 		if crash.KindOf(err) == crash.NotFound {
@@ -63,12 +62,14 @@ func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
 			err := s.Triage.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
 			if !u.Embargoed.Include(b.SourcePackage) {
-				return views.Flash{Text: text.EmbargoDoneUnseen}, "/", err
+				return views.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
+					"no longer see it."}, "/", err
 			}
-			return views.Flash{Text: text.EmbargoDone, Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
+			return views.Flash{Text: "The problem is embargoed.", Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
 		},
 		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{Text: text.EmbargoLifted, Undo: views.UndoEmbargo(b.ID, "set")},
+			return views.Flash{Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as " +
+					"before.", Undo: views.UndoEmbargo(b.ID, "set")},
 				s.Triage.LiftEmbargo(ctx, b.ID, u.Name)
 		},
 		show: s.showEmbargo, noAction: errNoEmbargoAction,

@@ -8,7 +8,6 @@ import (
 
 	"mishap/crash"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // readMute reads the conditions of a mute: those of the pressed button, else those of the fields.
@@ -29,26 +28,29 @@ func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	v := typed(form)
 	if v.Date != "" {
 		if u.Date, err = time.Parse(time.DateOnly, v.Date); err != nil {
-			return u, crash.Errorf(crash.Invalid, "bad_date", "%s", text.BadDay(v.Date))
+			return u, crash.Errorf(crash.Invalid, "bad_date", "%s", "“"+crash.Shorten(v.Date, 40)+"” is not a day like "+
+				"2026-12-01.")
 		}
 	}
 	var days int64
 	for _, field := range []struct {
 		label, value string
 		target       *int64
-	}{{text.MuteReports, v.Reports, &u.Reports}, {text.MuteMachines, v.Machines, &u.Machines},
-		{text.MuteDays, v.Days, &days}} {
+	}{{"More reports", v.Reports, &u.Reports}, {"Machines that report it", v.Machines, &u.Machines},
+		{"Within how many days", v.Days, &days}} {
 		if field.value == "" {
 			continue
 		}
 		if *field.target, err = strconv.ParseInt(field.value, 10, 32); err != nil {
-			return u, crash.Errorf(crash.Invalid, "bad_number", "%s", text.BadNumber(field.label, field.value))
+			return u, crash.Errorf(crash.Invalid, "bad_number", "%s", field.label+": “"+crash.Shorten(field.value, 40)+
+				"” is not a number.")
 		}
 	}
 	u.Days, u.Version, u.Release = int(days), v.Version, crash.Release(v.Release)
 	u.Newer, u.Regression = v.Newer, v.Regression
 	if u == (crash.MuteUntil{}) {
-		return u, crash.Errorf(crash.Invalid, "no_condition", "%s", text.MuteNothing)
+		return u, crash.Errorf(crash.Invalid, "no_condition", "%s",
+			"Enter at least one condition, or choose one of the buttons.")
 	}
 	return u, nil
 }

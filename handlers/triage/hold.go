@@ -6,7 +6,6 @@ import (
 
 	"mishap/crash"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // ShowHold shows the form that holds a problem, or that lifts its hold.
@@ -35,11 +34,12 @@ var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
 func (s *Pages) ChangeHold(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, mark{
 		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
-			return views.Flash{Text: text.HoldDone, Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
+			return views.Flash{Text: "The problem is held.", Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
 				s.Triage.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
 		},
 		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{Text: text.HoldLifted, Undo: views.UndoHold(b.ID, "set")},
+			return views.Flash{Text: "The hold is lifted. What is too old will be removed within a " +
+					"day.", Undo: views.UndoHold(b.ID, "set")},
 				s.Triage.LiftHold(ctx, b.ID, u.Name)
 		},
 		show: s.showHold, noAction: errNoHoldAction,

@@ -18,7 +18,6 @@ import (
 	"mishap/db/triage"
 	"mishap/handlers/web"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // Pages changes the manual status of problems.
@@ -68,7 +67,7 @@ func (s *Pages) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Re
 			return err
 		}
 		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), views.Flash{
-			Kind: views.FlashDone, Text: text.TriageDone(t), Undo: views.UndoTriage([]crash.Triage{t}),
+			Kind: views.FlashDone, Text: t.Text(false), Undo: views.UndoTriage([]crash.Triage{t}),
 		})
 	}
 }
@@ -263,7 +262,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 			return err
 		}
 		message := views.Flash{Kind: views.FlashDone,
-			Text: web.WithRefused(text.TriageDoneFor(int64(len(ids)), skipped, t), refused),
+			Text: web.WithRefused(triageDoneFor(int64(len(ids)), skipped, t), refused),
 			Undo: views.UndoTriage(done)}
 		return s.answer(w, r, ids, p.Back, message)
 	}
@@ -284,7 +283,10 @@ func (s *Pages) warn(r *http.Request, buckets []crash.Bucket, fixes []crash.Fixe
 	if problems == 0 {
 		return nil
 	}
-	return crash.Errorf(crash.Conflict, triage.ErrSeen, "%s", text.FixedSeen(problems, int64(len(buckets)), reports))
+	return crash.Errorf(crash.Conflict, triage.ErrSeen, "%s", strconv.FormatInt(problems, 10)+" of "+
+		crash.Counted(int64(len(buckets)), "problem", "problems")+" "+crash.Plural(problems, "has", "have")+" been seen "+
+		"already in these versions or later ones, in "+crash.Counted(reports, "report", "reports")+". If the fix is in a "+
+		"later version, name that one; else confirm this one.")
 }
 
 // refusedForProblem reports whether an entry was refused because of one problem, not because of the
@@ -298,7 +300,7 @@ func refusedForProblem(err error) bool {
 func (s *Pages) Undo(w http.ResponseWriter, r *http.Request) error {
 	var ids []crash.BucketID
 	parts := strings.Split(r.PostFormValue("entries"), ".")
-	message := views.Flash{Kind: views.FlashDone, Text: text.TriageUndone}
+	message := views.Flash{Kind: views.FlashDone, Text: "Undone"}
 	for _, part := range parts[:min(len(parts), web.ListSize)] {
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
@@ -368,4 +370,14 @@ func (s *Pages) answer(w http.ResponseWriter, r *http.Request, ids []crash.Bucke
 		parts = append(parts, views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
 	}
 	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, views.FlashNow(message))...))
+}
+
+// triageDoneFor confirms entries of several problems, and says how many had another mute.
+func triageDoneFor(n, skipped int64, t crash.Triage) string {
+	out := crash.Counted(n, "problem", "problems") + ": " + t.Text(false) + "."
+	if skipped > 0 {
+		out += " " + crash.Counted(skipped, "problem", "problems") + " had been muted with other conditions, and " +
+			crash.Plural(skipped, "was", "were") + " left as " + crash.Plural(skipped, "it was.", "they were.")
+	}
+	return out
 }

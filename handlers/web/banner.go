@@ -5,7 +5,6 @@ import (
 
 	"mishap/crash"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // banner returns the warning that admins see on every page while the tracker does not accept mishap,
@@ -14,7 +13,7 @@ import (
 func (s *Kit) banner(r *http.Request) views.Banner {
 	u := CurrentUser(r)
 	if u.GroupsExpired {
-		return views.Banner{Text: crash.ErrGroupsExpired.Message, Href: signInPath(ReturnPath(r)), Link: text.SignIn}
+		return views.Banner{Text: crash.ErrGroupsExpired.Message, Href: signInPath(ReturnPath(r)), Link: "Sign in"}
 	}
 	if !u.Role.Allows(crash.RoleTriager) {
 		return views.Banner{}
@@ -26,9 +25,11 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 	}
 	admin := u.Role.Allows(crash.RoleAdmin)
 	if restored := state.Restored; !restored.At.IsZero() {
-		banner := views.Banner{Text: text.BannerRestored(restored.BackupTaken)}
+		banner := views.Banner{Text: "The database was restored from a backup of " +
+			restored.BackupTaken.UTC().Format("2006-01-02 15:04 UTC") + ". mishap files no bugs and sends nothing until an " +
+			"administrator has compared it with the tracker."}
 		if admin {
-			banner.Href, banner.Link = PathAdmin, text.BannerMore
+			banner.Href, banner.Link = PathAdmin, "More"
 		}
 		return banner
 	}
@@ -38,19 +39,20 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 		return views.Banner{}
 	case state.OwnRejected:
 		return views.Banner{
-			Text: text.BannerOwnRejected(s.Config.TrackerName), Href: PathAccount, Link: text.BannerReconnect,
+			Text: s.Config.TrackerName + " no longer accepts your own account: mishap’s account files your " +
+				"bugs.", Href: PathAccount, Link: "Reconnect",
 		}
 	case !admin:
 		return views.Banner{}
 	case !state.Connected:
-		message = text.BannerNotConnected(s.Config.TrackerName)
+		message = "mishap is not connected to " + s.Config.TrackerName + ": no bugs are created."
 	case state.Rejected:
-		message = text.BannerRejected(s.Config.TrackerName)
+		message = views.BannerRejected(s.Config.TrackerName)
 	default:
 		return views.Banner{}
 	}
 	if state.Waiting > 0 {
-		message += text.BannerWaiting(state.Waiting)
+		message += " " + crash.Counted(state.Waiting, "bug is", "bugs are") + " waiting; nothing is lost."
 	}
-	return views.Banner{Text: message, Href: PathTracker, Link: text.BannerConnect}
+	return views.Banner{Text: message, Href: PathTracker, Link: "Connect"}
 }

@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // SymbolsOf returns how far a problem is symbolised. It returns zero if it is no native crash.
@@ -48,11 +47,11 @@ func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.Probl
 func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	switch {
 	case !b.LacksNames():
-		return text.CoreNamed, nil
+		return "This problem needs no core dump: it is not a native crash without function names.", nil
 	case !s.Config.AskForCores:
-		return text.CoreNever, nil
+		return "No machine is asked for a core dump: the configuration says cores = \"never\".", nil
 	case !s.Config.CorePackages.Match(b.Executable, b.Package, b.SourcePackage):
-		return text.CoreExcluded, nil
+		return "No machine is asked for a core dump of this program: cores_packages excludes it.", nil
 	}
 	workers, err := s.Symbols.Workers(ctx)
 	if err != nil {
@@ -64,9 +63,9 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	}
 	switch {
 	case len(workers) == 0:
-		return text.SymbolsNobody, nil
+		return "No running instance symbolises core dumps, so machines are not asked for any.", nil
 	case len(can) == 0:
-		return text.SymbolsCannot, nil
+		return "No instance can symbolise core dumps, so machines are not asked for any.", nil
 	}
 	reported, _, err := s.Store.BucketArchitectures(ctx, b.ID)
 	if err != nil {
@@ -84,7 +83,8 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	if len(names) == 0 {
 		return "", nil
 	}
-	return text.CoreArchitecture(strings.Join(names, ", ")), nil
+	return "No instance can symbolise core dumps of " + strings.Join(names, ", ") + ", so machines are not asked for " +
+		"any.", nil
 }
 
 // Advise returns advice about filing a bug. facts may be shared with other requests, and lack what

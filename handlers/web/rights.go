@@ -12,7 +12,6 @@ import (
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // NeedTriager returns middleware that requires the right to decide about problems. If the address names
@@ -59,7 +58,8 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	}))
 }
 
-var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", text.OldGroups)
+var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", "Your role comes from your groups, "+
+	"which were last checked more than 12 hours ago. Nothing was changed. Sign in again to continue.")
 
 // AskToSignInAgain refuses a change because groups were stated too long ago for one.
 func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {
@@ -188,5 +188,7 @@ func WithRefused(message string, refused int64) string {
 	if refused == 0 {
 		return message
 	}
-	return message + " " + text.RowsRefused(refused)
+	return message + " " + crash.Counted(refused, "problem was", "problems were") + " left unchanged, because you are " +
+		"not a triager of " + crash.Plural(refused, "its package", "their packages") + ". Somebody who is an " +
+		"administrator here can change that."
 }

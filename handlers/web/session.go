@@ -14,7 +14,6 @@ import (
 	"mishap/db/accounts"
 	"mishap/handlers/proxies"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -192,7 +191,7 @@ func worksWithoutApp(path string) bool {
 // demandApp leads a person to the page of the authenticator app.
 func demandApp(s *Kit, w http.ResponseWriter, r *http.Request) error {
 	if formatOf(r) != formatPage || !SafeMethods[r.Method] || WantsPart(r) {
-		return crash.Errorf(crash.Forbidden, "app_required", "%s", text.AppRequired)
+		return crash.Errorf(crash.Forbidden, "app_required", "%s", views.AppRequired)
 	}
 	s.Sessions.Put(r.Context(), sessionAppNext, ReturnPath(r))
 	return Redirect(w, r, views.PathSecondFactor)
@@ -233,7 +232,8 @@ func CheckPerson(s *Kit, r *http.Request) error {
 	if s.began(r) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {
 		return nil
 	}
-	return crash.Errorf(crash.Unauthenticated, "old_session", "%s", text.SignInIsOld)
+	return crash.Errorf(crash.Unauthenticated, "old_session", "%s", "You signed in more than 15 minutes ago. Sign in "+
+		"again, then change how you sign in.")
 }
 
 // NeedPerson returns middleware that requires signing in, with or without a role.
@@ -249,7 +249,7 @@ func (s *Kit) NeedPerson(next http.Handler) http.Handler {
 }
 
 func errNoRights(u crash.User) error {
-	return crash.Errorf(crash.Forbidden, "no_rights", "%s", text.NoRights(u.Name))
+	return crash.Errorf(crash.Forbidden, "no_rights", "%s", views.NoRights(u.Name))
 }
 
 // Need returns middleware that requires a role. It asks visitors and people whose groups have expired to

@@ -7,7 +7,6 @@ import (
 
 	"mishap/crash"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 const (
@@ -56,7 +55,7 @@ func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEs
 
 // SignInShell returns the shell of the sign-in page, whose own "Sign in" has no path to return to.
 func (s *Kit) SignInShell(r *http.Request) views.Shell {
-	shell := s.Shell(r, text.SignIn)
+	shell := s.Shell(r, "Sign in")
 	shell.Path = PathSignIn
 	return shell
 }

@@ -6,7 +6,6 @@ import (
 
 	"mishap/crash"
 	"mishap/tracker"
-	"mishap/views/text"
 )
 
 // requestTokenLifetime is how long the tracker accepts a request token: two hours at Launchpad.
@@ -45,7 +44,8 @@ func (t TrackerRequest) Token(s *Kit, r *http.Request) (tracker.RequestToken, ti
 	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
 }
 
-var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", text.NoRequest)
+var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", "This session has no pending request, or the "+
+	"request is older than two hours. Start over.")
 
 // Begin asks the tracker for a request token and stores it in the session.
 func (t TrackerRequest) Begin(s *Kit, r *http.Request) error {

@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/redact"
-	"mishap/views/text"
 )
 
 // texts is everything that a mail says.
@@ -42,13 +41,17 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 	base := m.config.BaseURL
 	switch mail.Kind {
 	case crash.MailConfirm:
-		return texts{Subject: text.MailConfirmSubject, Heading: text.MailConfirmSubject,
-			Lead:  []string{text.MailConfirmLead(oneLine(mail.Name), base), text.MailConfirmIgnore},
+		return texts{Subject: "Confirm your mail address", Heading: "Confirm your mail address",
+			Lead: []string{oneLine(mail.Name) + " wants to get notifications from " + base + " at this address.", "If that " +
+				"was not you, do nothing: without your confirmation this address gets no further mail."},
 			Link:  base + m.confirmPath(key, mail.User, mail.Address, mail.Created.Add(confirmFor)),
-			Label: text.MailConfirmLink, Why: text.MailConfirmWhy}, nil
+			Label: "Confirm this address", Why: "You get this because somebody entered this address on the notifications " +
+				"page."}, nil
 	case crash.MailTest:
-		return texts{Subject: text.MailTestSubject, Heading: text.MailTestSubject, Lead: []string{text.MailTestLead(base)},
-			Link: base + PathSettings, Label: text.MailSettings, Why: text.MailTestWhy}, nil
+		return texts{Subject: "Test mail from mishap", Heading: "Test mail from " +
+			"mishap", Lead: []string{"Mail from " + base + " arrives here."},
+			Link: base + PathSettings, Label: "Your notifications", Why: "You get this because somebody pressed “Send a " +
+				"test mail”."}, nil
 	case crash.MailNotice, crash.MailSummary, crash.MailDigest:
 	}
 	if len(notices) == 0 {
@@ -67,7 +70,7 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 // of its first event, so that mail programs that compare subjects show one thread.
 func (m *Mailer) single(t *texts, e crash.Event) {
 	title := clean(e.Heading())
-	t.Subject, t.Heading, t.Thread = clean(cmp.Or(e.Thread, e.Heading())), text.EventKind(e.Kind)+": "+title, m.thread(e)
+	t.Subject, t.Heading, t.Thread = clean(cmp.Or(e.Thread, e.Heading())), e.Kind.Label()+": "+title, m.thread(e)
 	if e.Bucket == nil {
 		t.Subject = t.Heading
 	}
@@ -77,7 +80,7 @@ func (m *Mailer) single(t *texts, e crash.Event) {
 	if f := facts(e); f != "" {
 		t.Lead = append(t.Lead, f)
 	}
-	t.Link, t.Label = m.link(e), text.MailOpen
+	t.Link, t.Label = m.link(e), "Open it"
 }
 
 // several says what a summary or digest contains: the worst events first, and the count of the rest.
@@ -89,19 +92,20 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 	})
 	worst := notices[0].Event
 	n := int64(len(notices))
-	t.Heading = text.MailDigestHeading(n)
+	t.Heading = crash.Counted(n, "notification", "notifications")
 	if mail.Kind == crash.MailSummary {
-		t.Heading = text.MailSummaryHeading(n)
-		t.Lead = []string{text.MailSummaryLead(crash.MailsPerHour)}
+		t.Heading = crash.Counted(n, "more notification", "more notifications")
+		t.Lead = []string{"You have had " + crash.Counted(crash.MailsPerHour, "mail", "mails") + " within an hour. These " +
+			"notifications come as one mail."}
 	}
-	t.Subject = t.Heading + ": " + strings.ToLower(text.EventKind(worst.Kind)) + ": " + clean(worst.Heading())
+	t.Subject = t.Heading + ": " + strings.ToLower(worst.Kind.Label()) + ": " + clean(worst.Heading())
 	for _, notice := range notices[:min(len(notices), maxLines)] {
 		e := notice.Event
-		t.Lines = append(t.Lines, line{text.EventKind(e.Kind), clean(e.Heading()), facts(e), m.link(e)})
+		t.Lines = append(t.Lines, line{e.Kind.Label(), clean(e.Heading()), facts(e), m.link(e)})
 	}
-	t.Link, t.Label = fmt.Sprintf("%s%s?mail=%d", m.config.BaseURL, PathInbox, mail.ID), text.MailOpenAll
+	t.Link, t.Label = fmt.Sprintf("%s%s?mail=%d", m.config.BaseURL, PathInbox, mail.ID), "Open all of them"
 	if n > maxLines {
-		t.Label = text.MailOpenMore(n - maxLines)
+		t.Label = crash.Counted((n - maxLines), "more, open all", "more, open all")
 	}
 }
 
@@ -112,7 +116,7 @@ func (m *Mailer) link(e crash.Event) string { return m.config.BaseURL + cmp.Or(e
 func facts(e crash.Event) string {
 	parts := []string{strings.TrimSpace(clean(e.Package) + " " + clean(e.Version)), clean(string(e.Release))}
 	if e.Machines > 0 {
-		parts = append(parts, text.Counted(e.Machines, "machine", "machines"))
+		parts = append(parts, crash.Counted(e.Machines, "machine", "machines"))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
@@ -125,7 +129,7 @@ func why(notices []crash.Notice) string {
 			reasons = append(reasons, reason)
 		}
 	}
-	return text.MailWhy(reasons)
+	return mailWhy(reasons)
 }
 
 // path is an absolute path, of which only the last part stays. Titles of problems can begin with
@@ -166,3 +170,16 @@ var plain = template.Must(template.New("plain").Parse(`{{.Heading}}
 
 // plainMail writes the text for programs that show no HTML.
 func plainMail(t texts, w *bytes.Buffer) error { return plain.Execute(w, t) }
+
+// mailWhy says why a person gets a mail.
+func mailWhy(reasons []string) string {
+	const most = 3
+	switch n := len(reasons); {
+	case n == 0:
+		return "You get this because you have an account on this site."
+	case n > most:
+		reasons = append(append([]string{}, reasons[:most]...), "for "+crash.Counted(int64(n-most), "other reason",
+			"other reasons"))
+	}
+	return "You get this because " + crash.JoinAnd(reasons) + "."
+}

@@ -10,7 +10,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // decided returns the specimens of decisions and administration: merging, splitting, names,
@@ -21,7 +20,7 @@ func decided() []specimen {
 		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "Launchpad",
 			Suggest: "vera"})},
 		{"My packages, first visit", views.My(my(crash.Visit{Last: now}, ""))},
-		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, text.ReadingPackages("grace")))},
+		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, views.ReadingPackages("grace")))},
 		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine",
 			Problem: "No problem matches this.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
 		{"Merge", views.Merge(merge(""))},
@@ -33,7 +32,7 @@ func decided() []specimen {
 		{"Split, nothing to choose, mistake", views.Split(views.SplitPage{
 			Shell: shell("Split off reports", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
 			Problem: "This is not a version.",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: text.NoReportsStored},
+			Reports: views.ReportList{ID: "reports", Now: now, Empty: views.NoReportsStored},
 		})},
 		{"Decisions", views.Problem(decidedProblem())},
 		{"Chosen problems", views.Chosen(chosen())},
@@ -294,7 +293,7 @@ func access() views.AccessPage {
 
 // embargoes returns what forms ask before they touch an embargoed problem.
 func embargoes() []specimen {
-	public := views.LinkPage{Shell: shell(text.LinkBugHeading, admin), Bucket: bucket(0), BugLookup: views.BugLookup{
+	public := views.LinkPage{Shell: shell("Link a bug", admin), Bucket: bucket(0), BugLookup: views.BugLookup{
 		Text: "2101233", Number: 2101233, Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
 	merged := merge("")
 	merged.Embargoes = true

@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/query"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // now is the time at which the gallery is viewed.
@@ -29,12 +28,12 @@ func shell(title string, user crash.User) views.Shell {
 func specimens() []specimen {
 	withFlashes := shell("", admin)
 	withFlashes.Flash = []views.Flash{
-		{Kind: views.FlashDone, Text: text.BugUnlinked(2101233), Undo: &views.Undo{Action: "/", Field: "bug",
+		{Kind: views.FlashDone, Text: views.BugUnlinked(2101233), Undo: &views.Undo{Action: "/", Field: "bug",
 			Value: "2101233"}},
 		{Kind: views.FlashError, Text: "Launchpad did not answer. Try again in a minute."},
 	}
 	withFlashes.Banner = views.Banner{
-		Text: text.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: text.BannerConnect,
+		Text: views.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: "Connect",
 	}
 	lists := []specimen{
 		{"List, empty", views.List(list(shell("", visitor), nil))},

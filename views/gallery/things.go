@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // things returns the specimens of reports, machines, packages and releases.
@@ -47,7 +46,7 @@ func things() []specimen {
 		{"Report, in no problem", views.Report(views.ReportPage{Shell: shell("Report", viewer), Report: loose})},
 		{"Machine", views.System(machine)},
 		{"Machine, nothing reported", views.System(views.SystemPage{Shell: shell("Machine", viewer), System: "machine-2",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: text.MachineNoReports}})},
+			Reports: views.ReportList{ID: "reports", Now: now, Empty: "No reports from this machine are stored."}})},
 		{"Machines without an id", views.System(views.SystemPage{Shell: shell("Machine", viewer), Reports: reportList()})},
 		{"Package for visitors", views.Package(pkg(visitor))},
 		{"Package, followed, too much", views.Package(pkg(viewer))},

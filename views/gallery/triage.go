@@ -3,7 +3,6 @@ package gallery
 import (
 	"mishap/crash"
 	"mishap/views"
-	"mishap/views/text"
 )
 
 // triageForms returns the forms that change the manual status, in every state, and problems with
@@ -76,7 +75,7 @@ func manual(user crash.User, muted crash.Triage) views.ProblemPage {
 			Embargo: &crash.Embargo{ID: 1, Bucket: page.Bucket.ID, Person: "grace", Reason: "double free", At: now},
 			Fixes: []crash.ManualFix{{FixedIn: crash.FixedIn{Release: releases[1], Version: "46.3-1"}, By: fixed, Again: 3,
 				AgainIn: releases[1], AgainAt: "46.3-1"}, {FixedIn: crash.FixedIn{Version: "46.4-1"}, By: fixed}}}}
-	page.Shell.Flash = []views.Flash{{Kind: views.FlashDone, Text: text.Muted,
+	page.Shell.Flash = []views.Flash{{Kind: views.FlashDone, Text: "muted",
 		Undo: views.UndoTriage([]crash.Triage{muted})}}
 	return page
 }
