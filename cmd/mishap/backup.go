@@ -145,6 +145,9 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 	for _, damaged := range r.Damaged {
 		p.printf("%s is damaged or from a newer mishap. It was not counted and not deleted.", damaged)
 	}
+	for _, unread := range r.Unread {
+		p.printf("This account may not read %s, so nobody knows whether it is good. It was not counted and not deleted.", unread)
+	}
 	return nil
 }
 

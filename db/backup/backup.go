@@ -83,6 +83,7 @@ type Result struct {
 	Manifest
 	Deleted []string `json:"deleted"` // older backups
 	Damaged []string `json:"damaged"` // older backups that are damaged and were left alone
+	Unread  []string `json:"unread"`  // older backups that this account may not read, which were left alone
 	Notice  string   `json:"-"`       // why the method is not the one that the size suggests
 }
 
@@ -128,10 +129,10 @@ func Create(ctx context.Context, o Options) (r Result, err error) {
 		return r, explainDisk(o.Dir, err)
 	}
 	if o.Keep > 0 {
-		if r.Deleted, r.Damaged, err = deleteOld(ctx, o.shelf, o.Keep); err != nil {
+		if err := r.deleteOld(ctx, o.shelf, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
-		r.Deleted, r.Damaged = below(o.Dir, r.Deleted), below(o.Dir, r.Damaged)
+		r.Deleted, r.Damaged, r.Unread = below(o.Dir, r.Deleted), below(o.Dir, r.Damaged), below(o.Dir, r.Unread)
 	}
 	return r, nil
 }

@@ -21,6 +21,7 @@ type held struct {
 	manifest Manifest
 	sum      string // checksum of the manifest
 	good     bool   // the manifest is undamaged, and all files have their sizes
+	unread   bool   // this account may not read it, so nobody knows whether it is good
 	length   int    // number of backups that restoring it needs, with itself
 }
 
@@ -72,19 +73,23 @@ func last(ctx context.Context, on shelf, major int) (*held, error) {
 }
 
 // deleteOld deletes the backups that are older than the newest keep good ones, except those that the
-// newest ones are based on. It returns the names of the deleted backups, and those of the ones that are
-// not good, which it leaves alone.
-func deleteOld(ctx context.Context, on shelf, keep int) (deleted, damaged []string, err error) {
+// newest ones are based on. It sets the names of the deleted backups in r, and those of the ones that are
+// not good or may not be read, which it leaves alone.
+func (r *Result) deleteOld(ctx context.Context, on shelf, keep int) error {
 	all, err := on.held(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	link(all)
 	needed := map[string]bool{}
 	good := 0
 	for _, h := range slices.Backward(all) {
+		if h.unread {
+			r.Unread = append(r.Unread, h.name)
+			continue
+		}
 		if !h.good {
-			damaged = append(damaged, h.name)
+			r.Damaged = append(r.Damaged, h.name)
 			continue
 		}
 		if good++; good <= keep || needed[h.name] {
@@ -92,13 +97,14 @@ func deleteOld(ctx context.Context, on shelf, keep int) (deleted, damaged []stri
 			continue
 		}
 		if err := on.remove(ctx, h.name); err != nil {
-			return deleted, damaged, err
+			return err
 		}
-		deleted = append(deleted, h.name)
+		r.Deleted = append(r.Deleted, h.name)
 	}
-	slices.Sort(deleted)
-	slices.Sort(damaged)
-	return deleted, damaged, nil
+	slices.Sort(r.Deleted)
+	slices.Sort(r.Damaged)
+	slices.Sort(r.Unread)
+	return nil
 }
 
 // Chain returns the folders of the backups that restoring the backup in dir needs, oldest first. They are

@@ -137,9 +137,11 @@ func (dir folder) held(context.Context) (all []held, err error) {
 		}
 		h := held{name: e.Name()}
 		path := filepath.Join(string(dir), e.Name())
-		if m, sum, err := read(path); err == nil {
-			h.manifest, h.sum, h.good = m, sum, m.hasAllFiles(path)
+		m, sum, err := read(path)
+		if err == nil {
+			h.manifest, h.sum, err = m, sum, m.hasAllFiles(path)
 		}
+		h.good, h.unread = err == nil, crash.KindOf(err) == crash.Forbidden
 		all = append(all, h)
 	}
 	return all, err
@@ -154,15 +156,19 @@ func (dir folder) remove(_ context.Context, name string) error {
 	return errors.Join(os.Rename(filepath.Join(string(dir), name), tmp), os.RemoveAll(tmp))
 }
 
-// hasAllFiles reports whether all files of the backup in dir have their sizes. It does not read them.
-func (m Manifest) hasAllFiles(dir string) bool {
+// hasAllFiles checks that all files of the backup in dir have their sizes. It does not read them. The
+// errors are those of Verify.
+func (m Manifest) hasAllFiles(dir string) error {
 	for _, f := range m.Files {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path)))
-		if err != nil || info.Size() != f.Size {
-			return false
+		if err != nil {
+			return unread(dir, f.Path, err)
+		}
+		if info.Size() != f.Size {
+			return damaged(filepath.Base(dir), f.Path, "it has another size")
 		}
 	}
-	return true
+	return nil
 }
 
 // writeFile writes and syncs a file that only its owner can read.

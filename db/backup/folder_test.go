@@ -35,13 +35,14 @@ func TestDeleteOld(t *testing.T) {
 	write("mishap-20260106T000000Z", nil)
 	write("of-another-program", nil)
 
-	deleted, damaged, err := deleteOld(t.Context(), folder(dir), 2)
+	var r Result
+	err := r.deleteOld(t.Context(), folder(dir), 2)
 	if want := []string{"mishap-20260101T000000Z", "mishap-20260102T000000Z"}; err != nil ||
-		!slices.Equal(deleted, want) {
-		t.Errorf("deleted: got %v, %v, want %v", deleted, err, want)
+		!slices.Equal(r.Deleted, want) {
+		t.Errorf("deleted: got %v, %v, want %v", r.Deleted, err, want)
 	}
-	if want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}; !slices.Equal(damaged, want) {
-		t.Errorf("damaged: got %v, want %v", damaged, want)
+	if want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}; !slices.Equal(r.Damaged, want) || len(r.Unread) > 0 {
+		t.Errorf("damaged: got %v, want %v; unread: %v, want none", r.Damaged, want, r.Unread)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 5 {

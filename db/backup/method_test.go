@@ -89,9 +89,10 @@ func TestChains(t *testing.T) {
 	write(names[2], names[1])
 	write(names[3], names[2])
 	write(names[4], "")
-	deleted, damaged, err := deleteOld(t.Context(), folder(dir), 2)
-	if err != nil || len(damaged) > 0 || !slices.Equal(deleted, names[:1]) {
-		t.Errorf("deleted %v, damaged %v, %v; want only %s deleted", deleted, damaged, err, names[0])
+	var r Result
+	if err := r.deleteOld(t.Context(), folder(dir), 2); err != nil || len(r.Damaged) > 0 ||
+		!slices.Equal(r.Deleted, names[:1]) {
+		t.Errorf("deleted %v, damaged %v, %v; want only %s deleted", r.Deleted, r.Damaged, err, names[0])
 	}
 	if base, err := last(t.Context(), folder(dir), 16); err != nil || base != nil {
 		t.Errorf("another version of PostgreSQL: got %v, %v, want none", base, err)
@@ -116,7 +117,8 @@ func TestChains(t *testing.T) {
 		filepath.Base(chain[0]) != names[4] {
 		t.Errorf("chain: got %v, %v", chain, err)
 	}
-	if deleted, _, err = deleteOld(t.Context(), folder(dir), 1); err != nil || len(deleted) != 3 {
-		t.Errorf("deleted %v, %v, want the three of the earlier chain", deleted, err)
+	r = Result{}
+	if err := r.deleteOld(t.Context(), folder(dir), 1); err != nil || len(r.Deleted) != 3 {
+		t.Errorf("deleted %v, %v, want the three of the earlier chain", r.Deleted, err)
 	}
 }

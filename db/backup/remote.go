@@ -48,7 +48,7 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, errors.Join(err, cleanup)
 	}
 	if o.Keep > 0 {
-		if r.Deleted, r.Damaged, err = deleteOld(ctx, o.shelf, o.Keep); err != nil {
+		if err := r.deleteOld(ctx, o.shelf, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +15,8 @@ import (
 // TestBackupOfAnotherAccount reads a good backup as an account that may not. Nobody may call it damaged.
 func TestBackupOfAnotherAccount(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	all := t.TempDir()
+	dir := filepath.Join(all, "mishap-20260101T000000Z")
 	content := filepath.Join(dir, databaseName, "toc.dat")
 	if err := writeFile(content, []byte("content")); err != nil {
 		t.Fatal(err)
@@ -26,6 +28,11 @@ func TestBackupOfAnotherAccount(t *testing.T) {
 	}
 	if err := m.Verify(t.Context(), dir); err != nil {
 		t.Fatalf("as the owner: %v", err)
+	}
+	for _, d := range []string{all, filepath.Dir(all)} {
+		if err := os.Chmod(d, 0o755); err != nil { //nolint:gosec // the other account may list the backups
+			t.Fatal(err)
+		}
 	}
 	if os.Getuid() == 0 { // root may read everything, so this thread becomes another account for files
 		runtime.LockOSThread()
@@ -47,5 +54,10 @@ func TestBackupOfAnotherAccount(t *testing.T) {
 			strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: got %v, want that this account may not read it", filepath.Base(file), err)
 		}
+	}
+	var r Result
+	if err := r.deleteOld(t.Context(), folder(all), 1); err != nil || len(r.Damaged) > 0 ||
+		!slices.Equal(r.Unread, []string{filepath.Base(dir)}) {
+		t.Errorf("got %+v, %v, want a backup that may not be read", r, err)
 	}
 }
