@@ -71,7 +71,8 @@ func Run(ctx context.Context, deps Deps) []Finding {
 		name string
 		run  func(context.Context) []Finding
 	}{
-		{"service", d.service}, {"disk", d.disks}, {"permissions", d.permissions},
+		{"service", func(ctx context.Context) []Finding { return d.service(ctx, facts) }},
+		{"disk", d.disks}, {"permissions", d.permissions},
 		{"tracker", func(ctx context.Context) []Finding { return d.tracker(ctx, facts) }},
 		{"mail", d.mail}, {"traces", d.traces}, {"symbols", d.symbols}, {"proxies", d.proxies}, {"base_url", d.baseURL},
 	}

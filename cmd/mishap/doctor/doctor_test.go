@@ -288,6 +288,19 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestProblemOnce checks that a problem that both the doctor and a running instance see is named once.
+func TestProblemOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.ops(t, http.StatusOK, "ready\n")
+	dbtest.Exec(t, s.keys["database_url"], `update applied_migrations set applied = now() - interval '48 hours'`)
+	all := s.run(t)
+	if n := strings.Count(lines(all), "No backup was ever made"); n != 1 {
+		t.Errorf("got a missing backup %d times, want once: %s", n, lines(all))
+	}
+	want(t, all, "backup", Warning, "No backup was ever made")
+}
+
 // closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
@@ -345,6 +358,7 @@ func (s *site) ops(t *testing.T, status int, text string) {
 			_, _ = w.Write([]byte(`{"checks": [
 				{"name": "Mail", "status": "failure", "problem": "The relay refuses.", "remedy": "repair it"},
 				{"name": "Counting", "status": "failure", "problem": "Counting fails."},
+				{"check": "backup", "name": "Backups", "status": "warning", "problem": "No backup was ever made."},
 				{"name": "Clock", "status": "ok"}]}`))
 			return
 		}

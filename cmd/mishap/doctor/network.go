@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,8 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 	return resp, strings.TrimSpace(string(body)), err
 }
 
-// service asks a running instance on this machine for its health.
-func (d *doctor) service(ctx context.Context) []Finding {
+// service asks a running instance on this machine for its health, and leaves out the problems in facts.
+func (d *doctor) service(ctx context.Context, facts facts) []Finding {
 	host, port, err := net.SplitHostPort(d.Config.OpsListen)
 	if err != nil {
 		return []Finding{failed("service", explain(err), "correct ops_listen")}
@@ -54,18 +55,18 @@ func (d *doctor) service(ctx context.Context) []Finding {
 	case err != nil:
 		return []Finding{good("service", "mishap is not running here (nothing answers on "+d.Config.OpsListen+")")}
 	case resp.StatusCode == http.StatusOK && body == "ready":
-		return append([]Finding{good("service", "mishap is running and ready")}, d.running(ctx, address, body)...)
+		return append([]Finding{good("service", "mishap is running and ready")}, d.running(ctx, address, body, facts)...)
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		return append([]Finding{failed("service", "mishap is running, but not ready: "+
-			strings.Join(strings.Fields(body), " "), "see docs/monitoring.md")}, d.running(ctx, address, body)...)
+			strings.Join(strings.Fields(body), " "), "see docs/monitoring.md")}, d.running(ctx, address, body, facts)...)
 	}
 	return []Finding{failed("service", "another program answers on "+d.Config.OpsListen,
 		"set ops_listen to a free address")}
 }
 
-// running asks a running instance for the health of the whole site. It returns the problems that are not
-// in known.
-func (d *doctor) running(ctx context.Context, address, known string) []Finding {
+// running asks a running instance for the health of the whole site. It returns the problems that are
+// neither in known nor in facts.
+func (d *doctor) running(ctx context.Context, address, known string, facts facts) []Finding {
 	var out []Finding
 	resp, body, err := d.get(ctx, d.http, address+"/health") //nolint:bodyclose // get closes it
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -73,15 +74,16 @@ func (d *doctor) running(ctx context.Context, address, known string) []Finding {
 	}
 	var health struct {
 		Checks []struct {
-			Name, Problem, Remedy string
-			Status                Status
+			Check, Problem, Remedy string
+			Status                 Status
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &health); err != nil {
 		return []Finding{failed("service", "the health of the running instance: "+err.Error(), "restart it")}
 	}
 	for _, c := range health.Checks {
-		if c.Problem != "" && !strings.Contains(known, c.Problem) {
+		said := slices.ContainsFunc(facts.findings, func(f Finding) bool { return f.Check == c.Check && f.Remedy != "" })
+		if c.Problem != "" && !strings.Contains(known, c.Problem) && !said {
 			out = append(out, Finding{"service", c.Status, strings.TrimSuffix(c.Problem, "."), c.Remedy})
 		}
 	}
