@@ -96,17 +96,21 @@ const (
 		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
 	// sqlAddPackageVersions writes nothing for known versions, which most are.
 	sqlAddPackageVersions = `
-		insert into package_versions as v (package, release, version, version_key, arrived, first_day)
-		select package, release, version, version_key, arrived, first_day
-		from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[],
-				@first_day::date[])
-			as t (package, release, version, version_key, arrived, first_day)
-		where not exists (
-			select from package_versions as v
-			where v.package = t.package and v.release = t.release and v.version = t.version
-				and v.arrived <= t.arrived and v.first_day <= t.first_day)
-		on conflict (package, release, version) do update
-		set arrived = least(v.arrived, excluded.arrived), first_day = least(v.first_day, excluded.first_day)`
+		with added as (
+			insert into package_versions as v (package, release, version, version_key, arrived, first_day)
+			select package, release, version, version_key, arrived, first_day
+			from unnest(@package::text[], @release::text[], @version::text[], @key::bytea[], @arrived::timestamptz[],
+					@first_day::date[])
+				as t (package, release, version, version_key, arrived, first_day)
+			where not exists (
+				select from package_versions as v
+				where v.package = t.package and v.release = t.release and v.version = t.version
+					and v.arrived <= t.arrived and v.first_day <= t.first_day)
+			on conflict (package, release, version) do update
+			set arrived = least(v.arrived, excluded.arrived), first_day = least(v.first_day, excluded.first_day)
+			returning 1
+		)
+		update counting set versions_changed = round where exists (select from added)`
 	sqlAddReleases = `
 		insert into releases (release)
 		select distinct release from unnest(@release::text[]) as release where release <> ''

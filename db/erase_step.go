@@ -97,6 +97,7 @@ const (
 			group by k.package, k.release, k.version
 		) as d
 		where v.package = d.package and v.release = d.release and v.version = d.version and v.first_day < d.day` + notExpired
+	sqlNoteVersions   = `update counting set versions_changed = round`
 	sqlForgetReleases = `
 		delete from releases as r where release = any(@release::text[])
 			and not exists (select from release_days as d where d.release = r.release)
@@ -319,7 +320,8 @@ func (d *deciding) applyTotals(ctx context.Context, packages map[packageDay]int6
 		"proposed":     column(p, func(k packageDay) bool { return k.proposed }),
 		"n":            column(p, func(k packageDay) int64 { return packages[k] }),
 	}
-	for _, sql := range []string{sqlTakePackages, sqlDropPackages, sqlForgetVersions, sqlVersionsSince} {
+	for _, sql := range []string{sqlTakePackages, sqlDropPackages, sqlForgetVersions, sqlVersionsSince,
+		sqlNoteVersions} {
 		if _, err := d.Exec(ctx, sql, of); err != nil {
 			return err
 		}

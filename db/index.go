@@ -32,10 +32,11 @@ type indexCache struct {
 	background sync.WaitGroup // judging that continues without a caller
 }
 
-// loadedIndex is an index and the stamp of the counts in it.
+// loadedIndex is an index, the versions in use, and the stamp of the counts in them.
 type loadedIndex struct {
-	ix *index.Index
-	at stamp
+	ix    *index.Index
+	inUse *versionsInUse
+	at    stamp
 }
 
 // CachedLists returns the memory of the lists that this process has cached, in bytes, and their number.
@@ -103,22 +104,29 @@ func (s *Store) Index(ctx context.Context) (*index.Index, error) {
 }
 
 func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {
-	at, err := s.stamp(ctx)
+	l, err := s.currentIndex(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
+	return l.ix, nil
+}
+
+func (s *Store) currentIndex(ctx context.Context) (*loadedIndex, error) {
+	at, err := s.stamp(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if l := s.indexCache.loaded.Load(); l != nil && l.at == at {
-		return l.ix, nil
+		return l, nil
 	}
 	if err := acquire(ctx, s.indexCache.updating); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.indexCache.updating }()
-	b, err := s.indexCache.update(ctx, s)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", Classify(err))
+	if err := s.indexCache.update(reader.Everything(ctx), s); err != nil {
+		return nil, Classify(err)
 	}
-	return b, nil
+	return s.indexCache.loaded.Load(), nil
 }
 
 // stamp returns the identity of the database server and the round number, at present or as
@@ -140,30 +148,43 @@ func stampNow(ctx context.Context, s *Store) (at stamp, err error) {
 // round number, which is read first; applying them again next time changes nothing. If the server
 // was restarted or replaced, update loads a new index. The database may then be an older copy,
 // without some of the counts in the index.
-func (k *indexCache) update(ctx context.Context, s *Store) (*index.Index, error) {
+func (k *indexCache) update(ctx context.Context, s *Store) error {
 	at, err := stampNow(ctx, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	last := k.loaded.Load()
+	next, last := &loadedIndex{at: at}, k.loaded.Load()
 	if last != nil && at == last.at {
-		return last.ix, nil
+		return nil
 	}
 	if last != nil && at.server == last.at.server && at.round > last.at.round {
+		next.ix, next.inUse = last.ix, last.inUse
 		if err := s.applyNewer(ctx, last); err != nil {
-			return nil, err
+			return err
 		}
-		k.loaded.Store(&loadedIndex{last.ix, at})
-		return last.ix, nil
+		var changed bool
+		if err := s.Pool.QueryRow(ctx, sqlVersionsChanged, pgx.NamedArgs{"round": last.at.round}).Scan(&changed); err != nil {
+			return err
+		}
+		if changed {
+			if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
+				return err
+			}
+		}
+		k.loaded.Store(next)
+		return nil
 	}
-	b, err := s.loadIndex(context.WithoutCancel(ctx)) // the next caller needs it too
-	if err != nil {
-		return nil, err
+	ctx = context.WithoutCancel(ctx) // the next caller needs it too
+	if next.ix, err = s.loadIndex(ctx); err != nil {
+		return err
+	}
+	if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
+		return err
 	}
 	k.states.Store(nil)
 	k.triaged.Store(nil)
-	k.loaded.Store(&loadedIndex{b, at})
-	return b, nil
+	k.loaded.Store(next)
+	return nil
 }
 
 // loadTime limits how long it may take to load the index or to judge all problems.

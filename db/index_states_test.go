@@ -39,7 +39,9 @@ func TestStatesFollow(t *testing.T) {
 			}))
 		}
 		if r.IntN(4) == 0 { // versions that have long been in use
-			dbtest.Exec(t, url, `update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9`)
+			dbtest.Exec(t, url, `
+				update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9;
+				update counting set round = round + 1, versions_changed = round + 1`)
 		}
 		number := 1 + r.Int64N(5)
 		_, err := bugs.New(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))),

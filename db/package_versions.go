@@ -14,10 +14,7 @@ import (
 )
 
 const (
-	sqlVersionsStamp = `
-		select count(*), coalesce(sum(extract(epoch from arrived)), 0)::bigint,
-			coalesce(sum(first_day - date '2000-01-01'), 0)
-		from package_versions`
+	sqlVersionsChanged  = `select versions_changed > @round from counting`
 	sqlAllVersionsInUse = `
 		select package, release, version, arrived, first_day from package_versions order by package, release, version`
 )
@@ -26,13 +23,6 @@ const (
 type versionsInUse struct {
 	texts index.Numbers[string]     // releases and versions
 	of    map[string][]versionInUse // by binary package; sorted by release and version
-}
-
-// versionsRead are the versions in use at a stamp, with their checksum.
-type versionsRead struct {
-	at  stamp
-	sum versionsSum
-	*versionsInUse
 }
 
 func newVersionsInUse() *versionsInUse {
@@ -67,10 +57,6 @@ func (v *versionsInUse) full(k versionInUse) stats.VersionKnown {
 		Arrived: time.UnixMicro(k.arrived).UTC(), Since: time.UnixMicro(k.since).UTC()}
 }
 
-// versionsSum is a checksum of package_versions. It changes when a version comes into use, or
-// proves to be in use for longer.
-type versionsSum struct{ rows, arrivals, days int64 }
-
 // changedSince returns the packages whose versions in use differ from those in old.
 func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 	changed := map[string]bool{}
@@ -92,39 +78,21 @@ func (v *versionsInUse) changedSince(old *versionsInUse) map[string]bool {
 }
 
 // versionsInUse returns the versions in use of all packages, as far as the reader of ctx may know
-// them. It reads them again only if they have changed.
+// them.
 func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if hidden, err := hiddenFrom(ctx, s); err != nil {
 		return nil, err
 	} else if len(hidden) == 0 {
-		return s.allVersionsInUse(ctx)
+		l, err := s.currentIndex(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("versions in use: %w", err)
+		}
+		return l.inUse, nil
 	}
 	type key struct{}
 	return CachedCounts(ctx, s, key{}, func(ctx context.Context) (*versionsInUse, error) {
 		return readVersionsInUse(ctx, s)
 	})
-}
-
-func (s *Store) allVersionsInUse(ctx context.Context) (*versionsInUse, error) {
-	at, err := s.stamp(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", err)
-	}
-	last := s.allInUse.Load()
-	if last != nil && last.at == at {
-		return last.versionsInUse, nil
-	}
-	next := &versionsRead{at: at}
-	if err := s.Pool.QueryRow(ctx, sqlVersionsStamp).Scan(&next.sum.rows, &next.sum.arrivals, &next.sum.days); err != nil {
-		return nil, fmt.Errorf("versions in use: %w", Classify(err))
-	}
-	if last != nil && last.at.server == at.server && last.sum == next.sum {
-		next.versionsInUse = last.versionsInUse
-	} else if next.versionsInUse, err = readVersionsInUse(ctx, s); err != nil {
-		return nil, err
-	}
-	s.allInUse.Store(next)
-	return next.versionsInUse, nil
 }
 
 func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {

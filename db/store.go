@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,10 +53,9 @@ type Store struct {
 
 	answerDelay time.Duration // see usualAnswerDelay
 
-	counts   *cache.Cache[stamp] // see CachedCounts
-	allInUse atomic.Pointer[versionsRead]
-	names    rowCache[crash.BucketID, bool] // provisional buckets whose names are stored
-	spans    cachedSpans                    // periods in which machines are active
+	counts *cache.Cache[stamp]            // see CachedCounts
+	names  rowCache[crash.BucketID, bool] // provisional buckets whose names are stored
+	spans  cachedSpans                    // periods in which machines are active
 }
 
 // sessionSettings are PostgreSQL settings of each connection, unless the URL sets them. They

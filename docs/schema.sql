@@ -700,12 +700,14 @@ CREATE TABLE counting (
     single boolean DEFAULT true NOT NULL,
     round bigint NOT NULL,
     erasures bigint DEFAULT 0 NOT NULL,
+    versions_changed bigint DEFAULT 0 NOT NULL,
     CONSTRAINT counting_single_check CHECK (single)
 );
 COMMENT ON TABLE counting IS 'The lock on counting, in one row. Rounds, merges, splits and all else that changes counts hold it, across all instances.';
 COMMENT ON COLUMN counting.single IS 'Always true: limits the table to one row.';
 COMMENT ON COLUMN counting.round IS 'Number of the last round. Rows that it changed carry it, so caches read only what is new.';
 COMMENT ON COLUMN counting.erasures IS 'Number of times that an erasure has deleted problems or machines. Caches of rows are valid while it stays the same.';
+COMMENT ON COLUMN counting.versions_changed IS 'Last round that changed package_versions. Caches of the versions in use are read again after it.';
 
 CREATE TABLE decisions (
     id bigint NOT NULL,
