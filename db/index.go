@@ -73,6 +73,14 @@ const (
 			coalesce((r.lowest_version).version, ''), coalesce((r.highest_version).version, '')
 		from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
+	// sqlIndexSystems counts the machines of changed problems of several buckets. They may share machines.
+	sqlIndexSystems = `
+		select c.head, (
+			select count(distinct system) from bucket_systems
+			where bucket_id in (select id from buckets where head = c.head)
+		)
+		from (select distinct head from buckets where changed > @round) as c
+		where exists (select from buckets as m where m.head = c.head and m.id <> c.head)`
 	sqlIndexShrunk = `select id from buckets where changed > @round and shrunk > @round`
 	sqlIndexCells  = `
 		select bucket_id, day, release, version, architecture, package_architecture, reports
@@ -198,9 +206,13 @@ func (s *Store) loadIndex(ctx context.Context) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	systems, err := s.indexSystems(ctx, args)
+	if err != nil {
+		return nil, err
+	}
 	b := index.New()
 	b.Update(func(u *index.Updater) { // this locks the index for long, but no other goroutine has it yet
-		applyRows(u, buckets, nil, nil)
+		applyRows(u, buckets, systems, nil, nil)
 		err = s.indexCells(ctx, sqlIndexCells, args, func(c indexCell) { c.apply(u) })
 	})
 	return b, err
@@ -214,6 +226,10 @@ func (s *Store) indexArgs(round int64) pgx.NamedArgs {
 func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	args := s.indexArgs(last.at.round)
 	buckets, err := s.indexBuckets(ctx, args)
+	if err != nil {
+		return err
+	}
+	systems, err := s.indexSystems(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -232,13 +248,17 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 			return err
 		}
 	}
-	last.ix.Update(func(u *index.Updater) { applyRows(u, buckets, shrunk, cells) })
+	last.ix.Update(func(u *index.Updater) { applyRows(u, buckets, systems, shrunk, cells) })
 	return nil
 }
 
-func applyRows(u *index.Updater, buckets []indexBucket, shrunk []crash.BucketID, cells []indexCell) {
+func applyRows(u *index.Updater, buckets []indexBucket, systems map[crash.BucketID]int64, shrunk []crash.BucketID,
+	cells []indexCell) {
 	for _, b := range buckets {
 		u.SetBucket(b.Bucket, b.seen...)
+	}
+	for head, n := range systems {
+		u.SetSystems(head, n)
 	}
 	for _, id := range shrunk {
 		u.ClearDays(id)
@@ -275,6 +295,22 @@ func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBu
 		buckets[i].seen = seen[b.ID]
 	}
 	return buckets, nil
+}
+
+// indexSystems reads the number of machines of problems of several buckets, by head.
+func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlIndexSystems, args)
+	if err != nil {
+		return nil, err
+	}
+	systems := map[crash.BucketID]int64{}
+	var head crash.BucketID
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{ScanTo(head[:]), &n}, func() error {
+		systems[head] = n
+		return nil
+	})
+	return systems, err
 }
 
 // indexSeen reads the occurrences and versions of buckets, by release.

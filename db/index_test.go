@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -106,11 +107,13 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 // The index follows merges and their undoing.
 func TestIndexMerges(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t)
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	system := crash.SystemID("m")
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
 	save := func(report crashtest.Report) crash.BucketID {
-		if _, err := in.Accept(t.Context(), crash.Report{System: "m", Fields: report.Fields()}); err != nil {
+		if _, err := in.Accept(t.Context(), crash.Report{System: system, Fields: report.Fields()}); err != nil {
 			t.Fatal(err)
 		}
 		dbtest.Counted(t, s)
@@ -143,15 +146,33 @@ func TestIndexMerges(t *testing.T) {
 	}
 	want(1, 2)
 	b, _ := s.Index(t.Context())
-	if p, ok := b.Problem(two); !ok || p.ID != one || p.Reports != 2 {
-		t.Errorf("got %+v, want the problem that it was merged into", p)
+	if p, ok := b.Problem(two); !ok || p.ID != one || p.Reports != 2 || p.Systems != 1 {
+		t.Errorf("got %+v, want the problem that it was merged into, with one machine", p)
 	}
 	save(crashtest.Python(crashtest.Process(7)))
 	want(1, 3)
+	system = "another"
+	save(crashtest.Python(crashtest.Process(8)))
+	want(1, 4)
+	counted, err := s.Bucket(t.Context(), two)
+	loaded, errLoaded := dbtest.Open(t, url).Index(t.Context())
+	if err := errors.Join(err, errLoaded); err != nil {
+		t.Fatal(err)
+	}
+	for name, ix := range map[string]*index.Index{"updated": b, "loaded": loaded} {
+		if p, ok := ix.Problem(one); !ok || p.Systems != 2 || counted.Systems != 2 {
+			t.Errorf("got %d machines in the %s index and %d on the page, want 2", p.Systems, name, counted.Systems)
+		}
+	}
 	if _, err := db.NewDecisions(s).Undo(t.Context(), decisions[0].ID, "ada"); err != nil {
 		t.Fatal(err)
 	}
-	want(2, 2, 1)
+	want(2, 3, 1)
+	for id, systems := range map[crash.BucketID]int64{one: 1, two: 2} {
+		if p, ok := b.Problem(id); !ok || p.Systems != systems {
+			t.Errorf("got %d machines after the merge was undone, want %d", p.Systems, systems)
+		}
+	}
 }
 
 // A lower round number means that an older copy of the database was restored, so the index is

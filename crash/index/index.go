@@ -103,8 +103,8 @@ type Bucket struct {
 	public    *Bucket // as visitors see it; nil: identical
 }
 
-// Problem is a bucket with all buckets merged into it. Its texts are those of the head; Reports and
-// Systems are sums; versions and days cover all buckets. A problem with one bucket shares the data
+// Problem is a bucket with all buckets merged into it. Its texts are those of the head; Reports is
+// the sum; Systems, versions and days cover all buckets. A problem with one bucket shares the data
 // of that bucket.
 type Problem struct {
 	*Bucket
@@ -121,6 +121,7 @@ type Problem struct {
 // bucket is a Bucket with its days.
 type bucket struct {
 	*Bucket
+	systems  int64  // of its problem, if it is the head of several buckets
 	cells    []cell // sorted by day, origin and version
 	unsorted bool   // cells are not sorted yet
 	changed  uint64 // the last change of anything in it; see [Index.Changed]

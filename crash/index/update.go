@@ -60,6 +60,15 @@ func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 	}
 }
 
+// SetSystems sets the number of distinct machines of a problem of several buckets. It ignores unknown
+// buckets.
+func (u *Updater) SetSystems(head crash.BucketID, n int64) {
+	if at, ok := u.ix.bucketAt[head]; ok {
+		u.ix.buckets[at].systems = n
+		u.heads[head] = true
+	}
+}
+
 // addToPackage adds a bucket to the buckets of a package, unless before had the same package.
 func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
 	if name != "" && name != before.Package && name != before.Source {
@@ -237,12 +246,12 @@ func (ix *Index) replace(id crash.BucketID, members []int32) {
 // sum returns the texts of the head of a problem, with the counts and facts of all its buckets.
 func (ix *Index) sum(p *Problem) *Bucket {
 	sum := *p.Bucket
+	sum.Systems = ix.buckets[p.head].systems
 	var seen []facts
 	for l := range ix.bucketsOf(p) {
 		seen = append(seen, l.byRelease()...)
 		if l.ID != p.ID {
 			sum.Reports += l.Reports
-			sum.Systems += l.Systems
 		}
 	}
 	sum.setFacts(ix.labels, joinReleases(ix.labels, seen))
