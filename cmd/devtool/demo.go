@@ -125,6 +125,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // remember creates the folder and reads the state of earlier runs.
 func (d *demo) remember() (err error) {
+	if d.folder, err = filepath.Abs(d.folder); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(d.folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return err
 	}
@@ -168,14 +171,10 @@ Ctrl-C stops everything; the data stays in %s.`,
 // places returns the folders that hold the data: that of the demonstration and, if it is elsewhere, that of
 // the database.
 func (d *demo) places(at addresses) string {
-	folder, err := filepath.Abs(d.folder)
-	if err != nil {
-		folder = d.folder
+	if at.database == "" || strings.HasPrefix(at.database, d.folder+"/") {
+		return d.folder
 	}
-	if at.database == "" || strings.HasPrefix(at.database, folder+"/") {
-		return folder
-	}
-	return folder + " and " + at.database
+	return d.folder + " and " + at.database
 }
 
 // watch says where to watch the native crash get its names, before it has them.

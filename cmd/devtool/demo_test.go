@@ -104,10 +104,19 @@ func TestDemo(t *testing.T) {
 	data := filepath.Join(folder, "demo")
 	var password string
 
-	d, shown := testDemo(t, program, data)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, shown := testDemo(t, program, relative)
 	runDemo(t, d, shown, func(greeting string) {
 		password = regexp.MustCompile(`password (\S+)`).FindStringSubmatch(greeting)[1]
-		for _, line := range []string{"open              " + d.pages() + "\n", "the data stays in " + data + ".\n"} {
+		for _, line := range []string{"open              " + d.pages() + "\n", "the data stays in " + data + ".\n",
+			"log               " + data + "/mishap.log\n"} {
 			if !strings.Contains(greeting+"\n", line) {
 				t.Errorf("greeting: got %q, want %q", greeting, line)
 			}
