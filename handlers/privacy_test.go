@@ -133,7 +133,7 @@ func TestPrivacyPage(t *testing.T) {
 	c.Get("/oops/"+site.Value(t, "select id from reports")).WantText("#fields-system", "names of secret fields, which "+
 		"mishap does not store")
 	c.Post(b.ID.Path()+"/hold", url.Values{"do": {"set"}, "reason": {"court"}})
-	c.Get(views.PathPrivacy).WantText(".holds", "by ada-admin").WantText(".holds", "court").
+	c.Get(views.PathPrivacy).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
 		WantText("main", "1 report belongs to a held problem.")
 }
 

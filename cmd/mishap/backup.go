@@ -146,7 +146,8 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 		p.printf("%s is damaged or from a newer mishap. It was not counted and not deleted.", damaged)
 	}
 	for _, unread := range r.Unread {
-		p.printf("This account may not read %s, so nobody knows whether it is good. It was not counted and not deleted.", unread)
+		p.printf("This account may not read %s, so nobody knows whether it is good. It was not counted and "+
+			"not deleted.", unread)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ var rules = map[string]rule{
 		"crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
-	"notify/mail": {ours: "crash crash/redact crash/span views/text",
+	"notify/mail": {ours: "crash crash/redact crash/span",
 		others: "github.com/a-h/templ github.com/prometheus/client_golang github.com/wneessen/go-mail"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
@@ -133,11 +133,10 @@ var rules = map[string]rule{
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", others: "golang.org/x/sys/unix", never: "net/http"},
 
-	"views/text": {ours: "crash crash/audit crash/gate", never: "net/http database"},
 	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg " +
 		"crash/query " +
 		"notify/rules " +
-		"views/text assets",
+		"assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {ours: "crash/networks", others: "github.com/go-chi/chi/v5"},
@@ -148,7 +147,7 @@ var rules = map[string]rule{
 	"handlers/web": {
 		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
 			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views " +
-			"views/text " +
+			"" +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
@@ -156,30 +155,30 @@ var rules = map[string]rule{
 	"handlers/signin/openid": {ours: "crash", never: "database testing"},
 	"handlers/export":        {ours: "crash db/reader handlers/negotiate handlers/web"},
 	// The areas. None may import another.
-	"handlers/triage": {ours: "crash/* db db/triage views views/text handlers/web", others: areaLibraries},
+	"handlers/triage": {ours: "crash/* db db/triage views handlers/web", others: areaLibraries},
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports " +
 		"db/symbols views " +
-		"views/text " +
+		"" +
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
-		"views/text " +
+		"" +
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
-		"notify/rules tracker views views/text handlers/web", others: areaLibraries},
+		"notify/rules tracker views handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings " +
 		"db/people " +
 		"db/reports db/retention " +
 		"db/symbols db/tokens " +
 		"tracker views " +
-		"views/text handlers/export handlers/web", others: areaLibraries},
+		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
-		"db/reports db/services tracker views views/text handlers/proxies handlers/web", others: areaLibraries +
+		"db/reports db/services tracker views handlers/proxies handlers/web", others: areaLibraries +
 		" github.com/pquerna/otp"},
-	"handlers/services":  {ours: "crash db/services db/tokens views views/text handlers/web", others: areaLibraries},
-	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views views/text", others: areaLibraries},
-	"handlers/notify": {ours: "crash db db/notify notify/mail views views/text handlers/export handlers/web",
+	"handlers/services":  {ours: "crash db/services db/tokens views handlers/web", others: areaLibraries},
+	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views", others: areaLibraries},
+	"handlers/notify": {ours: "crash db db/notify notify/mail views handlers/export handlers/web",
 		others: areaLibraries},
-	"handlers/signin": {ours: "crash db/access views views/text handlers/proxies handlers/signin/oidc " +
+	"handlers/signin": {ours: "crash db/access views handlers/proxies handlers/signin/oidc " +
 		"handlers/signin/openid handlers/web"},
 	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
 		never: "database testing"},
@@ -217,7 +216,7 @@ var rules = map[string]rule{
 	},
 	"cmd/mishap": {
 		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch " +
-			"handlers/* views views/text",
+			"handlers/* views",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
 			"golang.org/x/sys/unix " +
 			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
@@ -246,7 +245,7 @@ var rules = map[string]rule{
 	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats " +
 		"crash/query " +
 		"notify/rules " +
-		"views views/text assets",
+		"views assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",

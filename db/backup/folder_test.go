@@ -41,7 +41,8 @@ func TestDeleteOld(t *testing.T) {
 		!slices.Equal(r.Deleted, want) {
 		t.Errorf("deleted: got %v, %v, want %v", r.Deleted, err, want)
 	}
-	if want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}; !slices.Equal(r.Damaged, want) || len(r.Unread) > 0 {
+	want := []string{"mishap-20260104T000000Z", "mishap-20260105T000000Z"}
+	if !slices.Equal(r.Damaged, want) || len(r.Unread) > 0 {
 		t.Errorf("damaged: got %v, want %v; unread: %v, want none", r.Damaged, want, r.Unread)
 	}
 	entries, err := os.ReadDir(dir)

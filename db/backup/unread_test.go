@@ -30,7 +30,7 @@ func TestBackupOfAnotherAccount(t *testing.T) {
 		t.Fatalf("as the owner: %v", err)
 	}
 	for _, d := range []string{all, filepath.Dir(all)} {
-		if err := os.Chmod(d, 0o755); err != nil { //nolint:gosec // the other account may list the backups
+		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
