@@ -320,9 +320,21 @@ func (d *deciding) applyTotals(ctx context.Context, packages map[packageDay]int6
 		"proposed":     column(p, func(k packageDay) bool { return k.proposed }),
 		"n":            column(p, func(k packageDay) int64 { return packages[k] }),
 	}
-	for _, sql := range []string{sqlTakePackages, sqlDropPackages, sqlForgetVersions, sqlVersionsSince,
-		sqlNoteVersions} {
+	for _, sql := range []string{sqlTakePackages, sqlDropPackages} {
 		if _, err := d.Exec(ctx, sql, of); err != nil {
+			return err
+		}
+	}
+	var versions int64 // changed
+	for _, sql := range []string{sqlForgetVersions, sqlVersionsSince} {
+		tag, err := d.Exec(ctx, sql, of)
+		if err != nil {
+			return err
+		}
+		versions += tag.RowsAffected()
+	}
+	if versions > 0 {
+		if _, err := d.Exec(ctx, sqlNoteVersions); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,8 @@ const (
 			coalesce((r.lowest_version).version, ''), coalesce((r.highest_version).version, '')
 		from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
-	// sqlIndexSystems counts the machines of changed problems of several buckets. They may share machines.
+	// sqlIndexSystems counts the machines of changed problems that have several buckets. A machine counts
+	// once, even if it is in several of them.
 	sqlIndexSystems = `
 		select c.head, (
 			select count(distinct system) from bucket_systems
