@@ -2,7 +2,6 @@ package views
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"mishap/crash"
@@ -111,5 +110,3 @@ func roleFor(role crash.Role, scope crash.GrantScope) string {
 	}
 	return string(role) + " for " + ScopeName(scope)
 }
-
-var unusedDays = "unused for " + strconv.Itoa(int(crash.TokenUnused.Hours()/24)) + " days"

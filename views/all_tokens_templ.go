@@ -555,8 +555,10 @@ func tokenOwner(t crash.PersonToken) templ.Component {
 func tokenStateName(s crash.TokenState) string {
 	return map[crash.TokenState]string{
 		crash.TokensNotRevoked: "not revoked", crash.TokensValid: "valid", crash.TokensSoon: "expires soon",
-		crash.TokensExpired: "expired", crash.TokensUnused: unusedDays, crash.TokensRevoked: "revoked",
-		crash.TokensAll: "all",
+		crash.TokensExpired: "expired",
+		crash.TokensUnused:  "unused for " + strconv.Itoa(int(crash.TokenUnused.Hours()/24)) + " days",
+		crash.TokensRevoked: "revoked",
+		crash.TokensAll:     "all",
 	}[s]
 }
 

@@ -31,13 +31,21 @@ func (m Impact) share() string {
 	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + " %"
 }
 
-// shareLabel names the machines that the share is of: those of the releases with the problem.
+// shareLabel names the machines that the share is of, those of the releases with the problem: "of
+// machines with 24.04, active in 90 days".
 func (m Impact) shareLabel() string {
 	names := make([]string, len(m.Releases))
 	for i, r := range m.Releases {
 		names[i] = releaseName(r)
 	}
-	return shareLabelText(names, m.AtMost)
+	label := "of machines with " + strings.Join(names, " or ") + ", active in 90 days"
+	if n := len(names); n > maxShareReleases {
+		label = "of machines with any of its " + strconv.Itoa(n) + " releases, active in 90 days"
+	}
+	if m.AtMost {
+		return label + ", at most"
+	}
+	return label
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as
@@ -76,7 +84,14 @@ func (m Impact) rateMeans() string {
 }
 
 // shareMeans explains the share.
-func (m Impact) shareMeans() string { return shareMeansText(m.Systems, m.Active, m.AtMost) }
+func (m Impact) shareMeans() string {
+	means := fmt.Sprintf("%s reported it; %s were active in the same releases in the past 90 days",
+		crash.Counted(m.Systems, "machine", "machines"), crash.Count(m.Active))
+	if m.AtMost {
+		return means + ". Some of the affected machines may no longer be active"
+	}
+	return means
+}
 
 // figure formats a number with two significant digits: "0.034", "1.2", "34", "1,204".
 func figure(f float64) string {
@@ -89,28 +104,6 @@ func figure(f float64) string {
 		return strconv.FormatFloat(f, 'g', 2, 64)
 	}
 	return crash.Count(int64(f + .5))
-}
-
-// shareLabelText names the machines that a share is of: "of machines with 24.04, active in 90 days".
-func shareLabelText(releases []string, atMost bool) string {
-	label := "of machines with " + strings.Join(releases, " or ") + ", active in 90 days"
-	if n := len(releases); n > maxShareReleases {
-		label = "of machines with any of its " + strconv.Itoa(n) + " releases, active in 90 days"
-	}
-	if atMost {
-		return label + ", at most"
-	}
-	return label
-}
-
-// shareMeansText explains the share of machines that have a problem.
-func shareMeansText(machines, active int64, atMost bool) string {
-	means := fmt.Sprintf("%s reported it; %s were active in the same releases in the past 90 days",
-		crash.Counted(machines, "machine", "machines"), crash.Count(active))
-	if atMost {
-		return means + ". Some of the affected machines may no longer be active"
-	}
-	return means
 }
 
 // signedPercent formats a change: "+12 %", "−3 %", "±0 %".

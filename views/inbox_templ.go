@@ -731,9 +731,9 @@ func inboxLink(s Shell) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var36 string
-			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(inboxText + " " + unreadWords(s.Unread) + " unread")
+			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs("Inbox " + unreadWords(s.Unread) + " unread")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox.templ`, Line: 123, Col: 67}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/inbox.templ`, Line: 123, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -774,7 +774,5 @@ func inboxLink(s Shell) templ.Component {
 		return nil
 	})
 }
-
-const inboxText = "Inbox"
 
 var _ = templruntime.GeneratedTemplate

@@ -74,12 +74,12 @@ type EmbargoForm struct {
 func (p EmbargoForm) Heading() string { return p.words().title }
 
 func (p EmbargoForm) words() markWords {
-	w := markWords{name: "embargo", action: EmbargoPath(p.Bucket.ID), example: "such as: writes beyond a " +
-		"buffer", lift: p.Embargo != nil}
+	w := markWords{name: "embargo", action: EmbargoPath(p.Bucket.ID), example: "such as: writes beyond a buffer",
+		lift: p.Embargo != nil}
 	if w.lift {
 		w.title, w.hint, w.button = "Lift the embargo of this problem", "Everyone sees the problem again, with all its "+
-			"reports, notes and history. Its bugs at "+p.Tracker+" do not change: to publish a private bug, change it "+
-			"there.", "Lift the embargo"
+			"reports, notes and history. Its bugs at "+p.Tracker+
+			" do not change: to publish a private bug, change it there.", "Lift the embargo"
 	} else {
 		w.title, w.hint, w.button = "Embargo this problem", "Use this for a suspected security issue. Everyone without "+
 			"the private right for the package sees nothing of an embargoed problem: no page, count, notice or search "+

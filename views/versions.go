@@ -367,7 +367,7 @@ func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups
 func markNotYetMeans(release, since string, first bool) string {
 	text := "In use in " + release + " since " + since + ", without this problem"
 	if first {
-		text += matrixFirstFree
+		text += "; it is the first version after the last one with the problem"
 	}
 	return text
 }

@@ -134,9 +134,7 @@ var rules = map[string]rule{
 	"db/embedded": {ours: "crash", others: "golang.org/x/sys/unix", never: "net/http"},
 
 	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg " +
-		"crash/query " +
-		"notify/rules " +
-		"assets",
+		"crash/query notify/rules assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {ours: "crash/networks", others: "github.com/go-chi/chi/v5"},
@@ -147,7 +145,6 @@ var rules = map[string]rule{
 	"handlers/web": {
 		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
 			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views " +
-			"" +
 			"handlers/negotiate handlers/proxies",
 		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
 			"github.com/klauspost/compress github.com/prometheus/client_golang",
@@ -157,20 +154,13 @@ var rules = map[string]rule{
 	// The areas. None may import another.
 	"handlers/triage": {ours: "crash/* db db/triage views handlers/web", others: areaLibraries},
 	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports " +
-		"db/symbols views " +
-		"" +
-		"handlers/export handlers/web", others: areaLibraries},
+		"db/symbols views handlers/export handlers/web", others: areaLibraries},
 	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
-		"" +
 		"handlers/export handlers/web", others: areaLibraries},
 	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
 		"notify/rules tracker views handlers/web", others: areaLibraries},
 	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings " +
-		"db/people " +
-		"db/reports db/retention " +
-		"db/symbols db/tokens " +
-		"tracker views " +
-		"handlers/export handlers/web", others: areaLibraries},
+		"db/people db/reports db/retention db/symbols db/tokens tracker views handlers/export handlers/web", others: areaLibraries},
 	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
 		"db/reports db/services tracker views handlers/proxies handlers/web", others: areaLibraries +
 		" github.com/pquerna/otp"},
@@ -243,9 +233,7 @@ var rules = map[string]rule{
 			"golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
 	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats " +
-		"crash/query " +
-		"notify/rules " +
-		"views assets",
+		"crash/query notify/rules views assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",

@@ -259,8 +259,7 @@ func eraseReceipt(e crash.Erasure) []string {
 		"Removed: " + views.ErasedCounts(e.Counts)}
 	if e.Counts.Anonymous > 0 {
 		lines = append(lines, crash.Counted(e.Counts.Anonymous, "report", "reports")+" that retention had dropped before "+
-			"stay counted, without the "+
-			"machine.")
+			"stay counted, without the machine.")
 	}
 	if e.Blocked {
 		lines = append(lines, "Later reports of the machine are refused.")

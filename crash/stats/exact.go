@@ -127,18 +127,18 @@ func ShareInterval(a, b float64) (low, high float64) {
 	return low, high
 }
 
-// inverse returns the place between 0 and most where a distribution has a share below it, by Newton's
-// method. It halves the range where a step would leave it.
-func inverse(value, most float64, at func(x float64) (share, density float64)) float64 {
+// inverse returns the x between 0 and most of which a distribution has the given share below it. It uses
+// Newton's method, and halves the interval where a step would leave it.
+func inverse(share, most float64, at func(x float64) (below, density float64)) float64 {
 	low, high := 0., most
 	for x := most / 2; ; {
-		share, density := at(x)
-		if share < value {
+		below, density := at(x)
+		if below < share {
 			low = x
 		} else {
 			high = x
 		}
-		next := x - (share-value)/density
+		next := x - (below-share)/density
 		if !(next > low && next < high) { // also if density is 0
 			next = (low + high) / 2
 		}

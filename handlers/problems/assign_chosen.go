@@ -1,7 +1,6 @@
 package problems
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,7 +82,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
-		" assigned to " + strings.TrimPrefix(cmp.Or(name, "nobody"), "~") + "."}
+		" assigned to " + assigneeName(name) + "."}
 	if same > 0 {
 		message.Text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
 	}

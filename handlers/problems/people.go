@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -127,7 +128,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: assignedDone(stored.Assignee)}
+	message := views.Flash{Kind: views.FlashDone, Text: "Assigned to " + assigneeName(stored.Assignee) + "."}
 	if stored.ID == 0 {
 		message.Text = "It was already assigned like that."
 	} else {
@@ -229,10 +230,5 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 	return s.Page(w, r, http.StatusOK, templ.Join(views.PeoplePart(v), views.FlashNow(message)))
 }
 
-// assignedDone confirms an assignment.
-func assignedDone(name string) string {
-	if name == "" {
-		return "Assigned to nobody."
-	}
-	return "Assigned to " + strings.TrimPrefix(name, "~") + "."
-}
+// assigneeName is what messages call an assignee, or nobody.
+func assigneeName(name string) string { return strings.TrimPrefix(cmp.Or(name, "nobody"), "~") }

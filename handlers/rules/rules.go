@@ -234,8 +234,8 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	page.Rehearsal, page.Sentence, page.Rehearsed = &found, rule.Sentence(), rehearsed
 	status := http.StatusOK
 	if save {
-		page.Notice, status = "The rule has changed since it was rehearsed. Look at what it would have done, then save "+
-			"it.", http.StatusUnprocessableEntity
+		page.Notice = "The rule has changed since it was rehearsed. Look at what it would have done, then save it."
+		status = http.StatusUnprocessableEntity
 	}
 	return s.sendRule(w, r, status, page)
 }

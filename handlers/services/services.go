@@ -58,8 +58,8 @@ func (s *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "The service account "+u.Name+" is created. Create a token for "+
-		"it."); err != nil {
+	if err := s.Flash(r, views.FlashDone, "The service account "+u.Name+
+		" is created. Create a token for it."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, views.ServicePath(u.Name))

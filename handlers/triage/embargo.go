@@ -68,9 +68,10 @@ func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 			return views.Flash{Text: "The problem is embargoed.", Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
 		},
 		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as " +
-					"before.", Undo: views.UndoEmbargo(b.ID, "set")},
-				s.Triage.LiftEmbargo(ctx, b.ID, u.Name)
+			return views.Flash{
+				Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as before.",
+				Undo: views.UndoEmbargo(b.ID, "set"),
+			}, s.Triage.LiftEmbargo(ctx, b.ID, u.Name)
 		},
 		show: s.showEmbargo, noAction: errNoEmbargoAction,
 	})

@@ -38,9 +38,10 @@ func (s *Pages) ChangeHold(w http.ResponseWriter, r *http.Request) error {
 				s.Triage.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
 		},
 		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{Text: "The hold is lifted. What is too old will be removed within a " +
-					"day.", Undo: views.UndoHold(b.ID, "set")},
-				s.Triage.LiftHold(ctx, b.ID, u.Name)
+			return views.Flash{
+				Text: "The hold is lifted. What is too old will be removed within a day.",
+				Undo: views.UndoHold(b.ID, "set"),
+			}, s.Triage.LiftHold(ctx, b.ID, u.Name)
 		},
 		show: s.showHold, noAction: errNoHoldAction,
 	})

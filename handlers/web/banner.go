@@ -39,8 +39,8 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 		return views.Banner{}
 	case state.OwnRejected:
 		return views.Banner{
-			Text: s.Config.TrackerName + " no longer accepts your own account: mishap’s account files your " +
-				"bugs.", Href: PathAccount, Link: "Reconnect",
+			Text: s.Config.TrackerName + " no longer accepts your own account: mishap’s account files your bugs.",
+			Href: PathAccount, Link: "Reconnect",
 		}
 	case !admin:
 		return views.Banner{}

@@ -48,8 +48,8 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 			Label: "Confirm this address", Why: "You get this because somebody entered this address on the notifications " +
 				"page."}, nil
 	case crash.MailTest:
-		return texts{Subject: "Test mail from mishap", Heading: "Test mail from " +
-			"mishap", Lead: []string{"Mail from " + base + " arrives here."},
+		return texts{Subject: "Test mail from mishap", Heading: "Test mail from mishap",
+			Lead: []string{"Mail from " + base + " arrives here."},
 			Link: base + PathSettings, Label: "Your notifications", Why: "You get this because somebody pressed “Send a " +
 				"test mail”."}, nil
 	case crash.MailNotice, crash.MailSummary, crash.MailDigest:
