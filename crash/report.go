@@ -30,6 +30,9 @@ type Record struct {
 	// the UTC midnight of the day on which the report counts; see [CountingDay].
 	Occurred, Day time.Time
 
+	// Quality is how much the report says about its crash; see [mishap/crash/grouping.Quality].
+	Quality int
+
 	// Counted is false for reports of test machines.
 	Counted bool
 

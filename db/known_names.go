@@ -138,7 +138,8 @@ const (
 		select bucket_id, counted, executable, package, version, release, architecture, address_signature, body
 		from reports where received = @received and id = @id for update`
 	sqlSaveNames = `
-		update reports set body = @body, title = @title, complete = @complete where received = @received and id = @id`
+		update reports set body = @body, title = @title, complete = @complete, quality = @quality
+		where received = @received and id = @id`
 )
 
 // NameReport adds the fields of a symbolised stack to a report. If final is true and the fields give
@@ -201,7 +202,8 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	body = d.store.bodies.Compress(r.fields)
 	defer d.store.bodies.Release(body)
 	args["body"], args["title"] = body, grouping.SummaryOf(r.fields).Title
-	args["complete"] = grouping.HasEvidence(r.fields, r.grouping)
+	complete := grouping.HasEvidence(r.fields, r.grouping)
+	args["complete"], args["quality"] = complete, grouping.Quality(r.fields, complete)
 	_, err = d.Exec(ctx, sqlSaveNames, args)
 	return r, err
 }

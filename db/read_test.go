@@ -1,8 +1,10 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
@@ -359,17 +362,68 @@ func TestRepresentativeReport(t *testing.T) {
 	save(t, s, record(t, today.Add(3*time.Second), "a", bare))
 	wantReport("the newest with one", second)
 
-	// A stack with names for all functions is better than newer ones with "??", of which there are many.
-	stack := func(deepest string) crash.Fields {
-		return crash.Fields{"DuplicateSignature": "alpha", "Stacktrace": "#0  0x0000000000001000 in parse ()\n" +
-			"#1  0x0000000000002000 in " + deepest + " ()\n"}
+	// A stack with names for all functions is better than others, of which there are many before and after.
+	at := today.Add(3 * time.Second)
+	stack := func(signature, deepest string) crash.OopsID {
+		t.Helper()
+		at = at.Add(time.Second)
+		return save(t, s, record(t, at, "a", crash.Fields{"DuplicateSignature": signature, "Stacktrace": "#0  0x0000000000001000 in parse ()\n#1  0x0000000000002000 in load ()\n" +
+			"#2  0x0000000000003000 in " + deepest + " ()\n"}))
 	}
-	save(t, s, record(t, today.Add(4*time.Second), "a", stack("??")))
-	full := save(t, s, record(t, today.Add(5*time.Second), "a", stack("main")))
-	for i := range 20 {
-		save(t, s, record(t, today.Add(time.Duration(6+i)*time.Second), "a", stack("??")))
+	for range 25 {
+		stack("alpha", "??")
+	}
+	full := stack("alpha", "main")
+	var worse crash.OopsID
+	for range 25 {
+		worse = stack("alpha", "??")
 	}
 	wantReport("the one with all names", full)
+
+	// So is one of a merged bucket.
+	other := stack("beta", "main")
+	merge(t, s, crash.BucketIDOf("beta"), bucket)
+	wantReport("the newer one of the merged bucket", other)
+
+	// Names that mishap finds later count.
+	if err := db.NewDecisions(s).NameReport(t.Context(), worse, crash.Fields{"Stacktrace": ""}, false, kept); err != nil {
+		t.Fatal(err)
+	}
+	wantReport("still the one of the merged bucket", other)
+	at = at.Add(time.Second)
+	named := stack("alpha", "??")
+	if err := db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
+		"#1  0x2000 in main ()\n"}, false, kept); err != nil {
+		t.Fatal(err)
+	}
+	wantReport("the one that was symbolised", named)
+}
+
+func kept(context.Context, pgx.Tx, bool, string) error { return nil }
+
+// TestDecideQuality checks that reports of earlier versions get the same quality as new ones.
+func TestDecideQuality(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := mixture(t, url, 300)
+	qualities := func() map[string]string {
+		return dbtest.Lines(t, url, "select id::text, coalesce(quality::text, 'undecided') from reports")
+	}
+	want := qualities()
+	conn := dbtest.Connect(t, url)
+	for _, sql := range []string{"update reports set quality = null",
+		"update reports set body = '' where id = (select min(id::text)::uuid from reports)"} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DecideQuality(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want[slices.Min(slices.Collect(maps.Keys(want)))] = "0" // the damaged one
+	if diff := cmp.Diff(want, qualities()); diff != "" {
+		t.Errorf("quality (-stored +decided):\n%s", diff)
+	}
 }
 
 // TestReadsDatabaseUnavailable checks that each read returns Unavailable if the database is

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/grouping"
 )
 
 // ReportColumns are the columns that ScanReport reads.
@@ -60,87 +59,34 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 
 var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
 
-const sqlBestReports = `
-	select id, complete, rule in ('address', 'stacktrace-partial') as nameless from (
-		select r.* from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
-			(select received, id, complete, rule from reports
-				where bucket_id = m.source order by received desc, id desc limit 20)
-			union
-			(select received, id, complete, rule from reports
-				where bucket_id = m.source order by received, id limit 20)
-		) as r
-	) as candidates
-	order by complete desc, nameless, exists (
-		select from symbol_jobs as j where j.report_id = candidates.id and j.state in ('done', 'partial', 'waiting')
-	) desc, received desc, id desc`
+// sqlBestReport takes the newest report of a bucket if none of them says anything.
+const sqlBestReport = `
+	select r.id from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
+		(select received, id, quality from reports
+			where bucket_id = m.source and quality > 0 order by quality desc, received desc, id desc limit 1)
+		union all
+		(select received, id, 0 from reports where bucket_id = m.source order by received desc, id desc limit 1)
+		order by quality desc limit 1
+	) as r
+	order by r.quality desc, r.received desc, r.id desc limit 1`
 
-// RepresentativeReport returns the report that a problem's page shows, out of the 20 newest and the 20
-// oldest of each bucket. It prefers a complete report whose functions all have names, then one whose
-// functions have some, then a complete one without names; of equal ones, those that mishap has symbolised
-// in part, and then the newest. It returns NotFound if no report of the problem is stored.
+// RepresentativeReport returns the report that a problem's page shows: of all stored reports the newest one of
+// the highest quality ([grouping.Quality]). It returns NotFound if no report of the problem is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (best crash.StoredReport, err error) {
-	rows, err := s.Pool.Query(ctx, sqlBestReports, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return best, fmt.Errorf("representative report of bucket %s: %w", id, Classify(err))
-	}
-	type candidate struct {
-		id                 crash.OopsID
-		complete, nameless bool
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c candidate, err error) {
-		err = row.Scan((*[16]byte)(&c.id), &c.complete, &c.nameless)
-		return c, err
-	})
-	if err != nil {
-		return best, fmt.Errorf("representative report of bucket %s: %w", id, Classify(err))
-	}
-	err = errUnknownReport
-	var first candidate
-	lacking, release := 0, func() {}
-	for _, c := range all {
-		if err == nil && (c.complete != first.complete || c.nameless != first.nameless) {
-			break // the rest is worse
-		}
-		reading, cancel := context.WithCancel(ctx) // its end gives the memory of the report back
-		r, readErr := s.Report(reading, c.id)
-		if errors.Is(readErr, crash.NotFound) { // retention has just removed it
-			cancel()
-			continue
-		}
-		if readErr != nil {
-			cancel()
-			return best, readErr
-		}
-		frames := grouping.AnyFrames(r.Fields)
-		if n := lackingNames(frames); err != nil || n < lacking {
-			release()
-			first, best, err, lacking, release = c, r, nil, n, cancel
-		} else {
-			cancel()
-		}
-		if lacking == 0 || len(frames) == 0 {
+	for range 3 { // retention may remove the report before it is read
+		var report crash.OopsID
+		err := s.Pool.QueryRow(ctx, sqlBestReport, pgx.NamedArgs{"bucket": id[:]}).Scan((*[16]byte)(&report))
+		if errors.Is(err, pgx.ErrNoRows) {
 			break
 		}
-	}
-	context.AfterFunc(ctx, release)
-	return best, err
-}
-
-// lackingNames returns 0 if all functions of a stack have names, 1 if some do, and 2 if none do.
-func lackingNames(frames []grouping.Frame) int {
-	named := 0
-	for _, frame := range frames {
-		if frame.Named() {
-			named++
+		if err != nil {
+			return best, fmt.Errorf("representative report of bucket %s: %w", id, Classify(err))
+		}
+		if best, err = s.Report(ctx, report); !errors.Is(err, crash.NotFound) {
+			return best, err
 		}
 	}
-	switch {
-	case named == 0:
-		return 2
-	case named < len(frames):
-		return 1
-	}
-	return 0
+	return best, errUnknownReport
 }
 
 func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {

@@ -246,7 +246,7 @@ var reportRowColumns = []string{
 	"rules", "id", "received", "occurred", "day", "counted", "system", "system_key", "bucket_id", "unbucketed", "rule",
 	"problem_type", "title", "executable", "package", "version", "source_package", "release", "architecture",
 	"package_architecture",
-	"address_signature", "proposed", "complete", "body",
+	"address_signature", "proposed", "complete", "quality", "body",
 }
 
 // Next implements pgx.CopyFromSource.
@@ -261,7 +261,7 @@ func (r *copyRows) Next() bool {
 		p.systemKey, p.bucketID(), &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
 		&p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
-		p.Complete, p.body)
+		p.Complete, p.Quality, p.body)
 	return true
 }
 

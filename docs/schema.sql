@@ -1830,7 +1830,8 @@ CREATE TABLE reports (
     address_signature text NOT NULL,
     proposed boolean NOT NULL,
     complete boolean NOT NULL,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    quality smallint
 )
 PARTITION BY RANGE (received);
 ALTER TABLE ONLY reports ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -1859,6 +1860,7 @@ COMMENT ON COLUMN reports.address_signature IS 'Signature of modules and offsets
 COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the proposed pocket.';
 COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
 COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again.';
+COMMENT ON COLUMN reports.quality IS 'How much the report says about its crash. 0: nothing. 1: something, but no names of functions. 2 to 100: so many per cent of the functions have names. Null: not decided yet.';
 
 CREATE TABLE rule_edges (
     bucket_id bytea NOT NULL,
@@ -2719,7 +2721,11 @@ CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DES
 
 CREATE INDEX reports_nameless ON ONLY reports USING btree (received DESC, id DESC) WHERE (system_key IS NULL);
 
+CREATE INDEX reports_quality ON ONLY reports USING btree (bucket_id, quality DESC, received DESC, id DESC) WHERE (quality > 0);
+
 CREATE INDEX reports_system ON ONLY reports USING btree (system_key, received DESC, id DESC) WHERE (system_key IS NOT NULL);
+
+CREATE INDEX reports_undecided ON ONLY reports USING btree (received, id) WHERE (quality IS NULL);
 
 CREATE INDEX rule_edges_rule ON rule_edges USING btree (rule_id, at);
 

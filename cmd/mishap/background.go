@@ -85,6 +85,9 @@ func (i *instance) sharedTasks() []task {
 		"examine-fields", "works on a run that checks or removes fields of stored reports",
 		10 * time.Second, retention.New(i.store, i.config.Privacy()).Continue,
 	}, {
+		"decide-quality", "decides how much reports of earlier versions of mishap say about their crashes",
+		time.Hour, i.store.DecideQuality,
+	}, {
 		"drop-old-audit", "drops records of the audit log that are older than audit_keep_days",
 		6 * time.Hour, func(ctx context.Context) error {
 			return audits.New(i.store).Drop(ctx, i.config.AuditKeepDays)

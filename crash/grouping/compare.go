@@ -89,9 +89,13 @@ func samePlace(a, b Frame) bool {
 // AnyFrames returns the frames of the crashed thread with their modules, or those of all parts of
 // the traceback if there is no stack.
 func AnyFrames(f crash.Fields) []Frame {
-	if frames := WithModules(Frames(f), f["ProcMaps"]); len(frames) > 0 {
-		return frames
+	if frames := Frames(f); len(frames) > 0 {
+		return WithModules(frames, f["ProcMaps"])
 	}
+	return tracebackFrames(f)
+}
+
+func tracebackFrames(f crash.Fields) []Frame {
 	var frames []Frame
 	for _, part := range Tracebacks(f) {
 		frames = slices.Concat(frames, part.Frames)

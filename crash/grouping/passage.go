@@ -201,6 +201,23 @@ func HasEvidence(f crash.Fields, g crash.Grouping) bool {
 	}
 }
 
+// Quality returns how much a report says about its crash: 0 if nothing, 1 if it has text that shows what
+// happened (complete) but no names of functions, else the percentage of functions that have names, at
+// least 2.
+func Quality(f crash.Fields, complete bool) int {
+	frames := Frames(f)
+	if len(frames) == 0 {
+		frames = tracebackFrames(f)
+	}
+	if n := named(frames); n > 0 {
+		return max(2, 100*n/len(frames))
+	}
+	if complete {
+		return 1
+	}
+	return 0
+}
+
 // withoutOwnSignature returns a copy of the fields without DuplicateSignature.
 func withoutOwnSignature(f crash.Fields) crash.Fields {
 	other := make(crash.Fields, len(f))

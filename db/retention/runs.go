@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/db"
 )
@@ -65,8 +66,8 @@ const (
 		select id, coalesce(bucket_id = any(@held::bytea[]), false), body from reports
 		where received >= @received and (received, id) > (@received, @id) and received < @until
 		order by received, id limit @limit`
-	sqlLockReport = `select address_signature, body from reports where received = @received and id = @id for update`
-	sqlSaveBody   = `update reports set body = @body where received = @received and id = @id`
+	sqlLockReport = `select address_signature, complete, body from reports where received = @received and id = @id for update`
+	sqlSaveBody   = `update reports set body = @body, quality = @quality where received = @received and id = @id`
 	sqlSaveStep   = `
 		update privacy_runs set updated = @at, received = @received, report_id = @report, looked_at = @looked_at,
 			secret = @secret, private = @private, changed = @changed, held = @held, found = @found,
@@ -323,8 +324,9 @@ func (s *Store) count(run *privacy.Run, fields crash.Fields) (highest privacy.Cl
 func (s *Store) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id crash.OopsID) error {
 	args := db.ReportArgs(id)
 	var address string
+	var complete bool
 	var body []byte
-	err := tx.QueryRow(ctx, sqlLockReport, args).Scan(&address, &body)
+	err := tx.QueryRow(ctx, sqlLockReport, args).Scan(&address, &complete, &body)
 	if errors.Is(err, pgx.ErrNoRows) { // retention has dropped it
 		return nil
 	}
@@ -345,7 +347,7 @@ func (s *Store) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id cras
 		return nil
 	}
 	run.Changed++
-	args["body"] = s.Compress(rest)
+	args["body"], args["quality"] = s.Compress(rest), grouping.Quality(rest, complete)
 	_, err = tx.Exec(ctx, sqlSaveBody, args)
 	return err
 }
