@@ -39,9 +39,7 @@ with database_url, while mishap serves or not.
 
 The method dump copies the database with pg_dump. The method base copies all files of the server
 with pg_basebackup, which is restored quicker; with database_url the role needs the right
-REPLICATION. The method auto takes base from 4 GiB, if it is possible. With --incremental and
-PostgreSQL 17 or newer, a base backup contains only what has changed since the last one in FOLDER;
-every seventh is a whole one.
+REPLICATION. The method auto takes base from 4 GiB, if it is possible.
 
 The folder that contains FOLDER must exist. With s3:// the backup is stored in object storage, with
 blobs_access_key and blobs_secret; unless the address has the parameter endpoint, that of blobs is
@@ -51,7 +49,6 @@ An interrupted or failed backup leaves nothing that looks like a backup, and no 
 overwritten. Anyone who can read a backup can read all reports, also private ones, and perhaps file
 bugs as mishap's account.`,
 		Example: `  mishap backup /var/backups/mishap --keep 14
-  mishap backup /var/backups/mishap --keep 14 --incremental
   mishap backup /mnt/disk/mishap --blobs --with-secrets
   mishap backup 's3://backups/mishap?endpoint=https://s3.example.com' --keep 14`,
 		Args: cobra.ExactArgs(1),
@@ -62,12 +59,13 @@ bugs as mishap's account.`,
 			if !slices.Contains([]backup.Method{backup.Auto, backup.Dump, backup.Base}, backup.Method(f.method)) {
 				return &usageError{errors.New("--method: expected auto, dump or base"), cmd.CommandPath()}
 			}
-			if f.incremental && f.method == string(backup.Dump) {
-				return &usageError{errors.New("--incremental needs a base backup, not --method dump"), cmd.CommandPath()}
-			}
 			c, err := p.dataConfig(cmd)
 			if err != nil {
 				return err
+			}
+			if f.incremental {
+				_, _ = fmt.Fprintln(p.err, "mishap: --incremental was removed, and this is a whole backup. Leave the option "+
+					"out; docs/backup.md shows programs that archive only changes.")
 			}
 			return runBackup(cmd.Context(), p, c, args[0], f)
 		},
@@ -77,7 +75,8 @@ bugs as mishap's account.`,
 	cmd.Flags().IntVar(&f.keep, "keep", 0, "`number` of good backups to keep, older ones are deleted; 0: all")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are read at the same time")
 	cmd.Flags().StringVar(&f.method, "method", string(backup.Auto), "auto, dump or base")
-	cmd.Flags().BoolVar(&f.incremental, "incremental", false, "only what has changed since the last base backup")
+	cmd.Flags().BoolVar(&f.incremental, "incremental", false, "")
+	_ = cmd.Flags().MarkHidden("incremental") // a unit's MISHAP_BACKUPS_OPTIONS may have it
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the manifest")
 	return cmd
 }
@@ -86,7 +85,7 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 	began := time.Now()
 	options := backup.Options{
 		Dir: place, DataDir: c.DataDir, Secrets: f.secrets, Files: f.blobs, Mishap: versionText(), Keep: f.keep,
-		Jobs: f.jobs, Method: backup.Method(f.method), Incremental: f.incremental, Private: c.DatabaseURL == "",
+		Jobs: f.jobs, Method: backup.Method(f.method), Private: c.DatabaseURL == "",
 	}
 	if options.Config, err = c.Export(f.secrets); err != nil {
 		return err
@@ -143,7 +142,7 @@ func runBackup(ctx context.Context, p *program, c config.Config, place string, f
 		p.printf("Deleted %s.", old)
 	}
 	for _, damaged := range r.Damaged {
-		p.printf("%s is damaged or from a newer mishap. It was not counted and not deleted.", damaged)
+		p.printf("%s is damaged, incremental or from a newer mishap. It was not counted and not deleted.", damaged)
 	}
 	for _, unread := range r.Unread {
 		p.printf("This account may not read %s, so nobody knows whether it is good. It was not counted and "+
@@ -197,13 +196,10 @@ func withName(address, name string) string {
 
 // describeMethod returns what a backup contains of the database.
 func describeMethod(m backup.Manifest) string {
-	switch {
-	case m.Method != backup.Base:
-		return "a dump"
-	case m.BasedOn != "":
-		return "an incremental base backup on " + m.BasedOn
+	if m.Method == backup.Base {
+		return "a base backup"
 	}
-	return "a base backup"
+	return "a dump"
 }
 
 // describeTotals returns "120 reports, 7 problems, 2 bugs; 85 files, 1.2 MiB".

@@ -375,6 +375,16 @@ func TestBackupDestination(t *testing.T) {
 	}
 }
 
+// TestRemovedBackupOption checks that a unit that still has --incremental makes a whole backup and hears about it.
+func TestRemovedBackupOption(t *testing.T) {
+	t.Parallel()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	status, out, stderr := runIn(t.Context(), nil, environ, "backup", t.TempDir(), "--incremental", "--json", noConfig(t))
+	if status != exitOK || !strings.HasPrefix(out, "{") || !strings.Contains(stderr, "--incremental was removed") {
+		t.Errorf("got status %d: %s%s, want a backup and a warning", status, out, stderr)
+	}
+}
+
 // TestRemoteBackup backs up to object storage. An interrupted backup, a damaged one and one that is
 // missing are refused.
 func TestRemoteBackup(t *testing.T) {

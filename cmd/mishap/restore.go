@@ -38,9 +38,8 @@ func restoreCommand(p *program) *cobra.Command {
 		Use:   "restore BACKUP|s3://BUCKET/PREFIX/BACKUP",
 		Short: "Restores or verifies a backup",
 		Long: `Restores a backup that "mishap backup" has written. First it verifies all checksums. A backup in
-object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret. An incremental
-backup needs those in the same folder that it is based on. A base backup needs the server programs of
-its version of PostgreSQL.
+object storage is first copied to TMPDIR, with blobs_access_key and blobs_secret. A base backup needs
+the server programs of its version of PostgreSQL.
 
 With --data-dir it creates a new data directory with a private PostgreSQL, the configuration and
 the keys. With --database-url it restores into an empty database; --data-dir then receives the
@@ -112,7 +111,6 @@ type restore struct {
 	dir      string // of the backup, or of its copy
 	place    string // where the backup is
 	manifest backup.Manifest
-	chain    []string // folders of the backups that it needs, see backup.Manifest.Chain
 	// lacksSecrets is whether the configuration had secrets that the backup lacks.
 	lacksSecrets bool
 	// beside are the records of erasures in this and in all other backups of the same place.
@@ -153,7 +151,7 @@ func (r *restore) fromRemote(cmd *cobra.Command, c config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	r.dir = filepath.Join(tmp, name)
-	if err := backup.Download(ctx, bucket, name, tmp); err != nil {
+	if err := backup.Download(ctx, bucket, name, r.dir); err != nil {
 		return err
 	}
 	records, err := os.MkdirTemp("", "mishap-erasures-")
@@ -189,17 +187,8 @@ func (r *restore) check(cmd *cobra.Command) (err error) {
 	if r.manifest, err = backup.Read(r.dir); err != nil {
 		return err
 	}
-	if r.chain, err = r.manifest.Chain(r.dir); err != nil {
+	if err := r.manifest.Verify(ctx, r.dir); err != nil {
 		return err
-	}
-	for _, dir := range r.chain {
-		m, err := backup.Read(dir)
-		if err == nil {
-			err = m.Verify(ctx, dir)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if r.manifest.Method == backup.Base { // say so before anything is unpacked
 		if err := embedded.CheckMajor(ctx, r.manifest.PostgreSQL); err != nil {

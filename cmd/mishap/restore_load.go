@@ -35,7 +35,7 @@ func (r *restore) loadPrivate(
 // stops it.
 func (r *restore) withServer(ctx context.Context, c embedded.Config, do func(url string) error) (err error) {
 	if r.manifest.Method == backup.Base {
-		c.From = r.manifest.Copy(r.chain)
+		c.From = r.manifest.Copy(r.dir)
 	}
 	server, err := embedded.Start(ctx, c)
 	if err != nil {

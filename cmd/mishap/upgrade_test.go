@@ -2,16 +2,57 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mishap/crash/sizetest"
+	"mishap/db/embedded"
 )
+
+// newerPostgreSQL returns the environment variable with which commands use PostgreSQL 17. Without one, it skips
+// the test, or fails it in continuous integration.
+func newerPostgreSQL(t *testing.T) string {
+	t.Helper()
+	sizetest.Needs(t, "PostgreSQL 17")
+	const major = 17
+	var dirs []string
+	if tool, err := embedded.FindTool(t.Context(), "pg_upgrade", major); err == nil {
+		dirs = append(dirs, filepath.Dir(tool))
+	}
+	if folder, err := exec.CommandContext(t.Context(), "../../.ci/postgresql17", "--folder").Output(); err == nil {
+		found, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "usr/lib/postgresql/*/bin"))
+		dirs = append(dirs, found...)
+	}
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
+			return "PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")
+		}
+	}
+	const message = "no PostgreSQL 17 or newer was found: run .ci/need postgresql17"
+	if os.Getenv("CI") != "" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+// command runs the built program, because commands of this process use the PATH of this process.
+func command(t *testing.T, environ []string, stdin string, args ...string) (status int, out string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), built(t), append(args, noConfig(t))...)
+	cmd.Env = append(os.Environ(), environ...)
+	cmd.Stdin = strings.NewReader(stdin)
+	text, _ := cmd.CombinedOutput() // ProcessState has the status
+	return cmd.ProcessState.ExitCode(), string(text)
+}
 
 // TestUpgradePostgreSQL moves a private database of PostgreSQL 15 to 17 in both documented ways: in place,
 // and with a dump, as between two container images.
 func TestUpgradePostgreSQL(t *testing.T) {
 	t.Parallel()
-	newer := withIncremental(t)
+	newer := newerPostgreSQL(t)
 	data := dataDir(t)
 	folder := filepath.Dir(data)
 	backups := filepath.Join(folder, "backups")

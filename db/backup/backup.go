@@ -70,11 +70,6 @@ type Options struct {
 	Jobs    int         // parallel connections of a dump
 	Method  Method
 	Private bool // the server is a private PostgreSQL
-	// Incremental makes a base backup that contains only what has changed since the last one, if there is
-	// one.
-	Incremental bool
-
-	shelf shelf // where the backups are
 }
 
 // Result describes a new backup.
@@ -121,7 +116,6 @@ func Create(ctx context.Context, o Options) (r Result, err error) {
 		return r, explainDisk(o.Dir, err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // after success, it has been renamed
-	o.shelf = folder(o.Dir)
 	if r.Manifest, r.Notice, err = o.fill(ctx, tmp); err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
@@ -129,7 +123,7 @@ func Create(ctx context.Context, o Options) (r Result, err error) {
 		return r, explainDisk(o.Dir, err)
 	}
 	if o.Keep > 0 {
-		if err := r.deleteOld(ctx, o.shelf, o.Keep); err != nil {
+		if err := r.deleteOld(ctx, folder(o.Dir), o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
 		r.Deleted, r.Damaged, r.Unread = below(o.Dir, r.Deleted), below(o.Dir, r.Damaged), below(o.Dir, r.Unread)
@@ -211,7 +205,7 @@ func (o Options) fill(ctx context.Context, dir string) (m Manifest, notice strin
 	if err = errors.Join(err, conn.Close(ctx)); err != nil {
 		return m, "", err
 	}
-	method, notice, err := s.choose(o.Method, o.Incremental)
+	method, notice, err := s.choose(o.Method)
 	if err != nil {
 		return m, "", err
 	}

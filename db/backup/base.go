@@ -2,9 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -43,13 +40,6 @@ func (o Options) base(ctx context.Context, s server, dir string) (Manifest, erro
 		return m, err
 	}
 	args := append([]string{"--pgdata=" + filepath.Join(dir, databaseName)}, baseOptions...)
-	if o.Incremental {
-		remove, err := o.continueChain(ctx, &m, &args)
-		if err != nil {
-			return m, err
-		}
-		defer remove()
-	}
 	if _, err := embedded.RunTool(ctx, environ, program, args...); err != nil {
 		return m, explainBase(s, err)
 	}
@@ -77,32 +67,6 @@ func (o Options) look(ctx context.Context, m *Manifest) error {
 	return err
 }
 
-// continueChain makes the backup an incremental one if there is a backup that it can be based on.
-// remove deletes a temporary file.
-func (o Options) continueChain(ctx context.Context, m *Manifest, args *[]string) (remove func(), err error) {
-	base, err := last(ctx, o.shelf, m.PostgreSQL)
-	if err != nil || base == nil {
-		return func() {}, err
-	}
-	f, err := os.CreateTemp("", "mishap-backup-manifest-")
-	if err != nil {
-		return nil, err
-	}
-	remove = func() { _ = os.Remove(f.Name()) } // a temporary file
-	content, err := o.shelf.open(ctx, base.name, databaseName+"/"+baseManifest)
-	if err == nil {
-		_, err = io.Copy(f, content)
-		err = errors.Join(err, content.Close())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		remove()
-		return nil, err
-	}
-	m.BasedOn, m.BasedOnSum = base.name, base.sum
-	*args = append(*args, "--incremental="+f.Name())
-	return remove, nil
-}
-
 // explainBase returns a message for people if the server refuses a base backup.
 func explainBase(s server, err error) error {
 	text := err.Error()
@@ -115,13 +79,6 @@ func explainBase(s server, err error) error {
 	case strings.Contains(text, "max_wal_senders"):
 		return crash.Errorf(crash.Unavailable, "no_wal_senders", "The server has no connection left for replication, and a "+
 			"base backup needs two: raise max_wal_senders and restart PostgreSQL, or use --method dump.").Because(err)
-	case strings.Contains(text, "WAL summar"):
-		return crash.Errorf(crash.Conflict, "summaries_missing", "The server has no summaries of its write-ahead log since "+
-			"the last backup: they are deleted after wal_summary_keep_time, or summarize_wal was off. Make a whole backup "+
-			"with --method base, from which the next incremental ones continue.").Because(err)
-	case strings.Contains(text, "system identifier"):
-		return crash.Errorf(crash.Conflict, "other_server", "The last backup is of another server. Make a whole backup with "+
-			"--method base, from which the next incremental ones continue.").Because(err)
 	}
 	return err
 }

@@ -137,18 +137,14 @@ func (dir folder) held(context.Context) (all []held, err error) {
 		}
 		h := held{name: e.Name()}
 		path := filepath.Join(string(dir), e.Name())
-		m, sum, err := read(path)
+		m, err := Read(path)
 		if err == nil {
-			h.manifest, h.sum, err = m, sum, m.hasAllFiles(path)
+			err = m.hasAllFiles(path)
 		}
 		h.good, h.unread = err == nil, crash.KindOf(err) == crash.Forbidden
 		all = append(all, h)
 	}
 	return all, err
-}
-
-func (dir folder) open(_ context.Context, name, file string) (io.ReadCloser, error) {
-	return os.Open(filepath.Join(string(dir), name, filepath.FromSlash(file)))
 }
 
 func (dir folder) remove(_ context.Context, name string) error {

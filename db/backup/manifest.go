@@ -40,11 +40,9 @@ type Manifest struct {
 
 	// Only base backups have the following.
 
-	Before     *Totals `json:"before,omitempty"`       // before the backup; Totals are those after it
-	Database   string  `json:"database,omitempty"`     // name of the database in the server
-	Private    bool    `json:"private,omitempty"`      // the server was a private PostgreSQL
-	BasedOn    string  `json:"based_on,omitempty"`     // name of the backup on which an incremental one is based
-	BasedOnSum string  `json:"based_on_sum,omitempty"` // checksum of its manifest
+	Before   *Totals `json:"before,omitempty"`   // before the backup; Totals are those after it
+	Database string  `json:"database,omitempty"` // name of the database in the server
+	Private  bool    `json:"private,omitempty"`  // the server was a private PostgreSQL
 }
 
 // Totals are numbers of rows that identify the state of a database.
@@ -100,6 +98,12 @@ func checksum(path string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
+// sumOf returns the checksum of a text.
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // write writes the manifest and its checksum into the backup.
 func (m Manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
@@ -113,27 +117,20 @@ func (m Manifest) write(dir string) error {
 }
 
 // Read reads the manifest of the backup in dir and checks that this program can restore the backup. It
-// returns Invalid if dir contains no undamaged backup, and Conflict if it needs a newer mishap.
-func Read(dir string) (Manifest, error) {
-	m, _, err := read(dir)
-	return m, err
-}
-
-// read also returns the checksum of the manifest.
-func read(dir string) (m Manifest, sum string, err error) {
+// returns Invalid if dir contains no undamaged backup, and Conflict if it needs another mishap.
+func Read(dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, "", crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
+		return m, crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
 	}
 	if err != nil {
-		return m, "", unread(dir, manifestName, err)
+		return m, unread(dir, manifestName, err)
 	}
 	line, err := os.ReadFile(filepath.Join(dir, checksumName))
 	if err != nil {
-		return m, "", unread(dir, checksumName, err)
+		return m, unread(dir, checksumName, err)
 	}
-	m, err = parse(filepath.Base(dir), text, line)
-	return m, sumOf(text), err
+	return parse(filepath.Base(dir), text, line)
 }
 
 // parse returns the manifest of the backup with a name from a text whose checksum is in line. The errors
@@ -142,8 +139,16 @@ func parse(name string, text, line []byte) (m Manifest, err error) {
 	if want, _, _ := strings.Cut(string(line), " "); want != sumOf(text) {
 		return m, damaged(name, manifestName, "its checksum differs from that in "+checksumName)
 	}
-	if err := json.Unmarshal(text, &m); err != nil {
+	var old struct {
+		BasedOn string `json:"based_on"`
+	}
+	if err := errors.Join(json.Unmarshal(text, &m), json.Unmarshal(text, &old)); err != nil {
 		return m, damaged(name, manifestName, "it cannot be read").Because(err)
+	}
+	if old.BasedOn != "" {
+		return m, crash.Errorf(crash.Conflict, "backup_incremental", "The backup %s is incremental: it has only what had "+
+			"changed since %s, and this mishap restores only whole backups. Nothing was restored; use a whole backup, or "+
+			"restore this one with the version that made it (%s).", name, old.BasedOn, m.Mishap)
 	}
 	known, err := knownSchema()
 	if err != nil {

@@ -24,33 +24,27 @@ const (
 // the measurement.
 const baseFrom = 4 << 30
 
-// incrementalSince is the first major version of PostgreSQL with incremental backups.
-const incrementalSince = 17
-
 // sqlServer reads what decides about the method. Sizes of other databases count only as far as the role
 // may know them.
 const sqlServer = `
-	select current_setting('server_version_num')::int / 10000, pg_database_size(current_database()), (
+	select pg_database_size(current_database()), (
 			select coalesce(sum(pg_database_size(oid)), 0)::bigint from pg_database
 			where datname <> current_database() and has_database_privilege(oid, 'connect')
 		), current_user::text, (select rolsuper or rolreplication from pg_roles where rolname = current_user),
-		(select count(*) > 2 from pg_tablespace), current_database()::text,
-		coalesce(current_setting('summarize_wal', true), 'off') = 'on'`
+		(select count(*) > 2 from pg_tablespace), current_database()::text`
 
 // server is what decides about the method.
 type server struct {
-	major          int
 	size, others   int64 // bytes of the database, and of the other databases of the server
 	role           string
 	mayReplicate   bool
 	hasTablespaces bool
 	database       string
-	summarises     bool
 }
 
 func readServer(ctx context.Context, conn *pgx.Conn) (s server, err error) {
-	err = conn.QueryRow(ctx, sqlServer).Scan(&s.major, &s.size, &s.others, &s.role, &s.mayReplicate, &s.hasTablespaces,
-		&s.database, &s.summarises)
+	err = conn.QueryRow(ctx, sqlServer).Scan(&s.size, &s.others, &s.role, &s.mayReplicate, &s.hasTablespaces,
+		&s.database)
 	if err != nil {
 		return s, fmt.Errorf("read the state of the server: %w", db.Classify(err))
 	}
@@ -59,24 +53,21 @@ func readServer(ctx context.Context, conn *pgx.Conn) (s server, err error) {
 
 // choose returns the method, and a sentence for people if a base backup would be better but is not
 // possible.
-func (s server) choose(m Method, incremental bool) (Method, string, error) {
-	if m == Dump || m == Auto && !incremental && s.size < baseFrom {
+func (s server) choose(m Method) (Method, string, error) {
+	if m == Dump || m == Auto && s.size < baseFrom {
 		return Dump, "", nil
 	}
 	impossible := s.baseImpossible()
-	if m == Auto && !incremental {
-		switch {
-		case impossible != nil:
-			notice := "A base backup would be restored quicker. " + impossible.Error()
-			return Dump, notice, nil //nolint:nilerr // the notice says it
-		case s.others > s.size: // a base backup contains them, too
-			return Dump, "", nil
-		}
+	switch {
+	case m == Base:
+		return Base, "", impossible
+	case impossible != nil:
+		notice := "A base backup would be restored quicker. " + impossible.Error()
+		return Dump, notice, nil //nolint:nilerr // the notice says it
+	case s.others > s.size: // a base backup contains them, too
+		return Dump, "", nil
 	}
-	if incremental && impossible == nil {
-		impossible = s.incrementalImpossible()
-	}
-	return Base, "", impossible
+	return Base, "", nil
 }
 
 // baseImpossible returns why this server or role cannot make a base backup, or nil.
@@ -89,21 +80,6 @@ func (s server) baseImpossible() error {
 	case s.hasTablespaces:
 		return crash.Errorf(crash.Unavailable, "tablespaces", "The server has tablespaces, with which mishap makes no base "+
 			"backups; use --method dump.")
-	}
-	return nil
-}
-
-// incrementalImpossible returns why this server cannot make an incremental backup, or nil.
-func (s server) incrementalImpossible() error {
-	switch {
-	case s.major < incrementalSince:
-		return crash.Errorf(crash.Unavailable, "no_incremental", "The server is PostgreSQL %d, and incremental backups need "+
-			"PostgreSQL %d or newer, which summarises its write-ahead log for them. Upgrade the server, or make a whole "+
-			"backup without --incremental.", s.major, incrementalSince)
-	case !s.summarises:
-		return crash.Errorf(crash.Unavailable, "no_summaries", "The server does not summarise its write-ahead log, which "+
-			"incremental backups need: let an administrator of PostgreSQL run \"alter system set summarize_wal = on\" and "+
-			"\"select pg_reload_conf()\".")
 	}
 	return nil
 }

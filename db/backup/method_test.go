@@ -1,15 +1,13 @@
 package backup
 
 import (
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	able := server{major: 17, size: 1, role: "app", mayReplicate: true, summarises: true}
+	able := server{size: 1, role: "app", mayReplicate: true}
 	with := func(change func(*server)) server {
 		s := able
 		change(&s)
@@ -20,7 +18,6 @@ func TestChoose(t *testing.T) {
 		name         string
 		server       server
 		method       Method
-		incremental  bool
 		want         Method
 		notice, fail string
 	}{
@@ -35,16 +32,11 @@ func TestChoose(t *testing.T) {
 		{name: "base without the right", server: with(func(s *server) { s.mayReplicate = false }), method: Base,
 			fail: "may not make base backups"},
 		{name: "tablespaces", server: with(func(s *server) { s.hasTablespaces = true }), method: Base, fail: "tablespaces"},
-		{name: "incremental", server: able, method: Auto, incremental: true, want: Base},
-		{name: "incremental with an old server", server: with(func(s *server) { s.major = 15 }), method: Auto,
-			incremental: true, fail: "The server is PostgreSQL 15, and incremental backups need PostgreSQL 17 or newer"},
-		{name: "incremental without summaries", server: with(func(s *server) { s.summarises = false }), method: Auto,
-			incremental: true, fail: "alter system set summarize_wal = on"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, notice, err := tt.server.choose(tt.method, tt.incremental)
+			got, notice, err := tt.server.choose(tt.method)
 			switch {
 			case tt.fail != "":
 				if err == nil || !strings.Contains(err.Error(), tt.fail) {
@@ -56,69 +48,5 @@ func TestChoose(t *testing.T) {
 				t.Errorf("got notice %q, want %q", notice, tt.notice)
 			}
 		})
-	}
-}
-
-// TestChains checks that a backup is kept as long as a newer one is based on it, and that a chain ends.
-func TestChains(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	names := []string{"mishap-20260101T000000Z", "mishap-20260102T000000Z", "mishap-20260103T000000Z",
-		"mishap-20260104T000000Z", "mishap-20260105T000000Z"}
-	write := func(name, basedOn string) {
-		t.Helper()
-		m := Manifest{Format: manifestFormat, Method: Base, PostgreSQL: 17}
-		if basedOn != "" {
-			_, sum, err := read(filepath.Join(dir, basedOn))
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.BasedOn, m.BasedOnSum = basedOn, sum
-		}
-		path := filepath.Join(dir, name)
-		if err := writeFile(filepath.Join(path, databaseName, baseArchive), []byte("content")); err != nil {
-			t.Fatal(err)
-		}
-		m.Files = []File{{Path: "database/" + baseArchive, Size: 7}}
-		if err := m.write(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(names[0], "")
-	write(names[1], "")
-	write(names[2], names[1])
-	write(names[3], names[2])
-	write(names[4], "")
-	var r Result
-	if err := r.deleteOld(t.Context(), folder(dir), 2); err != nil || len(r.Damaged) > 0 ||
-		!slices.Equal(r.Deleted, names[:1]) {
-		t.Errorf("deleted %v, damaged %v, %v; want only %s deleted", r.Deleted, r.Damaged, err, names[0])
-	}
-	if base, err := last(t.Context(), folder(dir), 16); err != nil || base != nil {
-		t.Errorf("another version of PostgreSQL: got %v, %v, want none", base, err)
-	}
-	previous := names[4]
-	for _, name := range []string{"mishap-20260106T000000Z", "mishap-20260107T000000Z", "mishap-20260108T000000Z",
-		"mishap-20260109T000000Z", "mishap-20260110T000000Z", "mishap-20260111T000000Z"} {
-		if base, err := last(t.Context(), folder(dir), 17); err != nil || base == nil || base.name != previous {
-			t.Errorf("got %v, %v, want %s", base, err, previous)
-		}
-		write(name, previous)
-		previous = name
-	}
-	if base, err := last(t.Context(), folder(dir), 17); err != nil || base != nil {
-		t.Errorf("after %d backups: got %v, %v, want none", chainMax, base, err)
-	}
-	m, err := Read(filepath.Join(dir, previous))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if chain, err := m.Chain(filepath.Join(dir, previous)); err != nil || len(chain) != chainMax ||
-		filepath.Base(chain[0]) != names[4] {
-		t.Errorf("chain: got %v, %v", chain, err)
-	}
-	r = Result{}
-	if err := r.deleteOld(t.Context(), folder(dir), 1); err != nil || len(r.Deleted) != 3 {
-		t.Errorf("deleted %v, %v, want the three of the earlier chain", r.Deleted, err)
 	}
 }

@@ -36,7 +36,6 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, explainDisk(o.Dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	o.shelf = objects{to}
 	if r.Manifest, r.Notice, err = o.fill(ctx, tmp); err != nil {
 		return r, explainDisk(o.Dir, err)
 	}
@@ -48,7 +47,7 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, errors.Join(err, cleanup)
 	}
 	if o.Keep > 0 {
-		if err := r.deleteOld(ctx, o.shelf, o.Keep); err != nil {
+		if err := r.deleteOld(ctx, objects{to}, o.Keep); err != nil {
 			return r, fmt.Errorf("the backup %s is complete, but an older one cannot be deleted: %w", r.Path, err)
 		}
 	}
@@ -93,59 +92,42 @@ func upload(ctx context.Context, to *blobs.Bucket, dir, name string, files []Fil
 	return nil
 }
 
-// Download copies the backup with a name, and those that it is based on, to folders of their names in the
-// empty folder dir. It returns Invalid if there is no complete backup with this name. Verify checks the
-// files.
+// Download copies the backup with a name to the folder dir. It returns Invalid if there is no complete
+// backup with this name. Verify checks the files.
 func Download(ctx context.Context, from *blobs.Bucket, name, dir string) error {
-	for range chainMax {
-		m, err := download(ctx, from, name, filepath.Join(dir, name))
-		if err != nil || m.BasedOn == "" {
+	for _, p := range []string{checksumName, manifestName} {
+		err := fetch(ctx, from, name+"/"+p, filepath.Join(dir, p))
+		if errors.Is(err, fs.ErrNotExist) {
+			return crash.Errorf(crash.Invalid, "no_backup", "There is no complete backup %s: it has no %s.", name, p)
+		}
+		if err != nil {
 			return err
 		}
-		if !complete.MatchString(m.BasedOn) {
-			break
-		}
-		name = m.BasedOn
 	}
-	return damaged(name, manifestName, "it is based on an impossible backup")
+	m, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range m.Files {
+		local := filepath.FromSlash(f.Path)
+		if !filepath.IsLocal(local) {
+			return damaged(name, manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
+		}
+		err := fetch(ctx, from, name+"/"+f.Path, filepath.Join(dir, local))
+		if errors.Is(err, fs.ErrNotExist) {
+			return damaged(name, f.Path, "it is missing")
+		}
+		if err != nil {
+			return explainDisk(dir, err)
+		}
+	}
+	return nil
 }
 
 // NewestRemote returns the name of the newest complete backup in object storage, or Invalid if there is
 // none. The backup may be damaged.
 func NewestRemote(ctx context.Context, in *blobs.Bucket) (string, error) {
 	return newest(ctx, objects{in}, "This address")
-}
-
-// download copies one backup to dir, and returns its manifest.
-func download(ctx context.Context, from *blobs.Bucket, name, dir string) (Manifest, error) {
-	for _, p := range []string{checksumName, manifestName} {
-		err := fetch(ctx, from, name+"/"+p, filepath.Join(dir, p))
-		if errors.Is(err, fs.ErrNotExist) {
-			return Manifest{}, crash.Errorf(crash.Invalid, "no_backup", "There is no complete backup %s: it has no %s.",
-				name, p)
-		}
-		if err != nil {
-			return Manifest{}, err
-		}
-	}
-	m, err := Read(dir)
-	if err != nil {
-		return m, err
-	}
-	for _, f := range m.Files {
-		local := filepath.FromSlash(f.Path)
-		if !filepath.IsLocal(local) {
-			return m, damaged(name, manifestName, fmt.Sprintf("it names the file %q outside the backup", f.Path))
-		}
-		err := fetch(ctx, from, name+"/"+f.Path, filepath.Join(dir, local))
-		if errors.Is(err, fs.ErrNotExist) {
-			return m, damaged(name, f.Path, "it is missing")
-		}
-		if err != nil {
-			return m, explainDisk(dir, err)
-		}
-	}
-	return m, nil
 }
 
 // DownloadErasures copies the records of erasures of all backups to the empty folder dir, also those of
@@ -244,15 +226,11 @@ func (in objects) held(ctx context.Context) (all []held, err error) {
 			return nil, err
 		}
 		if m, parseErr := parse(r.name, text, line); err == nil && parseErr == nil { // else damaged, or of a newer mishap
-			h.manifest, h.sum, h.good = m, sumOf(text), r.hasAllFiles(m)
+			h.good = r.hasAllFiles(m)
 		}
 		all = append(all, h)
 	}
 	return all, err
-}
-
-func (in objects) open(ctx context.Context, name, file string) (io.ReadCloser, error) {
-	return in.Open(ctx, path.Join(name, file), 0, -1)
 }
 
 func (in objects) remove(ctx context.Context, name string) error {

@@ -10,39 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"mishap/db/embedded"
 )
 
-// Copy returns the files of the server in the base backups in chain, see [Manifest.Chain]. Verify has
-// checked them.
-func (m Manifest) Copy(chain []string) *embedded.Copy {
+// Copy returns the files of the server in the base backup in dir, which Verify has checked.
+func (m Manifest) Copy(dir string) *embedded.Copy {
 	return &embedded.Copy{Major: m.PostgreSQL, Database: m.Database, Private: m.Private,
-		Write: func(ctx context.Context, dir, scratch string) error {
-			if len(chain) == 1 {
-				return unpackBase(ctx, chain[0], dir)
-			}
-			return m.combine(ctx, chain, dir, scratch)
-		}}
-}
-
-// combine makes the files of a server from a whole backup and the incremental ones that are based on it.
-func (m Manifest) combine(ctx context.Context, chain []string, to, scratch string) error {
-	program, err := embedded.FindTool(ctx, "pg_combinebackup", m.PostgreSQL)
-	if err != nil {
-		return err
-	}
-	var args []string
-	for i, dir := range chain {
-		part := filepath.Join(scratch, strconv.Itoa(i))
-		if err := errors.Join(os.Mkdir(part, 0o700), unpackBase(ctx, dir, part)); err != nil {
-			return err
-		}
-		args = append(args, part)
-	}
-	_, err = embedded.RunTool(ctx, nil, program, append(args, "--output="+to)...)
-	return err
+		Write: func(ctx context.Context, to string) error { return unpackBase(ctx, dir, to) }}
 }
 
 // unpackBase unpacks the base backup in dir into the empty directory to.

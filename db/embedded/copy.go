@@ -15,12 +15,10 @@ import (
 // Copy is a physical copy of the files of a PostgreSQL server, such as a base backup, from which Start
 // makes a private PostgreSQL.
 type Copy struct {
-	Major    int    // major version of PostgreSQL
-	Database string // mishap's database in it
-	Private  bool   // the files are those of a private PostgreSQL, whose configuration stays
-	// Write writes the files to the empty directory dir. It may use the empty directory scratch, which
-	// is removed afterwards.
-	Write func(ctx context.Context, dir, scratch string) error
+	Major    int                                         // major version of PostgreSQL
+	Database string                                      // mishap's database in it
+	Private  bool                                        // the files are those of a private PostgreSQL, whose configuration stays
+	Write    func(ctx context.Context, dir string) error // writes the files to the empty directory dir
 }
 
 // CheckMajor returns Unavailable if the server programs of a major version of PostgreSQL are not
@@ -63,12 +61,7 @@ func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error
 		return fmt.Errorf("copy the database: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // after success, it has been renamed
-	scratch, err := os.MkdirTemp(h.dir, scratchPrefix)
-	if err != nil {
-		return fmt.Errorf("copy the database: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(scratch) }() // the next start removes it, too
-	if err := from.Write(ctx, dir, scratch); err != nil {
+	if err := from.Write(ctx, dir); err != nil {
 		return err
 	}
 	if !from.Private {

@@ -45,10 +45,6 @@ func settings(throwaway bool) []string {
 // at low load. A PostgreSQL built without lz4 does not start with this setting.
 const walCompression = "wal_compression=lz4"
 
-// summariesSince is the first major version of PostgreSQL that summarises its write-ahead log, which
-// incremental backups need. Summaries are small and kept for ten days.
-const summariesSince = 17
-
 // accepts reports whether the installed server supports a setting and its value. It does not start
 // a server.
 func (h home) accepts(ctx context.Context, p programs, setting string) bool {
@@ -74,9 +70,6 @@ func launch(ctx context.Context, h home, p programs, socket string, throwaway bo
 	args := []string{"-D", h.cluster(), "-k", socket, "-c", "cluster_name=" + h.name()}
 	for _, s := range settings(throwaway) {
 		args = append(args, "-c", s)
-	}
-	if p.major >= summariesSince {
-		args = append(args, "-c", "summarize_wal=on")
 	}
 	if !throwaway && h.accepts(ctx, p, walCompression) {
 		args = append(args, "-c", walCompression)
