@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // TestDistinctMachines checks that a machine that sent reports from several releases counts once on each
@@ -29,20 +29,20 @@ func TestDistinctMachines(t *testing.T) {
 			"ProcStatus": fmt.Sprint("Pid:\t", i)}))
 	}
 	since, until := day(1), day(8)
-	all := counts.Days{Since: since, Until: until}
+	all := problems.Days{Since: since, Until: until}
 	for name, test := range map[string]struct {
-		releases map[crash.Release]counts.Days
+		releases map[crash.Release]problems.Days
 		want     []int64
 	}{
-		"all":  {map[crash.Release]counts.Days{jammy: all, noble: all, resolute: all}, []int64{0, 1, 2, 2, 2, 3, 3, 3}},
-		"two":  {map[crash.Release]counts.Days{noble: all, resolute: all}, []int64{0, 0, 1, 1, 2, 2, 2, 2}},
-		"one":  {map[crash.Release]counts.Days{jammy: all}, []int64{0, 1, 1, 1, 1, 2, 2, 2}},
+		"all":  {map[crash.Release]problems.Days{jammy: all, noble: all, resolute: all}, []int64{0, 1, 2, 2, 2, 3, 3, 3}},
+		"two":  {map[crash.Release]problems.Days{noble: all, resolute: all}, []int64{0, 0, 1, 1, 2, 2, 2, 2}},
+		"one":  {map[crash.Release]problems.Days{jammy: all}, []int64{0, 1, 1, 1, 1, 2, 2, 2}},
 		"none": {nil, make([]int64, 8)},
-		"a part": {map[crash.Release]counts.Days{
+		"a part": {map[crash.Release]problems.Days{
 			jammy: {Since: day(-9), Until: day(4)}, noble: {Since: day(5), Until: day(99)}},
 			[]int64{0, 1, 1, 1, 2, 2, 2, 2}},
 	} {
-		got, err := counts.New(s).DistinctMachines(t.Context(), test.releases, since, until)
+		got, err := problems.New(s).DistinctMachines(t.Context(), test.releases, since, until)
 		if err != nil {
 			t.Fatal(err)
 		}

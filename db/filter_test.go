@@ -6,9 +6,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/problems"
 )
 
 // TestUnsupportedFilters checks that queries accept exactly the filters that they support.
@@ -17,11 +16,11 @@ func TestUnsupportedFilters(t *testing.T) {
 	s := dbtest.New(t)
 	ctx, day := t.Context(), index.DayOf(time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC))
 	reports := func(f index.Filter) error {
-		_, _, err := reports.New(s).BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
+		_, _, err := problems.New(s).BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
 		return err
 	}
 	problems := func(f index.Filter) error {
-		_, err := counts.New(s).CommonProblems(ctx, f, true, true, 10)
+		_, err := problems.New(s).CommonProblems(ctx, f, true, true, 10)
 		return err
 	}
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/intake"
 	"mishap/db"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // The index equals the tables, whether it is loaded at once or updated step by step.
@@ -73,7 +73,7 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		problems, err := counts.New(s).CommonProblems(t.Context(), f, true, true, 1000)
+		problems, err := problems.New(s).CommonProblems(t.Context(), f, true, true, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func finish(t *testing.T, s *db.Store, c crash.FilingClaim, state crash.FilingSt
 func TestOneBugForMergedProblems(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
-	p := problems(t, s, 3)
+	p := saveProblems(t, s, 3)
 	first, second := ask(t, s, p[0], crash.Filing{}), ask(t, s, p[1], crash.Filing{})
 	merge(t, s, p[1], p[0])
 
@@ -90,7 +90,7 @@ func TestOneBugForMergedProblems(t *testing.T) {
 func TestUncertainBugOfMergedProblems(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
-	p := problems(t, s, 2)
+	p := saveProblems(t, s, 2)
 	first := ask(t, s, p[0], crash.Filing{})
 	finish(t, s, claim(t, s, first), crash.FilingUncertain, 0)
 	second := ask(t, s, p[1], crash.Filing{})
@@ -113,7 +113,7 @@ func TestUncertainBugOfMergedProblems(t *testing.T) {
 func TestBugsOfMembers(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
-	p := problems(t, s, 2)
+	p := saveProblems(t, s, 2)
 	ctx := t.Context()
 	for i, id := range p {
 		if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: int64(11 + i), By: "ada"}); err != nil {

@@ -11,8 +11,8 @@ import (
 	"mishap/db/dbtest"
 )
 
-// problems stores one report of each of n problems and returns their ids.
-func problems(t *testing.T, s *db.Store, n int) []crash.BucketID {
+// saveProblems stores one report of each of n problems and returns their ids.
+func saveProblems(t *testing.T, s *db.Store, n int) []crash.BucketID {
 	t.Helper()
 	ids := make([]crash.BucketID, n)
 	for i := range ids {
@@ -71,7 +71,7 @@ func TestMerge(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	p := problems(t, s, 4)
+	p := saveProblems(t, s, 4)
 	another(t, s, 1, 7)
 
 	// A chain of merges is flattened. Undoing the middle one also separates what was merged into it
@@ -126,7 +126,7 @@ func TestMergeCrosswise(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
-	p := problems(t, stores[0], 6)
+	p := saveProblems(t, stores[0], 6)
 	var people sync.WaitGroup
 	for i := range 24 {
 		people.Go(func() {
@@ -152,7 +152,7 @@ func TestMergeCrosswise(t *testing.T) {
 func TestRename(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
-	p := problems(t, s, 2)
+	p := saveProblems(t, s, 2)
 	ctx := t.Context()
 	for _, name := range []string{"The old one", "  The \t new one "} {
 		if err := db.NewDecisions(s).Rename(ctx, p[0], name, "ada", ""); err != nil {

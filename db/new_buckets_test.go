@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // TestNewBucketsOfMerged checks that a machine counts once if it reported several merged buckets,
@@ -38,7 +38,7 @@ func TestNewBucketsOfMerged(t *testing.T) {
 	report("old", "Debian 13", "1-1", 9)
 	list := func(previous, newer string, few int) map[string][2]int64 {
 		t.Helper()
-		found, err := counts.New(s).NewBuckets(t.Context(), pkg, previous, newer, few)
+		found, err := problems.New(s).NewBuckets(t.Context(), pkg, previous, newer, few)
 		if err != nil {
 			t.Fatalf("new buckets: %v", err)
 		}

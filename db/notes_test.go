@@ -14,7 +14,7 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	ctx := t.Context()
-	p := problems(t, s, 2)
+	p := saveProblems(t, s, 2)
 	first, err := accounts.New(s).AddNote(ctx, p[0], " It needs\r\na full disk. ", "ada")
 	if err != nil {
 		t.Fatal(err)

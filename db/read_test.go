@@ -18,9 +18,8 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/db"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/problems"
 )
 
 var midnight = today.Truncate(24 * time.Hour)
@@ -240,7 +239,7 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	if diff := cmp.Diff(wantDays, days); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	list, err := counts.New(s).Releases(t.Context(), crash.BuiltInReleases())
+	list, err := problems.New(s).Releases(t.Context(), crash.BuiltInReleases())
 	releases := list.Ascending()
 	if want := []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 9.10 derivative"}; err != nil ||
 		!slices.Equal(releases, want) {
@@ -248,7 +247,7 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	}
 	for release, want := range map[crash.Release]bool{"Ubuntu 24.04": true, "Ubuntu 9.10 derivative": true,
 		"Ubuntu 9.10": false} {
-		if has, err := counts.New(s).HasRelease(t.Context(), release); err != nil || has != want {
+		if has, err := problems.New(s).HasRelease(t.Context(), release); err != nil || has != want {
 			t.Errorf("has %s: got %v, %v; want %v", release, has, err, want)
 		}
 	}
@@ -271,10 +270,10 @@ func TestReportLists(t *testing.T) {
 	slices.Reverse(newest)
 	for name, read := range map[string]func(crash.OopsID) ([]crash.ReportRow, error){
 		"bucket": func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return reports.New(s).BucketReports(t.Context(), bucket, after, 10)
+			return problems.New(s).BucketReports(t.Context(), bucket, after, 10)
 		},
 		"machine": func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return reports.New(s).SystemReports(t.Context(), "machine", after, 10)
+			return problems.New(s).SystemReports(t.Context(), "machine", after, 10)
 		},
 	} {
 		var got []crash.OopsID
@@ -295,7 +294,7 @@ func TestReportLists(t *testing.T) {
 		}
 	}
 	for i, id := range all {
-		newer, older, err := reports.New(s).ReportNeighbours(t.Context(), bucket, index.Filter{}, id)
+		newer, older, err := problems.New(s).ReportNeighbours(t.Context(), bucket, index.Filter{}, id)
 		var wantNewer, wantOlder crash.OopsID
 		if i+1 < len(all) {
 			wantNewer = all[i+1]
@@ -438,17 +437,17 @@ func TestReadsDatabaseUnavailable(t *testing.T) {
 		"Bucket":               func() error { _, err := s.Bucket(ctx, bucket); return err },
 		"BucketVersions":       func() error { _, err := s.BucketVersions(ctx, bucket); return err },
 		"BucketDays":           func() error { _, err := s.BucketDays(ctx, bucket, today, today); return err },
-		"BucketReports":        func() error { _, err := reports.New(s).BucketReports(ctx, bucket, id, 1); return err },
-		"SystemReports":        func() error { _, err := reports.New(s).SystemReports(ctx, "x", id, 1); return err },
+		"BucketReports":        func() error { _, err := problems.New(s).BucketReports(ctx, bucket, id, 1); return err },
+		"SystemReports":        func() error { _, err := problems.New(s).SystemReports(ctx, "x", id, 1); return err },
 		"RepresentativeReport": func() error { _, err := s.RepresentativeReport(ctx, bucket); return err },
 		"Report":               func() error { _, err := s.Report(ctx, id); return err },
 		"ReportSystem":         func() error { _, err := s.ReportSystem(ctx, id); return err },
 		"ReportNeighbours": func() error {
-			_, _, err := reports.New(s).ReportNeighbours(ctx, bucket, index.Filter{}, id)
+			_, _, err := problems.New(s).ReportNeighbours(ctx, bucket, index.Filter{}, id)
 			return err
 		},
-		"HasRelease": func() error { _, err := counts.New(s).HasRelease(ctx, "x"); return err },
-		"Releases":   func() error { _, err := counts.New(s).Releases(ctx, crash.BuiltInReleases()); return err },
+		"HasRelease": func() error { _, err := problems.New(s).HasRelease(ctx, "x"); return err },
+		"Releases":   func() error { _, err := problems.New(s).Releases(ctx, crash.BuiltInReleases()); return err },
 	} {
 		if err := read(); !errors.Is(err, crash.Unavailable) {
 			t.Errorf("%s: got %v, want unavailable", name, err)

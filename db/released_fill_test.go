@@ -37,7 +37,7 @@ func fillReleased(t *testing.T, url string) {
 	for i := range 40 {
 		save(t, s, anyRecord(t, r, i))
 	}
-	p := problems(t, s, 6)
+	p := saveProblems(t, s, 6)
 	for m := range 4 {
 		another(t, s, 0, m+10)
 	}

@@ -74,7 +74,7 @@ func TestUpgradeReleased(t *testing.T) {
 			}
 			s := dbtest.Open(t, url)
 			checkCountsOf(t, url, s)
-			id := problems(t, s, 1)[0]
+			id := saveProblems(t, s, 1)[0]
 			checkCountsOf(t, url, s)
 			if b := bucket(t, s, id); b.Reports < 2 {
 				t.Errorf("got %d reports of a problem of before after one more, want at least 2", b.Reports)

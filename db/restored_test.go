@@ -8,8 +8,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // wantSameIndex checks that an instance returns the same lists as an instance that has just
@@ -65,7 +65,7 @@ func TestOlderCopyRestored(t *testing.T) {
 	}
 	rates := func() (sum int64) {
 		t.Helper()
-		all, err := counts.New(s).Rates(t.Context(), counts.RateFilter{Since: today, Until: today})
+		all, err := problems.New(s).Rates(t.Context(), problems.RateFilter{Since: today, Until: today})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 	"mishap/db/reader"
-	"mishap/db/triage"
 )
 
 // The revision changes with every change that is visible, in whatever order transactions begin,
@@ -95,7 +95,7 @@ func TestRevisionOfPolls(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	ctx := t.Context()
-	id := problems(t, s, 1)[0]
+	id := saveProblems(t, s, 1)[0]
 	if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7",
 		By: "ada"}); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestOneRevisionHides(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := crashed(t, s, 1, "aa", "old:load", nil)
-	if err := triage.New(s).Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "ada", Reason: "r"}); err != nil {
+	if err := problems.New(s).Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "ada", Reason: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	ctx := db.OneRevision(t.Context())

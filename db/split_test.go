@@ -9,7 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/problems"
 )
 
 func split(t *testing.T, s *db.Store, id crash.BucketID, c crash.Condition) crash.Decision {
@@ -99,12 +99,12 @@ func TestSplitChosen(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	p := problems(t, s, 2)
+	p := saveProblems(t, s, 2)
 	var all []crash.OopsID
 	for m := range 4 {
 		another(t, s, 0, m+10)
 	}
-	rows, err := reports.New(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
+	rows, err := problems.New(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("reports: got %d, %v, want 5", len(rows), err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/gate"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // TestUpdateGate checks the counts that the gate compares: with merged problems, other releases,
@@ -47,7 +47,7 @@ func TestUpdateGate(t *testing.T) {
 	report(2, 5, "1.0-2", "failed to install", crash.Fields{"ProblemType": "Package"})
 	dbtest.Counted(t, s)
 	merge(t, s, first, second)
-	answer, err := counts.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
+	answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
 		gate.Question{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, today)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestUpdateGateReleases(t *testing.T) {
 		{gate.Question{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 22.04"}, "[] [1.0-1]"},
 		{gate.Question{Package: "harbor", Version: "2"}, "[] [1.0-3 1.0-2 1.0-1]"},
 	} {
-		answer, err := counts.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), tt.q, today)
+		answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), tt.q, today)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestUpdateGateReleases(t *testing.T) {
 			t.Errorf("%+v: got %s, %s, want %s", tt.q, got, answer.Verdict, tt.want)
 		}
 	}
-	_, err := counts.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), gate.Question{Package: "x", Version: "1"},
+	_, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), gate.Question{Package: "x", Version: "1"},
 		today)
 	if crash.KindOf(err) != crash.NotFound {
 		t.Errorf("unknown package: got %v, want NotFound", err)

@@ -28,7 +28,7 @@ func TestUpdateRulesMigration(t *testing.T) {
 			url := dbtest.URL(t)
 			s := dbtest.Open(t, url)
 			first, again := bugs.New(s), crash.UpdateAgain
-			b := problems(t, s, 1)[0]
+			b := saveProblems(t, s, 1)[0]
 			if _, err := first.LinkBug(t.Context(), b, crash.Bug{Number: 7, URL: "https://bugs.example/7"}); err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func TestAccessibility(t *testing.T) {
 		"/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := site.Reports.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
 	}

@@ -58,7 +58,7 @@ func TestDeadlinePasses(t *testing.T) {
 	// Exports have a longer deadline. The limit of a single statement ends this one.
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
 	b := site.Save(t, crashtest.Native())
-	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("reports: got %v, %v, want one", rows, err)
 	}

@@ -94,7 +94,7 @@ func newRightsPackage(t *testing.T, p *pages, url, source, candidate string) rig
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("got notes %v, %v, want one", notes, err)
 	}
-	entry, err := p.Triage.Set(t.Context(), crash.Triage{Bucket: b.ID, Kind: crash.TriageWontFix, Person: "author"})
+	entry, err := p.Problems.Set(t.Context(), crash.Triage{Bucket: b.ID, Kind: crash.TriageWontFix, Person: "author"})
 	if err != nil {
 		t.Fatal(err)
 	}

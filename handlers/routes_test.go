@@ -22,7 +22,7 @@ func TestRoutesByRole(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{Disconnected: true})
 	b := site.Save(t, crashtest.Native())
-	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("reports: got %v, %v, want one", rows, err)
 	}

@@ -26,7 +26,7 @@ func TestSearch(t *testing.T) {
 		"/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := site.Reports.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
 	}

@@ -58,7 +58,7 @@ func New(d web.Deps) (*Server, error) {
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
-			Store: d.Store, Bugs: d.Bugs, Counts: d.Counts, Reports: d.Reports, Symbols: d.Symbols, Triage: d.Triage,
+			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter), triage: triage.New(panel),

@@ -26,7 +26,7 @@ func coreArrives(t *testing.T, site *handlertest.Site, store *symbols.Store, r c
 	crash.OopsID) {
 	t.Helper()
 	b := site.Save(t, r)
-	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("reports: got %v, %v; want one", rows, err)
 	}

@@ -22,7 +22,7 @@ func TestSymbolsOnPages(t *testing.T) {
 	b := site.Save(t, crashtest.Native(crashtest.Set("StacktraceTop", "?? ()\n?? ()"),
 		crashtest.Set("Stacktrace", "#0  0x1 in ?? ()"),
 		crashtest.Set("StacktraceAddressSignature", "/usr/bin/tidewatch:11:/usr/bin/tidewatch+1139")))
-	rows, err := site.Reports.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("reports: got %v, %v; want one", rows, err)
 	}

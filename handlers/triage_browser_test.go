@@ -28,7 +28,7 @@ func TestMuteInBrowser(t *testing.T) {
 		if m == nil {
 			t.Fatalf("%s is not muted", id)
 		}
-		if _, err := site.Triage.Undo(t.Context(), m.ID, ada.Name); err != nil {
+		if _, err := site.Problems.Undo(t.Context(), m.ID, ada.Name); err != nil {
 			t.Fatal(err)
 		}
 	}

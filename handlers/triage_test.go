@@ -17,7 +17,7 @@ import (
 // standing returns the manual status of a problem.
 func standing(t *testing.T, site *handlertest.Site, id crash.BucketID) crash.ManualStatus {
 	t.Helper()
-	m, _, err := site.Triage.Triage(t.Context(), id)
+	m, _, err := site.Problems.Triage(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestReturned(t *testing.T) {
 	c.Post(b.ID.Path()+"/mute", url.Values{"reports": {"1"}}).Want(http.StatusSeeOther)
 	c.Get("/?period=year").WantNone("tbody tr")
 	site.Save(t, crashtest.Native(crashtest.Process(2)))
-	if err := site.Triage.EndMutes(t.Context()); err != nil {
+	if err := site.Problems.EndMutes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.Get("/?period=year").WantText("tbody", "tidewatch")

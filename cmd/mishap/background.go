@@ -51,7 +51,7 @@ func (i *instance) sharedTasks() []task {
 		10 * time.Second, i.bugReader.Round,
 	}, {
 		"end-mutes", "shows muted problems again whose condition is met",
-		30 * time.Second, i.triage.EndMutes,
+		30 * time.Second, i.problems.EndMutes,
 	}, {
 		"finish-decisions", "continues splits and regrouping runs whose instance died",
 		time.Minute, func(ctx context.Context) error {

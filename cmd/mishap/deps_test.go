@@ -47,13 +47,11 @@ var rules = map[string]rule{
 	"crash/health":   {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/audit":    {never: "=net net/http os/exec database"},
 	"crash/networks": {never: "=net net/http os/exec database"},
-	"crash/span": {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes " +
-		"go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
-	"crash/redact": {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/query":  {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
+	"crash/span":     {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
+	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
+	"crash/query":    {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
 
-	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/addr crash/symbols/builds " +
-		"crash/symbols/corefile crash/symbols/debuginfo crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox",
+	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/addr crash/symbols/builds crash/symbols/corefile crash/symbols/debuginfo crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox",
 		others: "golang.org/x/sync",
 		never:  "database testing"},
 	"crash/symbols/addr": {ours: "crash crash/symbols/elffile",
@@ -68,11 +66,9 @@ var rules = map[string]rule{
 	"crash/symbols/gdb": {ours: "crash crash/symbols/sandbox", never: "=net net/http database"},
 	"crash/symbols/cores": {ours: "crash crash/symbols/blobs", others: "filippo.io/age github.com/klauspost/compress",
 		never: "testing"},
-	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf " +
-		"golang.org/x/sys/unix", never: "net/http database"},
+	"crash/symbols/sandbox": {ours: "crash", others: "github.com/landlock-lsm/go-landlock golang.org/x/net/bpf golang.org/x/sys/unix", never: "net/http database"},
 
-	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores " +
-		"crash/symbols/debuginfo",
+	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
 	"notify/mail": {ours: "crash crash/redact crash/span",
@@ -89,41 +85,34 @@ var rules = map[string]rule{
 		never:  "database testing"},
 	"notify/rules": {ours: "crash", never: "=net net/http os/exec database"},
 
+	"db/problems": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db": {
-		ours: "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact " +
-			"crash/span db/body db/connect db/reader db/record db/schema migrations",
-		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/riverqueue/river " +
-			"github.com/prometheus/client_golang golang.org/x/time",
-		never: "net/http/httptest testing",
+		ours:   "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact crash/span db/body db/connect db/reader db/record db/schema migrations",
+		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/riverqueue/river github.com/prometheus/client_golang golang.org/x/time",
+		never:  "net/http/httptest testing",
 	},
 	"db/body":   {ours: "crash", others: "github.com/klauspost/compress golang.org/x/sync", never: "net/http database"},
 	"db/reader": {ours: "crash", others: "github.com/jackc/pgx/v5"},
 	"db/schema": {ours: "crash db/connect migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/tern/v2 github.com/riverqueue/river"},
-	"db/connect":  {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
-	"db/accounts": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
-	"db/access":   {ours: "crash db", others: "github.com/jackc/pgx/v5"},
-	"db/record":   {ours: "crash/audit", others: "github.com/jackc/pgx/v5"},
-	"db/audits":   {ours: "crash/audit db", others: "github.com/jackc/pgx/v5"},
-	"db/bugs":     {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
-	"db/check":    {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
-	"db/counts": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db",
-		others: "github.com/jackc/pgx/v5"},
-	"db/erase":    {ours: "crash crash/audit db", others: "github.com/jackc/pgx/v5"},
-	"db/restored": {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
-	"db/filings":  {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
-	"db/jobs": {ours: "crash crash/audit crash/grouping crash/span db", others: "github.com/jackc/pgx/v5 " +
-		"github.com/riverqueue/river"},
+	"db/connect":      {ours: "crash", others: "github.com/jackc/pgx/v5 golang.org/x/sys/unix"},
+	"db/accounts":     {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5 github.com/alexedwards/argon2id"},
+	"db/access":       {ours: "crash db", others: "github.com/jackc/pgx/v5"},
+	"db/record":       {ours: "crash/audit", others: "github.com/jackc/pgx/v5"},
+	"db/audits":       {ours: "crash/audit db", others: "github.com/jackc/pgx/v5"},
+	"db/bugs":         {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/check":        {ours: "crash crash/dpkg db", others: "github.com/jackc/pgx/v5"},
+	"db/erase":        {ours: "crash crash/audit db", others: "github.com/jackc/pgx/v5"},
+	"db/restored":     {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
+	"db/filings":      {ours: "crash db db/reader db/restored", others: "github.com/jackc/pgx/v5"},
+	"db/jobs":         {ours: "crash crash/audit crash/grouping crash/span db", others: "github.com/jackc/pgx/v5 github.com/riverqueue/river"},
 	"db/secondfactor": {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5 github.com/pquerna/otp"},
 	"db/services":     {ours: "crash db", others: "github.com/jackc/pgx/v5"},
 	"db/tokens":       {ours: "crash db db/accounts", others: "github.com/jackc/pgx/v5"},
 	"db/endpoints":    {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db/notify":       {ours: "crash crash/dpkg crash/index db db/accounts db/reader", others: "github.com/jackc/pgx/v5"},
-	"db/people":       {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
-	"db/reports":      {ours: "crash crash/index db", others: "github.com/jackc/pgx/v5"},
 	"db/rules": {ours: "crash crash/audit crash/index crash/query db notify/rules",
 		others: "github.com/jackc/pgx/v5"},
-	"db/triage": {ours: "crash crash/dpkg crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/vitals": {ours: "crash crash/health db db/backups db/filings db/symbols",
 		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang"},
 	"db/symbols":   {ours: "crash crash/symbols/builds crash/symbols/elffile db", others: "github.com/jackc/pgx/v5"},
@@ -133,84 +122,61 @@ var rules = map[string]rule{
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", others: "golang.org/x/sys/unix", never: "net/http"},
 
-	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg " +
-		"crash/query notify/rules assets",
+	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {ours: "crash/networks", others: "github.com/go-chi/chi/v5"},
-	"handlers/api": {ours: "crash/* db db/accounts db/bugs db/counts db/erase db/filings db/people db/reports " +
-		"db/symbols " +
-		"db/triage " +
-		"handlers/negotiate"},
+	"handlers/api":       {ours: "crash/* db db/accounts db/bugs db/problems db/erase db/filings db/symbols handlers/negotiate"},
 	"handlers/web": {
-		ours: "crash/* db db/access db/accounts db/bugs db/counts db/endpoints db/filings db/notify db/people db/reports " +
-			"db/reader db/rules db/secondfactor db/symbols db/triage db/vitals notify/mail notify/webhook tracker views " +
-			"handlers/negotiate handlers/proxies",
-		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf " +
-			"github.com/klauspost/compress github.com/prometheus/client_golang",
+		ours:   "crash/* db db/access db/accounts db/bugs db/problems db/endpoints db/filings db/notify db/reader db/rules db/secondfactor db/symbols db/vitals notify/mail notify/webhook tracker views handlers/negotiate handlers/proxies",
+		others: "github.com/a-h/templ github.com/alexedwards/scs/v2 github.com/go-chi/chi/v5 github.com/justinas/nosurf github.com/klauspost/compress github.com/prometheus/client_golang",
 	},
 	"handlers/signin/openid": {ours: "crash", never: "database testing"},
 	"handlers/export":        {ours: "crash db/reader handlers/negotiate handlers/web"},
 	// The areas. None may import another.
-	"handlers/triage": {ours: "crash/* db db/triage views handlers/web", others: areaLibraries},
-	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports " +
-		"db/symbols views handlers/export handlers/web", others: areaLibraries},
-	"handlers/bugs": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/people db/reports tracker views " +
-		"handlers/export handlers/web", others: areaLibraries},
-	"handlers/rules": {ours: "crash/* db db/accounts db/bugs db/counts db/filings db/reports db/rules db/symbols " +
-		"notify/rules tracker views handlers/web", others: areaLibraries},
-	"handlers/admin": {ours: "crash/* db db/access db/accounts db/audits db/bugs db/counts db/erase db/filings " +
-		"db/people db/reports db/retention db/symbols db/tokens tracker views handlers/export handlers/web", others: areaLibraries},
-	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/counts db/filings db/people " +
-		"db/reports db/services tracker views handlers/proxies handlers/web", others: areaLibraries +
+	"handlers/triage":   {ours: "crash/* db db/problems views handlers/web", others: areaLibraries},
+	"handlers/problems": {ours: "crash/* db db/accounts db/bugs db/problems db/filings db/symbols views handlers/export handlers/web", others: areaLibraries},
+	"handlers/bugs":     {ours: "crash/* db db/accounts db/bugs db/problems db/filings tracker views handlers/export handlers/web", others: areaLibraries},
+	"handlers/rules":    {ours: "crash/* db db/accounts db/bugs db/problems db/filings db/rules db/symbols notify/rules tracker views handlers/web", others: areaLibraries},
+	"handlers/admin":    {ours: "crash/* db db/access db/accounts db/audits db/bugs db/problems db/erase db/filings db/retention db/symbols db/tokens tracker views handlers/export handlers/web", others: areaLibraries},
+	"handlers/account": {ours: "crash/* db db/access db/accounts db/bugs db/problems db/filings db/services tracker views handlers/proxies handlers/web", others: areaLibraries +
 		" github.com/pquerna/otp"},
 	"handlers/services":  {ours: "crash db/services db/tokens views handlers/web", others: areaLibraries},
 	"handlers/endpoints": {ours: "crash db/endpoints handlers/web notify/webhook views", others: areaLibraries},
 	"handlers/notify": {ours: "crash db db/notify notify/mail views handlers/export handlers/web",
 		others: areaLibraries},
-	"handlers/signin": {ours: "crash db/access views handlers/proxies handlers/signin/oidc " +
-		"handlers/signin/openid handlers/web"},
+	"handlers/signin": {ours: "crash db/access views handlers/proxies handlers/signin/oidc handlers/signin/openid handlers/web"},
 	"handlers/signin/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
 		never: "database testing"},
-	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk " +
-		"db/symbols",
+	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers": {
-		ours: "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs " +
-			"handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies " +
-			"handlers/rules handlers/services handlers/signin handlers/triage handlers/web",
+		ours:   "crash crash/gate views assets handlers/account handlers/admin handlers/api handlers/bugs handlers/debuginfod handlers/endpoints handlers/export handlers/notify handlers/problems handlers/proxies handlers/rules handlers/services handlers/signin handlers/triage handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {
-		ours: "crash/* db db/disk handlers/proxies",
-		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/hashicorp/golang-lru/v2 " +
-			"github.com/prometheus/client_golang golang.org/x/sync",
+		ours:   "crash/* db db/disk handlers/proxies",
+		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/hashicorp/golang-lru/v2 github.com/prometheus/client_golang golang.org/x/sync",
 	},
 	"cmd/mishap/config": {
-		ours: "crash crash/grouping crash/networks crash/privacy crash/symbols/blobs crash/symbols/debuginfo " +
-			"handlers/proxies notify/*",
+		ours:   "crash crash/grouping crash/networks crash/privacy crash/symbols/blobs crash/symbols/debuginfo handlers/proxies notify/*",
 		others: "github.com/jackc/pgx/v5/pgconn github.com/pelletier/go-toml/v2",
 		never:  "testing",
 	},
 	"cmd/mishap/doctor": {
-		ours: "cmd/mishap/config cmd/mishap/traces crash crash/health crash/symbols/blobs crash/symbols/debuginfo " +
-			"crash/symbols/gdb crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
+		ours:   "cmd/mishap/config cmd/mishap/traces crash crash/health crash/symbols/blobs crash/symbols/debuginfo crash/symbols/gdb crash/symbols/sandbox db db/backups db/disk db/embedded db/filings tracker",
 		others: "golang.org/x/sys/unix",
 		never:  "testing net/http/httptest",
 	},
 	"cmd/mishap/traces": {
-		ours: "crash crash/span",
-		others: "github.com/exaring/otelpgx github.com/jackc/pgx/v5 github.com/prometheus/client_golang " +
-			"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp go.opentelemetry.io/otel",
-		never: "testing net/http/httptest",
+		ours:   "crash crash/span",
+		others: "github.com/exaring/otelpgx github.com/jackc/pgx/v5 github.com/prometheus/client_golang go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp go.opentelemetry.io/otel",
+		never:  "testing net/http/httptest",
 	},
 	"cmd/mishap": {
-		ours: "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch " +
-			"handlers/* views",
-		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 " +
-			"golang.org/x/sys/unix " +
-			"github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
-		never: "testing net/http/httptest",
+		ours:   "assets cmd/mishap/config cmd/mishap/doctor cmd/mishap/traces crash/* db/* notify/* tracker tracker/watch handlers/* views",
+		others: "github.com/jackc/pgx/v5 github.com/prometheus/client_golang github.com/schollz/progressbar/v3 golang.org/x/sys/unix github.com/spf13/cobra golang.org/x/sync golang.org/x/term",
+		never:  "testing net/http/httptest",
 	},
 
 	// These packages are for tests, demonstrations and development.
@@ -221,24 +187,19 @@ var rules = map[string]rule{
 	"crash/symbols/symboltest":          {ours: "crash/sizetest crash/symbols/elffile crash/symbols/sandbox"},
 	"db/disk/disktest":                  {},
 	"db/dbtest": {ours: "crash crash/sizetest db db/disk db/embedded migrations",
-		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs " +
-			"github.com/riverqueue/river"},
+		others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/prometheus/procfs github.com/riverqueue/river"},
 	"notify/mail/mailtest":       {others: "github.com/emersion/go-sasl github.com/emersion/go-smtp"},
 	"tracker/trackertest":        {ours: "crash"},
 	"handlers/signin/openidtest": {},
 	"handlers/signin/oidctest":   {others: "github.com/go-jose/go-jose/v4 github.com/zitadel/oidc/v3"},
-	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail " +
-		"notify/webhook tracker/*",
-		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang " +
-			"golang.org/x/net/html"},
+	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail notify/webhook tracker/*",
+		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats " +
-		"crash/query notify/rules views assets",
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats crash/query notify/rules views assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
-		ours: "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
-		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 " +
-			"github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
+		ours:   "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",
+		others: "github.com/PuerkitoBio/goquery github.com/jackc/pgx/v5 github.com/schollz/progressbar/v3 github.com/spf13/cobra github.com/tsenart/vegeta/v12 golang.org/x/sync golang.org/x/term",
 	},
 }
 

@@ -14,7 +14,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	"mishap/handlers/browsertest"
 )
 
@@ -162,7 +162,7 @@ func TestBrowserPolicySweep(t *testing.T) {
 			pages = append(pages, id.Path(), "/bucket/?id="+url.QueryEscape(signature))
 		}
 	}
-	rows, err := reports.New(in.store).SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
+	rows, err := problems.New(in.store).SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/gate"
 	"mishap/db"
-	"mishap/db/counts"
+	"mishap/db/problems"
 	"mishap/handlers/api"
 )
 
@@ -80,7 +80,7 @@ func runGate(ctx context.Context, out io.Writer, c config.Config, store *db.Stor
 		return err
 	}
 	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
-	answer, err := counts.New(store).UpdateGate(ctx, releases, q, store.Now())
+	answer, err := problems.New(store).UpdateGate(ctx, releases, q, store.Now())
 	if err != nil {
 		return err
 	}

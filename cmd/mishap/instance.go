@@ -26,16 +26,14 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/backups"
 	"mishap/db/bugs"
-	"mishap/db/counts"
 	"mishap/db/disk"
 	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/db/notify"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	dbrules "mishap/db/rules"
 	dbsymbols "mishap/db/symbols"
-	"mishap/db/triage"
 	"mishap/db/vitals"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
@@ -76,7 +74,7 @@ type instance struct {
 	failed                 chan error     // the error of a server
 	filer                  *tracker.Filer
 	bugReader              *watch.BugReader
-	triage                 *triage.Store
+	problems               *problems.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	deliveries             *webhook.Worker
 	rules                  *dbrules.Evaluator
@@ -190,7 +188,7 @@ func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
 	settings.Tracer, settings.Transport = i.traces.Tracer(), i.traces.Transport("tracker")
 	filings, bugs := filings.New(i.store), bugs.New(i.store)
-	i.triage = triage.New(i.store)
+	i.problems = problems.New(i.store)
 	credentials := tracker.NewCredentials(settings, filings)
 	if i.config.AllowBugFiling {
 		i.connection = credentials.Status
@@ -244,15 +242,13 @@ func (i *instance) buildWeb() error {
 		Access:      access.New(i.store),
 		Accounts:    accounts.New(i.store),
 		Bugs:        bugs,
-		Counts:      counts.New(i.store),
+		Problems:    i.problems,
 		Decisions:   db.NewDecisions(i.store),
 		Filings:     filings,
 		Notices:     notices,
 		Mailer:      i.mailer,
 		Endpoints:   ends,
-		Reports:     reports.New(i.store),
 		Symbols:     dbsymbols.New(i.store),
-		Triage:      i.triage,
 		Sender:      sender,
 		Rules:       rules,
 		Filer:       i.filer,

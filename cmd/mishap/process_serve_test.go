@@ -14,7 +14,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	"mishap/tracker/trackertest"
 )
 
@@ -59,7 +59,7 @@ func TestTermFinishesAcceptedReports(t *testing.T) {
 		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
 	}
 	machines.Wait()
-	rows, err := reports.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
+	rows, err := problems.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db/bugs"
-	"mishap/db/people"
+	dbproblems "mishap/db/problems"
 	dbrules "mishap/db/rules"
-	"mishap/db/triage"
 	"mishap/handlers/problems"
 	notifyrules "mishap/notify/rules"
 	"mishap/tracker"
@@ -20,7 +19,7 @@ import (
 // ruleOptions returns what rules can do in this instance. It needs the filer.
 func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
 	o := dbrules.EvaluatorOptions{
-		Actions:     &ruleActions{triage: i.triage, people: people.New(i.store), now: i.now},
+		Actions:     &ruleActions{problems: i.problems, now: i.now},
 		HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log,
 		Searches: problems.NewSearches(bugs.New(i.store), i.now),
 	}
@@ -35,9 +34,8 @@ func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
 
 // ruleActions lets rules change problems. It implements [dbrules.Actions].
 type ruleActions struct {
-	triage *triage.Store
-	people *people.Store
-	now    func() time.Time
+	problems *dbproblems.Store
+	now      func() time.Time
 }
 
 // Mute mutes a problem. It does nothing if the problem is muted already.
@@ -48,18 +46,18 @@ func (a *ruleActions) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID
 	if until.Days > 0 {
 		m.Until.Date = a.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, until.Days)
 	}
-	_, err := a.triage.SetIn(ctx, tx, m)
+	_, err := a.problems.SetIn(ctx, tx, m)
 	return unlessConflict(err)
 }
 
 // Assign assigns a problem. It does nothing if the bug of the problem has an assignee.
 func (a *ruleActions) Assign(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, to, rule string) error {
-	return unlessConflict(a.people.AssignIn(ctx, tx, crash.Assignment{Bucket: bucket, Assignee: to, By: rule}))
+	return unlessConflict(a.problems.AssignIn(ctx, tx, crash.Assignment{Bucket: bucket, Assignee: to, By: rule}))
 }
 
 // Tag adds a tag to a problem.
 func (a *ruleActions) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error {
-	return a.people.TagIn(ctx, tx, bucket, tag, rule)
+	return a.problems.TagIn(ctx, tx, bucket, tag, rule)
 }
 
 // Embargo embargoes a problem: always, or only if its representative report suggests corrupted
@@ -69,7 +67,7 @@ func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.Bucke
 ) error {
 	e := crash.Embargo{Bucket: bucket, Person: "rule: " + rule.Name, Rule: rule.ID}
 	if when == notifyrules.EmbargoSuspected {
-		report, err := a.triage.RepresentativeReport(ctx, bucket)
+		report, err := a.problems.RepresentativeReport(ctx, bucket)
 		if crash.KindOf(err) == crash.NotFound {
 			return nil
 		}
@@ -80,7 +78,7 @@ func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.Bucke
 			return nil
 		}
 	}
-	return a.triage.EmbargoIn(ctx, tx, e)
+	return a.problems.EmbargoIn(ctx, tx, e)
 }
 
 // unlessConflict returns nil for an error of kind Conflict, else err.

@@ -6,5 +6,5 @@
 // changes nothing, this rate stays the same, however quickly machines install the update.
 //
 // docs/gate.md explains the statistics, their limits and the levels, which a simulation tests. The
-// package reads no database; package counts collects its input.
+// package reads no database; package db/problems collects its input.
 package gate

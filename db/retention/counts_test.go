@@ -12,10 +12,9 @@ import (
 	"mishap/crash/privacy"
 	"mishap/db"
 	"mishap/db/check"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 	"mishap/db/retention"
-	"mishap/db/triage"
 )
 
 // number returns the result of a query for one number.
@@ -48,7 +47,7 @@ func TestExpireCounts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
-	s, holds := retention.New(store, nil), triage.New(store)
+	s, holds := retention.New(store, nil), problems.New(store)
 	conn := dbtest.Connect(t, url)
 	years := []int{2000, 1500, 1490, 1000, 400, 100, 1}
 	_, long := save(t, store, 2100, crashtest.Native(crashtest.Process(100)))
@@ -131,7 +130,7 @@ func TestExpireCounts(t *testing.T) {
 	if err != nil || len(architectures) == 0 || architectures[0].Reports != total {
 		t.Errorf("architectures: got %v, %v; want all %d reports", architectures, err, total)
 	}
-	if from, err := counts.New(store).From(t.Context()); err != nil || !from.Equal(e.Before) {
+	if from, err := problems.New(store).From(t.Context()); err != nil || !from.Equal(e.Before) {
 		t.Errorf("first known day: got %v, %v; want %v", from, err, e.Before)
 	}
 
@@ -168,7 +167,7 @@ func checked(t *testing.T, s *db.Store) crash.CheckResult {
 // activeMachines returns the numbers of active machines on all days of the last 600.
 func activeMachines(t *testing.T, s *db.Store) string {
 	t.Helper()
-	active, err := counts.New(s).ActiveMachines(t.Context(), []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04"},
+	active, err := problems.New(s).ActiveMachines(t.Context(), []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04"},
 		today.AddDate(0, 0, -600).Truncate(24*time.Hour), today.Truncate(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)

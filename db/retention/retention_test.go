@@ -14,8 +14,8 @@ import (
 	"mishap/db"
 	"mishap/db/check"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 	"mishap/db/retention"
-	"mishap/db/triage"
 )
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -108,7 +108,7 @@ func TestRuns(t *testing.T) {
 		ids = append(ids, id)
 	}
 	heldID, held := save(t, store, 2, crashtest.Python())
-	if err := triage.New(store).Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
+	if err := problems.New(store).Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	r := run(t, s, privacy.RunCheck, time.Now())
@@ -148,7 +148,7 @@ func checkCounts(t *testing.T, s *db.Store) {
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	s, holds := retention.New(store, nil), triage.New(store)
+	s, holds := retention.New(store, nil), problems.New(store)
 	old, _ := save(t, store, 40, crashtest.Native())
 	heldID, held := save(t, store, 39, crashtest.Python())
 	middle, _ := save(t, store, 20, crashtest.Native(crashtest.Process(2)))

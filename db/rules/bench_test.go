@@ -12,7 +12,7 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/people"
+	dbproblems "mishap/db/problems"
 	dbrules "mishap/db/rules"
 	"mishap/handlers/problems"
 	"mishap/notify/rules"
@@ -65,7 +65,7 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkSearches(b *testing.B) {
 	now := begin.Add(12 * time.Hour)
 	s := manyProblems(b, now)
-	store, users, searches := dbrules.New(s), accounts.New(s), people.New(s)
+	store, users, searches := dbrules.New(s), accounts.New(s), dbproblems.New(s)
 	for user := range 20 {
 		name := fmt.Sprint("user-", user)
 		dbtest.AddUser(b, s, name, crash.RoleTriager, "correct horse battery")

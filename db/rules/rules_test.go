@@ -13,8 +13,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
+	"mishap/db/problems"
 	dbrules "mishap/db/rules"
-	"mishap/db/triage"
 	"mishap/notify/rules"
 )
 
@@ -129,7 +129,7 @@ func TestRegressedByHand(t *testing.T) {
 	w.evaluate(t)
 	told := []string{"01 new marked crashed to fay"}
 	wantLines(t, "at first", w.events(t), told...)
-	if _, err := triage.New(w.store).Set(t.Context(), crash.Triage{Bucket: bucketOf("marked"), Kind: crash.TriageFixed,
+	if _, err := problems.New(w.store).Set(t.Context(), crash.Triage{Bucket: bucketOf("marked"), Kind: crash.TriageFixed,
 		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
-	"mishap/db/people"
+	dbproblems "mishap/db/problems"
 	dbrules "mishap/db/rules"
 	"mishap/handlers/problems"
 )
@@ -18,7 +18,7 @@ import (
 func (w *world) search(t *testing.T, owner int64, name, path string, shared bool, followers ...int64) int64 {
 	t.Helper()
 	a := accounts.New(w.store)
-	id, err := people.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
+	id, err := dbproblems.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
 		Shared: shared})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestSearchFollowers(t *testing.T) {
 	w.search(t, ida, "muted", "/?muted=only&package=tide", false, ida)
 	w.search(t, ida, "not valid", "/search?q=%28", false, ida)
 	gone := w.search(t, ida, "deleted", "/?package=tide", false, ida)
-	if err := people.New(w.store).DeleteSearch(t.Context(), gone); err != nil {
+	if err := dbproblems.New(w.store).DeleteSearch(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	w.evaluate(t)

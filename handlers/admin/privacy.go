@@ -41,10 +41,10 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
 		return err
 	}
-	if p.CountsFrom, err = s.Counts.From(r.Context()); err != nil {
+	if p.CountsFrom, err = s.Problems.From(r.Context()); err != nil {
 		return err
 	}
-	holds, err := s.Triage.Holds(r.Context(), shownHolds)
+	holds, err := s.Problems.Holds(r.Context(), shownHolds)
 	if err != nil {
 		return err
 	}

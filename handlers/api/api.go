@@ -15,10 +15,8 @@ import (
 	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/db/counts"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	"mishap/db/symbols"
-	"mishap/db/triage"
 )
 
 // Prefix is the path that all resources begin with.
@@ -28,10 +26,8 @@ const Prefix = "/api/1.0/"
 type Deps struct {
 	Store    *db.Store
 	Bugs     *bugs.Store
-	Counts   *counts.Store
-	Reports  *reports.Store
+	Problems *problems.Store
 	Symbols  *symbols.Store
-	Triage   *triage.Store
 	BaseURL  string // of the site, for links in answers
 	Version  string // of the program, for the OpenAPI document
 	Releases *crash.ReleaseTable
@@ -52,10 +48,8 @@ type API struct {
 type answers struct {
 	store    *db.Store
 	bugs     *bugs.Store
-	counts   *counts.Store
-	reports  *reports.Store
+	problems *problems.Store
 	symbols  *symbols.Store
-	triage   *triage.Store
 	base     string
 	releases *crash.ReleaseTable
 	privacy  *privacy.Table
@@ -67,7 +61,7 @@ type answers struct {
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
 	from := &answers{
-		store: d.Store, bugs: d.Bugs, counts: d.Counts, reports: d.Reports, symbols: d.Symbols, triage: d.Triage, base: base,
+		store: d.Store, bugs: d.Bugs, problems: d.Problems, symbols: d.Symbols, base: base,
 		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
 		privacy: d.Privacy,
 	}

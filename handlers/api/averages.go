@@ -12,7 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/redact"
-	"mishap/db/counts"
+	"mishap/db/problems"
 )
 
 // chartDays is the number of days in a chart, including today.
@@ -91,7 +91,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 		}
 	}
 	releases := a.chartReleases(reports)
-	active, err := a.counts.ActiveMachines(ctx, releases, since, until)
+	active, err := a.problems.ActiveMachines(ctx, releases, since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +133,11 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 			"parameter package.")
 	}
 	since, until := a.lastDays(chartDays)
-	f := counts.RateFilter{
+	f := problems.RateFilter{
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
 		Version: in.text("version"), Apart: recoverable,
 	}
-	rates, err := a.counts.Rates(ctx, f)
+	rates, err := a.problems.Rates(ctx, f)
 	if err != nil {
 		return nil, err
 	}

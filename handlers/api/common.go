@@ -114,7 +114,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		ByPackages: packages != nil, Packages: strings.Join(packages, " "), Public: !in.mayRead(),
 	}
 	with, without := packageKinds(in)
-	if from, err := a.counts.From(ctx); err != nil {
+	if from, err := a.problems.From(ctx); err != nil {
 		return nil, err
 	} else if since.Before(from) {
 		return nil, errExpired(from)
@@ -123,7 +123,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		if in.given["q"] {
 			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", indexDays)
 		}
-		problems, err := a.counts.CommonProblems(ctx, filter, with, without, limit)
+		problems, err := a.problems.CommonProblems(ctx, filter, with, without, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		rows = nil
 	}
 	rows = firstRows(in, rows, with, without, limit)
-	signatures, err := a.counts.WholeSignatures(ctx, rows)
+	signatures, err := a.problems.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 	}
 	var before map[time.Time]int64
 	if known := a.store.IndexSince(); since.Before(known) {
-		if before, err = a.counts.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
+		if before, err = a.problems.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
 			return nil, err
 		}
 		since = known

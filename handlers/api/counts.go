@@ -78,7 +78,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.lastDays(days)
-	counts, err := a.counts.ReleaseDays(ctx, since, until)
+	counts, err := a.problems.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err
 	}

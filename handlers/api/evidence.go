@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/db/counts"
+	"mishap/db/problems"
 )
 
 // evidence supplements the old fields: crashes per active machine with a 95 % confidence
@@ -175,25 +175,25 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 		}
 	}
 	today := a.today()
-	newerDays, olderDays := map[crash.Release]counts.Days{}, map[crash.Release]counts.Days{}
+	newerDays, olderDays := map[crash.Release]problems.Days{}, map[crash.Release]problems.Days{}
 	for release, f := range starts {
 		if f.newer.IsZero() {
 			continue
 		}
-		newerDays[release] = counts.Days{Since: f.newer, Until: today}
+		newerDays[release] = problems.Days{Since: f.newer, Until: today}
 		if !f.older.IsZero() {
 			oldest := f.newer.AddDate(0, 0, -maxOldDays)
 			if f.older.After(oldest) {
 				oldest = f.older
 			}
-			olderDays[release] = counts.Days{Since: oldest, Until: f.newer.AddDate(0, 0, -1)}
+			olderDays[release] = problems.Days{Since: oldest, Until: f.newer.AddDate(0, 0, -1)}
 		}
 	}
-	newerMachines, err := a.counts.DistinctMachines(ctx, newerDays, since, today)
+	newerMachines, err := a.problems.DistinctMachines(ctx, newerDays, since, today)
 	if err != nil {
 		return x, err
 	}
-	olderMachines, err := a.counts.DistinctMachines(ctx, olderDays, since, today)
+	olderMachines, err := a.problems.DistinctMachines(ctx, olderDays, since, today)
 	if err != nil {
 		return x, err
 	}

@@ -96,7 +96,7 @@ type gateMissing struct {
 }
 
 func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
-	answer, err := a.counts.UpdateGate(ctx, a.releases, gate.Question{
+	answer, err := a.problems.UpdateGate(ctx, a.releases, gate.Question{
 		Package: in.text("package"), Version: in.text("version"), Against: in.text("against"),
 		Release: crash.Release(in.text("release")),
 	}, a.now())

@@ -69,7 +69,7 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.day("date").After(a.today().AddDate(1, 0, 0)) {
 		return nil, crash.Errorf(crash.Invalid, "bad_date", "The parameter date is more than a year ahead.")
 	}
-	days, err := a.counts.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
+	days, err := a.problems.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 			archive = "unknown"
 		}
 	}
-	buckets, err := a.counts.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
+	buckets, err := a.problems.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
 	if err != nil {
 		return nil, err
 	}

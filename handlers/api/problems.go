@@ -66,7 +66,7 @@ func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 		"/" + sent.value} {
 		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
 	}
-	return a.counts.FirstBucket(ctx, ids)
+	return a.problems.FirstBucket(ctx, ids)
 }
 
 // metadata is the data of a bucket under the names that errors.ubuntu.com used.
@@ -224,10 +224,10 @@ func (a *answers) instances(ctx context.Context, in input) (window, error) {
 	return newWindow(in.report("start"), maxInstances, reportID,
 		func(r crash.ReportRow) any { return newInstanceRow(in, r) },
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.reports.BucketReports(ctx, id, start, limit)
+			return a.problems.BucketReports(ctx, id, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.reports.BucketReportsFrom(ctx, id, start, limit)
+			return a.problems.BucketReportsFrom(ctx, id, start, limit)
 		})
 }
 

@@ -99,10 +99,10 @@ func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error
 	system := crash.NewSystemID(in.text("system"))
 	return newWindow(in.report("start"), limit, reportID, newSystemReport,
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.reports.SystemReports(ctx, system, start, limit)
+			return a.problems.SystemReports(ctx, system, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.reports.SystemReportsFrom(ctx, system, start, limit)
+			return a.problems.SystemReportsFrom(ctx, system, start, limit)
 		})
 }
 
@@ -138,7 +138,7 @@ func (a *answers) dayOops(ctx context.Context, in input, key string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.reports.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
+	rows, err := a.problems.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
 	if err != nil {
 		return nil, err
 	}

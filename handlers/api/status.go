@@ -139,7 +139,7 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 	if err := a.store.Judge(ctx, &b); err != nil {
 		return problemStatus{}, err
 	}
-	manual, all, err := a.triage.Triage(ctx, b.ID)
+	manual, all, err := a.problems.Triage(ctx, b.ID)
 	if err != nil {
 		return problemStatus{}, err
 	}
@@ -241,21 +241,21 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 			return crash.Errorf(crash.Invalid, "hold_and_kind", "Send either hold, kind or undo.")
 		}
 		if *q.Hold {
-			return a.triage.Hold(ctx, crash.Hold{Bucket: id, Person: person, Reason: q.Reason})
+			return a.problems.Hold(ctx, crash.Hold{Bucket: id, Person: person, Reason: q.Reason})
 		}
-		return a.triage.LiftHold(ctx, id, person)
+		return a.problems.LiftHold(ctx, id, person)
 	}
 	if q.Undo != 0 {
 		if q.Kind != "" {
 			return crash.Errorf(crash.Invalid, "undo_and_kind", "Send either undo or kind, not both.")
 		}
-		_, all, err := a.triage.Triage(ctx, id)
+		_, all, err := a.problems.Triage(ctx, id)
 		if err != nil {
 			return err
 		}
 		for _, t := range all {
 			if t.ID == q.Undo {
-				_, err := a.triage.Undo(ctx, q.Undo, person)
+				_, err := a.problems.Undo(ctx, q.Undo, person)
 				return err
 			}
 		}
@@ -263,9 +263,9 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 	}
 	switch q.Kind {
 	case "embargo":
-		return a.triage.Embargo(ctx, crash.Embargo{Bucket: id, Person: person, Reason: q.Reason})
+		return a.problems.Embargo(ctx, crash.Embargo{Bucket: id, Person: person, Reason: q.Reason})
 	case "lift-embargo":
-		return a.triage.LiftEmbargo(ctx, id, person)
+		return a.problems.LiftEmbargo(ctx, id, person)
 	}
 	t := crash.Triage{Bucket: id, Kind: crash.TriageKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces,
 		Confirmed: q.Confirm}
@@ -281,7 +281,7 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 			return err
 		}
 	}
-	_, err := a.triage.Set(ctx, t)
+	_, err := a.problems.Set(ctx, t)
 	return err
 }
 

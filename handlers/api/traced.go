@@ -67,7 +67,7 @@ func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.T
 	if !until.Before(known) {
 		until = known.AddDate(0, 0, -1)
 	}
-	older, err := a.counts.TracedDays(ctx, since, until, nativeRules)
+	older, err := a.problems.TracedDays(ctx, since, until, nativeRules)
 	return slices.Concat(counts, older), err
 }
 
@@ -99,7 +99,7 @@ func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if from, err := a.counts.From(ctx); err != nil {
+	if from, err := a.problems.From(ctx); err != nil {
 		return nil, err
 	} else if day.Before(from) {
 		return nil, errExpired(from)

@@ -26,15 +26,13 @@ import (
 	"mishap/db/access"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
-	"mishap/db/counts"
 	"mishap/db/dbtest"
 	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/notify"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	"mishap/db/rules"
 	"mishap/db/symbols"
-	"mishap/db/triage"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
@@ -88,11 +86,9 @@ type Site struct {
 	Access    *access.Store
 	Accounts  *accounts.Store
 	Bugs      *bugs.Store
-	Counts    *counts.Store
+	Problems  *problems.Store
 	Decisions *db.Decisions
 	Filings   *filings.Store
-	Reports   *reports.Store
-	Triage    *triage.Store
 	Notices   *notify.Store
 	Endpoints *endpoints.Store
 	Mailer    *mail.Mailer
@@ -135,8 +131,8 @@ func New(t testing.TB, o Options) *Site {
 	site := &Site{
 		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Access: access.New(o.Store),
 		Accounts: accounts.New(o.Store),
-		Bugs:     bugs.New(o.Store), Counts: counts.New(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: filings.New(o.Store), Reports: reports.New(o.Store), Triage: triage.New(o.Store), Rules: rules.New(o.Store),
+		Bugs:     bugs.New(o.Store), Problems: problems.New(o.Store), Decisions: db.NewDecisions(o.Store),
+		Filings: filings.New(o.Store), Rules: rules.New(o.Store),
 		Tracker: o.Tracker,
 		Notices: notify.New(o.Store), Endpoints: endpoints.New(o.Store), Metrics: prometheus.NewRegistry(),
 	}
@@ -166,9 +162,9 @@ func New(t testing.TB, o Options) *Site {
 		t.Fatalf("trusted proxies: %v", err)
 	}
 	h, err := handlers.New(web.Deps{
-		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Counts: site.Counts,
+		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Problems: site.Problems,
 		Decisions: site.Decisions,
-		Filings:   site.Filings, Reports: site.Reports, Symbols: symbols.New(o.Store), Triage: site.Triage, Rules: site.Rules,
+		Filings:   site.Filings, Symbols: symbols.New(o.Store), Rules: site.Rules,
 		Filer: site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Notices: site.Notices, Endpoints: site.Endpoints, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,

@@ -12,7 +12,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/db/dbtest"
-	"mishap/db/reports"
+	"mishap/db/problems"
 	"mishap/handlers/ingest"
 )
 
@@ -197,7 +197,7 @@ func TestTestMachines(t *testing.T) {
 	if err != nil || !b.FirstSeen.IsZero() || b.LowestVersion != "" || b.HighestRelease != "" {
 		t.Errorf("got bucket %+v, error %v; want a bucket without occurrences", b, err)
 	}
-	rows, err := reports.New(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
+	rows, err := problems.New(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
 	if err != nil || len(rows) != 1 || rows[0].ID != id {
 		t.Errorf("got reports %v, error %v; want %s", rows, err, id)
 	}

@@ -26,7 +26,7 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 	if err != nil {
 		return err
 	}
-	people, err := s.People.Of(r.Context(), ids)
+	people, err := s.Problems.AssigneesAndTags(r.Context(), ids)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	var done []string
 	for _, b := range buckets {
-		stored, err := s.People.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
+		stored, err := s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
 			By: web.CurrentUser(r).Name})
 		switch {
 		case crash.KindOf(err) == crash.Invalid:
@@ -123,7 +123,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	undone := int64(0)
 	for _, b := range buckets {
-		newest, err := s.People.Assignments(r.Context(), b.ID, maxAssignments)
+		newest, err := s.Problems.Assignments(r.Context(), b.ID, maxAssignments)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 				continue
 			}
 			if assignments[a.ID] {
-				err = s.People.UndoAssignment(r.Context(), b.ID, a.ID, web.CurrentUser(r).Name)
+				err = s.Problems.UndoAssignment(r.Context(), b.ID, a.ID, web.CurrentUser(r).Name)
 				if err == nil {
 					undone++
 				} else if crash.KindOf(err) != crash.Conflict {

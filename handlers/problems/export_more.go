@@ -35,7 +35,7 @@ func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
-		spans, err := s.Counts.BucketVersionSpans(ctx, bucket.ID)
+		spans, err := s.Problems.BucketVersionSpans(ctx, bucket.ID)
 		if err != nil {
 			return export.Table{}, err
 		}

@@ -77,7 +77,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for chunk := range slices.Chunk(rows, export.ExportPage) {
-					signatures, err := s.Counts.WholeSignatures(ctx, chunk)
+					signatures, err := s.Problems.WholeSignatures(ctx, chunk)
 					if err != nil {
 						yield(export.Row{}, err)
 						return

@@ -48,7 +48,7 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.Reports.BucketReports(ctx, b.ID, after, export.ExportPage)
+			return s.Problems.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
 		return s.reportTable(r, "Reports of "+views.DocumentTitle(b), b.ID.Path(), read), nil
 	})
@@ -64,7 +64,7 @@ func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, syst
 	}
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
-			return s.Reports.SystemReports(ctx, system, after, export.ExportPage)
+			return s.Problems.SystemReports(ctx, system, after, export.ExportPage)
 		}
 		table := s.reportTable(r, "Reports of a machine", views.SystemPath(system), read)
 		all := table.Rows

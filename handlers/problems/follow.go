@@ -65,7 +65,7 @@ func (s *Lists) checkFollow(r *http.Request, f crash.Follow) error {
 		}
 		return err
 	case crash.FollowSearch:
-		_, err := s.People.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
+		_, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
 		return err
 	case crash.FollowPerson, crash.FollowSet:
 	}

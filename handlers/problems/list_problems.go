@@ -50,7 +50,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 	if err != nil {
 		return page, err
 	}
-	releases, err := s.Counts.Releases(r.Context(), s.Releases)
+	releases, err := s.Problems.Releases(r.Context(), s.Releases)
 	if err != nil {
 		return page, err
 	}
@@ -74,7 +74,7 @@ func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Qu
 		page.Next = choice.NextURL(list.First+n-1, crash.ProblemCursor{ID: last.ID, Count: last.Count})
 	}
 	if user := web.CurrentUser(r); user.ID != 0 {
-		if page.Saved, err = s.People.SavedSearches(r.Context(), user.ID); err != nil {
+		if page.Saved, err = s.Problems.SavedSearches(r.Context(), user.ID); err != nil {
 			return page, err
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 		a := web.AnswerTo(r, err)
 		status, p.Problem = a.Status, a.Message
 	}
-	if p.Similar, err = s.Counts.Alike(r.Context(), b); err != nil {
+	if p.Similar, err = s.Problems.Alike(r.Context(), b); err != nil {
 		return err
 	}
 	p.Shell = s.Shell(r, "Merge")
@@ -112,7 +112,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
-		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}

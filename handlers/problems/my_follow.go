@@ -105,7 +105,7 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
 
 // searchMarks returns a mark for each problem that matches a followed search.
 func (s *Lists) searchMarks(r *http.Request, f *views.Followed) (marks []crash.FollowMark, large bool, err error) {
-	search, err := s.People.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
+	search, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
 	if crash.KindOf(err) == crash.NotFound { // deleted since the follows were read
 		f.Nobody, f.Path = true, views.PathSearches
 		return nil, false, nil

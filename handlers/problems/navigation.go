@@ -131,12 +131,12 @@ func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (
 	switch {
 	case l.system != nil:
 		nav.List = "reports of this machine"
-		newer, older, err = s.Reports.SystemNeighbours(ctx, *l.system, report.ID)
+		newer, older, err = s.Problems.SystemNeighbours(ctx, *l.system, report.ID)
 	case l.choice != nil:
 		return s.searchNavigation(r, l, report)
 	default:
 		nav.Chosen = views.FilterText(l.reports)
-		newer, older, err = s.Reports.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
+		newer, older, err = s.Problems.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
 	}
 	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
 	return nav, err
@@ -168,7 +168,7 @@ func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.Stor
 	if err != nil {
 		return nav, err
 	}
-	newer, older, err := s.Reports.ReportNeighbours(ctx, problem.ID, counted, report.ID)
+	newer, older, err := s.Problems.ReportNeighbours(ctx, problem.ID, counted, report.ID)
 	if err != nil {
 		return nav, err
 	}
@@ -177,7 +177,7 @@ func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.Stor
 	for n := 0; older.IsZero() && next != nil && n < maxSkipped; n++ {
 		id := next.ID
 		nav.NextProblem = true
-		if older, _, err = s.Reports.EndReports(ctx, id, counted); err != nil {
+		if older, _, err = s.Problems.EndReports(ctx, id, counted); err != nil {
 			return nav, err
 		}
 		_, next, _, _ = b.Neighbours(filter, match, id)
@@ -185,7 +185,7 @@ func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.Stor
 	for n := 0; newer.IsZero() && previous != nil && n < maxSkipped; n++ {
 		id := previous.ID
 		nav.PreviousProblem = true
-		if _, newer, err = s.Reports.EndReports(ctx, id, counted); err != nil {
+		if _, newer, err = s.Problems.EndReports(ctx, id, counted); err != nil {
 			return nav, err
 		}
 		previous, _, _, _ = b.Neighbours(filter, match, id)

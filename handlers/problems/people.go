@@ -54,7 +54,7 @@ func (s *Lists) peopleOf(r *http.Request, problems []crash.Problem) (map[crash.B
 		key.Write(p.ID[:])
 	}
 	stored, err := web.CachedFacts(s.Kit, r, key.String(), func(r *http.Request) (map[crash.BucketID]index.People, error) {
-		return s.People.Of(r.Context(), ids)
+		return s.Problems.AssigneesAndTags(r.Context(), ids)
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Lists) assigneesFor(r *http.Request, begins string, known index.Names) 
 	if web.IsPublic(r) {
 		return nil, nil
 	}
-	accounts, atTracker, err := s.People.Names(r.Context(), begins, maxSuggested)
+	accounts, atTracker, err := s.Problems.AssigneeNames(r.Context(), begins, maxSuggested)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 	if name == "" && r.PostFormValue("do") != "nobody" {
 		err = errNoAssignee
 	} else {
-		stored, err = s.People.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
+		stored, err = s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
 			By: web.CurrentUser(r).Name})
 	}
 	if refused(err) {
@@ -148,7 +148,7 @@ func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return crash.Errorf(crash.Invalid, "bad_assignment", "The form does not say which assignment to undo.")
 	}
-	if err := s.People.UndoAssignment(r.Context(), b.ID, id, web.CurrentUser(r).Name); err != nil {
+	if err := s.Problems.UndoAssignment(r.Context(), b.ID, id, web.CurrentUser(r).Name); err != nil {
 		if !refused(err) {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 	undo := &views.Undo{Action: b.ID.Path() + "/tags?do=remove", Field: "tag", Value: tag}
 	if r.FormValue("do") == "remove" {
 		undo.Action = b.ID.Path() + "/tags"
-		removed, err := s.People.Untag(r.Context(), b.ID, tag, person)
+		removed, err := s.Problems.Untag(r.Context(), b.ID, tag, person)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "Tag " + tag + " removed.", Undo: undo})
 	}
-	added, err := s.People.Tag(r.Context(), b.ID, tag, person)
+	added, err := s.Problems.Tag(r.Context(), b.ID, tag, person)
 	if refused(err) {
 		return s.refusePeople(w, r, b, err, func(v *views.PeopleView, message string) {
 			v.TypedTag, v.TagProblem = tag, message

@@ -56,17 +56,17 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 			change.Assignee = &person
 		}
 		a := crash.Assignment{Bucket: b.ID, Assignee: *change.Assignee, By: person}
-		if _, err := s.People.Assign(ctx, a); err != nil {
+		if _, err := s.Problems.Assign(ctx, a); err != nil {
 			return err
 		}
 	}
 	for _, tag := range change.Remove {
-		if _, err := s.People.Untag(ctx, b.ID, tag, person); err != nil {
+		if _, err := s.Problems.Untag(ctx, b.ID, tag, person); err != nil {
 			return err
 		}
 	}
 	for _, tag := range change.Add {
-		if _, err := s.People.Tag(ctx, b.ID, tag, person); err != nil {
+		if _, err := s.Problems.Tag(ctx, b.ID, tag, person); err != nil {
 			return err
 		}
 	}

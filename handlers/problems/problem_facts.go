@@ -10,7 +10,7 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/redact"
 	"mishap/crash/stats"
-	"mishap/db/counts"
+	"mishap/db/problems"
 	"mishap/views"
 )
 
@@ -27,10 +27,10 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 		since = first
 		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
 	}
-	releases := map[crash.Release]counts.Days{}
+	releases := map[crash.Release]problems.Days{}
 	for _, c := range versions {
 		if c.Reports > 0 {
-			releases[c.Release] = counts.Days{Since: since, Until: today}
+			releases[c.Release] = problems.Days{Since: since, Until: today}
 		}
 	}
 	for _, release := range slices.SortedFunc(maps.Keys(releases), func(a, b crash.Release) int { return b.Compare(a) }) {
@@ -59,7 +59,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 			}
 		}
 	}
-	machines, err := s.Counts.DistinctMachines(r.Context(), releases, since, today)
+	machines, err := s.Problems.DistinctMachines(r.Context(), releases, since, today)
 	if err != nil {
 		return m, err
 	}
@@ -84,7 +84,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, e
 		return facts, err
 	}
 	if b.Package != "" {
-		if facts.Known, err = s.Counts.VersionsInUse(ctx, b.Package); err != nil {
+		if facts.Known, err = s.Problems.VersionsInUse(ctx, b.Package); err != nil {
 			return facts, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
-	"mishap/db/counts"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -84,7 +84,7 @@ type chosenReports struct {
 // facetFacts is the comparison of a problem's reports by a field.
 type facetFacts struct {
 	facet   stats.Facet
-	reports []counts.FacetReport
+	reports []problems.FacetReport
 }
 
 // chosenReports returns the reports that a choice selects. Reports with one value of a field are
@@ -105,7 +105,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.Repo
 	}
 	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:])+string(choice.Facet),
 		func(r *http.Request) (f facetFacts, err error) {
-			f.facet, f.reports, err = s.Counts.Facet(r.Context(), b, choice.Facet)
+			f.facet, f.reports, err = s.Problems.Facet(r.Context(), b, choice.Facet)
 			return f, err
 		})
 	switch {
@@ -145,7 +145,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.R
 	if err != nil {
 		return nil, err
 	}
-	rows, further, err := s.Reports.BucketReportsLike(r.Context(), id, choice.Filter, after, web.ListSize+1)
+	rows, further, err := s.Problems.BucketReportsLike(r.Context(), id, choice.Filter, after, web.ListSize+1)
 	if err != nil {
 		return nil, err
 	}

@@ -38,10 +38,10 @@ func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) 
 		if w.named, err = s.Accounts.Named(ctx, names); err != nil {
 			return w, err
 		}
-		if w.assignments, err = s.People.Assignments(ctx, id, maxAssignments); err != nil {
+		if w.assignments, err = s.Problems.Assignments(ctx, id, maxAssignments); err != nil {
 			return w, err
 		}
-		w.tags, err = s.People.Tags(ctx, id)
+		w.tags, err = s.Problems.Tags(ctx, id)
 		return w, err
 	})
 }

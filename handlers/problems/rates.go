@@ -10,7 +10,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/redact"
 	"mishap/crash/stats"
-	"mishap/db/counts"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -34,8 +34,8 @@ func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, er
 func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.Rates, error) {
 	until := s.Now().UTC()
 	since := until.AddDate(0, 0, 1-ratesDays)
-	filter := counts.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
-	rates, err := s.Counts.Rates(ctx, filter)
+	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
+	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
 		return views.Rates{}, err
 	}
@@ -54,11 +54,11 @@ func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, versi
 func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate, until time.Time) (stats.Trend, error) {
 	week := crash.PeriodWeek.Days()
 	since, until := crash.LastDays(until, 2*week)
-	releases := map[crash.Release]counts.Days{}
+	releases := map[crash.Release]problems.Days{}
 	for _, r := range rates {
-		releases[r.Release] = counts.Days{Since: since, Until: until}
+		releases[r.Release] = problems.Days{Since: since, Until: until}
 	}
-	machines, err := s.Counts.DistinctMachines(ctx, releases, since, until)
+	machines, err := s.Problems.DistinctMachines(ctx, releases, since, until)
 	if err != nil {
 		return stats.Trend{}, err
 	}

@@ -29,7 +29,7 @@ func (s *choices) readChoice(r *http.Request, q url.Values) (views.ListChoice, e
 	if err != nil || choice.Release == "" {
 		return choice, err
 	}
-	has, err := s.Counts.HasRelease(r.Context(), choice.Release)
+	has, err := s.Problems.HasRelease(r.Context(), choice.Release)
 	if err == nil && (!has || web.SeenLabel(r, choice.Release) != choice.Release) {
 		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
 	}

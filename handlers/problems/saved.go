@@ -21,7 +21,7 @@ var (
 // ShowSearches shows the saved searches that the user sees.
 func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 	user := web.CurrentUser(r)
-	searches, err := s.People.SavedSearches(r.Context(), user.ID)
+	searches, err := s.Problems.SavedSearches(r.Context(), user.ID)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	search.OwnerID = web.CurrentUser(r).ID
-	if search.ID, err = s.People.SaveSearch(r.Context(), search); err != nil {
+	if search.ID, err = s.Problems.SaveSearch(r.Context(), search); err != nil {
 		return err
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &views.Undo{
@@ -74,7 +74,7 @@ func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	search.ID = old.ID
-	if err := s.People.ChangeSearch(r.Context(), search); err != nil {
+	if err := s.Problems.ChangeSearch(r.Context(), search); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, "Changed “"+search.Name+"”."); err != nil {
@@ -89,7 +89,7 @@ func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.People.DeleteSearch(r.Context(), search.ID); err != nil {
+	if err := s.Problems.DeleteSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &views.Undo{
@@ -107,7 +107,7 @@ func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.People.RestoreSearch(r.Context(), search.ID); err != nil {
+	if err := s.Problems.RestoreSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, "Search restored."); err != nil {
@@ -123,7 +123,7 @@ func (s *Lists) searchInPath(r *http.Request, deleted bool) (crash.SavedSearch, 
 		return crash.SavedSearch{}, web.ErrNoPage
 	}
 	user := web.CurrentUser(r)
-	search, err := s.People.SavedSearch(r.Context(), user.ID, id, deleted)
+	search, err := s.Problems.SavedSearch(r.Context(), user.ID, id, deleted)
 	if err == nil && !search.MayChange(user) {
 		err = errNotYours
 	}

@@ -197,7 +197,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.Part(w, r, views.NameOffers(names))
 	}
-	releases, err := s.Counts.Releases(r.Context(), s.Releases)
+	releases, err := s.Problems.Releases(r.Context(), s.Releases)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 	case isSystem || systemPattern.MatchString(text):
 		missing = views.MissingMachine
 		if signedIn {
-			rows, listErr := s.Reports.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
+			rows, listErr := s.Problems.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
 			if err = listErr; len(rows) > 0 {
 				page = "/user/" + url.PathEscape(system)
 			}

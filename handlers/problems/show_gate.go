@@ -39,7 +39,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.Counts.Releases(r.Context(), s.Releases)
+	list, err := s.Problems.Releases(r.Context(), s.Releases)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if q.Package == "" && q.Version == "" {
 		return s.Page(w, r, http.StatusOK, views.Gate(page))
 	}
-	answer, err := s.Counts.UpdateGate(r.Context(), s.Releases, q, s.Now())
+	answer, err := s.Problems.UpdateGate(r.Context(), s.Releases, q, s.Now())
 	status := http.StatusOK
 	if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.NotFound || e.Kind == crash.Invalid) {
 		page.Problem, status = e.Message, http.StatusNotFound

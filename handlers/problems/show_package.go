@@ -142,7 +142,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	}
 	slices.Sort(page.Binaries)
 	page.More = int64(len(rows) - len(page.Problems))
-	days, err := s.Counts.PackageDays(r.Context(), name, since, until)
+	days, err := s.Problems.PackageDays(r.Context(), name, since, until)
 	if err != nil {
 		return page, err
 	}
@@ -210,7 +210,7 @@ func namedProblem(row index.Row) views.PackageProblem {
 // problems that appeared and disappeared. rows are the problems of the period.
 func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
 	since, until := s.LastDays(packageDays)
-	spans, err := s.Counts.VersionSpans(r.Context(), name, since, until)
+	spans, err := s.Problems.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	}
 	list := s.Releases.List(reports)
 	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
-	active, err := s.Counts.ActiveMachines(r.Context(), list.Ascending(), since, until)
+	active, err := s.Problems.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if facts.bugs, err = s.Bugs.BucketBugs(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
-	if facts.manual, facts.triage, err = s.Triage.Triage(r.Context(), bucket.ID); err != nil {
+	if facts.manual, facts.triage, err = s.Problems.Triage(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
 	facts.triage = web.NewestFirst(facts.triage, maxDecisions)
@@ -162,13 +162,13 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if err != nil {
 		return facts, err
 	}
-	types, err := s.Counts.NewestTypes(r.Context(), id, typeSample)
+	types, err := s.Problems.NewestTypes(r.Context(), id, typeSample)
 	if err != nil {
 		return facts, err
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.alike, err = s.Counts.Alike(r.Context(), bucket)
+	facts.alike, err = s.Problems.Alike(r.Context(), bucket)
 	return facts, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db/counts"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -29,7 +29,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	release := crash.Release(name)
-	has, err := s.Counts.HasRelease(r.Context(), release)
+	has, err := s.Problems.HasRelease(r.Context(), release)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		return s.exportList(w, r, format, list)
 	}
 	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
-		seen, err := s.Counts.Releases(r.Context(), s.Releases)
+		seen, err := s.Problems.Releases(r.Context(), s.Releases)
 		if err != nil {
 			return views.ReleasePage{}, err
 		}
@@ -139,7 +139,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 	since, until := s.LastDays(ratesDays)
 	// The front page reads the same rates, so they are usually cached.
-	rates, err := s.Counts.Rates(r.Context(), counts.RateFilter{Since: since, Until: until})
+	rates, err := s.Problems.Rates(r.Context(), problems.RateFilter{Since: since, Until: until})
 	if err != nil {
 		return err
 	}
@@ -185,13 +185,13 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		return nil
 	}
 	ctx := r.Context()
-	known, err := s.Counts.From(ctx)
+	known, err := s.Problems.From(ctx)
 	if err != nil || then.AddDate(0, 0, 1-releaseDays).Before(known) {
 		return err // the counts of these days have expired
 	}
 	rateOf := func(release crash.Release, until time.Time) (stats.MachineRate, error) {
-		filter := counts.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
-		rates, err := s.Counts.Rates(ctx, filter)
+		filter := problems.RateFilter{Since: until.AddDate(0, 0, 1-releaseDays-activeDays), Until: until, Release: release}
+		rates, err := s.Problems.Rates(ctx, filter)
 		if err != nil {
 			return stats.MachineRate{}, err
 		}

@@ -35,7 +35,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.Reports.SystemReports(r.Context(), system, after, web.ListSize+1)
+	rows, err := s.Problems.SystemReports(r.Context(), system, after, web.ListSize+1)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
 ) (*views.MachineStory, error) {
 	if len(rows) > web.ListSize {
 		var err error
-		if rows, err = s.Reports.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
+		if rows, err = s.Problems.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
-		f.found, f.here, f.there, err = s.Counts.StandsOut(r.Context(), b)
+		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
 		return f, err
 	})
 	if err != nil {

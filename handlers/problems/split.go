@@ -48,7 +48,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	if err != nil {
 		return err
 	}
-	rows, err := s.Reports.BucketReports(r.Context(), b.ID, after, web.ListSize+1)
+	rows, err := s.Problems.BucketReports(r.Context(), b.ID, after, web.ListSize+1)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (s *Pages) ShowEmbargo(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
-	manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ const shownEmbargoes = 500
 
 // ShowEmbargoes shows the embargoed problems that the user may see, the oldest embargo first.
 func (s *Pages) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error {
-	embargoes, err := s.Triage.Embargoes(r.Context(), shownEmbargoes)
+	embargoes, err := s.Problems.Embargoes(r.Context(), shownEmbargoes)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
 func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, mark{
 		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
-			err := s.Triage.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
+			err := s.Problems.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
 			if !u.Embargoed.Include(b.SourcePackage) {
 				return views.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
 					"no longer see it."}, "/", err
@@ -71,7 +71,7 @@ func (s *Pages) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 			return views.Flash{
 				Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as before.",
 				Undo: views.UndoEmbargo(b.ID, "set"),
-			}, s.Triage.LiftEmbargo(ctx, b.ID, u.Name)
+			}, s.Problems.LiftEmbargo(ctx, b.ID, u.Name)
 		},
 		show: s.showEmbargo, noAction: errNoEmbargoAction,
 	})

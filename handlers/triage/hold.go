@@ -18,7 +18,7 @@ func (s *Pages) ShowHold(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) showHold(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
-	manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -35,13 +35,13 @@ func (s *Pages) ChangeHold(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, mark{
 		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
 			return views.Flash{Text: "The problem is held.", Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
-				s.Triage.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
+				s.Problems.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
 		},
 		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
 			return views.Flash{
 				Text: "The hold is lifted. What is too old will be removed within a day.",
 				Undo: views.UndoHold(b.ID, "set"),
-			}, s.Triage.LiftHold(ctx, b.ID, u.Name)
+			}, s.Problems.LiftHold(ctx, b.ID, u.Name)
 		},
 		show: s.showHold, noAction: errNoHoldAction,
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/db/triage"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -51,14 +51,14 @@ func (s *Pages) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Re
 		t, err := s.read(r, kind)
 		t.Bucket = b.ID
 		if err == nil {
-			t, err = s.Triage.Set(r.Context(), t)
+			t, err = s.Problems.Set(r.Context(), t)
 		}
 		if isRefusal(err) {
 			p := views.TriageForm{
 				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
 				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
 			}
-			if web.CodeOf(err) == triage.ErrSeen {
+			if web.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
@@ -108,7 +108,7 @@ func fixesText(fixes []crash.FixedIn) string {
 func (s *Pages) showForm(w http.ResponseWriter, r *http.Request, p views.TriageForm, status int) error {
 	if !p.Chosen {
 		b := p.Buckets[0]
-		manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 		}
 		t, err := s.read(r, kind)
 		if err == nil && kind == crash.TriageFixed && !t.Confirmed {
-			if err = s.warn(r, allowed, t.Fixes); web.CodeOf(err) == triage.ErrSeen {
+			if err = s.warn(r, allowed, t.Fixes); web.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}
 			t.Confirmed = true // the loop below need not ask again
@@ -242,7 +242,7 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 			}
 			var one crash.Triage
 			t.Bucket = b.ID
-			one, err = s.Triage.Set(r.Context(), t)
+			one, err = s.Problems.Set(r.Context(), t)
 			switch {
 			case err == nil:
 				ids = append(ids, b.ID)
@@ -270,21 +270,21 @@ func (s *Pages) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http
 
 // warn returns Conflict if some of the problems have been seen in versions with the fix.
 func (s *Pages) warn(r *http.Request, buckets []crash.Bucket, fixes []crash.FixedIn) error {
-	var problems, reports int64
+	var rows, reports int64
 	for _, b := range buckets {
-		n, err := s.Triage.ReportsIn(r.Context(), b.ID, fixes)
+		n, err := s.Problems.ReportsIn(r.Context(), b.ID, fixes)
 		if err != nil {
 			return err
 		}
 		if reports += n; n > 0 {
-			problems++
+			rows++
 		}
 	}
-	if problems == 0 {
+	if rows == 0 {
 		return nil
 	}
-	return crash.Errorf(crash.Conflict, triage.ErrSeen, "%s", strconv.FormatInt(problems, 10)+" of "+
-		crash.Counted(int64(len(buckets)), "problem", "problems")+" "+crash.Plural(problems, "has", "have")+" been seen "+
+	return crash.Errorf(crash.Conflict, problems.ErrSeen, "%s", strconv.FormatInt(rows, 10)+" of "+
+		crash.Counted(int64(len(buckets)), "problem", "problems")+" "+crash.Plural(rows, "has", "have")+" been seen "+
 		"already in these versions or later ones, in "+crash.Counted(reports, "report", "reports")+". If the fix is in a "+
 		"later version, name that one; else confirm this one.")
 }
@@ -309,7 +309,7 @@ func (s *Pages) Undo(w http.ResponseWriter, r *http.Request) error {
 		if err := s.checkEntry(r, id); err != nil {
 			return err
 		}
-		t, err := s.Triage.Undo(r.Context(), id, web.CurrentUser(r).Name)
+		t, err := s.Problems.Undo(r.Context(), id, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			message = views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message}
 			err = nil
@@ -327,7 +327,7 @@ func (s *Pages) checkEntry(r *http.Request, entry int64) error {
 	if web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
 		return nil
 	}
-	id, err := s.Triage.BucketOf(r.Context(), entry)
+	id, err := s.Problems.BucketOf(r.Context(), entry)
 	if err != nil {
 		return err
 	}

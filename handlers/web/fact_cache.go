@@ -66,7 +66,7 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	if len(missing) == 0 {
 		return problems, nil
 	}
-	read, err := s.Counts.ProblemsByID(r.Context(), missing)
+	read, err := s.Problems.ProblemsByID(r.Context(), missing)
 	if err != nil {
 		return nil, err
 	}

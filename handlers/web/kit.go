@@ -29,17 +29,14 @@ import (
 	"mishap/db/access"
 	"mishap/db/accounts"
 	"mishap/db/bugs"
-	"mishap/db/counts"
 	"mishap/db/endpoints"
 	"mishap/db/filings"
 	"mishap/db/notify"
-	"mishap/db/people"
+	"mishap/db/problems"
 	"mishap/db/reader"
-	"mishap/db/reports"
 	"mishap/db/rules"
 	"mishap/db/secondfactor"
 	"mishap/db/symbols"
-	"mishap/db/triage"
 	"mishap/db/vitals"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
@@ -96,15 +93,13 @@ type Deps struct {
 	Access        *access.Store
 	Accounts      *accounts.Store
 	Bugs          *bugs.Store
-	Counts        *counts.Store
+	Problems      *problems.Store
 	Decisions     *db.Decisions
 	Filings       *filings.Store
 	Notices       *notify.Store
 	Endpoints     *endpoints.Store
 	Mailer        *mail.Mailer
-	Reports       *reports.Store
 	Symbols       *symbols.Store
-	Triage        *triage.Store
 	Sender        *webhook.Client // tests endpoints
 	Rules         *rules.Store
 	Filer         *tracker.Filer
@@ -131,18 +126,15 @@ type Kit struct {
 	Access    *access.Store
 	Accounts  *accounts.Store
 	Bugs      *bugs.Store
-	Counts    *counts.Store
+	Problems  *problems.Store
 	Decisions *db.Decisions
 	Filings   *filings.Store
-	People    *people.Store
 
 	SecondFactors *secondfactor.Store
 	Notices       *notify.Store
 	Endpoints     *endpoints.Store
 	Mailer        *mail.Mailer
-	Reports       *reports.Store
 	Symbols       *symbols.Store
-	Triage        *triage.Store
 	Sender        *webhook.Client
 	Rules         *rules.Store
 	Filer         *tracker.Filer
@@ -179,10 +171,10 @@ func (d Deps) missing() []string {
 		missing bool
 	}{
 		{"Store", d.Store == nil}, {"Access", d.Access == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
-		{"Counts", d.Counts == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
+		{"Problems", d.Problems == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
 		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Endpoints", d.Endpoints == nil},
 		{"Sender", d.Sender == nil},
-		{"Reports", d.Reports == nil}, {"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil}, {"Triage", d.Triage == nil},
+		{"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -253,13 +245,13 @@ func NewKit(d Deps) (*Kit, error) {
 	s := &Kit{
 		Auditor: &Auditor{d.Store, d.Log},
 		Store:   d.Store, Access: d.Access, Accounts: d.Accounts, Bugs: d.Bugs,
-		Counts: d.Counts, Decisions: d.Decisions,
+		Problems: d.Problems, Decisions: d.Decisions,
 		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender,
-		Reports: d.Reports, Symbols: d.Symbols,
-		Triage: d.Triage, Rules: d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
-		Write:  d.WriteTokens,
-		People: people.New(d.Store), SecondFactors: secondfactor.New(d.Store, d.Accounts),
-		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
+		Symbols: d.Symbols,
+		Rules:   d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Write:         d.WriteTokens,
+		SecondFactors: secondfactor.New(d.Store, d.Accounts),
+		Config:        d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 		Vitals: vitals.New(d.Store, nil, d.Mailer.Enabled()),
 	}
 	if d.Config.AllowBugFiling {

@@ -149,7 +149,7 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 		return views.StatusView{}, err
 	}
 	v := s.StatusViewOf(r, b, bugs)
-	manual, _, err := s.Triage.Triage(r.Context(), b.ID)
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return v, err
 	}

@@ -135,7 +135,7 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.AdviceFacts, []grouping.SimilarProblem, error) {
-	similar, err := s.Counts.Similar(ctx, b)
+	similar, err := s.Problems.Similar(ctx, b)
 	if err != nil {
 		return stats.AdviceFacts{}, nil, err
 	}

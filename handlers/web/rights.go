@@ -155,7 +155,7 @@ func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (int, err
 	for i, b := range problems {
 		ids[i] = b.ID
 	}
-	return s.Triage.CountEmbargoed(r.Context(), ids)
+	return s.Problems.CountEmbargoed(r.Context(), ids)
 }
 
 // Readable returns the highest class of fields that the person may read in reports of a source

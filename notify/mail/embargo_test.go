@@ -11,7 +11,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
-	"mishap/db/triage"
+	"mishap/db/problems"
 	"mishap/notify/mail/mailtest"
 )
 
@@ -30,7 +30,7 @@ func (p *post) problem(report crashtest.Report) crash.BucketID {
 func (p *post) embargo(id crash.BucketID, set bool) {
 	p.t.Helper()
 	var err error
-	if s := triage.New(p.store.Store); set {
+	if s := problems.New(p.store.Store); set {
 		err = s.Embargo(p.t.Context(), crash.Embargo{Bucket: id, Person: "eve"})
 	} else {
 		err = s.LiftEmbargo(p.t.Context(), id, "eve")

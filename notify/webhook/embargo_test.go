@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db/dbtest"
-	"mishap/db/triage"
+	"mishap/db/problems"
 )
 
 // TestEmbargo checks that deliveries about an embargoed problem wait until the embargo is lifted:
@@ -36,7 +36,7 @@ func TestEmbargo(t *testing.T) {
 	if first := bodies(r.got()); !strings.Contains(first, `"type":"summary"`) {
 		t.Fatalf("got %s, want failed deliveries and a summary", first)
 	}
-	store := triage.New(f.store.Store)
+	store := problems.New(f.store.Store)
 	if err := store.Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "eve"}); err != nil {
 		t.Fatal(err)
 	}

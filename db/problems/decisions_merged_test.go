@@ -1,4 +1,4 @@
-package triage_test
+package problems_test
 
 import (
 	"testing"
@@ -7,9 +7,9 @@ import (
 	"mishap/db"
 )
 
-// TestMerged checks that a merged problem is muted if the problem that it was merged into is, that the
+// TestDecisionsOfMerged checks that a merged problem is muted if the problem that it was merged into is, that the
 // conditions count the reports of both, and that undoing the merge restores what was before.
-func TestMerged(t *testing.T) {
+func TestDecisionsOfMerged(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	from, into := f.crash(1, 1), f.crash(2, 1)

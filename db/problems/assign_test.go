@@ -1,4 +1,4 @@
-package people_test
+package problems_test
 
 import (
 	"errors"
@@ -17,20 +17,20 @@ import (
 	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/people"
+	"mishap/db/problems"
 )
 
-// fixture is a store with accounts and problems.
-type fixture struct {
-	*people.Store
+// assigned is a store with accounts and problems.
+type assigned struct {
+	*problems.Store
 	*testing.T
 	ids []crash.BucketID // two problems
 }
 
-func start(t *testing.T) fixture {
+func startAssigned(t *testing.T) assigned {
 	t.Helper()
 	s := dbtest.New(t)
-	f := fixture{Store: people.New(s), T: t}
+	f := assigned{Store: problems.New(s), T: t}
 	for _, name := range []string{"Anna", "bob"} {
 		dbtest.AddUser(t, s, name, crash.RoleTriager, "correct horse battery")
 	}
@@ -40,7 +40,7 @@ func start(t *testing.T) fixture {
 }
 
 // save stores a report and returns its problem.
-func (f fixture) save(o ...crashtest.Option) crash.BucketID {
+func (f assigned) save(o ...crashtest.Option) crash.BucketID {
 	f.Helper()
 	in := intake.New(intake.Config{MaxAgeDays: 366}, f.Store.Store)
 	receipt, err := in.Accept(f.Context(), crash.Report{System: "m", Fields: crashtest.Native(o...).Fields()})
@@ -55,7 +55,7 @@ func (f fixture) save(o ...crashtest.Option) crash.BucketID {
 	return *report.Bucket
 }
 
-func (f fixture) assign(id crash.BucketID, to, by string) crash.Assignment {
+func (f assigned) assign(id crash.BucketID, to, by string) crash.Assignment {
 	f.Helper()
 	a, err := f.Assign(f.Context(), crash.Assignment{Bucket: id, Assignee: to, By: by})
 	if err != nil {
@@ -65,7 +65,7 @@ func (f fixture) assign(id crash.BucketID, to, by string) crash.Assignment {
 }
 
 // listed returns the assignee and the tags of a problem in the index.
-func (f fixture) listed(id crash.BucketID) string {
+func (f assigned) listed(id crash.BucketID) string {
 	f.Helper()
 	ix, err := f.IndexWithStates(f.Context())
 	if err != nil {
@@ -78,7 +78,7 @@ func (f fixture) listed(id crash.BucketID) string {
 	return strings.TrimSpace(p.Assignee().Name + " " + strings.Join(p.Tags(), " "))
 }
 
-func (f fixture) wantListed(id crash.BucketID, want string) {
+func (f assigned) wantListed(id crash.BucketID, want string) {
 	f.Helper()
 	if got := f.listed(id); got != want {
 		f.Errorf("in the index: got %q, want %q", got, want)
@@ -86,7 +86,7 @@ func (f fixture) wantListed(id crash.BucketID, want string) {
 }
 
 // value returns the only value of a query, as text.
-func (f fixture) value(sql string, args ...any) string {
+func (f assigned) value(sql string, args ...any) string {
 	f.Helper()
 	var text string
 	if err := f.Pool.QueryRow(f.Context(), sql, args...).Scan(&text); err != nil {
@@ -97,7 +97,7 @@ func (f fixture) value(sql string, args ...any) string {
 
 func TestAssign(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	id := f.ids[0]
 	f.wantListed(id, "")
 	before, err := f.Revision(t.Context())
@@ -149,7 +149,7 @@ func TestAssign(t *testing.T) {
 
 func TestAssignErrors(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	for name, tt := range map[string]struct {
 		bucket   crash.BucketID
 		assignee string
@@ -176,7 +176,7 @@ func TestAssignErrors(t *testing.T) {
 // TestAssignEvents checks who is told about an assignment, and that private data stays inside.
 func TestAssignEvents(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	if err := accounts.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestAssignEvents(t *testing.T) {
 // TestAssigneeOfTheBug checks that the bug's assignee in the tracker counts.
 func TestAssigneeOfTheBug(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	b := bugs.New(f.Store.Store)
 	f.assign(f.ids[0], "anna", "bob")
 	if _, err := b.LinkBug(t.Context(), f.ids[0], crash.Bug{Number: 7, By: "bob"}); err != nil {
@@ -245,7 +245,7 @@ func TestAssigneeOfTheBug(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	tag := func(id crash.BucketID, tag string) bool {
 		t.Helper()
 		added, err := f.Tag(t.Context(), id, tag, "bob")
@@ -285,11 +285,11 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestMerged checks that a merged problem has the newest assignment and the tags of all its
+// TestPeopleOfMerged checks that a merged problem has the newest assignment and the tags of all its
 // buckets.
-func TestMerged(t *testing.T) {
+func TestPeopleOfMerged(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startAssigned(t)
 	for i, name := range []string{"anna", "bob"} {
 		f.assign(f.ids[i], name, "x")
 		if _, err := f.Tag(t.Context(), f.ids[i], "t-"+name, "x"); err != nil {

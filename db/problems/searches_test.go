@@ -1,4 +1,4 @@
-package people_test
+package problems_test
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"mishap/crash"
 	"mishap/db/accounts"
 	"mishap/db/dbtest"
-	"mishap/db/people"
+	"mishap/db/problems"
 )
 
 func TestSavedSearches(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	a, searches := accounts.New(store), people.New(store)
+	a, searches := accounts.New(store), problems.New(store)
 	ctx := t.Context()
 	add := func(name string) crash.User {
 		u, err := a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery")

@@ -1,4 +1,4 @@
-package triage_test
+package problems_test
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/triage"
+	"mishap/db/problems"
 )
 
 // fixture is a database with a clock.
 type fixture struct {
 	*testing.T
-	*triage.Store
+	*problems.Store
 	url string
 	mu  *sync.Mutex
 	now *time.Time
@@ -35,8 +35,8 @@ func start(t *testing.T) fixture {
 }
 
 // another returns a store of another instance on the same database.
-func (f fixture) another() *triage.Store {
-	return triage.New(dbtest.OpenConfig(f.T, db.Config{URL: f.url, Now: func() time.Time {
+func (f fixture) another() *problems.Store {
+	return problems.New(dbtest.OpenConfig(f.T, db.Config{URL: f.url, Now: func() time.Time {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return *f.now
@@ -255,7 +255,7 @@ func TestMuteEndsOnce(t *testing.T) {
 	id := f.crash(1, 1)
 	m := f.mute(id, crash.MuteUntil{Reports: 1})
 	f.crash(1, 1)
-	instances := []*triage.Store{f.Store, f.another(), f.another()}
+	instances := []*problems.Store{f.Store, f.another(), f.another()}
 	var all sync.WaitGroup
 	for range 4 {
 		for _, s := range instances {
@@ -349,7 +349,7 @@ func TestSetAtOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	id := f.crash(1, 1)
-	stores := []*triage.Store{f.Store, f.another()}
+	stores := []*problems.Store{f.Store, f.another()}
 	results := make([]error, 16)
 	var all sync.WaitGroup
 	for i := range results {

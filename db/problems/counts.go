@@ -1,0 +1,600 @@
+package problems
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	"mishap/db"
+)
+
+// These fragments look up the buckets of some packages one by one. For all packages they read all
+// daily counts of the period.
+const (
+	commonDays = `
+		d.day between @since and @until and (@release = '' or d.release = @release)
+			and (@version = '' or d.version = @version)
+			and (@architecture = '' or d.package_architecture = @architecture)`
+	commonRows = `
+		), heads as (
+			select m.head, sum(counted.n)::bigint as n from counted join buckets as m on m.id = counted.bucket_id
+			group by m.head
+		), page as (
+			select h.head, h.n from heads as h join buckets as b on b.id = h.head
+			where case b.package when '' then @without::boolean else @with::boolean end and (@first = '' or @first = (
+				select (r.lowest_version).version from buckets as m join bucket_releases as r on r.bucket_id = m.id
+				where m.head = h.head and r.lowest_version is not null and (@release = '' or r.release = @release)
+				order by r.lowest_version limit 1))
+			order by h.n desc, case when @public then '' else b.signature end collate "C", h.head limit @limit
+		)
+		select ` + db.BucketColumns + `, page.n from page join buckets as b on b.id = page.head` + db.BucketJoins + `
+		order by page.n desc, b.signature collate "C"`
+	sqlCommonProblems = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from bucket_days as d
+			where ` + commonDays + `
+			group by d.bucket_id` + commonRows
+	sqlCommonOfPackages = `
+		with counted as materialized (
+			select d.bucket_id, sum(d.reports)::bigint as n from buckets as p join bucket_days as d on d.bucket_id = p.id
+			where (p.package = any(@packages) or p.source_package = any(@packages)) and ` + commonDays + `
+			group by d.bucket_id` + commonRows
+)
+
+// CommonProblems returns the limit most frequent problems of days that are older than the index.
+// with and without select problems with and without a package. Problems with the same count are
+// sorted by signature; with Public, which of them the list ends with does not depend on that.
+//
+// CommonProblems supports the fields of the filter for days, Release, Version and
+// PackageArchitecture, either Package or Packages, New with a version, and Public. It returns an
+// error for others.
+func (s *Store) CommonProblems(
+	ctx context.Context, f index.Filter, with, without bool, limit int,
+) ([]crash.Problem, error) {
+	supported := index.Filter{
+		Since: f.Since, Until: f.Until, Release: f.Release, Version: f.Version, PackageArchitecture: f.PackageArchitecture,
+		ByPackages: f.ByPackages, Packages: f.Packages, New: f.New && f.Version != "", Public: f.Public,
+	}
+	if !f.ByPackages {
+		supported.Package = f.Package
+	}
+	if f != supported {
+		return nil, fmt.Errorf("common problems of days long ago cannot be chosen by all of %+v", f)
+	}
+	sql, first := sqlCommonProblems, ""
+	if f.ByPackages || f.Package != "" {
+		sql = sqlCommonOfPackages
+	}
+	if f.New {
+		first = f.Version
+	}
+	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{
+		"since": f.Since.Time(), "until": f.Until.Time(), "release": f.Release,
+		"packages": strings.Fields(f.Packages + " " + f.Package), "version": f.Version, "architecture": f.PackageArchitecture,
+		"with": with, "without": without, "first": first, "limit": limit, "public": f.Public,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		p.Bucket = &crash.Bucket{}
+		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
+	}
+	return problems, nil
+}
+
+const sqlProblemsByID = `
+	select ` + db.BucketColumns + `, i.n from unnest(@ids::bytea[], @counts::bigint[]) with ordinality as i (id, n, place)
+	join buckets as b on b.id = i.id ` + db.BucketJoins + ` order by i.place`
+
+// ProblemsByID returns the problems of some counts, in the same order. It omits those that no
+// longer exist.
+func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
+	for i := range counts {
+		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
+	}
+	rows, err := s.Pool.Query(ctx, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
+	}
+	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+		p.Bucket = &crash.Bucket{}
+		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
+	}
+	return problems, nil
+}
+
+const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
+
+// WholeSignatures returns the complete signatures of those rows whose signature the index
+// truncates.
+func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.BucketID]string, error) {
+	var ids []crash.BucketID
+	for _, r := range of {
+		if len(r.Signature) >= index.MaxSignature {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := s.Pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)})
+	if err != nil {
+		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
+	}
+	signatures := map[crash.BucketID]string{}
+	var id crash.BucketID
+	var signature string
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &signature},
+		func() error { signatures[id] = signature; return nil }); err != nil {
+		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
+	}
+	return signatures, nil
+}
+
+const sqlFirstBucket = `
+	select coalesce((
+		select b.head from unnest(@ids::bytea[]) with ordinality as i (id, place) join buckets as b on b.id = i.id
+		order by i.place limit 1), '')`
+
+// FirstBucket returns the head of the first of some buckets that exists. It returns NotFound if
+// none exists.
+func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
+	list := make([][]byte, len(ids))
+	for i := range ids {
+		list[i] = ids[i][:]
+	}
+	var id []byte
+	if err := s.Pool.QueryRow(ctx, sqlFirstBucket, pgx.NamedArgs{"ids": list}).Scan(&id); err != nil {
+		return crash.BucketID{}, fmt.Errorf("find bucket: %w", db.Classify(err))
+	}
+	if len(id) != len(crash.BucketID{}) {
+		return crash.BucketID{}, crash.ErrUnknownBucket
+	}
+	return crash.BucketID(id), nil
+}
+
+// sqlNewBuckets counts each machine once. A machine that reported a version from several releases
+// counts in each of them, so the query subtracts the extra ones. The buckets of a merged problem
+// may share machines, so the query then counts distinct machines.
+const sqlNewBuckets = `
+	with cells as (
+		select b.head, v.bucket_id, v.version, v.reports, v.systems
+		from buckets as b join bucket_versions as v on v.bucket_id = b.id and v.version in (@new, @previous)
+		where b.head in (select head from buckets where source_package = @source) and v.reports > 0
+	), heads as (
+		select head, count(distinct bucket_id) as members, (array_agg(bucket_id))[1] as member,
+			sum(systems)::bigint as at_most, sum(reports)::bigint as reports
+		from cells
+		group by head having not bool_or(version = @previous)
+	), counted as materialized (
+		select head, reports, case
+				when at_most <= @more_than then at_most
+				when members = 1 then at_most - (
+					select coalesce(sum(extra), 0) from bucket_travellers where bucket_id = heads.member and version = @new)
+				else (select count(distinct s.system) from bucket_systems as s join buckets as m on m.id = s.bucket_id
+					where m.head = heads.head and s.version = @new)
+			end as systems
+		from heads
+	)
+	select h.id, h.signature, c.reports, c.systems from counted as c join buckets as h on h.id = c.head
+	where c.systems > @more_than and not h.provisional and not starts_with(h.signature, 'failed:')
+	order by c.systems desc, c.reports desc, h.id`
+
+// NewBuckets returns the problems of a source package that occur in a version on more than moreThan
+// machines, and do not occur in the previous version. Those on most machines come first. It omits
+// problems whose reports have no function names.
+func (s *Store) NewBuckets(ctx context.Context, source, previous, version string,
+	moreThan int) ([]stats.NewBucket, error) {
+	args := pgx.NamedArgs{"source": source, "previous": previous, "new": version, "more_than": moreThan}
+	// PostgreSQL plans the query anew for these values: they decide whether the version or the package
+	// is rarer.
+	rows, err := s.Pool.Query(ctx, sqlNewBuckets, pgx.QueryExecModeCacheDescribe, args)
+	if err != nil {
+		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))
+	}
+	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b stats.NewBucket, err error) {
+		err = row.Scan(db.ScanTo(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
+		return b, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))
+	}
+	return buckets, nil
+}
+
+const sqlExpired = `select coalesce((select before from expired_counts), '0001-01-01')`
+
+// From returns the first UTC day whose counts have not expired, or zero if none have. Counts of earlier
+// days are unknown: what is stored of them may be incomplete.
+func (s *Store) From(ctx context.Context) (time.Time, error) {
+	from, err := db.CachedCounts(ctx, s.Store, nil, func(ctx context.Context) (from time.Time, err error) {
+		err = s.Pool.QueryRow(ctx, sqlExpired).Scan(&from)
+		return from, err
+	})
+	if err != nil {
+		return from, fmt.Errorf("expired counts: %w", db.Classify(err))
+	}
+	if from.Year() < 2 {
+		return time.Time{}, nil
+	}
+	return from.UTC(), nil
+}
+
+// These statements are for days that are older than the index. They read all daily counts, which
+// few requests need.
+const (
+	sqlProblemDays = `
+		select d.day, count(distinct b.head) from bucket_days as d join buckets as b on b.id = d.bucket_id
+		where d.day between @since and @until and d.reports > 0 group by d.day`
+	sqlTracedDays = `
+		select d.day, d.release, d.architecture,
+			coalesce(sum(d.reports) filter (where not h.provisional), 0)::bigint,
+			coalesce(sum(d.reports) filter (where h.provisional), 0)::bigint
+		from bucket_days as d join buckets as b on b.id = d.bucket_id join buckets as h on h.id = b.head
+		where d.day between @since and @until and h.problem_type = 'Crash' and h.rule = any(@rules)
+		group by d.day, d.release, d.architecture order by d.day desc, d.release, d.architecture`
+)
+
+// ProblemDays returns how many different problems have reports on each UTC day, from since to until
+// inclusive. It omits days without any.
+func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
+	if err != nil {
+		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
+	}
+	days := map[time.Time]int64{}
+	var day time.Time
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
+	}
+	return days, nil
+}
+
+// TracedDays returns the same as [index.Index.TracedDays], also for days that are older than the
+// index.
+func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
+	rows, err := s.Pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
+	if err != nil {
+		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
+	}
+	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t index.Traced, err error) {
+		var day time.Time
+		err = row.Scan(&day, &t.Release, &t.Architecture, &t.Named, &t.Failed)
+		t.Day = index.DayOf(day)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
+	}
+	return days, nil
+}
+
+const sqlBucketVersionSpans = `
+	with days as (
+		select release, version, min(first) as first, max(last) as last from (
+			select release, version, day as first, day as last from bucket_days
+			where bucket_id in ` + db.Members + ` and reports > 0
+			union all select release, version, first_day, last_day from bucket_expired where bucket_id in ` + db.Members + `
+		) as d group by release, version
+	)
+	select v.version, v.release, sum(v.reports)::bigint,
+		case count(*) when 1 then max(v.systems) else (
+			select count(distinct s.system) from bucket_systems as s
+			where s.bucket_id in ` + db.Members + ` and s.release = v.release and s.version = v.version
+		) end::bigint, d.first::timestamp at time zone 'UTC', d.last::timestamp at time zone 'UTC'
+	from bucket_versions as v left join days as d on d.release = v.release and d.version = v.version
+	where v.bucket_id in ` + db.Members + ` and v.reports > 0
+	group by v.version, v.release, v.version_key, d.first, d.last
+	order by v.version_key desc nulls last, v.version, v.release`
+
+// BucketVersionSpans returns the number of reports and distinct machines, and the first and last
+// day, for each version and release of a bucket's problem. It sorts by version in dpkg's order,
+// newest first.
+func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
+	rows, err := s.Pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
+	}
+	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
+		err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
+	}
+	return spans, nil
+}
+
+const sqlNewestTypes = `
+	select problem_type, count(*) from (
+		select r.problem_type from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select problem_type from reports where bucket_id = m.source order by received desc, id desc limit @look
+		) as r limit @look
+	) as newest group by problem_type order by count(*) desc, problem_type`
+
+// NewestTypes returns the problem types of a problem's newest reports, most frequent first. It
+// reads at most look reports of each bucket.
+func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
+	rows, err := s.Pool.Query(ctx, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look})
+	if err != nil {
+		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, db.Classify(err))
+	}
+	types, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.NameCount])
+	if err != nil {
+		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, db.Classify(err))
+	}
+	return types, nil
+}
+
+const (
+	sqlReleases = `
+		select r.release, coalesce(d.reports, 0) from releases as r left join (
+			select release, sum(reports)::bigint as reports from release_days where day >= @since group by release
+		) as d on d.release = r.release`
+	sqlHasRelease = `select exists (select from releases where release = @release)`
+)
+
+// releaseDays is the number of days within which a release must have a report to appear in lists.
+const releaseDays = 91
+
+// Releases returns the releases with counted reports, for lists, with the number of reports in the
+// last 91 days. The table defines which names are trusted. The result is cached, so all callers
+// must pass the same table.
+func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.ReleaseList, error) {
+	list, err := db.CachedCounts(ctx, s.Store, nil, func(ctx context.Context) (crash.ReleaseList, error) {
+		reports, err := s.readReleases(ctx)
+		return table.List(reports), err
+	})
+	return list, db.Classify(err)
+}
+
+func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlReleases, pgx.NamedArgs{"since": s.Now().UTC().AddDate(0, 0, -releaseDays)})
+	if err != nil {
+		return nil, fmt.Errorf("releases: %w", db.Classify(err))
+	}
+	all := map[crash.Release]int64{}
+	var release crash.Release
+	var reports int64
+	if _, err := pgx.ForEachRow(rows, []any{&release, &reports},
+		func() error { all[release] = reports; return nil }); err != nil {
+		return nil, fmt.Errorf("releases: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// HasRelease reports whether the release has a counted report.
+func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
+	if err := s.Pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has); err != nil {
+		return false, fmt.Errorf("release: %w", db.Classify(err))
+	}
+	return has, nil
+}
+
+// A facet reads the newest reports of a problem, and the newest of each of some other problems of
+// its package. Both are found by the index of reports by bucket and time of arrival, so the work
+// does not grow with the number of stored reports.
+const (
+	facetHere   = 300
+	facetOthers = 30 // problems
+	facetOfEach = 10 // reports of each of these
+	facetTime   = 5 * time.Second
+)
+
+const (
+	sqlFacetHere = `
+		select ` + db.ReportColumns + `, body from (
+			select r.* from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+				select * from reports where bucket_id = m.source order by received desc, id desc limit @limit
+			) as r
+			order by r.received desc, r.id desc limit @limit
+		) as newest`
+	sqlFacetThere = `
+		select r.* from (
+			select id from buckets
+			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
+			order by reports desc, id limit @others
+		) as m (source) cross join lateral (
+			select ` + db.ReportColumns + `, body from reports where bucket_id = m.source
+			order by received desc, id desc limit @limit
+		) as r`
+)
+
+// FacetReport is a report with its value of a field.
+type FacetReport struct {
+	crash.ReportRow
+	Value string
+}
+
+// Facet counts the values of a field in the newest reports of a problem and in others of its
+// package. It also returns these reports of the problem, newest first. It takes at most five
+// seconds, and returns Unavailable if that is not enough.
+func (s *Store) Facet(ctx context.Context, b crash.Bucket, field stats.FacetField) (
+	f stats.Facet, reports []FacetReport, err error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, facetTime)
+	defer cancel()
+	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": facetHere, "others": facetOthers}
+	reports, err = s.facetReports(ctx, sqlFacetHere, args, field)
+	var others []FacetReport
+	if err == nil && b.Package != "" {
+		args["limit"] = facetOfEach
+		others, err = s.facetReports(ctx, sqlFacetThere, args, field)
+	}
+	if err != nil {
+		return f, nil, fmt.Errorf("values of %s in %s: %w", field, b.ID, db.Classify(err))
+	}
+	return stats.NewFacet(field, valuesOf(reports), valuesOf(others)), reports, nil
+}
+
+func valuesOf(reports []FacetReport) []string {
+	values := make([]string, len(reports))
+	for i, r := range reports {
+		values[i] = r.Value
+	}
+	return values
+}
+
+func (s *Store) facetReports(
+	ctx context.Context, sql string, args pgx.NamedArgs, field stats.FacetField,
+) ([]FacetReport, error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r FacetReport, err error) {
+		var body []byte
+		if r.ReportRow, body, err = db.ScanReportBody(row); err != nil {
+			return r, err
+		}
+		err = s.ReadBody(ctx, body, func(f crash.Fields) { r.Value = field.ValueIn(r.Summary, f) })
+		return r, err
+	})
+}
+
+// These constants limit the newest reports that StandsOut compares.
+const (
+	traitsHere   = 100 // reports of the problem
+	traitsOthers = 20  // other problems of its package
+	traitsOfEach = 8   // reports of each of them
+)
+
+const (
+	sqlBodiesHere = `
+		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select received, id, system_key, body from reports where bucket_id = m.source order by received desc,
+				id desc limit @limit
+		) as r
+		order by r.received desc, r.id desc limit @limit`
+	sqlBodiesThere = `
+		select r.system_key, r.body from (
+			select id from buckets
+			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
+			order by reports desc, id limit @others
+		) as m (source) cross join lateral (
+			select system_key, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+		) as r`
+)
+
+// StandsOut compares the newest reports of a problem with those of other problems of the same
+// package, one of each machine. It returns the traits that are more frequent in the former, and how
+// many reports it compared on each side.
+func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
+	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
+	of, err := s.traits(ctx, sqlBodiesHere, args)
+	if err == nil {
+		args["limit"] = traitsOfEach
+		var others [][]stats.Trait
+		if others, err = s.traits(ctx, sqlBodiesThere, args); err == nil {
+			return stats.StandsOut(of, others), len(of), len(others), nil
+		}
+	}
+	return nil, 0, 0, fmt.Errorf("traits of %s: %w", b.ID, db.Classify(err))
+}
+
+func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]stats.Trait
+	known := map[int64]bool{} // machines
+	var machine *int64
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&machine, &body}, func() error {
+		if machine != nil && known[*machine] {
+			return nil
+		}
+		if machine != nil {
+			known[*machine] = true
+		}
+		return s.ReadBody(ctx, body, func(f crash.Fields) { all = append(all, stats.Traits(f)) })
+	})
+	return all, err
+}
+
+const (
+	maxCandidates = 400 // problems of one package that Similar compares, most frequent first
+	maxSimilar    = 6
+	maxAlike      = 4
+	maxAlikeFrom  = 120 // problems that Alike compares: fewer, because every page of a problem calls it
+)
+
+// Similar returns up to six other problems of the same package that have a bug and a similar
+// signature, most similar first (see grouping.LikenessTo).
+func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
+	all, err := s.IndexWithStates(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", err)
+	}
+	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates,
+		func(p *index.Problem) bool {
+			return p.ID != b.ID && p.Bug != 0
+		}))
+}
+
+// Alike returns up to four other problems of the same package with a similar signature, with or
+// without a bug. It compares only the most frequent problems.
+func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
+	all, err := s.Index(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", err)
+	}
+	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom,
+		func(p *index.Problem) bool { return p.ID != b.ID }))
+}
+
+func (s *Store) similar(ctx context.Context, b crash.Bucket, most int,
+	candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
+	var found []grouping.SimilarProblem
+	likeness := grouping.LikenessTo(b.Signature)
+	for _, p := range candidates {
+		if like := likeness(p.Signature); like != grouping.Unlike {
+			found = append(found, grouping.SimilarProblem{Bucket: crash.Bucket{ID: p.ID}, Likeness: like})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b grouping.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
+	found = found[:min(len(found), most)]
+	if len(found) == 0 {
+		return nil, nil
+	}
+	of := make([]crash.ProblemCursor, len(found))
+	for i := range found {
+		of[i].ID = found[i].ID
+	}
+	problems, err := s.ProblemsByID(ctx, of)
+	if err != nil {
+		return nil, fmt.Errorf("similar problems: %w", err)
+	}
+	for i := range found {
+		for _, p := range problems {
+			if p.ID == found[i].ID {
+				found[i].Bucket = *p.Bucket
+			}
+		}
+		if err := s.Judge(ctx, &found[i].Bucket); err != nil {
+			return nil, fmt.Errorf("similar problems: %w", err)
+		}
+	}
+	return found, nil
+}
