@@ -43,9 +43,7 @@ type practice struct {
 
 // startPractice starts a practice tracker on the address, or on another port if it is in use.
 func startPractice(ctx context.Context, address, state string) (*practice, error) {
-	s, err := trackertest.NewServer(trackertest.Options{
-		StateFile: state, Control: true, People: []string{"ada", "tess"},
-	})
+	s, err := trackertest.NewServer(trackertest.Options{StateFile: state})
 	if err != nil {
 		return nil, err
 	}

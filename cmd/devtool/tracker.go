@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -23,14 +22,9 @@ func trackerCommand() *cobra.Command {
 		Short: "Serves a practice tracker, in which mishap can file bugs",
 		Long: `Serves a practice tracker that speaks Launchpad's protocol, with pages to authorise mishap and to read bugs.
 
-Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".
-With --control it fails on request:
-
-  curl -d '{"operation": "create", "fault": "drop-after", "times": 2}' http://ADDRESS/+practice/faults
-  curl -X DELETE http://ADDRESS/+practice/faults`,
+Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 			return serveTracker(cmd.Context(), listen, o, func(address string) {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "practice tracker: http://%s\n", address)
 			})
@@ -38,10 +32,7 @@ With --control it fails on request:
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address` to listen on")
 	cmd.Flags().StringVar(&o.StateFile, "state", "", "`file` that stores bugs and tokens; empty: only in memory")
-	cmd.Flags().BoolVar(&o.Control, "control", false,
-		"allow anyone who can reach it to cause faults, at /+practice/faults")
 	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of the person who is signed in (default practice-person)")
-	cmd.Flags().StringSliceVar(&o.People, "people", nil, "`names` of other people who can authorise programs")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package trackertest
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,97 +16,84 @@ type Archive struct {
 	Subscriptions map[string][]string            // by person or team: source packages
 }
 
-// SetArchive replaces the archive.
-func (s *Server) SetArchive(a Archive) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opts.Archive = &a
-}
+// archivePath is the path of the main archive.
+const archivePath = "/" + distribution + "/+archive/primary"
+
+func (c *call) isArchive() bool { return "/"+strings.Join(c.parts, "/") == archivePath }
 
 // archive answers operations on the archive, package sets and subscriptions, which are public.
-func (s *Server) archive(c *call, op string) response {
-	a := s.opts.Archive
-	name := func(param string) string { text, _ := textParam(c.query, param); return text }
-	switch p := c.parts; {
-	case op == "getSourcesIncluded" && len(p) == 4 && p[0] == "package-sets" && p[1] == s.opts.Distribution:
-		if a == nil || a.Sets[p[2]+"/"+p[3]] == nil {
-			return notFound(p[3])
+func (s *Server) archive(c *call) response {
+	var a Archive
+	if s.opts.Archive != nil {
+		a = *s.opts.Archive
+	}
+	p, path := &params{Values: c.query}, strings.Join(c.parts, "/")
+	list := []any{}
+	switch {
+	case c.name == "getSourcesIncluded":
+		set, ok := a.Sets[strings.TrimPrefix(path, "package-sets/"+distribution+"/")]
+		if !ok {
+			return notFound(path)
 		}
-		return bare(a.Sets[p[2]+"/"+p[3]])
-	case op == "getBugSubscriberPackages" && len(p) == 1 && strings.HasPrefix(p[0], "~"):
-		person := p[0][1:]
-		if a == nil || a.Subscriptions[person] == nil {
-			return notFound(p[0])
+		return bare(set)
+	case c.name == "getBugSubscriberPackages":
+		packages, ok := a.Subscriptions[strings.TrimPrefix(path, "~")]
+		if !ok {
+			return notFound(path)
 		}
-		var list []any
-		for _, pkg := range a.Subscriptions[person] {
-			list = append(list, s.thingJSON(c, []string{s.opts.Distribution, "+source", pkg}))
+		for _, pkg := range packages {
+			list = append(list, c.target([]string{distribution, "+source", pkg}))
 		}
-		return s.list(c, "distribution_source_package", list)
-	case !slices.Equal(p, []string{s.opts.Distribution, "+archive", "primary"}):
-		return notFound(p[len(p)-1])
-	case op == "getPublishedSources":
-		return s.list(c, "source_package_publishing_history", s.sources(c, name("source_name"), name("version")))
-	case op == "getPublishedBinaries":
-		var list []any
-		if a != nil {
-			for _, pub := range a.Binaries[name("binary_name")] {
-				list = append(list, map[string]any{
-					"resource_type_link":  c.root() + "/#binary_package_publishing_history",
-					"self_link":           c.root() + "/" + s.opts.Distribution + "/+archive/primary/+binarypub/1",
-					"status":              "Published",
-					"binary_package_name": name("binary_name"), "binary_package_version": pub.Version, "pocket": pub.Pocket,
-					"source_package_name": pub.Source, "distro_arch_series_link": c.root() + "/" + s.opts.Distribution + "/" +
-						pub.Series + "/" + pub.Architecture,
-				})
+		return s.list(c, "", list)
+	case !c.isArchive():
+		return notFound(path)
+	case c.name == "getPublishedBinaries":
+		name := p.text("binary_name")
+		for _, pub := range a.Binaries[name] {
+			list = append(list, c.publishedBinary(name, pub))
+		}
+	default:
+		name, version := p.text("source_name"), ""
+		if p.Has("version") {
+			version = p.text("version")
+		}
+		published := a.Sources[name]
+		if !p.Has("status") {
+			published = slices.Concat(published, a.Superseded[name])
+		}
+		if s.opts.Archive == nil && version != "" {
+			published = []crash.Publication{{Series: "noble", Pocket: "Updates", Version: version}}
+		}
+		for _, pub := range published {
+			if version == "" || pub.Version == version {
+				list = append(list, c.publishedSource(name, pub))
 			}
 		}
-		return s.list(c, "binary_package_publishing_history", list)
 	}
-	return notFound(c.parts[0])
+	if p.wrong != nil {
+		return p.refusal()
+	}
+	return s.list(c, "", list)
 }
 
-// archiveJSON returns the main archive as JSON.
-func (s *Server) archiveJSON(c *call) map[string]any {
-	path := "/" + s.opts.Distribution + "/+archive/primary"
-	return map[string]any{
-		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#archive",
-		"name": "primary", "displayname": "Primary Archive for " + displayName(s.opts.Distribution),
-		"distribution_link": c.root() + "/" + s.opts.Distribution,
-	}
+func (c *call) archiveEntry() map[string]any {
+	e := c.entry("archive", archivePath)
+	e["name"], e["displayname"] = "primary", "Primary Archive for "+displayName(distribution)
+	e["distribution_link"] = c.root() + "/" + distribution
+	return e
 }
 
-// bare returns a list of strings.
-func bare(names []string) response {
-	b, err := json.Marshal(names)
-	if err != nil {
-		return text(500, "TypeError")
-	}
-	return text(200, string(b)).with("Content-Type", "application/json")
+func (c *call) publishedSource(name string, pub crash.Publication) map[string]any {
+	e := c.entry("source_package_publishing_history", archivePath+"/+sourcepub/1")
+	e["source_package_name"], e["source_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["distro_series_link"] = c.root() + "/" + distribution + "/" + pub.Series
+	return e
 }
 
-func (s *Server) sources(c *call, name, version string) []any {
-	published := []crash.Publication{}
-	switch a := s.opts.Archive; {
-	case a == nil && version != "":
-		published = append(published, crash.Publication{Series: "noble", Pocket: "Updates", Version: version})
-	case a != nil:
-		published = append(published, a.Sources[name]...)
-		if c.query.Get("status") == "" {
-			published = append(published, a.Superseded[name]...)
-		}
-	}
-	var list []any
-	for _, pub := range published {
-		if version == "" || pub.Version == version {
-			list = append(list, map[string]any{
-				"resource_type_link":     c.root() + "/#source_package_publishing_history",
-				"self_link":              c.root() + "/" + s.opts.Distribution + "/+archive/primary/+sourcepub/1",
-				"source_package_name":    name,
-				"source_package_version": pub.Version, "pocket": pub.Pocket, "distro_series_link": c.root() + "/" +
-					s.opts.Distribution + "/" + pub.Series,
-			})
-		}
-	}
-	return list
+func (c *call) publishedBinary(name string, pub crash.Publication) map[string]any {
+	e := c.entry("binary_package_publishing_history", archivePath+"/+binarypub/1")
+	e["binary_package_name"], e["binary_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["source_package_name"], e["status"] = pub.Source, "Published"
+	e["distro_arch_series_link"] = c.root() + "/" + distribution + "/" + pub.Series + "/" + pub.Architecture
+	return e
 }

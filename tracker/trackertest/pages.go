@@ -2,15 +2,81 @@ package trackertest
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 )
 
-// The pages have no scripts and one style sheet. The policy has no form-action, because browsers
-// would also apply it to the redirect to a callback.
+func htmlPage(status int, t *template.Template, data any) response {
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return text(500, "error in a page of the practice tracker")
+	}
+	return text(status, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+}
+
+// page serves the pages of bugs, at /bugs/N and TARGET/+bug/N, and the list of bugs.
+func (s *Server) page(c *call) response {
+	switch c.r.URL.Path {
+	case "/":
+		return htmlPage(200, indexTemplate, s.state.Bugs)
+	case "/+style.css":
+		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
+	}
+	var bug *Bug
+	if n := len(c.parts); n > 1 && (c.parts[n-2] == "+bug" || n == 2 && c.parts[0] == "bugs") {
+		number, _ := strconv.ParseInt(c.parts[n-1], 10, 64) // 0 is not a bug
+		bug = s.state.bug(number)
+	}
+	switch {
+	case bug == nil:
+		return text(404, "Lost something? There is no such page on this tracker.")
+	case c.r.Method == http.MethodPost:
+		if wrong := s.edit(bug, c.form); wrong != "" {
+			return text(400, wrong)
+		}
+		return text(303, "").with("Location", c.r.URL.EscapedPath())
+	}
+	return htmlPage(200, bugTemplate, bugPage{bug, statuses})
+}
+
+// edit applies the form of a bug's page, or returns a message about an invalid value.
+func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
+	status := form.Get("status")
+	if status != "" && !slices.Contains(statuses, status) {
+		return fmt.Sprintf("status: Invalid value %q.", status)
+	}
+	s.change(b, func(b *Bug) {
+		if status != "" {
+			b.Status = status
+		}
+		if version := form.Get("fixed_in"); version != "" {
+			b.Janitor(version, "noble")
+		}
+		if comment := form.Get("comment"); comment != "" {
+			b.Messages = append(b.Messages, Message{Owner: s.opts.Person, Content: comment})
+		}
+	})
+	return ""
+}
+
+// bugPage is the data of a bug's page, including the options in its form.
+type bugPage struct {
+	*Bug
+	Statuses []string
+}
+
+// authorizePage is the data of the page on which a person decides: either a message or the levels.
+type authorizePage struct {
+	Token, Person, Consumer, Message string
+	Levels                           []level
+}
+
 const (
-	policy  = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 	pageTop = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Practice tracker</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -26,47 +92,18 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
 `
 )
 
-func htmlPage(status int, t *template.Template, data any) response {
-	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
-		return text(500, "error in a page of the practice tracker")
-	}
-	return text(status, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy", policy)
-}
-
-// page serves the web pages for people.
-func (s *Server) page(c *call) response {
-	parts := splitPath(c.path)
-	switch {
-	case c.path == "/":
-		return htmlPage(200, indexTemplate, s.state.Bugs)
-	case c.path == "/+style.css":
-		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
-	case len(parts) == 2 && parts[0] == "bugs",
-		len(parts) >= 3 && parts[len(parts)-2] == "+bug" && s.exists(parts[:len(parts)-2]):
-		n, err := strconv.ParseInt(parts[len(parts)-1], 10, 64)
-		bug := s.state.bug(n)
-		switch {
-		case err != nil || bug == nil:
-		case c.r.Method == http.MethodPost:
-			if wrong := s.edit(bug, c.form); wrong != "" {
-				return text(400, wrong)
-			}
-			return text(303, "").with("Location", c.path)
-		default:
-			return htmlPage(200, bugTemplate, bugPage{bug, statuses, importances, forDistributions})
-		}
-	}
-	return htmlPage(404, lostTemplate, nil)
-}
-
-// bugPage is the data of a bug's page, including the options in its form.
-type bugPage struct {
-	*Bug
-	Statuses, Importances, Types []string
-}
-
 var (
+	authorizeTemplate = template.Must(template.New("authorize").Parse(pageTop + `
+<h1>Authorize application to access Launchpad on your behalf</h1>
+{{if .Message}}<p>{{.Message}}</p>{{else}}
+<p>The application identified as <b>{{.Consumer}}</b> wants to act for you.
+To file bugs it needs "Change Non-Private Data".</p>
+<form method="post" action="/+authorize-token">
+<p><label>You are <input name="person" value="{{.Person}}" maxlength="100" autocomplete="off"></label></p>
+<input type="hidden" name="oauth_token" value="{{.Token}}">
+{{range .Levels}}<p><button type="submit" name="field.actions.{{.Value}}" value="{{.Title}}">{{.Title}}</button></p>
+{{end}}</form>{{end}}
+` + pageBottom))
 	indexTemplate = template.Must(template.New("index").Parse(pageTop + `
 <h1>Bugs</h1>
 {{if .}}<table><tr><th>Number</th><th>Title</th><th>Package</th><th>Reporter</th></tr>
@@ -92,18 +129,9 @@ var (
 {{end}}<h2>Change</h2>
 <form method="post">
 {{$b := .}}<p><label>Status <select name="status">{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
-<p><label>Importance <select name="importance">{{range .Importances}}<option{{if eq . $b.Importance}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
-<p><label>Information type <select name="information_type">{{range .Types}}<option{{if eq . $b.InformationType}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
-<p><label>Duplicate of bug <input name="duplicate_of" inputmode="numeric"{{with .DuplicateOf}} value="{{.}}"{{end}}></label></p>
 {{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label> (closes the bug with the message that names the version)</p>
-<p><label>In the series <input name="series" placeholder="noble"></label> <label>it is <select name="series_status">{{range .Statuses}}<option>{{.}}</option>{{end}}</select></label></p>
-{{end}}<p><label>Description<br><textarea name="description" rows="12" cols="80">
-{{.Description}}</textarea></label></p>
-<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
+{{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
 <p><button>Save</button></p>
 </form>
-` + pageBottom))
-	lostTemplate = template.Must(template.New("lost").Parse(pageTop + `
-<h1>Lost something?</h1><p>There is no such page on this tracker.</p>
 ` + pageBottom))
 )

@@ -1,14 +1,70 @@
+// Package trackertest implements a practice tracker: a server with state that speaks the part of
+// Launchpad's protocol that mishap and launchpadlib need. It imitates the OAuth endpoints, the texts
+// of refusals, and the visibility rules of searches. It can fail in every way in which a real tracker
+// fails. It is stricter than Launchpad in one point: it refuses parameters that Launchpad would
+// silently take for something else.
+//
+// Tests start one with New. `devtool tracker` serves one to people, with pages to authorise mishap
+// and to read bugs.
 package trackertest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"mishap/crash"
 )
+
+// Options configure a practice tracker. The zero value is valid.
+type Options struct {
+	StateFile   string           // JSON file for its state; empty: in memory only
+	Person      string           // name of the person who is signed in; empty: "practice-person"
+	Packages    []string         // source packages of the distribution; nil: every well-formed name
+	Unpublished []string         // source packages that exist but are not published
+	Archive     *Archive         // what is published; nil: every requested version
+	PageSize    int              // entries on a page of a search; 0: 75
+	Now         func() time.Time // nil: time.Now
+}
+
+// Server is a practice tracker. It is safe for concurrent use. Close ends the requests that hang.
+type Server struct {
+	opts Options
+
+	closing   chan struct{} // closed by Close
+	closeOnce sync.Once
+
+	mu       sync.Mutex
+	state    state
+	offset   time.Duration // how far the tracker's clock is ahead
+	requests []Request     // the last ones
+	working  int           // requests under way
+	faults   []FaultSpec
+	waiting  map[string]context.CancelCauseFunc // calls of clients in this process; see TimeOutHung
+}
+
+// NewServer returns a practice tracker with the state in o.StateFile.
+func NewServer(o Options) (*Server, error) {
+	o.Person = cmp.Or(o.Person, "practice-person")
+	o.PageSize = cmp.Or(o.PageSize, 75)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Server{opts: o, closing: make(chan struct{}), waiting: map[string]context.CancelCauseFunc{}}
+	if err := s.state.load(o.StateFile); err != nil {
+		return nil, fmt.Errorf("practice tracker: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends the requests that hang.
+func (s *Server) Close() { s.closeOnce.Do(func() { close(s.closing) }) }
 
 // TB is the part of testing.TB that New needs.
 type TB interface {
@@ -22,7 +78,6 @@ type Tracker struct {
 	*Server
 	URL    string // web part and OAuth endpoints
 	APIURL string // root of the API, version devel
-	tb     TB
 }
 
 // New starts a practice tracker that ends with the test. It uses at most one Options.
@@ -53,21 +108,135 @@ func New(tb TB, options ...Options) *Tracker {
 		<-done
 	})
 	url := "http://" + l.Addr().String()
-	return &Tracker{Server: s, URL: url, APIURL: url + "/devel", tb: tb}
+	return &Tracker{Server: s, URL: url, APIURL: url + "/devel"}
 }
 
-// Fail makes the next request for an operation fail.
-func (t *Tracker) Fail(op Operation, f Fault) {
-	t.tb.Helper()
-	t.FailWith(FaultSpec{Operation: op, Fault: f})
-}
-
-// FailWith makes requests fail.
-func (t *Tracker) FailWith(spec FaultSpec) {
-	t.tb.Helper()
-	if err := t.Fault(spec); err != nil {
-		t.tb.Fatalf("%v", err)
+// ServeHTTP serves the web pages, the OAuth endpoints and the API, which share one address here.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := newCall(r)
+	fault := s.begin(c)
+	defer s.end()
+	if fault.Fault != "" {
+		s.fail(w, r, fault, func() response { return s.answer(c) })
+		return
 	}
+	s.answer(c).write(w)
+}
+
+// begin records a request and returns the fault that applies to it, or none.
+func (s *Server) begin(c *call) FaultSpec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.working++
+	s.requests = append(s.requests[max(0, len(s.requests)-maxRequests+1):], Request{
+		Operation: c.op, Method: c.r.Method, URI: c.r.RequestURI, Header: c.r.Header.Clone(), Body: string(c.body),
+	})
+	i := slices.IndexFunc(s.faults, func(f FaultSpec) bool { return f.Operation == c.op })
+	if i < 0 {
+		return FaultSpec{}
+	}
+	spec := s.faults[i]
+	if s.faults[i].Times--; s.faults[i].Times <= 0 {
+		s.faults = slices.Delete(s.faults, i, i+1)
+	}
+	return spec
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.working--
+}
+
+// answer handles one request.
+func (s *Server) answer(c *call) response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.version != "":
+		return s.api(c).with("Vary", "Accept").with("X-Lazr-Notifications", "[]").
+			with("X-Powered-By", "Zope (www.zope.org), Python (www.python.org)")
+	case c.op == OpRequestToken:
+		return s.requestToken(c)
+	case c.op == OpAccessToken:
+		return s.accessToken(c)
+	case c.op == OpAuthorize:
+		return s.authorizeToken(c)
+	}
+	return s.page(c)
+}
+
+// response is an answer before it is written, so that a fault can change it.
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (r response) write(w http.ResponseWriter) {
+	for name, values := range r.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(r.status)
+	_, _ = w.Write([]byte(r.body))
+}
+
+func (r response) with(name, value string) response {
+	r.header.Set(name, value)
+	return r
+}
+
+func text(status int, body string) response {
+	return response{status: status, body: body, header: http.Header{"Content-Type": {"text/plain;charset=utf-8"}}}
+}
+
+// now returns the time of the tracker's clock.
+func (s *Server) now() time.Time { return s.opts.Now().Add(s.offset).UTC() }
+
+// save writes the state file. The caller holds the lock.
+func (s *Server) save() {
+	if err := s.state.save(s.opts.StateFile); err != nil {
+		slog.Error("practice tracker cannot write its state", "error", err)
+	}
+}
+
+// Request is one request to the tracker.
+type Request struct {
+	Operation Operation
+	Method    string
+	URI       string
+	Header    http.Header
+	Body      string
+}
+
+// maxRequests bounds the stored requests.
+const maxRequests = 2000
+
+// Requests returns the last requests for an operation, or all if op is empty, oldest first.
+func (s *Server) Requests(op Operation) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Request
+	for _, r := range s.requests {
+		if op == "" || r.Operation == op {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Working returns the number of requests under way, including those that hang.
+func (s *Server) Working() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.working
+}
+
+// Advance moves the tracker's clock forward.
+func (s *Server) Advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offset += d
 }
 
 // Bugs returns all bugs, in the order in which they were filed.
@@ -89,11 +258,16 @@ func (s *Server) Change(number int64, change func(*Bug)) bool {
 	if b == nil {
 		return false
 	}
+	s.change(b, change)
+	return true
+}
+
+// change changes a bug and its dates. The caller holds the lock.
+func (s *Server) change(b *Bug, change func(*Bug)) {
 	before := b.copied()
 	change(b)
 	b.settle(before, s.now())
 	s.save()
-	return true
 }
 
 // Add adds a bug by another person and returns its number. It fills empty fields with plausible
@@ -102,13 +276,10 @@ func (s *Server) Add(b Bug) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.Number = s.state.nextBug()
-	for field, value := range map[*string]string{
-		&b.InformationType: "Public", &b.Reporter: "someone-else", &b.Distribution: s.opts.Distribution, &b.Status: "New",
-	} {
-		if *field == "" {
-			*field = value
-		}
-	}
+	b.InformationType = cmp.Or(b.InformationType, "Public")
+	b.Reporter = cmp.Or(b.Reporter, "someone-else")
+	b.Distribution = cmp.Or(b.Distribution, distribution)
+	b.Status = cmp.Or(b.Status, "New")
 	if b.Created.IsZero() {
 		b.Created = s.now()
 	}
@@ -151,9 +322,7 @@ func (s *Server) TokenOf(consumer, level string) crash.AccessToken {
 func (s *Server) TokenFor(consumer, level, person string) crash.AccessToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.state.knows(consumer) {
-		s.state.Consumers = append(s.state.Consumers, consumer)
-	}
+	s.state.register(consumer)
 	a := &accessToken{Key: newKey(20), Secret: newKey(80), Consumer: consumer, Level: level, Person: person}
 	s.state.AccessTokens = append(s.state.AccessTokens, a)
 	s.save()
@@ -171,14 +340,11 @@ func (s *Server) Suspend(person string) {
 }
 
 // Revoke revokes an access token, as a person can on a page.
-func (s *Server) Revoke(key string) bool {
+func (s *Server) Revoke(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.state.AccessTokens, func(a *accessToken) bool { return a.Key == key })
-	if i < 0 {
-		return false
+	for _, a := range s.state.AccessTokens {
+		a.Expired = a.Expired || a.Key == key
 	}
-	s.state.AccessTokens[i].Expired = true
 	s.save()
-	return true
 }

@@ -1,184 +1,145 @@
 package trackertest
 
 import (
+	"bytes"
 	"encoding/xml"
+	"maps"
 	"slices"
 	"strings"
+	"text/template"
+
+	"mishap/crash"
 )
 
 const wadlMedia = "application/vnd.sun.wadl+xml"
 
-// The elements of a WADL document that are needed to describe this API. wadlTypes lists the
-// described types.
-type (
-	wadlDocument struct {
-		XMLName         xml.Name             `xml:"http://research.sun.com/wadl/2006/10 application"`
-		Resources       wadlResources        `xml:"resources"`
-		Types           []wadlType           `xml:"resource_type"`
-		Representations []wadlRepresentation `xml:"representation"`
-	}
-	wadlResources struct {
-		Base     string       `xml:"base,attr"`
-		Resource wadlResource `xml:"resource"`
-	}
-	wadlResource struct {
-		Path string `xml:"path,attr"`
-		Type string `xml:"type,attr"`
-	}
-	wadlType struct {
-		ID      string       `xml:"id,attr"`
-		Methods []wadlMethod `xml:"method"`
-	}
-	wadlMethod struct {
-		Name     string       `xml:"name,attr"`
-		ID       string       `xml:"id,attr"`
-		Request  *wadlMessage `xml:"request,omitempty"`
-		Response *wadlMessage `xml:"response,omitempty"`
-	}
-	wadlMessage struct {
-		Params          []wadlParam          `xml:"param"`
-		Representations []wadlRepresentation `xml:"representation"`
-	}
-	wadlRepresentation struct {
-		ID        string      `xml:"id,attr,omitempty"`
-		Href      string      `xml:"href,attr,omitempty"`
-		MediaType string      `xml:"mediaType,attr,omitempty"`
-		Params    []wadlParam `xml:"param"`
-	}
-	wadlParam struct {
-		Name     string       `xml:"name,attr"`
-		Style    string       `xml:"style,attr"`
-		Path     string       `xml:"path,attr,omitempty"`
-		Required string       `xml:"required,attr,omitempty"`
-		Fixed    string       `xml:"fixed,attr,omitempty"`
-		Options  []wadlOption `xml:"option"`
-		Link     *wadlLink    `xml:"link,omitempty"`
-	}
-	wadlOption struct {
-		Value string `xml:"value,attr"`
-	}
-	wadlLink struct {
-		Type string `xml:"resource_type,attr"`
-	}
-)
+// wadlType is a type of entry in the description of the API.
+type wadlType struct {
+	ID         string
+	Fields     []string // none: it is a collection of Collection
+	Collection string
+	Operations []wadlOperation
+}
 
-// wadl describes the API to clients that read descriptions, such as launchpadlib.
-func wadl(root string) string {
-	d := wadlDocument{Resources: wadlResources{Base: root + "/", Resource: wadlResource{Type: root + "/#service-root"}}}
-	w := wadlWriter{root: root, document: &d}
-	for _, t := range wadlTypes {
-		w.add(t)
+// wadlOperation is a named operation: ws.op. A parameter whose name ends in "!" is required.
+type wadlOperation struct {
+	Name, Params string
+	Post         bool
+	Gives        string // representation that it returns
+	Makes        string // type of the entry at the answer's Location
+}
+
+// vocabularies are the parameters with a fixed set of values. They are sent as plain text, not as
+// JSON.
+var vocabularies = map[string][]string{
+	"information_type": informationTypes,
+	"level":            {"Discussion", "Details", "Lifecycle"},
+}
+
+// linked maps attributes to the types of the entries to which they lead.
+var linked = map[string]string{
+	"me_link": "person", "owner_link": "person", "assignee_link": "person", "person_link": "person",
+	"subscribed_by_link": "person", "bug_link": "bug", "duplicate_of_link": "bug", "parent_link": "message",
+	"target_link": "bug_target", "distribution_link": "distribution", "main_archive_link": "archive",
+	"bugs_collection_link": "bugs", "people_collection_link": "people", "distributions_collection_link": "distributions",
+	"bug_tasks_collection_link": "bug_task-page-resource", "messages_collection_link": "message-page-resource",
+	"subscriptions_collection_link": "bug_subscription-page-resource",
+}
+
+// serviceRoot returns the description of the API, or the root resource with links to the
+// collections.
+func (s *Server) serviceRoot(c *call) response {
+	if strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), wadlMedia) {
+		return text(200, c.wadl()).with("Content-Type", wadlMedia)
 	}
-	w.entry("ScalarValue", "") // type of the number of entries in a collection
-	b, err := xml.MarshalIndent(d, "", " ")
-	if err != nil {
+	return bare(c.rootEntry())
+}
+
+func (c *call) rootEntry() map[string]any {
+	return map[string]any{
+		"resource_type_link": c.root() + "/#service-root", "me_link": c.root() + "/people/+me",
+		"bugs_collection_link": c.root() + "/bugs", "people_collection_link": c.root() + "/people",
+		"distributions_collection_link": c.root() + "/distros",
+	}
+}
+
+// wadl describes the API to clients that read descriptions, such as launchpadlib. The attributes of
+// entries are those of examples.
+func (c *call) wadl() string {
+	search := wadlOperation{Name: "searchTasks", Gives: "bug_task-page", Params: "status bug_reporter created_since " +
+		"modified_since omit_duplicates search_text order_by"}
+	packages := wadlOperation{Name: "getBugSubscriberPackages", Gives: "distribution_source_package-page"}
+	entry := func(example map[string]any, operations ...wadlOperation) wadlType {
+		_, id, _ := strings.Cut(example["resource_type_link"].(string), "#")
+		if id != "service-root" {
+			example["http_etag"] = ""
+		}
+		return wadlType{ID: id, Fields: slices.Sorted(maps.Keys(example)), Operations: operations}
+	}
+	bug := &Bug{Distribution: distribution}
+	// The client names these types itself. The answer names the actual type.
+	target, team := entry(c.target([]string{distribution}), search), entry(c.personEntry(""), packages)
+	target.ID, team.ID = "bug_target", "team"
+	types := []wadlType{
+		entry(c.rootEntry()),
+		{ID: "bugs", Collection: "bug_task", Operations: []wadlOperation{search, {Name: "createBug", Post: true, Makes: "bug",
+			Params: "title! description! target! tags information_type"}}},
+		{ID: "people", Collection: "person"},
+		{ID: "distributions", Collection: "distribution"},
+		entry(bug.json(c), wadlOperation{Name: "newMessage", Params: "content! subject", Post: true, Makes: "message"},
+			wadlOperation{Name: "subscribe", Params: "person! level", Post: true, Gives: "bug_subscription-full"}),
+		entry(bug.task(c, 0)), entry(bug.message(c, 0)), entry(bug.subscription(c, "", "")),
+		entry(c.personEntry(""), packages),
+		entry(c.target([]string{distribution}), search, wadlOperation{Name: "getSourcePackage", Params: "name!",
+			Gives: "distribution_source_package-full"}),
+		entry(c.target([]string{distribution, "+source", ""}), search), target, team,
+		entry(c.archiveEntry(), wadlOperation{Name: "getPublishedSources", Params: "source_name version status exact_match",
+			Gives: "source_package_publishing_history-page"},
+			wadlOperation{Name: "getPublishedBinaries", Params: "binary_name version status exact_match",
+				Gives: "binary_package_publishing_history-page"}),
+		entry(c.publishedSource("", crash.Publication{})), entry(c.publishedBinary("", crash.Publication{})),
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	if err := wadlTemplate.Execute(&b, map[string]any{"Root": c.root(), "Types": types}); err != nil {
 		panic(err) // the input is constant
 	}
-	return xml.Header + string(b) + "\n"
+	return b.String()
 }
 
-type wadlWriter struct {
-	root     string
-	document *wadlDocument
-}
-
-// add describes one type of entry, and the pages of collections of it.
-func (w wadlWriter) add(t wadlEntry) {
-	fields := strings.Fields(t.fields)
-	var params []wadlParam
-	for _, field := range fields {
-		name, to, _ := strings.Cut(field, ":")
-		param := wadlParam{Name: name, Style: "plain", Path: "$['" + name + "']"}
-		if to != "" {
-			param.Link = &wadlLink{w.root + "/#" + to}
-		}
-		params = append(params, param)
-	}
-	get := t.id + "-full"
-	if t.collection != "" {
-		get = t.collection + "-page"
-	} else {
-		w.represent(get, params)
-	}
-	w.entry(t.id, get)
-	described := &w.document.Types[len(w.document.Types)-1]
-	for _, op := range t.operations {
-		described.Methods = append(described.Methods, w.operation(t.id, op))
-	}
-	if t.pages {
-		w.page(t.id)
-	}
-}
-
-// entry describes a type that answers GET and PATCH with one representation, or with any JSON if
-// representation is empty.
-func (w wadlWriter) entry(id, representation string) {
-	answer := wadlRepresentation{Href: "#" + representation}
-	if representation == "" {
-		answer = wadlRepresentation{MediaType: "application/json", ID: id + "-json"}
-	}
-	w.document.Types = append(w.document.Types, wadlType{ID: id, Methods: []wadlMethod{{
-		Name: "GET", ID: id + "-get", Response: &wadlMessage{Representations: []wadlRepresentation{answer}},
-	}}})
-}
-
-// page describes the pages of a collection.
-func (w wadlWriter) page(id string) {
-	var params []wadlParam
-	for _, name := range []string{
-		"resource_type_link", "total_size", "total_size_link", "start", "next_collection_link", "prev_collection_link",
-		"entries",
-	} {
-		param := wadlParam{Name: name, Style: "plain", Path: "$['" + name + "']"}
-		switch name {
-		case "total_size_link":
-			param.Link = &wadlLink{w.root + "/#ScalarValue"}
-		case "next_collection_link", "prev_collection_link":
-			param.Link = &wadlLink{w.root + "/#" + id + "-page-resource"}
-		}
-		params = append(params, param)
-	}
-	w.represent(id+"-page", params)
-	w.entry(id+"-page-resource", id+"-page")
-}
-
-func (w wadlWriter) represent(id string, params []wadlParam) {
-	w.document.Representations = append(w.document.Representations,
-		wadlRepresentation{ID: id, MediaType: "application/json", Params: params})
-}
-
-// operation describes a named operation.
-func (w wadlWriter) operation(id string, op wadlOperation) wadlMethod {
-	style, message := "query", &wadlMessage{}
-	params := &message.Params
-	method := wadlMethod{Name: "GET", ID: id + "-" + op.name, Request: message}
-	if op.write {
-		message.Representations = []wadlRepresentation{{MediaType: "application/x-www-form-urlencoded"}}
-		method.Name, params = "POST", &message.Representations[0].Params
-	}
-	*params = append(*params, wadlParam{Name: "ws.op", Style: style, Required: "true", Fixed: op.name})
-	for _, name := range strings.Fields(op.params) {
-		plain, required := strings.CutSuffix(name, "!")
-		param := wadlParam{Name: plain, Style: style, Required: "false"}
-		if required {
-			param.Required = "true"
-		}
-		for _, value := range vocabularies[plain] {
-			param.Options = append(param.Options, wadlOption{value})
-		}
-		*params = append(*params, param)
-	}
-	switch {
-	case op.makes != "":
-		method.Response = &wadlMessage{Params: []wadlParam{{Name: "Location", Style: "header",
-			Link: &wadlLink{w.root + "/#" + op.makes}}}}
-	case op.gives != "":
-		method.Response = &wadlMessage{Representations: []wadlRepresentation{{Href: w.root + "/#" + op.gives}}}
-	}
-	return method
-}
-
-// accepts reports whether the Accept header contains this media type.
-func (c *call) accepts(media string) bool {
-	return slices.ContainsFunc(c.r.Header.Values("Accept"), func(v string) bool { return strings.Contains(v, media) })
-}
+var wadlTemplate = template.Must(template.New("wadl").Funcs(template.FuncMap{
+	"link": func(field string) string { return linked[field] }, "options": func(param string) []string {
+		return vocabularies[param]
+	},
+	"words": strings.Fields, "name": func(param string) string { return strings.TrimSuffix(param, "!") },
+}).Parse(`<application xmlns="http://research.sun.com/wadl/2006/10">
+{{$root := .Root}}<resources base="{{$root}}/"><resource path="" type="{{$root}}/#service-root"/></resources>
+{{define "params"}}<param name="ws.op" style="query" required="true" fixed="{{.Name}}"/>
+{{range words .Params}}<param name="{{name .}}" style="query" required="{{ne . (name .)}}">
+{{range options .}}<option value="{{.}}"/>{{end}}</param>
+{{end}}{{end}}{{range $type := .Types}}<resource_type id="{{.ID}}">
+<method name="GET" id="{{.ID}}-get"><response>
+<representation href="#{{if .Fields}}{{.ID}}-full{{else}}{{.Collection}}-page{{end}}"/></response></method>
+{{range .Operations}}<method name="{{if .Post}}POST{{else}}GET{{end}}" id="{{$type.ID}}-{{.Name}}"><request>
+{{if .Post}}<representation mediaType="application/x-www-form-urlencoded">{{template "params" .}}</representation>
+{{else}}{{template "params" .}}{{end}}</request><response>
+{{with .Gives}}<representation href="{{$root}}/#{{.}}"/>{{end}}
+{{with .Makes}}<param name="Location" style="header"><link resource_type="{{$root}}/#{{.}}"/></param>{{end}}
+</response></method>
+{{end}}</resource_type>
+{{if .Fields}}<representation id="{{.ID}}-full" mediaType="application/json">
+{{range .Fields}}<param name="{{.}}" style="plain" path="$['{{.}}']">
+{{with link .}}<link resource_type="{{$root}}/#{{.}}"/>{{end}}</param>
+{{end}}</representation>
+<resource_type id="{{.ID}}-page-resource"><method name="GET" id="{{.ID}}-page-get"><response>
+<representation href="#{{.ID}}-page"/></response></method></resource_type>
+<representation id="{{.ID}}-page" mediaType="application/json">
+<param name="start" style="plain" path="$['start']"/><param name="total_size" style="plain" path="$['total_size']"/>
+<param name="total_size_link" style="plain" path="$['total_size_link']"><link resource_type="{{$root}}/#ScalarValue"/></param>
+<param name="next_collection_link" style="plain" path="$['next_collection_link']">
+<link resource_type="{{$root}}/#{{.ID}}-page-resource"/></param>
+<param name="entries" style="plain" path="$['entries']"/></representation>
+{{end}}{{end}}<resource_type id="ScalarValue"><method name="GET" id="size-get"><response>
+<representation mediaType="application/json" id="size-json"/></response></method></resource_type>
+</application>
+`))
