@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 )
 
 func TestLinks(t *testing.T) {
@@ -123,7 +122,7 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := fill(t, s)["alpha"]
-	filing, _, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
+	filing, _, err := bugs.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +130,7 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	if _, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if claim, err := filings.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+	if claim, err := bugs.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
 		claim.Step != crash.StepNone {
 		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 )
 
 // publish publishes an event in a transaction of its own.
@@ -31,7 +31,7 @@ func TestPublish(t *testing.T) {
 	s := dbtest.New(t)
 	var anna, former int64
 	for name, id := range map[string]*int64{"anna": &anna, "former": &former} {
-		user, err := accounts.New(s).Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+		user, err := people.New(s).Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/db/jobs"
 )
 
@@ -29,7 +29,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 		t.Fatal(err)
 	}
 	dbtest.Counted(t, s)
-	f, stored, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{
+	f, stored, err := bugs.New(s).RequestFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d",
 		Marker: "m",
 	}, crash.Filing{})
@@ -41,7 +41,7 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 
 func due(t *testing.T, s *db.Store) []int64 {
 	t.Helper()
-	ids, err := filings.New(s).DueFilings(t.Context(), fileTerms, 10)
+	ids, err := bugs.New(s).DueFilings(t.Context(), fileTerms, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func due(t *testing.T, s *db.Store) []int64 {
 
 func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	t.Helper()
-	f, err := filings.New(s).Filing(t.Context(), id)
+	f, err := bugs.New(s).Filing(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +66,13 @@ func TestClaimsOfInstances(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
 		c.Step != crash.StepCreate ||
 		c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
-		if c, err := filings.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+		if c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
 			c.Step != crash.StepNone {
 			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
@@ -85,7 +85,7 @@ func TestClaimsOfInstances(t *testing.T) {
 		due(t, two)
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
-	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID,
+	if _, err := bugs.New(one).ClaimFiling(t.Context(), f.ID,
 		crash.OwnAccount{}); crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
 	}
@@ -98,7 +98,7 @@ func TestInstanceLosesConnection(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	if _, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil {
+	if _, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil {
 		t.Fatal(err)
 	}
 	dbtest.Exec(t, url,
@@ -109,12 +109,12 @@ func TestInstanceLosesConnection(t *testing.T) {
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
 	dbtest.Exec(t, url, `update filings set not_before = now()`)
-	if c, err := filings.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
 		c.Step != crash.StepSearch {
 		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
 	}
 	due(t, two)
-	if c, err := filings.New(two).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(two).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
 		c.Step != crash.StepNone {
 		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}
@@ -135,7 +135,7 @@ func TestIntentAndJobTogether(t *testing.T) {
 	}
 	dbtest.Exec(t, url, `delete from filings`)
 	dbtest.Exec(t, url, `alter table river_job rename to river_job_away`)
-	if _, _, err := filings.New(s).RequestFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
+	if _, _, err := bugs.New(s).RequestFiling(t.Context(), f.Intent, crash.Filing{}); err == nil {
 		t.Error("ask without a queue: got no error, want one")
 	}
 	if n := countRows(t, url, `select count(*) from filings`); n != 0 {
@@ -167,11 +167,11 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := filings.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour); err != nil {
+	if err := bugs.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
-	if err := filings.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
+	if err := bugs.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -7,12 +7,11 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 )
 
 func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) crash.Filing {
 	t.Helper()
-	f, _, err := filings.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu",
+	f, _, err := bugs.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: bucket, Person: "ada", Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, seen)
 	if err != nil {
 		t.Fatalf("ask: %v", err)
@@ -22,7 +21,7 @@ func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) cr
 
 func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 	t.Helper()
-	c, err := filings.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{})
+	c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{})
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}
@@ -31,7 +30,7 @@ func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 
 func finish(t *testing.T, s *db.Store, c crash.FilingClaim, state crash.FilingState, number int64) crash.Filing {
 	t.Helper()
-	f, err := filings.New(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state,
+	f, err := bugs.New(s).FinishFiling(t.Context(), crash.FilingResult{Claim: c, State: state,
 		Bug: crash.Bug{Number: number, How: crash.Filed}}, crash.FilingTerms{})
 	if err != nil {
 		t.Fatalf("finish: %v", err)

@@ -9,10 +9,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
+	"mishap/db/people"
 )
 
 // fillReleased fills almost every table with data, through the same methods as people and machines.
@@ -52,7 +51,7 @@ func fillReleased(t *testing.T, url string) {
 	}
 
 	// People.
-	people := accounts.New(s)
+	people := people.New(s)
 	for name, role := range map[string]crash.Role{"ada": crash.RoleAdmin, "bob": crash.RoleTriager,
 		"cleo": crash.RoleViewer} {
 		_, err := people.Add(ctx, "", name, role, "correct horse battery "+name)
@@ -107,7 +106,7 @@ func fillReleased(t *testing.T, url string) {
 	must(bugs.New(s).SaveArchiveFact(ctx, crash.ArchiveFact{ArchiveWant: facts[1], Exists: true,
 		Names: []string{"harbor"}}, time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "mishap"}
-	must(filings.New(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
+	must(bugs.New(s).SaveToken(ctx, key, crash.AccessToken{Token: "token", Secret: "secret"}, "ada"))
 	run, err := db.NewDecisions(s).StartRegroup(ctx, grouping.RulesVersion, true, "ada")
 	must(err)
 	_, err = db.NewDecisions(s).StopRegroup(ctx, run.ID, "ada")

@@ -10,9 +10,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/db/problems"
 	"mishap/db/reader"
 )
@@ -67,7 +67,7 @@ func TestRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("rolled back", false)
-	if err := accounts.NewSessions(s).DeleteExpired(t.Context()); err != nil {
+	if err := people.NewSessions(s).DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check("new rows stay", false)

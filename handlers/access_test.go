@@ -20,7 +20,7 @@ func TestAccessPage(t *testing.T) {
 		return c.Post("/admin/access", url.Values{"source": {source}, "group": {group}, "role": {role}})
 	}
 	grant("oidc", "staff<b>", "triager").WantRedirect(http.StatusSeeOther, "/admin/access")
-	signed, err := site.Access.SignIn(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
+	signed, err := site.People.SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
 		Subject: "42", Name: "kim", Groups: []string{"staff<b>"}})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestAccessPage(t *testing.T) {
 	revoke := url.Values{"source": {"oidc"}, "group": {"staff<b>"}, "role": {"triager"}}
 	c.Post("/admin/access/revoke", revoke).WantRedirect(http.StatusSeeOther, "/admin/access")
 	c.Post("/admin/access/revoke", revoke).Want(http.StatusNotFound)
-	u, err := site.Accounts.ByID(t.Context(), signed.UserID)
+	u, err := site.People.ByID(t.Context(), signed.UserID)
 	if err != nil || u.Role != crash.RoleNone {
 		t.Errorf("after revoking: got role %q, %v, want none", u.Role, err)
 	}

@@ -76,10 +76,10 @@ func TestClicks(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{SMTPURL: relay.URL})
 	ada := site.AddUser(t, crash.RoleAdmin)
 	b := candidates(t, site, 1)[0]
-	if err := site.Notices.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
+	if err := site.Events.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Notices.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
+	if err := site.Events.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "tidewatch crashed", Bucket: &b.ID}, ada.ID)
@@ -100,7 +100,7 @@ func TestClicks(t *testing.T) {
 			s.clicks++
 			s.open(unsubscribe, "#unsubscribe button")
 			s.click("#unsubscribe button", "main [role=status]")
-			settings, err := site.Notices.MailSettings(t.Context(), ada.ID)
+			settings, err := site.Events.MailSettings(t.Context(), ada.ID)
 			if err != nil || settings.Mode != crash.MailOff {
 				t.Errorf("unsubscribe: got mode %s, %v", settings.Mode, err)
 			}

@@ -78,7 +78,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 		b := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "signed out")))
 		cell := "#bug-" + b.ID.String()
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible(cell+" button"))
-		if err := site.Accounts.Disable(t.Context(), "", ada.Name); err != nil {
+		if err := site.People.Disable(t.Context(), "", ada.Name); err != nil {
 			t.Fatal(err)
 		}
 		browsertest.Do(ctx, t, browsertest.Click(cell+" button"), browsertest.WaitVisible(cell+` [data-state="trouble"] a`))

@@ -108,7 +108,7 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 		dbtest.AddUserWithoutPrivate(t, w.Store, reader.name, reader.role, handlertest.Password)
 		for _, g := range reader.grants {
 			g.Source, g.Group = crash.SourceAccount, reader.name
-			if err := w.Access.Grant(t.Context(), "", g); err != nil {
+			if err := w.People.Grant(t.Context(), "", g); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,11 +118,11 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 	for _, name := range []string{"triager read", "triager read-private", "triager triage", "triager file",
 		"triager upload", "insider read", "insider read-private", "ada-admin admin"} {
 		reader, scope, _ := strings.Cut(name, " ")
-		person, err := w.Accounts.ByName(t.Context(), reader)
+		person, err := w.People.ByName(t.Context(), reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.tokens[name], _, err = w.Accounts.AddToken(t.Context(), person, scope, []crash.Scope{crash.Scope(scope)},
+		w.tokens[name], _, err = w.People.AddToken(t.Context(), person, scope, []crash.Scope{crash.Scope(scope)},
 			w.Store.Now().AddDate(0, 1, 0))
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 		event := crash.Event{Edge: marker, Kind: crash.EventNew, Bucket: &id, Title: marker, Package: marker, Source: marker}
 		var to crash.Recipients
 		for _, name := range []string{"viewer", "triager", "insider"} { // a notice each, which the inbox hides
-			person, err := w.Accounts.ByName(t.Context(), name)
+			person, err := w.People.ByName(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}

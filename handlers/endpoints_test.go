@@ -71,7 +71,7 @@ func newEndpointSite(t *testing.T) (*handlertest.Site, *webhook.Worker, *handler
 		t.Fatal(err)
 	}
 	site := handlertest.New(t, handlertest.Options{AllowNetworks: allow})
-	worker, err := webhook.NewWorker(site.Endpoints, site.Sender, dbtest.Log(t), nil)
+	worker, err := webhook.NewWorker(site.Events, site.Sender, dbtest.Log(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

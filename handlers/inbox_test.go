@@ -84,7 +84,7 @@ func TestInbox(t *testing.T) {
 	other := site.As(t, crash.RoleTriager)
 	other.Get("/inbox").Want(http.StatusOK).WantNone(".notices")
 	other.Post("/inbox/read", url.Values{"notice": {"3"}}).Want(http.StatusSeeOther)
-	if n, err := site.Notices.Unread(t.Context(), user); err != nil || n != 2 {
+	if n, err := site.Events.Unread(t.Context(), user); err != nil || n != 2 {
 		t.Errorf("after another person tried: got %d unread, %v, want 2", n, err)
 	}
 	for format, want := range map[string]string{"csv": "because", "json": `"title":`, "atom": "<entry>"} {

@@ -92,7 +92,7 @@ func TestMailSettings(t *testing.T) {
 		}
 	}
 	ada.Post(page, choices(nil)).WantRedirect(http.StatusSeeOther, page)
-	got, err := site.Notices.MailSettings(t.Context(), user)
+	got, err := site.Events.MailSettings(t.Context(), user)
 	if err != nil || got.Mode != crash.MailDaily || got.Hour != 7 || got.Weekday != 2 || got.Zone != "Europe/Paris" ||
 		*got.Quiet != (crash.QuietHours{From: 22, To: 6}) || len(got.KindsOff) != len(crash.EventKinds)-2 {
 		t.Errorf("saved: got %+v, %v", got, err)
@@ -127,10 +127,10 @@ func TestUnsubscribe(t *testing.T) {
 	server := mailtest.New(t)
 	site := handlertest.New(t, handlertest.Options{SMTPURL: server.URL})
 	user := site.AddUser(t, crash.RoleViewer).ID
-	if err := site.Notices.AskForMailAddress(t.Context(), user, "ada@example.org"); err != nil {
+	if err := site.Events.AskForMailAddress(t.Context(), user, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Notices.ConfirmMailAddress(t.Context(), user, "ada@example.org"); err != nil {
+	if err := site.Events.ConfirmMailAddress(t.Context(), user, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "t"}, user)
@@ -151,7 +151,7 @@ func TestUnsubscribe(t *testing.T) {
 	}
 	mode := func() crash.MailMode {
 		t.Helper()
-		settings, err := site.Notices.MailSettings(t.Context(), user)
+		settings, err := site.Events.MailSettings(t.Context(), user)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,10 +201,10 @@ func TestMailAdmin(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{SMTPURL: server.URL})
 	root := site.As(t, crash.RoleAdmin)
 	user := site.AddUser(t, crash.RoleAdmin).ID
-	if err := site.Notices.AskForMailAddress(t.Context(), user, "root@example.org"); err != nil {
+	if err := site.Events.AskForMailAddress(t.Context(), user, "root@example.org"); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Notices.ConfirmMailAddress(t.Context(), user, "root@example.org"); err != nil {
+	if err := site.Events.ConfirmMailAddress(t.Context(), user, "root@example.org"); err != nil {
 		t.Fatal(err)
 	}
 	server.OnRcpt(func(string) error { return mailtest.Permanent })

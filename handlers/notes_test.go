@@ -138,7 +138,7 @@ func TestMentionOffers(t *testing.T) {
 	viewer, visitor := site.As(t, crash.RoleViewer), site.Visitor(t)
 	stranger := site.AsWithoutPrivate(t, crash.RoleTriager)
 	dbtest.AddUser(t, site.Store, "ada-former", crash.RoleViewer, handlertest.Password)
-	if err := site.Accounts.Disable(t.Context(), "", "ada-former"); err != nil {
+	if err := site.People.Disable(t.Context(), "", "ada-former"); err != nil {
 		t.Fatal(err)
 	}
 	dbtest.AddUserWithoutPrivate(t, site.Store, "ada-none", crash.RoleNone, handlertest.Password)

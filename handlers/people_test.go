@@ -91,7 +91,7 @@ func TestListsOfPeople(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	a, b := site.Save(t, numbered(1)), site.Save(t, numbered(2))
 	c, viewer, visitor := site.As(t, crash.RoleTriager), site.As(t, crash.RoleViewer), site.Visitor(t)
-	if err := site.Accounts.SetTrackerName(t.Context(), "", "ada-viewer", "ada-lp"); err != nil {
+	if err := site.People.SetTrackerName(t.Context(), "", "ada-viewer", "ada-lp"); err != nil {
 		t.Fatal(err)
 	}
 	c.Post(a.ID.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)

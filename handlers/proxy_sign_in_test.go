@@ -23,7 +23,7 @@ func behindProxy(t *testing.T, peers string, o handlertest.Options) *handlertest
 	}
 	o.Proxy = web.ProxyConfig{Header: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups", Peers: networks}
 	site := handlertest.New(t, o)
-	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
 		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestSignInByProxy(t *testing.T) {
 	local := site.As(t, crash.RoleAdmin)
 	local.Get("/account", person("kim")).Want(http.StatusOK).WantText(".account-name", "ada-admin")
 
-	if err := site.Accounts.Disable(t.Context(), "", "kim"); err != nil {
+	if err := site.People.Disable(t.Context(), "", "kim"); err != nil {
 		t.Fatal(err)
 	}
 	c.Get("/", person("kim"), inGroups("staff")).Want(http.StatusForbidden).WantText("main", "this account is disabled")
@@ -118,7 +118,7 @@ func TestProxyHeaderOfOthers(t *testing.T) {
 	if strings.Contains(log.String(), "kim") {
 		t.Error("the log contains a name that nobody has confirmed")
 	}
-	if all, err := site.Access.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
 		t.Errorf("got identities %v, %v, want none", all, err)
 	}
 }
@@ -128,7 +128,7 @@ func TestProxyHeaderOfOthers(t *testing.T) {
 func TestProxyGroupsAreNeverOld(t *testing.T) {
 	t.Parallel()
 	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
-	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
 		Role: crash.RoleAdmin, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatal(err)
 	}

@@ -87,10 +87,10 @@ func newRightsPackage(t *testing.T, p *pages, url, source, candidate string) rig
 	if b.SourcePackage != source {
 		t.Fatalf("got a problem of %q, want of %q", b.SourcePackage, source)
 	}
-	if _, err := p.Accounts.AddNote(t.Context(), b.ID, "note", "author"); err != nil {
+	if _, err := p.People.AddNote(t.Context(), b.ID, "note", "author"); err != nil {
 		t.Fatal(err)
 	}
-	notes, err := p.Accounts.Notes(t.Context(), b.ID)
+	notes, err := p.People.Notes(t.Context(), b.ID)
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("got notes %v, %v, want one", notes, err)
 	}
@@ -167,13 +167,13 @@ func TestRights(t *testing.T) {
 			dbtest.AddUserWithoutPrivate(t, p.Store, role.name, role.role, handlertest.Password)
 			for _, g := range role.grants {
 				g.Source, g.Group = crash.SourceAccount, role.name
-				if err := p.Access.Grant(t.Context(), "", g); err != nil {
+				if err := p.People.Grant(t.Context(), "", g); err != nil {
 					t.Fatal(err)
 				}
 			}
 			client.SignIn(role.name, handlertest.Password).Want(http.StatusSeeOther)
 			var err error
-			if u, err = p.Accounts.ByName(t.Context(), role.name); err != nil {
+			if u, err = p.People.ByName(t.Context(), role.name); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -220,7 +220,7 @@ func TestRightsOnSomeRows(t *testing.T) {
 	both := newRightsPackage(t, p, address, "alpha", "1").fill.Replace("{problem}") + "." +
 		newRightsPackage(t, p, address, "beta", "2").fill.Replace("{problem}")
 	dbtest.AddUserWithoutPrivate(t, p.Store, "kim", crash.RoleViewer, handlertest.Password)
-	if err := p.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "kim",
+	if err := p.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "kim",
 		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "alpha"}}); err != nil {
 		t.Fatal(err)
 	}

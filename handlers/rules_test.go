@@ -10,7 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	dbrules "mishap/db/rules"
+	"mishap/db/events"
 	"mishap/handlers/handlertest"
 	"mishap/notify/rules"
 	"mishap/tracker"
@@ -34,7 +34,7 @@ func TestRuleIsRehearsed(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Set("SourcePackage", "harbor"), crashtest.Set("Package", "harbor 1.0-1"),
 		crashtest.Without("Date")))
 	// A rehearsal knows what arrived as the evaluation does, which stores it.
-	if err := dbrules.NewEvaluator(site.Rules, dbrules.EvaluatorOptions{}).Round(t.Context()); err != nil {
+	if err := events.NewEvaluator(site.Events, events.EvaluatorOptions{}).Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := site.As(t, crash.RoleAdmin)
@@ -56,7 +56,7 @@ func TestRuleIsRehearsed(t *testing.T) {
 	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}, "machines": {"2"}})).
 		Want(http.StatusUnprocessableEntity)
 	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}})).Want(http.StatusSeeOther)
-	all, err := site.Rules.Rules(t.Context())
+	all, err := site.Events.Rules(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestRuleIsRehearsed(t *testing.T) {
 
 func ruleCount(t *testing.T, site *handlertest.Site) int {
 	t.Helper()
-	all, err := site.Rules.Rules(t.Context())
+	all, err := site.Events.Rules(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestRuleSwitches(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
 	enabled := func() bool {
-		r, err := site.Rules.Rule(t.Context(), 1)
+		r, err := site.Events.Rule(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestRuleSwitches(t *testing.T) {
 // candidates makes n problems candidates, and returns the problems of candidate 1, 2 and so on.
 func candidates(t *testing.T, site *handlertest.Site, n int) []crash.Bucket {
 	t.Helper()
-	if _, err := site.Rules.SaveRule(t.Context(), rules.Rule{Name: "Queue", Scope: rules.Scope{Kind: rules.Everything},
+	if _, err := site.Events.SaveRule(t.Context(), rules.Rule{Name: "Queue", Scope: rules.Scope{Kind: rules.Everything},
 		When: crash.EventNew, Machines: 1, Actions: rules.Actions{Queue: true}, Enabled: true}, "ada"); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func candidates(t *testing.T, site *handlertest.Site, n int) []crash.Bucket {
 		site.Save(t, crashtest.Native(crashtest.Without("Date"),
 			crashtest.Set("DuplicateSignature", fmt.Sprint("candidate ", i)), crashtest.Process(100+i)))
 	}
-	e := dbrules.NewEvaluator(site.Rules, dbrules.EvaluatorOptions{
+	e := events.NewEvaluator(site.Events, events.EvaluatorOptions{
 		File: func(ctx context.Context, signature, rule string) error {
 			_, err := site.Filer.CreateBug(ctx, signature, tracker.Options{Person: rule})
 			return err
@@ -162,7 +162,7 @@ func candidates(t *testing.T, site *handlertest.Site, n int) []crash.Bucket {
 	if err := e.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := site.Rules.Candidates(t.Context(), n)
+	all, err := site.Events.Candidates(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

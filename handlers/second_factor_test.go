@@ -79,7 +79,7 @@ func TestSecondStepOfSignIn(t *testing.T) {
 	other.Post("/login", password).WantRedirect(http.StatusSeeOther, "/login/code")
 	other.Post("/login/code", url.Values{"code": {code}}).Want(http.StatusUnprocessableEntity).
 		WantText("[role=alert]", "has been used")
-	if err := site.Accounts.SetPassword(t.Context(), "", user.Name, "another good one"); err != nil {
+	if err := site.People.SetPassword(t.Context(), "", user.Name, "another good one"); err != nil {
 		t.Fatal(err)
 	}
 	other.Post("/login/code", url.Values{"code": {recovery[0]}}).Want(http.StatusUnprocessableEntity).

@@ -38,7 +38,7 @@ func TestServiceAccounts(t *testing.T) {
 	site.Visitor(t).SignIn("bot", handlertest.Password).Want(http.StatusUnprocessableEntity)
 	site.Visitor(t).SignIn("bot", "").Want(http.StatusUnprocessableEntity)
 	use := func(token string) error {
-		_, _, err := site.Accounts.ByToken(t.Context(), token, netip.Addr{})
+		_, _, err := site.People.ByToken(t.Context(), token, netip.Addr{})
 		return err
 	}
 	if err := use(first); err != nil {
@@ -59,7 +59,7 @@ func TestServiceAccounts(t *testing.T) {
 		Want(http.StatusForbidden)
 	second := kim.Post("/service/bot/tokens/1/renew", nil, person("kim"), inGroups("sru")).Want(http.StatusCreated).
 		WantText("[role=status]", "Revoke the old one").Attr("#made-token", "value")
-	u, token, err := site.Accounts.ByToken(t.Context(), second, netip.Addr{})
+	u, token, err := site.People.ByToken(t.Context(), second, netip.Addr{})
 	if err != nil || u.Name != "bot" || token.Name != "gate" || !token.Allows(crash.ScopeFile) || use(first) != nil {
 		t.Errorf("got %+v, %+v, %v, want a token like the first, which still works", u, token, err)
 	}
@@ -71,7 +71,7 @@ func TestServiceAccounts(t *testing.T) {
 	}
 
 	// Tokens of others are out of reach.
-	_, other, err := site.Accounts.AddToken(t.Context(), site.AddUser(t, crash.RoleAdmin), "mine", crash.Scopes[:1],
+	_, other, err := site.People.AddToken(t.Context(), site.AddUser(t, crash.RoleAdmin), "mine", crash.Scopes[:1],
 		token.Expires)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAllTokens(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleViewer)
 	var secrets []string
 	for _, name := range []string{"fresh", "expired", "unused", "revoked"} {
-		secret, _, err := site.Accounts.AddToken(t.Context(), ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
+		secret, _, err := site.People.AddToken(t.Context(), ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

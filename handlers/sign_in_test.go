@@ -42,7 +42,7 @@ func TestSignInAndOut(t *testing.T) {
 	c.Get("/login?next=/x").WantRedirect(http.StatusSeeOther, "/x")
 	c.Get("/no-such-page").Want(http.StatusNotFound).WantText(".account-name", ada.Name)
 
-	u, err := site.Accounts.ByName(t.Context(), ada.Name)
+	u, err := site.People.ByName(t.Context(), ada.Name)
 	if err != nil || u.LastLogin.IsZero() {
 		t.Errorf("last login: got %v, %v, want a time", u.LastLogin, err)
 	}
@@ -80,11 +80,11 @@ func TestSignInRefused(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.AddUser(t, crash.RoleViewer)
-	gone, err := site.Accounts.Add(t.Context(), "", "gone", crash.RoleViewer, handlertest.Password)
+	gone, err := site.People.Add(t.Context(), "", "gone", crash.RoleViewer, handlertest.Password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Accounts.Disable(t.Context(), "", gone.Name); err != nil {
+	if err := site.People.Disable(t.Context(), "", gone.Name); err != nil {
 		t.Fatal(err)
 	}
 	messages := map[string]bool{}
@@ -172,14 +172,14 @@ func TestAccountsTakeEffectAtOnce(t *testing.T) {
 	c, second := site.As(t, crash.RoleViewer), site.As(t, crash.RoleViewer)
 	c.Get("/no-such-page").WantText(".account-name", ada.Name)
 
-	if err := site.Accounts.SetPassword(t.Context(), "", ada.Name, "another password"); err != nil {
+	if err := site.People.SetPassword(t.Context(), "", ada.Name, "another password"); err != nil {
 		t.Fatal(err)
 	}
 	c.Get("/no-such-page").WantNone(".account-name")
 	second.Get("/no-such-page").WantNone(".account-name")
 
 	c.SignIn(ada.Name, "another password").Want(http.StatusSeeOther)
-	if err := site.Accounts.Disable(t.Context(), "", ada.Name); err != nil {
+	if err := site.People.Disable(t.Context(), "", ada.Name); err != nil {
 		t.Fatal(err)
 	}
 	c.Get("/no-such-page").WantNone(".account-name")
@@ -203,7 +203,7 @@ func TestChangeAccounts(t *testing.T) {
 		}
 	}
 	to := func(role crash.Role) func(context.Context, string, string) error {
-		return func(ctx context.Context, by, name string) error { return site.Accounts.SetRole(ctx, by, name, role) }
+		return func(ctx context.Context, by, name string) error { return site.People.SetRole(ctx, by, name, role) }
 	}
 	c.Get(review).Want(http.StatusOK)
 	c.Post("/problem/"+b.ID.String()+"/notes", url.Values{"text": {"seen it"}}).Want(http.StatusSeeOther)
@@ -217,26 +217,26 @@ func TestChangeAccounts(t *testing.T) {
 	c.Get("/admin/tracker").Want(http.StatusForbidden)
 	create().Want(http.StatusCreated)
 
-	do(site.Accounts.Disable)
+	do(site.People.Disable)
 	create().Want(http.StatusUnauthorized)
-	do(site.Accounts.Enable)
+	do(site.People.Enable)
 	create().Want(http.StatusOK)
 	c.Get("/no-such-page").WantNone(".account-name") // disabling ended the session
 	c.SignIn(ada.Name, handlertest.Password).Want(http.StatusSeeOther)
 
-	do(site.Accounts.Remove)
+	do(site.People.Remove)
 	c.Get("/no-such-page").WantNone(".account-name")
 	create().Want(http.StatusUnauthorized)
 	c.SignIn(ada.Name, handlertest.Password).Want(http.StatusUnprocessableEntity)
 	other := site.As(t, crash.RoleAdmin) // the person's actions remain
 	other.Get("/problem/"+b.ID.String()).WantText("#notes", ada.Name)
 	other.Get("/admin/filings").WantText("main", ada.Name)
-	if _, err := site.Accounts.Add(t.Context(), "", ada.Name, crash.RoleViewer, handlertest.Password); err != nil {
+	if _, err := site.People.Add(t.Context(), "", ada.Name, crash.RoleViewer, handlertest.Password); err != nil {
 		t.Errorf("the name cannot be reused: %v", err)
 	}
 	for name, err := range map[string]error{
-		"enable": site.Accounts.Enable(t.Context(), "", "nobody"), "remove": site.Accounts.Remove(t.Context(), "", "nobody"),
-		"role": site.Accounts.SetRole(t.Context(), "", "nobody", crash.RoleViewer),
+		"enable": site.People.Enable(t.Context(), "", "nobody"), "remove": site.People.Remove(t.Context(), "", "nobody"),
+		"role": site.People.SetRole(t.Context(), "", "nobody", crash.RoleViewer),
 	} {
 		if crash.KindOf(err) != crash.NotFound {
 			t.Errorf("%s an unknown account: got %v, want not found", name, err)

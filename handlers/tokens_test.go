@@ -87,7 +87,7 @@ func TestTokenScopes(t *testing.T) {
 	triager.PostJSON(createPath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
 	// A person who has lost the right to file cannot file with a token either.
 	viewer := site.AddUser(t, crash.RoleTriager)
-	if err := site.Accounts.Disable(t.Context(), "", viewer.Name); err != nil {
+	if err := site.People.Disable(t.Context(), "", viewer.Name); err != nil {
 		t.Fatal(err)
 	}
 	c.PostJSON(createPath, body, plain(file)...).Want(http.StatusUnauthorized)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"mishap/crash/crashtest"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -21,8 +21,8 @@ func BenchmarkCreateBug(b *testing.B) {
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: lp.Token(consumer), Timeout: patience,
 	}
-	filer := tracker.NewFiler(cfg, filings.New(store),
-		tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
+	filer := tracker.NewFiler(cfg, bugs.New(store),
+		tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(store))))
 	b.Cleanup(func() { filer.Close(b.Context()) })
 	signature := func(n int) string { return fmt.Sprintf("/usr/bin/tidewatch:11:bench_%d", n) }
 	n := 0

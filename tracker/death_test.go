@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -73,14 +73,14 @@ func TestLateAnswers(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := filings.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // declares the instance dead
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // declares the instance dead
 				t.Fatal(err)
 			}
-			if f, err := filings.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
+			if f, err := bugs.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
 				t.Fatalf("after the claim expired: got %+v, %v, want uncertain", f, err)
 			}
 			tt.late.Claim = claim
-			f, err := filings.New(h.db).FinishFiling(t.Context(), tt.late, overdue)
+			f, err := bugs.New(h.db).FinishFiling(t.Context(), tt.late, overdue)
 			if err != nil || f.State != tt.state || f.Bug != tt.late.Bug.Number {
 				t.Errorf("got %+v, %v, want %s", f, err, tt.state)
 			}
@@ -95,11 +95,11 @@ var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
 func (h *fixture) claimed(signature string) crash.FilingClaim {
 	h.t.Helper()
 	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
-	f, _, err := filings.New(h.db).RequestFiling(h.t.Context(), in, crash.Filing{})
+	f, _, err := bugs.New(h.db).RequestFiling(h.t.Context(), in, crash.Filing{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	claim, err := filings.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{})
+	claim, err := bugs.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{})
 	if err != nil || claim.Step != crash.StepCreate {
 		h.t.Fatalf("claim: got %+v, %v", claim, err)
 	}
@@ -117,14 +117,14 @@ func TestOldOutcomes(t *testing.T) {
 	finish := func(c crash.FilingClaim, r crash.FilingResult) crash.Filing {
 		t.Helper()
 		r.Claim = c
-		f, err := filings.New(h.db).FinishFiling(ctx, r, crash.FilingTerms{})
+		f, err := bugs.New(h.db).FinishFiling(ctx, r, crash.FilingTerms{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f
 	}
 	finish(first, crash.FilingResult{State: crash.FilingQueued})
-	second, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	second, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
 	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
 		t.Fatalf("second claim: got %+v, %v", second, err)
 	}
@@ -134,11 +134,11 @@ func TestOldOutcomes(t *testing.T) {
 		}
 	}
 	finish(second, crash.FilingResult{State: crash.FilingUncertain})
-	search, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	search, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
 	if err != nil || search.Step != crash.StepSearch {
 		t.Fatalf("search: got %+v, %v", search, err)
 	}
-	if again, err := filings.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
+	if again, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
 		again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
@@ -174,10 +174,10 @@ func TestWhenToSearch(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := filings.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
 				t.Fatal(err)
 			}
-			f, err := filings.New(h.db).Filing(t.Context(), claim.ID)
+			f, err := bugs.New(h.db).Filing(t.Context(), claim.ID)
 			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute ||
 				in > tt.want+time.Minute {
 				t.Errorf("got %s, search in %v, %v, want uncertain, in %v", f.State, in, err, tt.want)

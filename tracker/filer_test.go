@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/db/bugs"
-	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -181,7 +180,7 @@ func TestConcurrentRetriesRenewOnce(t *testing.T) {
 	intent := crash.Intent{Bucket: b.ID, Target: "/ubuntu/+source/harbor", Title: "t", Description: "d", Marker: "m"}
 	stored := 0
 	for range 5 {
-		f, ok, err := filings.New(h.db).RequestFiling(t.Context(), intent, seen)
+		f, ok, err := bugs.New(h.db).RequestFiling(t.Context(), intent, seen)
 		if err != nil || f.State != crash.FilingQueued {
 			t.Fatalf("got %+v, %v, want it queued", f, err)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -61,8 +61,8 @@ func runChild(spec string) error {
 		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
-	filer := tracker.NewFiler(cfg, filings.New(store),
-		tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(store))))
+	filer := tracker.NewFiler(cfg, bugs.New(store),
+		tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(store))))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 )
 
 // seedsEnv names the variable with the number of seeds. Without it there are few, so that the tests
@@ -119,18 +119,18 @@ func (m *machine) step() {
 	case n < 91:
 		what = "give up"
 		if f := m.filing(id); f.ID != 0 {
-			_, err := filings.New(m.h.db).GiveUpFiling(ctx, f.ID, "ada", "why not")
+			_, err := bugs.New(m.h.db).GiveUpFiling(ctx, f.ID, "ada", "why not")
 			m.check(err, crash.Conflict)
 		}
 	case n < 95:
 		what = "retry"
 		if f := m.filing(id); f.ID != 0 {
-			_, err := filings.New(m.h.db).HastenFiling(ctx, f.ID, "ada")
+			_, err := bugs.New(m.h.db).HastenFiling(ctx, f.ID, "ada")
 			m.check(err)
 		}
 	default:
 		what = "park"
-		m.check(filings.New(m.h.db).PostponeFilings(ctx, 0, "tracker_unreachable", "r", -time.Second))
+		m.check(bugs.New(m.h.db).PostponeFilings(ctx, 0, "tracker_unreachable", "r", -time.Second))
 	}
 	m.did[what]++
 	for id, bugs := range m.bugs {
@@ -147,7 +147,7 @@ func (m *machine) ask(ctx context.Context, id crash.BucketID) {
 	if b.Bug.Number != 0 {
 		return // like CreateBug
 	}
-	_, _, err = filings.New(m.h.db).RequestFiling(ctx, in, b.Filing)
+	_, _, err = bugs.New(m.h.db).RequestFiling(ctx, in, b.Filing)
 	m.check(err)
 }
 
@@ -156,7 +156,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	if f.ID == 0 {
 		return
 	}
-	c, err := filings.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{})
+	c, err := bugs.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{})
 	m.check(err)
 	switch c.Step {
 	case crash.StepNone:
@@ -165,7 +165,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 		m.settled() // a search starts only when the tracker has finished
 	case crash.StepCreate:
 		for _, other := range m.calls {
-			if now, err := filings.New(m.h.db).Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
+			if now, err := bugs.New(m.h.db).Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
 				now.State == crash.FilingSending && other.claim.ID != c.ID {
 				m.t.Fatalf("got filings %d and %d sent at the same time", c.ID, other.claim.ID)
 			}
@@ -180,7 +180,7 @@ func (m *machine) die() {
 	m.settled()
 	m.h.db.Close()
 	m.h.db = dbtest.Open(m.t, m.h.url)
-	_, err := filings.New(m.h.db).DueFilings(m.t.Context(), instantly, 10)
+	_, err := bugs.New(m.h.db).DueFilings(m.t.Context(), instantly, 10)
 	m.check(err)
 }
 
@@ -245,7 +245,7 @@ func (m *machine) answer(ctx context.Context) {
 	if !m.calm && m.r.IntN(6) == 0 {
 		return // the instance dies before it records anything
 	}
-	_, err := filings.New(m.h.db).FinishFiling(ctx, r, instantly)
+	_, err := bugs.New(m.h.db).FinishFiling(ctx, r, instantly)
 	m.check(err)
 }
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
+	"mishap/db/people"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -17,7 +17,7 @@ import (
 func (h *fixture) person(name string) crash.User {
 	h.t.Helper()
 	dbtest.AddUser(h.t, h.db, name, crash.RoleTriager, "correct horse battery")
-	u, err := accounts.New(h.db).ByName(h.t.Context(), name)
+	u, err := people.New(h.db).ByName(h.t.Context(), name)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (h *fixture) reporter(signature string) string {
 // filing returns the filing of a bucket.
 func (h *fixture) filing(signature string) crash.Filing {
 	h.t.Helper()
-	f, err := filings.New(h.db).Filing(h.t.Context(), h.bucket(signature).Filing.ID)
+	f, err := bugs.New(h.db).Filing(h.t.Context(), h.bucket(signature).Filing.ID)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -146,10 +146,10 @@ func TestFallBack(t *testing.T) {
 			return i.filer.DisconnectOwnAccount(h.t.Context(), u)
 		}, 0, false},
 		"removed": {"WRITE_PUBLIC", func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
-			return accounts.New(h.db).Remove(h.t.Context(), "", u.Name)
+			return people.New(h.db).Remove(h.t.Context(), "", u.Name)
 		}, 0, false},
 		"disabled": {"WRITE_PUBLIC", func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
-			return accounts.New(h.db).Disable(h.t.Context(), "", u.Name)
+			return people.New(h.db).Disable(h.t.Context(), "", u.Name)
 		}, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestFallBack(t *testing.T) {
 // actionOf returns the last line of a bucket's ledger about an action.
 func (h *fixture) actionOf(signature, action string) (last crash.LedgerLine) {
 	h.t.Helper()
-	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
+	entries, err := bugs.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
 		Limit: 1})
 	if err != nil || len(entries) != 1 {
 		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
@@ -212,7 +212,7 @@ func TestOwnUnknownOutcome(t *testing.T) {
 		return i.filer.DisconnectOwnAccount(h.t.Context(), u)
 	}
 	remove := func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
-		return accounts.New(h.db).Remove(h.t.Context(), "", u.Name)
+		return people.New(h.db).Remove(h.t.Context(), "", u.Name)
 	}
 	other := func(h *fixture, i *instance, u crash.User, _ crash.AccessToken) error {
 		_, err := i.filer.ConnectOwnAccount(h.t.Context(), u, h.lp.TokenFor(consumer, "WRITE_PRIVATE", "someone"))
@@ -383,7 +383,7 @@ func TestOwnTokenStaysSecret(t *testing.T) {
 	if n := count(`select count(*) from audit_events where action = 'tracker.connect-own'`); n != 1 {
 		t.Errorf("got %d audit events, want 1", n)
 	}
-	if err := accounts.New(h.db).Remove(t.Context(), "", "ines"); err != nil {
+	if err := people.New(h.db).Remove(t.Context(), "", "ines"); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(`select count(*) from own_tracker_accounts`); n != 0 {

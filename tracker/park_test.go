@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -35,7 +35,7 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 			}
 		}
 	}
-	totals, err := filings.New(h.db).FilingTotals(t.Context())
+	totals, err := bugs.New(h.db).FilingTotals(t.Context())
 	if err != nil || totals.Parked != clicks || totals.States[crash.FilingQueued] != clicks {
 		t.Errorf("got %+v, %v, want %d parked", totals, err, clicks)
 	}
@@ -86,7 +86,7 @@ func TestMissingPermissionParksNothing(t *testing.T) {
 		r.State != crash.FilingFiled {
 		t.Errorf("the next: got %+v, %v, want it filed", r.Filing, err)
 	}
-	if totals, err := filings.New(h.db).FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
+	if totals, err := bugs.New(h.db).FilingTotals(t.Context()); err != nil || totals.Parked != 0 {
 		t.Errorf("got %d parked, %v, want none", totals.Parked, err)
 	}
 }
@@ -99,15 +99,15 @@ func TestAccountChangesWhileUnknown(t *testing.T) {
 	u := h.instance()
 	signature := h.problem(1)
 	before := crash.TrackerKey{URL: h.cfg.URL, ConsumerKey: consumer}
-	if err := filings.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"},
+	if err := bugs.New(h.db).SaveToken(t.Context(), before, crash.AccessToken{Token: "before", Secret: "s"},
 		"ines"); err != nil {
 		t.Fatal(err)
 	}
-	if err := filings.New(h.db).SaveTokenHealth(t.Context(), before, "before",
+	if err := bugs.New(h.db).SaveTokenHealth(t.Context(), before, "before",
 		crash.TokenHealth{Account: "old-robot"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := filings.New(h.db).ForgetToken(t.Context(), before, "ines"); err != nil {
+	if err := bugs.New(h.db).ForgetToken(t.Context(), before, "ines"); err != nil {
 		t.Fatal(err)
 	}
 	want := h.lp.Add(trackertest.Bug{

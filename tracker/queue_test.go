@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -79,7 +79,7 @@ func TestQueue(t *testing.T) {
 
 func (h *fixture) totals() map[crash.FilingState]int64 {
 	h.t.Helper()
-	totals, err := filings.New(h.db).FilingTotals(h.t.Context())
+	totals, err := bugs.New(h.db).FilingTotals(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestPause(t *testing.T) {
 		t.Helper()
 		in := crash.Intent{Bucket: crash.BucketIDOf(h.problem(n)), Target: "/ubuntu", Title: "t", Description: "d",
 			Marker: "m"}
-		f, _, err := filings.New(h.db).RequestFiling(ctx, in, crash.Filing{})
+		f, _, err := bugs.New(h.db).RequestFiling(ctx, in, crash.Filing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,26 +128,26 @@ func TestPause(t *testing.T) {
 	}
 	wantStep := func(what string, f crash.Filing, want crash.FilingStep) {
 		t.Helper()
-		if c, err := filings.New(h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}); err != nil || c.Step != want {
+		if c, err := bugs.New(h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}); err != nil || c.Step != want {
 			t.Errorf("%s: got step %q, %v, want %q", what, c.Step, err, want)
 		}
 	}
 	second := ask(2)
 	wantStep("while one is being sent", second, crash.StepNone)
-	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
+	if next, err := bugs.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
 		t.Errorf("while one is being sent: got %+v, %v, want no next filing", next, err)
 	}
 	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Pause: time.Hour}
-	if _, err := filings.New(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
+	if _, err := bugs.New(h.db).FinishFiling(ctx, result, crash.FilingTerms{}); err != nil {
 		t.Fatal(err)
 	}
 	wantStep("in the queue, within the pause", second, crash.StepNone)
-	if next, err := filings.New(h.db).NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
+	if next, err := bugs.New(h.db).NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
 		t.Errorf("in the queue: got %+v, %v, want the second in an hour", next, err)
 	}
 	third := ask(3)
 	wantStep("behind the first of the queue", third, crash.StepNone)
-	if _, err := filings.New(h.db).GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
+	if _, err := bugs.New(h.db).GiveUpFiling(ctx, second.ID, "ada", "not worth it"); err != nil {
 		t.Fatal(err)
 	}
 	wantStep("came after the last was sent", third, crash.StepCreate)

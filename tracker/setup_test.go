@@ -13,8 +13,8 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/db/jobs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -66,9 +66,9 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 		c(&cfg)
 	}
 	u := &instance{store: dbtest.Open(h.t, h.url)}
-	u.creds = tracker.NewCredentials(cfg, filings.New(u.store))
+	u.creds = tracker.NewCredentials(cfg, bugs.New(u.store))
 	u.lp = tracker.NewClient(cfg, u.creds)
-	u.filer = tracker.NewFiler(cfg, filings.New(u.store), u.lp)
+	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), u.lp)
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
+	"mishap/db/people"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -16,7 +16,7 @@ import (
 // lineOf returns the last line of a bucket's ledger about one kind of call.
 func (h *fixture) lineOf(signature, call string) crash.LedgerLine {
 	h.t.Helper()
-	entries, err := filings.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
+	entries, err := bugs.New(h.db).Ledger(h.t.Context(), crash.LedgerFilter{Bucket: crash.BucketIDOf(signature),
 		Limit: 1})
 	if err != nil || len(entries) != 1 {
 		h.t.Fatalf("ledger: got %d entries, %v", len(entries), err)
@@ -35,7 +35,7 @@ func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	u := h.instance()
-	accounts := accounts.New(h.db)
+	accounts := people.New(h.db)
 	for _, name := range []string{"ines", "theo"} {
 		dbtest.AddUser(t, h.db, name, crash.RoleTriager, "correct horse battery")
 	}

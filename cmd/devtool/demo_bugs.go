@@ -15,7 +15,6 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/embedded"
-	"mishap/db/filings"
 	"mishap/tracker"
 )
 
@@ -40,7 +39,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	token := p.TokenOf(seedConsumer, "READ_PRIVATE")
 	settings := tracker.Config{URL: p.url, APIURL: p.url + "/devel", ConsumerKey: seedConsumer, Token: token,
 		Target: "ubuntu", Log: slog.New(slog.DiscardHandler)}
-	client := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store)))
+	client := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store)))
 	for _, s := range stories(d.memory.SeedTime) {
 		for i := range s.bugs {
 			if err := d.seedBug(ctx, p, store, client, s, i); err != nil {
@@ -49,7 +48,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 		}
 	}
 	p.Revoke(token.Token)
-	if err := filings.New(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer},
+	if err := bugs.New(store).ForgetToken(ctx, crash.TrackerKey{URL: p.url, ConsumerKey: seedConsumer},
 		demoAccount); err != nil {
 		return err
 	}

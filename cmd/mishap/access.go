@@ -14,8 +14,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/access"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/views"
 )
 
@@ -51,15 +50,15 @@ func (p *program) accessListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				grants, err := access.New(store).Grants(ctx)
+				grants, err := people.New(store).Grants(ctx)
 				if err != nil {
 					return err
 				}
-				identities, err := access.New(store).Identities(ctx, 0)
+				identities, err := people.New(store).Identities(ctx, 0)
 				if err != nil {
 					return err
 				}
-				users, err := accounts.New(store).List(ctx)
+				users, err := people.New(store).Accounts(ctx)
 				if err != nil {
 					return err
 				}
@@ -131,7 +130,7 @@ they last signed in. The packages of sets and teams come from the tracker within
 				return &usageError{err, cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := access.New(store).Grant(ctx, "", g); err != nil {
+				if err := people.New(store).Grant(ctx, "", g); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(p.out, views.Granted(g))
@@ -171,13 +170,13 @@ packages; with private, the right to private data instead. Roles from other grou
 				return &usageError{err, cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := access.New(store).Revoke(ctx, "", g); err != nil {
+				if err := people.New(store).RevokeGrant(ctx, "", g); err != nil {
 					return err
 				}
 				if _, err := fmt.Fprintln(p.out, views.Revoked(g)); err != nil {
 					return err
 				}
-				return warnWithoutAdmin(ctx, p.err, accounts.New(store))
+				return warnWithoutAdmin(ctx, p.err, people.New(store))
 			})
 		},
 	}

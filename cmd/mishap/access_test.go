@@ -6,8 +6,8 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/access"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 )
 
 // TestAccessCommands gives a role to a group, looks at it, and takes it away.
@@ -29,7 +29,7 @@ func TestAccessCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	if _, err := access.New(store).SignIn(t.Context(), crash.Identity{Source: crash.SourceLaunchpad,
+	if _, err := people.New(store).SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceLaunchpad,
 		Issuer:  "https://l.example",
 		Subject: "https://l.example/+id/a", Name: "kim", Groups: []string{"bugcontrol"}}); err != nil {
 		t.Fatal(err)

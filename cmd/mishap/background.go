@@ -19,15 +19,13 @@ import (
 	"mishap/crash/health"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/audits"
-	"mishap/db/endpoints"
 	"mishap/db/erase"
+	"mishap/db/events"
 	"mishap/db/jobs"
-	"mishap/db/notify"
+	"mishap/db/people"
 	"mishap/db/retention"
 	"mishap/db/symbols"
-	"mishap/db/tokens"
 	"mishap/db/vitals"
 )
 
@@ -62,13 +60,13 @@ func (i *instance) sharedTasks() []task {
 		5 * time.Second, func(ctx context.Context) error { return erase.New(i.store).Continue(ctx, i.cores) },
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
-		10 * time.Minute, accounts.NewSessions(i.store).DeleteExpired,
+		10 * time.Minute, people.NewSessions(i.store).DeleteExpired,
 	}, {
 		"refresh-groups", "asks the OpenID Connect provider for the present groups of people, by their refresh tokens",
 		time.Hour, func(ctx context.Context) error { return i.server.RefreshGroups(ctx) },
 	}, {
 		"warn-of-expiry", "tells the owners of API tokens, or their teams, that they expire within a week",
-		10 * time.Minute, tokens.New(i.store, accounts.New(i.store)).WarnOfExpiry,
+		10 * time.Minute, people.New(i.store).WarnOfTokenExpiry,
 	}, {
 		"drop-old-reports", "drops reports that are older than reports_keep_days or reports_keep_types, and counts that " +
 			"are older than counts_keep_years",
@@ -100,10 +98,10 @@ func (i *instance) sharedTasks() []task {
 	}}
 	tasks = append(tasks, task{
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
-		time.Hour, endpoints.New(i.store).DeleteOldDeliveries,
+		time.Hour, events.New(i.store).DeleteOldDeliveries,
 	}, task{
 		"remove-notices", "removes notices, mails and events of rules after 400 days",
-		6 * time.Hour, notify.New(i.store).DeleteOld,
+		6 * time.Hour, events.New(i.store).DeleteOld,
 	})
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{

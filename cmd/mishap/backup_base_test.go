@@ -14,9 +14,9 @@ import (
 
 	"mishap/crash/sizetest"
 	"mishap/db/backup"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/embedded"
-	"mishap/db/filings"
 )
 
 // privateServer starts a private PostgreSQL, which the test stops, and returns its data_dir and address.
@@ -95,7 +95,7 @@ func TestBaseBackup(t *testing.T) {
 	}
 	defer func() { _ = server.Stop(context.Background()) }()
 	store := dbtest.Open(t, server.URL())
-	if pending, err := filings.New(store).Restored(t.Context()); err != nil || pending.BackupTaken.IsZero() {
+	if pending, err := bugs.New(store).Restored(t.Context()); err != nil || pending.BackupTaken.IsZero() {
 		t.Errorf("got %+v, %v, want a restored database", pending, err)
 	}
 	store.Close()

@@ -29,8 +29,8 @@ import (
 	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db/backup"
 	"mishap/db/backups"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/db/schema"
 	"mishap/tracker/trackertest"
 )
@@ -100,16 +100,16 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 	wantRefusal(t, p.environ, "not empty", "restore", dir, "--database-url", url, noConfig(t))
 	store := dbtest.Open(t, url)
-	restored, err := filings.New(store).Restored(t.Context())
+	restored, err := bugs.New(store).Restored(t.Context())
 	if err != nil || restored.At.IsZero() || restored.BackupTaken.IsZero() {
 		t.Fatalf("got %+v, %v, want a restored database", restored, err)
 	}
-	filing, _, err := filings.New(store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+	filing, _, err := bugs.New(store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claim, err := filings.New(store).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+	if claim, err := bugs.New(store).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
 		claim.Step != crash.StepNone {
 		t.Errorf("claim in a restored database: got %q, %v, want nothing", claim.Step, err)
 	}
@@ -121,7 +121,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	if b, err := store.Bucket(t.Context(), p.bucket); err != nil || b.Bug.Number != bug {
 		t.Errorf("got bug %d, %v, want %d", b.Bug.Number, err, bug)
 	}
-	if restored, err := filings.New(store).Restored(t.Context()); err != nil || !restored.At.IsZero() {
+	if restored, err := bugs.New(store).Restored(t.Context()); err != nil || !restored.At.IsZero() {
 		t.Errorf("after reconciling: got %+v, %v, want nothing pending", restored, err)
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/db/filings"
-	restoreddb "mishap/db/restored"
 	"mishap/tracker"
 	"mishap/tracker/watch"
 )
@@ -73,7 +71,7 @@ everything that waits and what will happen to it:
 
 func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, f reconcileFlags) error {
 	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-	ledger := filings.New(store)
+	ledger := bugs.New(store)
 	restored, err := ledger.Restored(ctx) // before the search, which may miss later bugs
 	if err != nil {
 		return err
@@ -81,7 +79,7 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 	var people tracker.People
 	if !restored.At.IsZero() {
 		people.Since = restored.BackupTaken
-		if people.Accounts, err = restoreddb.Filers(ctx, store.Handle, settings.Key()); err != nil {
+		if people.Accounts, err = bugs.Filers(ctx, store.Handle, settings.Key()); err != nil {
 			return err
 		}
 	}
@@ -161,7 +159,7 @@ const maxListed = 200
 func (p *program) listHeld(
 	ctx context.Context, h *db.Handle, r crash.Restored, comments []watch.PendingComment, resend bool,
 ) error {
-	items, total, err := restoreddb.Held(ctx, h, r, maxListed)
+	items, total, err := bugs.Held(ctx, h, r, maxListed)
 	if err != nil || total+len(comments) == 0 {
 		return err
 	}
@@ -211,7 +209,7 @@ func reconcileOne(
 	case apply:
 		what = "linked"
 		bug := crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed}
-		err = filings.New(store).ReconcileBug(ctx, stray.Bucket, bug)
+		err = bugs.New(store).ReconcileBug(ctx, stray.Bucket, bug)
 	default:
 		what = "can be linked"
 	}

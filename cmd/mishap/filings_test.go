@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/db/accounts"
-	"mishap/db/filings"
+	"mishap/db/bugs"
+	"mishap/db/people"
 	"mishap/tracker/trackertest"
 )
 
@@ -28,7 +28,7 @@ func TestReconcile(t *testing.T) {
 		Reporter: me})
 	other := p.tracker.Add(trackertest.Bug{Title: "copied", Description: marked(p.bucket), Reporter: "someone-else"})
 	// The intent is known, but not what became of it.
-	filing, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+	filing, _, err := bugs.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestReconcile(t *testing.T) {
 	if out := reconcile("--apply"); line(out, lost) != "" || strings.Contains(out, "linked") {
 		t.Errorf("again: got %s, want nothing to link", out)
 	}
-	entries, err := filings.New(p.store).Ledger(t.Context(), crash.LedgerFilter{Bucket: p.bucket, Limit: 1})
+	entries, err := bugs.New(p.store).Ledger(t.Context(), crash.LedgerFilter{Bucket: p.bucket, Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].Lines[len(entries[0].Lines)-1].Action != "bug.reconciled" {
 		t.Errorf("ledger: got %+v, %v, want a line about the reconciliation", entries, err)
 	}
@@ -108,7 +108,7 @@ func TestTrackerName(t *testing.T) {
 	}
 	name := func() string {
 		t.Helper()
-		u, err := accounts.New(p.store).ByName(t.Context(), "tess")
+		u, err := people.New(p.store).ByName(t.Context(), "tess")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,17 +22,13 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
-	"mishap/db/access"
-	"mishap/db/accounts"
 	"mishap/db/backups"
 	"mishap/db/bugs"
 	"mishap/db/disk"
-	"mishap/db/endpoints"
-	"mishap/db/filings"
+	"mishap/db/events"
 	"mishap/db/jobs"
-	"mishap/db/notify"
+	"mishap/db/people"
 	"mishap/db/problems"
-	dbrules "mishap/db/rules"
 	dbsymbols "mishap/db/symbols"
 	"mishap/db/vitals"
 	"mishap/handlers"
@@ -77,7 +73,7 @@ type instance struct {
 	problems               *problems.Store
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	deliveries             *webhook.Worker
-	rules                  *dbrules.Evaluator
+	rules                  *events.Evaluator
 	jobs                   *jobs.Jobs
 	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
@@ -187,23 +183,23 @@ func (i *instance) buildSymbols() error {
 func (i *instance) buildWeb() error {
 	settings := trackerConfig(i.config, i.log, i.metrics)
 	settings.Tracer, settings.Transport = i.traces.Tracer(), i.traces.Transport("tracker")
-	filings, bugs := filings.New(i.store), bugs.New(i.store)
+	bugs := bugs.New(i.store)
 	i.problems = problems.New(i.store)
-	credentials := tracker.NewCredentials(settings, filings)
+	credentials := tracker.NewCredentials(settings, bugs)
 	if i.config.AllowBugFiling {
 		i.connection = credentials.Status
 	}
 	client := tracker.NewClient(settings, credentials)
-	i.filer = tracker.NewFiler(settings, filings, client)
+	i.filer = tracker.NewFiler(settings, bugs, client)
 	i.bugReader = watch.NewBugReader(settings, bugs, client, watch.BugOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
-	notices, ends := notify.New(i.store), endpoints.New(i.store)
+	stored := events.New(i.store)
 	sender := webhook.NewClient(webhook.Config{Allow: i.config.WebhookNetworks(), BaseURL: i.config.BaseURL,
 		Version: version, Now: i.now, Transport: i.traces.Transport("webhook")})
 	var err error
-	if i.deliveries, err = webhook.NewWorker(ends, sender, i.log, i.metrics); err != nil {
+	if i.deliveries, err = webhook.NewWorker(stored, sender, i.log, i.metrics); err != nil {
 		return err
 	}
 	relay, err := i.config.Relay()
@@ -211,12 +207,11 @@ func (i *instance) buildWeb() error {
 		return err
 	}
 	i.mailer, err = mail.New(mail.Config{Relay: relay, From: i.config.MailFrom, BaseURL: i.config.BaseURL, Log: i.log,
-		Now: i.now, Registerer: i.metrics, Tracer: i.traces.Tracer()}, notices)
+		Now: i.now, Registerer: i.metrics, Tracer: i.traces.Tracer()}, stored)
 	if err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
-	rules := dbrules.New(i.store)
-	i.rules = dbrules.NewEvaluator(rules, i.ruleOptions())
+	i.rules = events.NewEvaluator(stored, i.ruleOptions())
 	jobs, err := jobs.New(i.store, jobs.Config{
 		Log: i.queueLog, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
 	})
@@ -239,18 +234,14 @@ func (i *instance) buildWeb() error {
 	i.server, err = handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
-		Access:      access.New(i.store),
-		Accounts:    accounts.New(i.store),
+		People:      people.New(i.store),
 		Bugs:        bugs,
 		Problems:    i.problems,
 		Decisions:   db.NewDecisions(i.store),
-		Filings:     filings,
-		Notices:     notices,
+		Events:      stored,
 		Mailer:      i.mailer,
-		Endpoints:   ends,
 		Symbols:     dbsymbols.New(i.store),
 		Sender:      sender,
-		Rules:       rules,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,

@@ -13,8 +13,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/notify/mail/mailtest"
 )
 
@@ -34,7 +34,7 @@ func newNotifyFixture(t *testing.T) *notifyFixture {
 	f.environ = []string{"MISHAP_DATABASE_URL=" + f.url, "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_READ_ARCHIVE=false",
 		"MISHAP_SMTP_URL=" + f.relay.URL, "MISHAP_SMTP_TLS=off", "MISHAP_MAIL_FROM=crashes@example.org"}
 	dbtest.AddUser(t, f.store, "fay", crash.RoleTriager, testPassword)
-	a := accounts.New(f.store)
+	a := people.New(f.store)
 	u, err := a.ByName(t.Context(), "fay")
 	if err != nil {
 		t.Fatal(err)

@@ -17,9 +17,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/endpoints"
-	"mishap/db/filings"
-	"mishap/db/notify"
+	"mishap/db/events"
 	"mishap/notify/mail/mailtest"
 	"mishap/notify/webhook"
 	"mishap/tracker/trackertest"
@@ -28,7 +26,7 @@ import (
 // publish stores an event for a person and an endpoint.
 func publish(t *testing.T, store *db.Store, title string, user, endpoint int64) {
 	t.Helper()
-	s := notify.New(store)
+	s := events.New(store)
 	err := s.InTx(t.Context(), func(tx pgx.Tx) error {
 		_, err := s.Publish(t.Context(), tx, crash.Event{Edge: title, Kind: crash.EventNew, Title: title, Text: "It is new."},
 			crash.Recipients{People: []crash.Recipient{{User: user, Reason: "a test"}}, Endpoints: []int64{endpoint}})
@@ -56,7 +54,7 @@ func (p *prepared) regression(t *testing.T) (bug int64) {
 	dbtest.Counted(t, p.store)
 	bug = p.tracker.Add(trackertest.Bug{Title: "again", Reporter: "practice-person", Package: "tidewatch"})
 	p.tracker.Change(bug, func(b *trackertest.Bug) { b.Janitor("1.1-1", "noble") })
-	err = filings.New(p.store).ReconcileBug(t.Context(), crash.BucketIDOf(rec.Grouping.Signature),
+	err = bugs.New(p.store).ReconcileBug(t.Context(), crash.BucketIDOf(rec.Grouping.Signature),
 		crash.Bug{Number: bug, Title: "again", URL: fmt.Sprint(p.tracker.URL, "/bugs/", bug), How: crash.Filed})
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +91,12 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 		t.Fatal(wrong)
 	}
 	var err error
-	if hook.ID, err = endpoints.New(p.store).AddEndpoint(t.Context(), hook, "ada"); err != nil {
+	if hook.ID, err = events.New(p.store).AddEndpoint(t.Context(), hook, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, p.store, "before the backup", user, hook.ID)
 	marker := "http://localhost:8080" + p.bucket.Path()
-	if _, _, err := filings.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
+	if _, _, err := bugs.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "tidewatch crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker},
 		crash.Filing{}); err != nil {
 		t.Fatal(err)

@@ -9,16 +9,16 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db/bugs"
+	"mishap/db/events"
 	dbproblems "mishap/db/problems"
-	dbrules "mishap/db/rules"
 	"mishap/handlers/problems"
 	notifyrules "mishap/notify/rules"
 	"mishap/tracker"
 )
 
 // ruleOptions returns what rules can do in this instance. It needs the filer.
-func (i *instance) ruleOptions() dbrules.EvaluatorOptions {
-	o := dbrules.EvaluatorOptions{
+func (i *instance) ruleOptions() events.EvaluatorOptions {
+	o := events.EvaluatorOptions{
 		Actions:     &ruleActions{problems: i.problems, now: i.now},
 		HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log,
 		Searches: problems.NewSearches(bugs.New(i.store), i.now),

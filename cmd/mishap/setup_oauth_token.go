@@ -14,7 +14,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/tracker"
 )
 
@@ -63,7 +63,7 @@ func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	saved := p.becomeOwner(c.DataDir) // after root has written the file
 	if saved == nil {
 		saved = useStore(ctx, c, log, func(store *db.Store) error {
-			return tracker.NewCredentials(settings, filings.New(store)).SaveToken(ctx, token, "")
+			return tracker.NewCredentials(settings, bugs.New(store)).SaveToken(ctx, token, "")
 		})
 	}
 	switch {

@@ -13,8 +13,8 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -125,7 +125,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
-		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Check(
+		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store))).Check(
 			t.Context()); err != nil {
 			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
 		} else if who != "practice-person" {

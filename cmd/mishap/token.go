@@ -16,8 +16,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
-	"mishap/db/tokens"
+	"mishap/db/people"
 	"mishap/views"
 )
 
@@ -65,7 +64,7 @@ erasing machines). triage, file and upload are for triagers and admins, admin is
 				scopes = append(scopes, scope)
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := accounts.New(store)
+				accounts := people.New(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
 					return err
@@ -118,7 +117,7 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
 				filter.State = crash.TokensAll
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := accounts.New(store)
+				accounts := people.New(store)
 				if len(args) == 1 {
 					u, err := accounts.ByName(ctx, args[0])
 					if err != nil {
@@ -126,7 +125,7 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
 					}
 					filter.Person = u.Name
 				}
-				found, err := tokens.New(store, accounts).List(ctx, filter)
+				found, err := people.New(store).AllTokens(ctx, filter)
 				if err != nil {
 					return err
 				}
@@ -206,7 +205,7 @@ not used for 90 days. They stop working at once.`,
 				}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				person, err := tokens.New(store, accounts.New(store)).Revoke(ctx, "", 0, id)
+				person, err := people.New(store).RevokeTokenOf(ctx, "", 0, id)
 				if err != nil {
 					return err
 				}
@@ -223,7 +222,7 @@ not used for 90 days. They stop working at once.`,
 // revokeTokens revokes all tokens that are expired or unused.
 func revokeTokens(p *program, cmd *cobra.Command, state crash.TokenState) error {
 	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-		n, err := tokens.New(store, accounts.New(store)).RevokeAll(ctx, "", state)
+		n, err := people.New(store).RevokeTokens(ctx, "", state)
 		if err != nil {
 			return err
 		}

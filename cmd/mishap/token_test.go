@@ -7,8 +7,8 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 )
 
 // TestTokenCommands makes tokens without a browser, uses one, and revokes it.
@@ -41,7 +41,7 @@ func TestTokenCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	accounts := accounts.New(store)
+	accounts := people.New(store)
 	u, kept, err := accounts.ByToken(t.Context(), token, netip.Addr{})
 	if err != nil || u.Name != "ada" || !kept.Allows(crash.ScopeRead) || !kept.Allows(crash.ScopeFile) {
 		t.Fatalf("got %+v, %+v, %v, want ada's token for both", u, kept, err)

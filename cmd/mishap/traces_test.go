@@ -29,7 +29,7 @@ import (
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/notify"
+	"mishap/db/events"
 	"mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
 	"mishap/notify/webhook"
@@ -131,13 +131,13 @@ func TestTraces(t *testing.T) {
 	click := spans.path(t, create)
 	spans.path(t, accept, "store reports", "batch start", "batch query db.(*saver)")
 	spans.path(t, accept, "store reports", "count reports", "query db.(*Store)")
-	spans.path(t, create, "query db/filings.(*Store)")
+	spans.path(t, create, "query db/bugs.(*Store)")
 	spans.path(t, create, "file bug", "tracker POST")
-	spans.path(t, create, "file bug", "query db/filings.(*Store)")
+	spans.path(t, create, "file bug", "query db/bugs.(*Store)")
 	spans.path(t, create, "job file-bugs")
 	spans.path(t, "GET /", "query db")
-	spans.path(t, "task send-mail", "query db/notify.(*Store)")
-	spans.path(t, "task start-due-filings", "query db/filings.(*Store)")
+	spans.path(t, "task send-mail", "query db/events.(*Store)")
+	spans.path(t, "task start-due-filings", "query db/bugs.(*Store)")
 
 	if id := hex.EncodeToString(click.TraceId); !strings.Contains(in.said.String(), `"trace_id":"`+id+`"`) {
 		t.Errorf("got no log line with the trace %s of the click", id)
@@ -200,7 +200,7 @@ func TestTracesOfCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := mail.New(mail.Config{Relay: relay, From: "mishap@example.org", BaseURL: "https://crashes.example.com",
-		Log: log, Now: time.Now, Registerer: metrics, Tracer: tr.Tracer()}, notify.New(store))
+		Log: log, Now: time.Now, Registerer: metrics, Tracer: tr.Tracer()}, events.New(store))
 	if err != nil {
 		t.Fatal(err)
 	}

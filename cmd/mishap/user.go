@@ -14,10 +14,8 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
-	"mishap/db/filings"
-	"mishap/db/secondfactor"
-	"mishap/db/services"
+	"mishap/db/bugs"
+	"mishap/db/people"
 	"mishap/tracker"
 	"mishap/views"
 )
@@ -70,7 +68,7 @@ people of the team can see, renew and revoke.`,
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := accounts.New(store)
+				accounts := people.New(store)
 				removed, err := accounts.Removed(ctx, args[0])
 				if err != nil {
 					return err
@@ -106,7 +104,7 @@ func addService(p *program, cmd *cobra.Command, name string, role crash.Role, te
 		return &usageError{err, cmd.CommandPath()}
 	}
 	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-		u, err := accounts.New(store).AddService(ctx, "", name, role, owner)
+		u, err := people.New(store).AddService(ctx, "", name, role, owner)
 		if err != nil {
 			return err
 		}
@@ -129,7 +127,7 @@ func userTeamCommand(p *program) *cobra.Command {
 				return &usageError{err, cmd.CommandPath()}
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := services.New(store).SetTeam(ctx, "", args[0], team); err != nil {
+				if err := people.New(store).SetTeam(ctx, "", args[0], team); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(p.out, views.ServiceTeamSet(args[0], team))
@@ -149,11 +147,11 @@ password needs a code of an authenticator app, TEAM who owns a service account. 
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				users, err := accounts.New(store).List(ctx)
+				users, err := people.New(store).Accounts(ctx)
 				if err != nil {
 					return err
 				}
-				apps, err := secondfactor.New(store, accounts.New(store)).All(ctx)
+				apps, err := people.New(store).SecondFactors(ctx)
 				if err != nil {
 					return err
 				}
@@ -199,7 +197,7 @@ password, without showing it; with --password-stdin it reads the first line of t
 				return err
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := accounts.New(store)
+				accounts := people.New(store)
 				u, err := accounts.ByName(ctx, args[0])
 				if err != nil {
 					return err
@@ -229,19 +227,19 @@ People can set it themselves at /account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				if len(args) == 1 {
-					if err := accounts.New(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
+					if err := people.New(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
 						return err
 					}
 					_, err := fmt.Fprintf(p.out, "%s is not subscribed to bugs any more.\n", args[0])
 					return err
 				}
 				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, filings.New(store))).Account(ctx,
+				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store))).Account(ctx,
 					args[1])
 				if err != nil {
 					return err
 				}
-				if err := accounts.New(store).SetTrackerName(ctx, "", args[0], found); err != nil {
+				if err := people.New(store).SetTrackerName(ctx, "", args[0], found); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(p.out, "%s is %s at the tracker.\n", args[0], found)

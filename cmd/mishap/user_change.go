@@ -11,8 +11,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
-	"mishap/db/secondfactor"
+	"mishap/db/people"
 	"mishap/views"
 )
 
@@ -24,7 +23,7 @@ func (p *program) userDisableCommand() *cobra.Command {
 tokens stop working.`,
 		Example: "  mishap user disable ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
 		return u.Name + " can no longer sign in.", accounts.Disable(ctx, "", u.Name)
 	})
 }
@@ -37,7 +36,7 @@ func (p *program) userEnableCommand() *cobra.Command {
 before, and their API tokens work again.`,
 		Example: "  mishap user enable ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
 		return fmt.Sprintf("%s can sign in again, with role %s.", u.Name, u.Role), accounts.Enable(ctx, "", u.Name)
 	})
 }
@@ -59,7 +58,7 @@ person's API tokens. The person keeps higher roles from groups (see "mishap acce
 			}
 			return nil
 		},
-	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, args []string) (string, error) {
+	}, func(ctx context.Context, accounts *people.Store, u crash.User, args []string) (string, error) {
 		role, _ := crash.ParseRole(args[1]) // "none" is no role
 		if err := accounts.SetRole(ctx, "", u.Name, role); err != nil {
 			return "", err
@@ -88,7 +87,7 @@ A later account with the same name counts as the same person. To prevent that, d
 instead.`,
 		Example: "  mishap user remove ada",
 		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *accounts.Store, u crash.User, _ []string) (string, error) {
+	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
 		message := fmt.Sprintf("The account of %s is removed. Decisions by %s stay under this name.", u.Name, u.Name)
 		return message, accounts.Remove(ctx, "", u.Name)
 	})
@@ -105,7 +104,7 @@ set up an app again, which require_totp may demand. First make sure who asks.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := secondfactor.New(store, accounts.New(store)).Reset(ctx, "", args[0]); err != nil {
+				if err := people.New(store).ResetSecondFactor(ctx, "", args[0]); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(p.out, "%s can sign in without a code.\n", args[0])
@@ -118,11 +117,11 @@ set up an app again, which require_totp may demand. First make sure who asks.`,
 // userChange completes a command that changes one account and prints the message that change
 // returns. The command warns if no admin can sign in afterwards.
 func (p *program) userChange(cmd *cobra.Command,
-	change func(context.Context, *accounts.Store, crash.User, []string) (message string, err error),
+	change func(context.Context, *people.Store, crash.User, []string) (message string, err error),
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-			accounts := accounts.New(store)
+			accounts := people.New(store)
 			u, err := accounts.ByName(ctx, args[0])
 			if err != nil {
 				return err
@@ -140,8 +139,8 @@ func (p *program) userChange(cmd *cobra.Command,
 	return cmd
 }
 
-func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *accounts.Store) error {
-	users, err := accounts.List(ctx)
+func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *people.Store) error {
+	users, err := accounts.Accounts(ctx)
 	if err != nil {
 		return err
 	}

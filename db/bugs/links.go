@@ -1,5 +1,7 @@
-// Package bugs stores the links between problems and bugs, the states of the bugs in the tracker,
-// mishap's comments on them, and facts of the tracker's package archive.
+// Package bugs stores filings of bugs from the click to the outcome, with their ledger, the access token
+// of the tracker, and the templates of bug texts. It stores the links between problems and bugs, the
+// states of the bugs in the tracker, mishap's comments on them, and facts of the tracker's package
+// archive. It does not call the tracker.
 package bugs
 
 import (
@@ -12,12 +14,13 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
-// Store stores bugs and facts of the archive. It is safe for concurrent use.
+// Store stores filings, bugs and facts of the archive. It is safe for concurrent use.
 type Store struct{ *db.Store }
 
-// New returns a Store for the bugs in s.
+// New returns the Store of a database.
 func New(s *db.Store) *Store { return &Store{s} }
 
 const (
@@ -194,4 +197,136 @@ func (s *Store) SignaturesOfBug(ctx context.Context, number int64, limit int) ([
 		return nil, fmt.Errorf("signatures of bug %d: %w", number, db.Classify(err))
 	}
 	return signatures, nil
+}
+
+// These statements change filings by hand.
+const (
+	// sqlReviveFiling revives a filing that was abandoned or refused with an unknown outcome. It keeps the
+	// old contents, because the tracker must be searched for these before anything is sent again.
+	sqlReviveFiling = `
+		update filings set state = 'uncertain', unsettled = false, person = @person, own_user = @own, problem = '',
+			reason = '', created = now(), updated = now(), not_before = greatest(now(), coalesce(settles, now()))
+		where id = @id and state in ('abandoned', 'refused') and unsettled
+		returning ` + filingColumns
+	sqlFilingForUpdate = sqlFiling + ` for update`
+	sqlHastenFiling    = `
+		update filings set updated = now(),
+			not_before = case state when 'uncertain' then greatest(now(), coalesce(settles, now())) else now() end
+		where id = @id and state in ('queued', 'uncertain') and unit is null
+		returning ` + filingColumns
+	sqlGiveUpFiling = `
+		update filings set state = 'abandoned', unsettled = unsettled or state = 'uncertain', unit = null,
+			problem = 'abandoned', reason = @reason, updated = now()
+		where id = @id and state in ('queued', 'uncertain', 'refused')
+		returning ` + filingColumns
+)
+
+// renewFiling gives a filing new contents and moves it to the end of the queue.
+func (s *Store) renewFiling(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, f *crash.Filing) error {
+	err := scanFiling(tx.QueryRow(ctx, sqlReviveFiling, args), f)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = scanFiling(tx.QueryRow(ctx, sqlRenewFiling, args), f)
+	}
+	return err
+}
+
+// HastenFiling makes a waiting filing due at once, or as soon as a search can find its bug if the
+// outcome is unknown. It returns other filings unchanged. It returns NotFound for an unknown
+// filing.
+func (s *Store) HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error) {
+	return s.byHand(ctx, sqlHastenFiling, pgx.NamedArgs{"id": id}, db.AuditEvent{Person: person, Action: "bug.retry"}, nil)
+}
+
+// GiveUpFiling abandons a filing that has no bug yet, with a reason. If a bug was filed
+// nevertheless, and mishap learns of it later, that bug counts. It returns Conflict if the filing
+// is being sent or is final, and NotFound for an unknown filing.
+func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
+	return s.byHand(ctx, sqlGiveUpFiling, pgx.NamedArgs{"id": id, "reason": reason}, db.AuditEvent{
+		Person: person, Action: "bug.give-up", Detail: map[string]any{"words": reason},
+	}, errNotToGiveUp)
+}
+
+var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
+	"This filing is being sent or is finished, so it cannot be given up.")
+
+// byHand changes a filing and records who did it. If the statement does not apply to the filing's
+// state, byHand returns unfit, or the unchanged filing if unfit is nil.
+func (s *Store) byHand(
+	ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent, unfit error,
+) (crash.Filing, error) {
+	var f crash.Filing
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		err := scanFiling(tx.QueryRow(ctx, sqlFilingForUpdate, args), &f)
+		if err != nil {
+			return err
+		}
+		event.Before = auditedFiling(f)
+		err = scanFiling(tx.QueryRow(ctx, sql, args), &f)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return unfit
+		}
+		if err != nil {
+			return err
+		}
+		if f.State != crash.FilingAbandoned {
+			if err := s.AddFilingJob(ctx, tx, f.ID, jobHead); err != nil {
+				return err
+			}
+		}
+		event.Subject, event.After = f.Bucket.String(), auditedFiling(f)
+		return s.Audit(ctx, tx, event)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, errUnknownFiling
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s of filing %v: %w", event.Action, args["id"], err)
+	}
+	return f, nil
+}
+
+// auditedFiling returns what the audit log says about a filing that somebody changes.
+func auditedFiling(f crash.Filing) map[string]any {
+	return map[string]any{"filing": f.ID, "state": f.State, "due": f.NotBefore}
+}
+
+// sqlNamedBugs selects open bugs that were filed for a problem without function names, whose
+// problem was then merged into one with names, and that mishap has not commented on because of
+// that. The bug may belong to a bucket that a person had merged into the nameless one.
+const sqlNamedBugs = `
+	select ` + db.BucketColumns + `, q.number
+	from (
+			select distinct on (l.bug_number) l.bug_number as number, lb.head
+			from bucket_bugs as l
+				join buckets as lb on lb.id = l.bucket_id join buckets as h on h.id = lb.head
+				join bug_states as st on st.number = l.bug_number
+				left join decisions as m on m.bucket_id = lb.id and m.kind = 'merged' and m.undone_at is null
+			where l.how = 'filed' and lb.provisional and not h.provisional
+				and exists (
+					select from decisions as d
+					where d.bucket_id in (lb.id, m.other_id) and d.kind = 'merged' and d.cause = 'symbolised'
+						and d.undone_at is null and d.at > l.at)
+				and not exists (select from bug_comments as c where c.bug_number = l.bug_number and c.kind = 'names')
+				and st.read is not null and not st.closed and not st.hidden and st.duplicate_of is null
+			order by l.bug_number, lb.head
+		) as q
+		join buckets as b on b.id = q.head ` + db.BucketJoins + `
+	order by q.number`
+
+// NamedBugs returns the open bugs that mishap filed while their problem had no function names, that
+// has them by now, and that mishap has not commented on because of that.
+func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	rows, err := s.Pool.Query(ctx, sqlNamedBugs)
+	if err != nil {
+		return nil, fmt.Errorf("bugs that got names: %w", db.Classify(err))
+	}
+	bugs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n crash.NamedBug, err error) {
+		err = db.ScanBucketAnd(row, &n.Bucket, &n.Number)
+		return n, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bugs that got names: %w", db.Classify(err))
+	}
+	return bugs, nil
 }

@@ -2,13 +2,16 @@ package bugs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/db"
+	"mishap/db/reader"
 )
 
 // sqlBucketBugs selects only the oldest link if several buckets of a problem are linked to the same
@@ -169,4 +172,192 @@ func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugStat
 		return nil, fmt.Errorf("states of bugs: %w", db.Classify(err))
 	}
 	return states, nil
+}
+
+const (
+	sqlChangesUntil     = `select changes_until from bug_watch`
+	sqlSaveChangesUntil = `update bug_watch set changes_until = @until`
+	sqlChangedBugs      = `update bug_states set next_read = now() where number = any(@numbers) and failures = 0`
+)
+
+// ChangesUntil returns up to which time the tracker's changes were read, or the zero time if they
+// never were.
+func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
+	if err := s.Pool.QueryRow(ctx, sqlChangesUntil).Scan(db.OrZero(&until)); err != nil {
+		return until, fmt.Errorf("changes in the tracker: %w", db.Classify(err))
+	}
+	return until, nil
+}
+
+// SaveChanges schedules those of the bugs that are linked here to be read, and stores up to which
+// time the tracker's changes were read.
+func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Time) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlChangedBugs, pgx.NamedArgs{"numbers": listOf(numbers)}); err != nil {
+			return fmt.Errorf("changed bugs: %w", err)
+		}
+		if _, err := tx.Exec(ctx, sqlSaveChangesUntil, pgx.NamedArgs{"until": until}); err != nil {
+			return fmt.Errorf("changes in the tracker: %w", err)
+		}
+		return nil
+	})
+}
+
+// sqlClosedBugs selects the problems whose bug is closed, with the versions that mishap has
+// commented on.
+const sqlClosedBugs = `
+	select ` + db.BucketColumns + `, array(
+			select c.version from bug_comments as c
+			where c.kind = 'again' and c.bug_number = coalesce((g.state ->> 'duplicate_of')::bigint, g.number))
+	from buckets as b ` + db.BucketJoins + `
+	where b.id in (
+			select lb.head
+			from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
+				left join bug_states as m on m.number = st.duplicate_of
+			where coalesce(m.closed, st.closed))
+	order by b.id`
+
+// UncommentedRegressions returns the problems that are regressions in a version that mishap has not
+// commented on in the tracker yet. The problems include their status.
+func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error) {
+	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
+	if err != nil {
+		return nil, fmt.Errorf("regressions: %w", db.Classify(err))
+	}
+	type closed struct {
+		crash.Bucket
+		commented []string
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c closed, err error) {
+		err = db.ScanBucketAnd(row, &c.Bucket, &c.commented)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("regressions: %w", db.Classify(err))
+	}
+	buckets := make([]*crash.Bucket, len(all))
+	for i := range all {
+		buckets[i] = &all[i].Bucket
+	}
+	if err := s.Judge(ctx, buckets...); err != nil {
+		return nil, fmt.Errorf("regressions: %w", err)
+	}
+	var out []crash.Bucket
+	for _, c := range all {
+		if _, version, again := c.Status.Regressed(); again && !slices.Contains(c.commented, version) {
+			out = append(out, c.Bucket)
+		}
+	}
+	return out, nil
+}
+
+const sqlBugTotals = `
+	select count(*), count(*) filter (where next_read <= now()), count(*) filter (where failures > 0), min(read)
+	from bug_states`
+
+// BugTotals returns how many bugs are read regularly, overdue or failing, for the metrics.
+func (s *Store) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
+	err = s.Pool.QueryRow(ctx, sqlBugTotals).Scan(&t.Followed, &t.Due, &t.Failing, db.OrZero(&t.Oldest))
+	if err != nil {
+		return t, fmt.Errorf("count bugs: %w", db.Classify(err))
+	}
+	return t, nil
+}
+
+// sqlTrackerState is one statement, because every page of people who file bugs needs all of it.
+const sqlTrackerState = `
+	select w.restored, w.backup_taken,
+		exists (
+			select from own_tracker_accounts
+			where user_id = @user and tracker_url = @url and consumer_key = @consumer and broken
+		),
+		coalesce(c.token, ''), coalesce(c.secret_sealed, ''), coalesce(h.dead, false),
+		(select count(*) from filings where state in ('queued', 'uncertain'))
+	from filing_writer as w
+		left join oauth_credentials as c
+			on c.tracker_url = @url and c.consumer_key = @consumer and c.secret_sealed <> ''
+		left join oauth_health as h
+			on h.tracker_url = @url and h.consumer_key = @consumer and h.token = coalesce(nullif(@token, ''), c.token)`
+
+// TrackerState returns the state of the tracker for a person. configured is the public part of the
+// access token that this instance was configured with; without one, it uses the saved token.
+func (s *Store) TrackerState(ctx context.Context, key crash.TrackerKey, user int64, configured string) (
+	t crash.TrackerState, err error,
+) {
+	args := ownArgs(key, user)
+	args["token"] = configured
+	var saved string
+	var sealed []byte
+	err = s.Pool.QueryRow(ctx, sqlTrackerState, args).Scan(db.OrZero(&t.Restored.At), db.OrZero(&t.Restored.BackupTaken),
+		&t.OwnRejected, &saved, &sealed, &t.Rejected, &t.Waiting)
+	if err != nil {
+		return t, fmt.Errorf("state of the tracker: %w", db.Classify(err))
+	}
+	t.Connected = configured != ""
+	if !t.Connected && saved != "" {
+		_, t.Connected = s.openToken(ctx, key, saved, sealed)
+	}
+	return t, nil
+}
+
+const (
+	// sqlClaimSubscription marks a subscription as failed until it succeeds, because it is tried only
+	// once.
+	sqlClaimSubscription = `
+		with due as (
+			select f.id, u.tracker_name, u.id as user_id
+			from filings as f join users as u on u.name = f.person
+			where f.subscription = 'due' and u.tracker_name <> ''
+			order by f.id limit 1 for update of f skip locked
+		)
+		update filings as f set subscription = 'failed' from due where f.id = due.id
+		returning f.id, f.bug_number, due.tracker_name, due.user_id, f.information_type = 'Private Security'`
+	sqlInsertSubscribing = `
+		insert into filing_attempts (filing_id, action, unit, started) values (@id, 'subscribe', @instance, now())
+		returning id`
+	sqlSubscribed = `update filings set subscription = 'done' where id = @id`
+)
+
+// ClaimSubscription claims one person to subscribe to the bug that they had filed. Filing is 0 if
+// there is none.
+func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, error) {
+	var sub crash.Subscription
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlClaimSubscription).Scan(
+			&sub.Filing, &sub.Bug, &sub.Account, &sub.User, &sub.Private); err != nil {
+			return err
+		}
+		instance, err := s.InstanceNumber(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, sqlInsertSubscribing, pgx.NamedArgs{"id": sub.Filing, "instance": instance}).Scan(&sub.Entry)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.Subscription{}, nil
+	}
+	if err != nil {
+		return crash.Subscription{}, fmt.Errorf("claim subscription: %w", err)
+	}
+	return sub, nil
+}
+
+// FinishSubscription records the outcome of subscribing a person.
+func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer,
+	done bool) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlFinishAttempt, pgx.NamedArgs{
+			"entry": sub.Entry, "outcome": a.Outcome, "status": a.Status, "request": a.RequestID, "words": a.Message,
+			"account": sub.As,
+		})
+		if err == nil && done {
+			_, err = tx.Exec(ctx, sqlSubscribed, pgx.NamedArgs{"id": sub.Filing})
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("finish subscription of filing %d: %w", sub.Filing, err)
+	}
+	return nil
 }

@@ -14,9 +14,9 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/db/problems"
 )
 
@@ -164,7 +164,7 @@ func TestAssignErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
 	}
-	if err := accounts.New(f.Store.Store).Disable(t.Context(), "", "anna"); err != nil {
+	if err := people.New(f.Store.Store).Disable(t.Context(), "", "anna"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Assign(t.Context(), crash.Assignment{Bucket: f.ids[0], Assignee: "anna",
@@ -177,7 +177,7 @@ func TestAssignErrors(t *testing.T) {
 func TestAssignEvents(t *testing.T) {
 	t.Parallel()
 	f := startAssigned(t)
-	if err := accounts.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"); err != nil {
+	if err := people.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"); err != nil {
 		t.Fatal(err)
 	}
 	notices := func() string {

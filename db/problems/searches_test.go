@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/db/problems"
 )
 
 func TestSavedSearches(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	a, searches := accounts.New(store), problems.New(store)
+	a, searches := people.New(store), problems.New(store)
 	ctx := t.Context()
 	add := func(name string) crash.User {
 		u, err := a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery")

@@ -13,7 +13,7 @@ import (
 	"mishap/crash/health"
 	"mishap/db"
 	"mishap/db/backups"
-	"mishap/db/filings"
+	"mishap/db/bugs"
 	"mishap/db/symbols"
 )
 
@@ -78,7 +78,7 @@ func (s *Store) Read(ctx context.Context) (v health.Vitals, err error) {
 		v.Clock = at.Sub(ended)
 	}
 	v.OldestFiling, v.SymbolsWaiting, v.MailWaiting = seconds(filing), seconds(symbolising), seconds(mail)
-	if v.Restored, err = filings.New(s.Store).Restored(ctx); err != nil {
+	if v.Restored, err = bugs.New(s.Store).Restored(ctx); err != nil {
 		return v, err
 	}
 	if s.connection != nil {

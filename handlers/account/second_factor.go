@@ -6,7 +6,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -21,7 +21,7 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 	page views.SecondFactorPage) error {
 	u := web.CurrentUser(r)
 	var err error
-	if page.Factor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
+	if page.Factor, err = s.People.SecondFactor(r.Context(), u.ID); err != nil {
 		return err
 	}
 	if page.Factor.Secret != "" {
@@ -52,7 +52,7 @@ func appAddress(site, user string, secret crash.Secret) (string, error) {
 
 // BeginSecondFactor makes the secret of an app, which the page then shows until it is confirmed.
 func (s *Pages) BeginSecondFactor(w http.ResponseWriter, r *http.Request) error {
-	err := s.SecondFactors.Begin(r.Context(), s.passwordOf(r))
+	err := s.People.BeginSecondFactor(r.Context(), s.passwordOf(r))
 	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorBegin}, "", err)
 }
 
@@ -60,7 +60,7 @@ func (s *Pages) BeginSecondFactor(w http.ResponseWriter, r *http.Request) error 
 func (s *Pages) ConfirmSecondFactor(w http.ResponseWriter, r *http.Request) error {
 	page := views.SecondFactorPage{Pressed: views.SecondFactorConfirm}
 	var err error
-	page.Recovery, err = s.SecondFactors.Confirm(r.Context(), web.CurrentUser(r), r.PostFormValue("code"))
+	page.Recovery, err = s.People.ConfirmSecondFactor(r.Context(), web.CurrentUser(r), r.PostFormValue("code"))
 	return s.afterSecondFactor(w, r, page, "", err)
 }
 
@@ -68,13 +68,13 @@ func (s *Pages) ConfirmSecondFactor(w http.ResponseWriter, r *http.Request) erro
 func (s *Pages) NewRecoveryCodes(w http.ResponseWriter, r *http.Request) error {
 	page := views.SecondFactorPage{Pressed: views.SecondFactorCodes}
 	var err error
-	page.Recovery, err = s.SecondFactors.NewRecoveryCodes(r.Context(), s.passwordOf(r))
+	page.Recovery, err = s.People.NewRecoveryCodes(r.Context(), s.passwordOf(r))
 	return s.afterSecondFactor(w, r, page, "", err)
 }
 
 // SwitchOffSecondFactor removes the app.
 func (s *Pages) SwitchOffSecondFactor(w http.ResponseWriter, r *http.Request) error {
-	err := s.SecondFactors.SwitchOff(r.Context(), s.passwordOf(r))
+	err := s.People.SwitchOffSecondFactor(r.Context(), s.passwordOf(r))
 	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorOff},
 		"The authenticator app is switched off.", err)
 }
@@ -106,7 +106,7 @@ func (s *Pages) afterSecondFactor(
 }
 
 // passwordOf returns the password that a person who is signed in has entered again.
-func (s *Pages) passwordOf(r *http.Request) accounts.SignIn {
-	return accounts.SignIn{Name: web.CurrentUser(r).Name, Password: r.PostFormValue("password"),
+func (s *Pages) passwordOf(r *http.Request) people.SignIn {
+	return people.SignIn{Name: web.CurrentUser(r).Name, Password: r.PostFormValue("password"),
 		Address: proxies.Client(r)}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -25,7 +25,7 @@ const (
 const codeTime = 10 * time.Minute
 
 // askForCode begins the second step of signing in.
-func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form views.SignInForm, in accounts.SignedIn) error {
+func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form views.SignInForm, in people.SignedIn) error {
 	ctx := r.Context()
 	if err := errors.Join(s.Sessions.Clear(ctx), s.Sessions.RenewToken(ctx)); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, views.SignInForm{
 			Next: next, Problem: "You entered your password too long ago. Sign in again."})
 	}
-	err := s.SecondFactors.SignIn(ctx, user, s.Sessions.GetString(ctx, sessionCodeProof), r.PostFormValue("code"))
+	err := s.People.SignInWithCode(ctx, user, s.Sessions.GetString(ctx, sessionCodeProof), r.PostFormValue("code"))
 	if err == nil {
 		if err := s.BeginSession(r, web.SessionOwner{User: user}); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -12,18 +12,18 @@ import (
 // EndSession ends a session of the person, or all but the present one.
 func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 	u, id := web.CurrentUser(r), r.PostFormValue("session")
-	current := accounts.SessionID(s.Sessions.Token(r.Context()))
+	current := people.SessionID(s.Sessions.Token(r.Context()))
 	message := "Signed out there."
 	switch id {
 	case current:
 		return s.SignOut(w, r)
 	case "others":
 		message = "Signed out everywhere else."
-		if err := s.Accounts.EndOtherSessions(r.Context(), u.ID, current); err != nil {
+		if err := s.People.EndOtherSessions(r.Context(), u.ID, current); err != nil {
 			return err
 		}
 	default:
-		if err := s.Accounts.EndSession(r.Context(), u.ID, id); err != nil {
+		if err := s.People.EndSession(r.Context(), u.ID, id); err != nil {
 			return err
 		}
 	}
@@ -42,10 +42,10 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 	case r.PostFormValue("new") != r.PostFormValue("again"):
 		err = crash.Errorf(crash.Invalid, "passwords_differ", "%s", "The two new passwords differ.")
 	default:
-		err = s.Accounts.CheckPassword(r.Context(), s.passwordOf(r))
+		err = s.People.CheckPassword(r.Context(), s.passwordOf(r))
 	}
 	if err == nil {
-		err = s.Accounts.SetPassword(r.Context(), u.Name, u.Name, r.PostFormValue("new"))
+		err = s.People.SetPassword(r.Context(), u.Name, u.Name, r.PostFormValue("new"))
 	}
 	if err != nil {
 		a := web.AnswerTo(r, err)

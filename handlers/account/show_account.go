@@ -4,8 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
-	"mishap/db/accounts"
-	"mishap/db/services"
+	"mishap/db/people"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -26,18 +25,18 @@ func (s *Pages) sendAccount(
 	w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm,
 ) error {
 	u := web.CurrentUser(r)
-	list, err := s.Accounts.Tokens(r.Context(), u)
+	list, err := s.People.Tokens(r.Context(), u)
 	if err != nil {
 		return err
 	}
-	if page.Identities, err = s.Access.Identities(r.Context(), u.ID); err != nil {
+	if page.Identities, err = s.People.Identities(r.Context(), u.ID); err != nil {
 		return err
 	}
-	page.Sessions.Current = accounts.SessionID(s.Sessions.Token(r.Context()))
-	if page.Sessions.Sessions, err = s.Accounts.SessionsOf(r.Context(), u.ID); err != nil {
+	page.Sessions.Current = people.SessionID(s.Sessions.Token(r.Context()))
+	if page.Sessions.Sessions, err = s.People.SessionsOf(r.Context(), u.ID); err != nil {
 		return err
 	}
-	if page.SecondFactor, err = s.SecondFactors.State(r.Context(), u.ID); err != nil {
+	if page.SecondFactor, err = s.People.SecondFactor(r.Context(), u.ID); err != nil {
 		return err
 	}
 	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
@@ -47,10 +46,10 @@ func (s *Pages) sendAccount(
 	if s.Config.OIDC.Issuer != "" {
 		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
 	}
-	if page.Services, err = services.New(s.Store).List(r.Context(), u.ID); err != nil {
+	if page.Services, err = s.People.ServiceAccounts(r.Context(), u.ID); err != nil {
 		return err
 	}
-	grants, err := s.Access.Grants(r.Context())
+	grants, err := s.People.Grants(r.Context())
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 		}
 		name = found
 	}
-	if err := s.Accounts.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
+	if err := s.People.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, "Saved."); err != nil {

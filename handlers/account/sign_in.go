@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -29,11 +29,11 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	if s.Config.LocalSignIn == crash.LocalOff {
 		return s.refuseSignIn(w, r, form, errLocalOff)
 	}
-	in := accounts.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
+	in := people.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
 	if c, err := r.Cookie(web.CookieBrowser); err == nil {
 		in.Browsers = c.Value
 	}
-	signed, err := s.Accounts.SignIn(r.Context(), in)
+	signed, err := s.People.SignIn(r.Context(), in)
 	if kind := crash.KindOf(err); kind == crash.Unauthenticated || kind == crash.TooMany {
 		return s.refuseSignIn(w, r, form, err)
 	}
@@ -42,7 +42,7 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn,
-		MaxAge:   int(accounts.KnownBrowserFor.Seconds()),
+		MaxAge:   int(people.KnownBrowserFor.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
 	})
 	if signed.NeedsCode {

@@ -21,7 +21,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		form.Problem = "Choose when the token expires."
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
-	token, _, err := s.Accounts.AddToken(r.Context(), u, form.Name, form.Scopes,
+	token, _, err := s.People.AddToken(r.Context(), u, form.Name, form.Scopes,
 		s.Now().AddDate(0, 0, form.Days))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
@@ -38,7 +38,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 
 // RevokeToken revokes one of the person's own tokens.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Accounts.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
+	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, "Token revoked."); err != nil {

@@ -23,14 +23,14 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 	page := views.AccessPage{Shell: s.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
 		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
 	var err error
-	if page.Grants, err = s.Access.Grants(ctx); err != nil {
+	if page.Grants, err = s.People.Grants(ctx); err != nil {
 		return err
 	}
-	users, err := s.Accounts.List(ctx)
+	users, err := s.People.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	identities, err := s.Access.Identities(ctx, 0)
+	identities, err := s.People.Identities(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func formGrant(r *http.Request) crash.Grant {
 // Grant gives a right to a group or an account.
 func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
 	form := views.GrantForm{Grant: formGrant(r)}
-	err := s.Access.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
+	err := s.People.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		form.Problem = web.AnswerTo(r, err).Message
 		return s.sendAccess(w, r, http.StatusUnprocessableEntity, form)
@@ -73,7 +73,7 @@ func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
 // Revoke takes a right of a group or an account away.
 func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
 	g := formGrant(r)
-	if err := s.Access.Revoke(r.Context(), web.CurrentUser(r).Name, g); err != nil {
+	if err := s.People.RevokeGrant(r.Context(), web.CurrentUser(r).Name, g); err != nil {
 		return err
 	}
 	return s.afterAccess(w, r, views.Revoked(g))
@@ -86,7 +86,7 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 		return crash.Errorf(crash.Conflict, "own_second_factor",
 			"You can remove your own app with your password, on the page of your account.")
 	}
-	if err := s.SecondFactors.Reset(r.Context(), by.Name, name); err != nil {
+	if err := s.People.ResetSecondFactor(r.Context(), by.Name, name); err != nil {
 		return err
 	}
 	return s.afterAccess(w, r, "The authenticator app of "+name+" is removed, and "+name+" is signed out everywhere.")
@@ -97,7 +97,7 @@ func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message stri
 	if err := s.Flash(r, views.FlashDone, message); err != nil {
 		return err
 	}
-	u, err := s.Accounts.ByID(r.Context(), web.CurrentUser(r).ID)
+	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}

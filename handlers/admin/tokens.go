@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/db/tokens"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -28,7 +27,7 @@ func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if page.Tokens, err = tokens.New(s.Store, s.Accounts).List(r.Context(), page.Filter); err != nil {
+	if page.Tokens, err = s.People.AllTokens(r.Context(), page.Filter); err != nil {
 		return err
 	}
 	if page.More = len(page.Tokens) > maxTokens; page.More {
@@ -39,7 +38,7 @@ func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
 
 // RevokeToken revokes a token of any account.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	person, err := tokens.New(s.Store, s.Accounts).Revoke(r.Context(), web.CurrentUser(r).Name, 0, web.IDInPath(r))
+	person, err := s.People.RevokeTokenOf(r.Context(), web.CurrentUser(r).Name, 0, web.IDInPath(r))
 	if err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 // RevokeTokens revokes all tokens that are expired or unused.
 func (s *Pages) RevokeTokens(w http.ResponseWriter, r *http.Request) error {
 	state := crash.TokenState(r.PostFormValue("state"))
-	n, err := tokens.New(s.Store, s.Accounts).RevokeAll(r.Context(), web.CurrentUser(r).Name, state)
+	n, err := s.People.RevokeTokens(r.Context(), web.CurrentUser(r).Name, state)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (h *fixture) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey,
 		Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
-	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Filings))
+	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Bugs))
 	if err := watch.NewArchiveReader(cfg, h.Bugs, client,
 		watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)

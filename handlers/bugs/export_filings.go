@@ -37,7 +37,7 @@ func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format stri
 				if after != nil {
 					from.After = crash.LedgerCursor{Created: after.Created, ID: after.ID}
 				}
-				return s.Filings.Ledger(ctx, from)
+				return s.Bugs.Ledger(ctx, from)
 			}, s.filingRow),
 		}, nil
 	})

@@ -28,11 +28,11 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	filter.Limit = ledgerSize + 1
-	entries, err := s.Filings.Ledger(r.Context(), filter)
+	entries, err := s.Bugs.Ledger(r.Context(), filter)
 	if err != nil {
 		return err
 	}
-	totals, err := s.Filings.FilingTotals(r.Context())
+	totals, err := s.Bugs.FilingTotals(r.Context())
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func filingID(r *http.Request) (int64, error) {
 var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
 func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
-	entries, err := s.Filings.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
+	entries, err := s.Bugs.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
 	if err != nil {
 		return views.FilingPart{}, err
 	}

@@ -38,7 +38,7 @@ func newUploads(t *testing.T) *uploads {
 // token returns a new API token.
 func (u *uploads) token(role crash.Role, scopes ...crash.Scope) string {
 	u.t.Helper()
-	token, _, err := u.Accounts.AddToken(u.t.Context(), u.AddUser(u.t, role), "builds", scopes,
+	token, _, err := u.People.AddToken(u.t.Context(), u.AddUser(u.t, role), "builds", scopes,
 		time.Now().AddDate(0, 0, 1))
 	if err != nil {
 		u.t.Fatal(err)
@@ -162,7 +162,7 @@ func TestUploadRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := u.Accounts.AddToken(t.Context(), u.AddUser(t, crash.RoleViewer), "builds",
+	if _, _, err := u.People.AddToken(t.Context(), u.AddUser(t, crash.RoleViewer), "builds",
 		[]crash.Scope{crash.ScopeUpload}, time.Now().AddDate(0, 0, 1)); crash.KindOf(err) != crash.Forbidden {
 		t.Errorf("a viewer's token: got %v, want Forbidden", err)
 	}

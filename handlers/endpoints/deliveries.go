@@ -10,7 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	dbendpoints "mishap/db/endpoints"
+	"mishap/db/events"
 	"mishap/handlers/web"
 	"mishap/notify/webhook"
 	"mishap/views"
@@ -21,7 +21,7 @@ const deliveriesSize = 25
 
 // ShowEndpoint shows an endpoint with its settings and a page of its deliveries.
 func (s *Pages) ShowEndpoint(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.Endpoints.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 	if len(page.Form.Wrong) == 0 {
 		page.Form = views.EndpointForm{Name: e.Name, Channel: e.Channel, PerMinute: strconv.Itoa(e.PerMinute), Owner: e.Owner}
 	}
-	filter := dbendpoints.DeliveryFilter{Endpoint: e.ID, Limit: deliveriesSize + 1}
+	filter := events.DeliveryFilter{Endpoint: e.ID, Limit: deliveriesSize + 1}
 	if r.Method == http.MethodGet {
 		if err := readDeliveryFilter(r.URL.Query(), &filter); err != nil {
 			return err
@@ -46,13 +46,13 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 	if page.Form.Owners, err = s.owners(r); err != nil {
 		return err
 	}
-	if page.Stop, err = s.Endpoints.StopState(r.Context()); err != nil {
+	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
 		return err
 	}
-	if page.States, err = s.Endpoints.DeliveryStates(r.Context(), e.ID); err != nil {
+	if page.States, err = s.Events.DeliveryStates(r.Context(), e.ID); err != nil {
 		return err
 	}
-	if page.Deliveries, err = s.Endpoints.Deliveries(r.Context(), filter); err != nil {
+	if page.Deliveries, err = s.Events.Deliveries(r.Context(), filter); err != nil {
 		return err
 	}
 	if len(page.Deliveries) > deliveriesSize {
@@ -64,7 +64,7 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 }
 
 // readDeliveryFilter reads which deliveries a query asks for.
-func readDeliveryFilter(q url.Values, f *dbendpoints.DeliveryFilter) (err error) {
+func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
 	if state := crash.DeliveryState(q.Get("state")); state != "" {
 		if !crash.IsDeliveryState(state) {
 			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not the state of a delivery.", state)
@@ -100,10 +100,10 @@ func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var page views.DeliveryPage
-	if page.Endpoint, err = s.Endpoints.Endpoint(r.Context(), endpointID(r)); err != nil {
+	if page.Endpoint, err = s.Events.Endpoint(r.Context(), endpointID(r)); err != nil {
 		return err
 	}
-	if page.Delivery, page.Attempts, err = s.Endpoints.Delivery(r.Context(), endpointID(r), id); err != nil {
+	if page.Delivery, page.Attempts, err = s.Events.Delivery(r.Context(), endpointID(r), id); err != nil {
 		return err
 	}
 	page.Type = webhook.EventType(page.Delivery.Event.Kind)
@@ -117,7 +117,7 @@ func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Endpoints.SendAgain(r.Context(), endpointID(r), id, web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.SendAgain(r.Context(), endpointID(r), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r,

@@ -23,10 +23,10 @@ func New(kit *web.Kit) *Pages { return &Pages{kit} }
 func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
 	page := views.EndpointsPage{}
 	var err error
-	if page.Stop, err = s.Endpoints.StopState(r.Context()); err != nil {
+	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
 		return err
 	}
-	if page.Endpoints, err = s.Endpoints.Endpoints(r.Context()); err != nil {
+	if page.Endpoints, err = s.Events.Endpoints(r.Context()); err != nil {
 		return err
 	}
 	page.Shell = s.Shell(r, "Notifications")
@@ -35,7 +35,7 @@ func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
 
 // StopNotifications stops all notifications.
 func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Endpoints.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r, "All notifications are stopped.", views.PathEndpoints)
@@ -43,7 +43,7 @@ func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error 
 
 // ResumeNotifications ends a stop.
 func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Endpoints.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r, "Notifications are sent again.", views.PathEndpoints)
@@ -68,11 +68,11 @@ func endpointID(r *http.Request) int64 {
 
 // TestEndpoint sends a test to an endpoint and shows the answer.
 func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
-	stop, err := s.Endpoints.StopState(r.Context())
+	stop, err := s.Events.StopState(r.Context())
 	if err != nil {
 		return err
 	}
-	e, err := s.Endpoints.EndpointWithSecrets(r.Context(), endpointID(r))
+	e, err := s.Events.EndpointWithSecrets(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,10 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	person := web.CurrentUser(r).Name
 	reply := s.Sender.Test(r.Context(), e, person)
 	outcome := crash.DeliveryOutcome{Status: reply.Status, Answer: reply.Answer, Problem: reply.Problem}
-	if err := s.Endpoints.EndpointTested(r.Context(), e, outcome, person); err != nil {
+	if err := s.Events.EndpointTested(r.Context(), e, outcome, person); err != nil {
 		return err
 	}
-	if e, err = s.Endpoints.Endpoint(r.Context(), e.ID); err != nil {
+	if e, err = s.Events.Endpoint(r.Context(), e.ID); err != nil {
 		return err
 	}
 	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Test: &views.EndpointTest{
@@ -96,10 +96,10 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 // RotateSecret makes a new secret and shows it once.
 func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
 	secret := newSecret()
-	if err := s.Endpoints.RotateSecret(r.Context(), endpointID(r), secret, web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.RotateSecret(r.Context(), endpointID(r), secret, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	e, err := s.Endpoints.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
 
 // EnableEndpoint switches an endpoint on.
 func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Endpoints.EnableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.EnableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r,
@@ -117,7 +117,7 @@ func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // DisableEndpoint switches an endpoint off.
 func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Endpoints.DisableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.DisableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r,
@@ -126,11 +126,11 @@ func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // DeleteEndpoint deletes an endpoint with its deliveries.
 func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.Endpoints.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
-	if err := s.Endpoints.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	return s.redirect(w, r, "“"+e.Name+"” was deleted.", views.PathEndpoints)

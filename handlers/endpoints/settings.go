@@ -44,7 +44,7 @@ func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page
 
 // owners returns the accounts that can own an endpoint: those that see these pages.
 func (s *Pages) owners(r *http.Request) ([]crash.User, error) {
-	users, err := s.Accounts.List(r.Context())
+	users, err := s.People.Accounts(r.Context())
 	return slices.DeleteFunc(users, func(u crash.User) bool {
 		return u.Disabled || !u.Role.Allows(crash.RoleAdmin)
 	}), err
@@ -64,7 +64,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 		e.Secret = newSecret()
 	}
 	if len(form.Wrong) == 0 {
-		e.ID, err = s.Endpoints.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		e.ID, err = s.Events.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			form.Wrong["name"] = web.AnswerTo(r, err).Message
 		} else if err != nil {
@@ -78,7 +78,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if kind != crash.EndpointWebhook {
 		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", views.EndpointPath(e.ID, ""))
 	}
-	added, err := s.Endpoints.Endpoint(r.Context(), e.ID)
+	added, err := s.Events.Endpoint(r.Context(), e.ID)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // SaveEndpoint changes the settings of an endpoint.
 func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
-	present, err := s.Endpoints.Endpoint(r.Context(), endpointID(r))
+	present, err := s.Events.Endpoint(r.Context(), endpointID(r))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(form.Wrong) == 0 {
-		err = s.Endpoints.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		err = s.Events.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			form.Wrong["name"] = web.AnswerTo(r, err).Message
 		} else if err != nil {

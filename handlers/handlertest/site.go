@@ -23,15 +23,11 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
-	"mishap/db/access"
-	"mishap/db/accounts"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/endpoints"
-	"mishap/db/filings"
-	"mishap/db/notify"
+	"mishap/db/events"
+	"mishap/db/people"
 	"mishap/db/problems"
-	"mishap/db/rules"
 	"mishap/db/symbols"
 	"mishap/handlers"
 	"mishap/handlers/proxies"
@@ -83,17 +79,13 @@ type Options struct {
 type Site struct {
 	URL       string // where it listens
 	Store     *db.Store
-	Access    *access.Store
-	Accounts  *accounts.Store
+	People    *people.Store
 	Bugs      *bugs.Store
 	Problems  *problems.Store
 	Decisions *db.Decisions
-	Filings   *filings.Store
-	Notices   *notify.Store
-	Endpoints *endpoints.Store
+	Events    *events.Store
 	Mailer    *mail.Mailer
 	Sender    *webhook.Client
-	Rules     *rules.Store
 	Tracker   *trackertest.Tracker
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
@@ -129,12 +121,11 @@ func New(t testing.TB, o Options) *Site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	site := &Site{
-		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, Access: access.New(o.Store),
-		Accounts: accounts.New(o.Store),
-		Bugs:     bugs.New(o.Store), Problems: problems.New(o.Store), Decisions: db.NewDecisions(o.Store),
-		Filings: filings.New(o.Store), Rules: rules.New(o.Store),
+		URL: "http://" + server.Listener.Addr().String(), Store: o.Store, People: people.New(o.Store),
+		Bugs: bugs.New(o.Store), Problems: problems.New(o.Store), Decisions: db.NewDecisions(o.Store),
+		Events:  events.New(o.Store),
 		Tracker: o.Tracker,
-		Notices: notify.New(o.Store), Endpoints: endpoints.New(o.Store), Metrics: prometheus.NewRegistry(),
+		Metrics: prometheus.NewRegistry(),
 	}
 	if o.WriteTokens == nil {
 		o.WriteTokens = func(_ context.Context, token crash.AccessToken) error {
@@ -154,20 +145,20 @@ func New(t testing.TB, o Options) *Site {
 		site.Token = tc.Token
 	}
 	site.Mailer = newMailer(t, o, base, site)
-	creds := tracker.NewCredentials(tc, site.Filings)
+	creds := tracker.NewCredentials(tc, site.Bugs)
 	client := tracker.NewClient(tc, creds)
-	site.Filer = tracker.NewFiler(tc, site.Filings, client)
+	site.Filer = tracker.NewFiler(tc, site.Bugs, client)
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)
 	}
 	h, err := handlers.New(web.Deps{
-		Store: o.Store, Access: site.Access, Accounts: site.Accounts, Bugs: site.Bugs, Problems: site.Problems,
+		Store: o.Store, People: site.People, Bugs: site.Bugs, Problems: site.Problems, Events: site.Events,
 		Decisions: site.Decisions,
-		Filings:   site.Filings, Symbols: symbols.New(o.Store), Rules: site.Rules,
-		Filer: site.Filer, Tracker: client,
+		Symbols:   symbols.New(o.Store),
+		Filer:     site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Notices: site.Notices, Endpoints: site.Endpoints, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,
+		Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,
 		SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
@@ -211,7 +202,7 @@ func newMailer(t testing.TB, o Options, base string, site *Site) *mail.Mailer {
 			t.Fatalf("relay: %v", err)
 		}
 	}
-	m, err := mail.New(c, site.Notices)
+	m, err := mail.New(c, site.Events)
 	if err != nil {
 		t.Fatalf("mailer: %v", err)
 	}
@@ -285,7 +276,7 @@ func (s *Site) AddUser(t testing.TB, role crash.Role) crash.User {
 	t.Helper()
 	name := "ada-" + string(role)
 	dbtest.AddUser(t, s.Store, name, role, Password)
-	u, err := s.Accounts.ByName(t.Context(), name)
+	u, err := s.People.ByName(t.Context(), name)
 	if err != nil {
 		t.Fatalf("read user: %v", err)
 	}

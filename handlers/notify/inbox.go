@@ -32,13 +32,13 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 	}
 	user := web.CurrentUser(r)
 	p := views.InboxPage{Filter: filter, MailOn: s.Mailer.Enabled()}
-	if p.Notices, err = s.Notices.Inbox(r.Context(), user.ID, filter, inboxSize+1); err != nil {
+	if p.Notices, err = s.Events.Inbox(r.Context(), user.ID, filter, inboxSize+1); err != nil {
 		return err
 	}
 	if p.More = len(p.Notices) > inboxSize; p.More {
 		p.Notices = p.Notices[:inboxSize]
 	}
-	facets, err := s.Notices.InboxFacets(r.Context(), user.ID)
+	facets, err := s.Events.InboxFacets(r.Context(), user.ID)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format strin
 	}
 	user := web.CurrentUser(r).ID
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
-		notices, err := s.Notices.Inbox(ctx, user, filter, exportedSize)
+		notices, err := s.Events.Inbox(ctx, user, filter, exportedSize)
 		return export.Table{Title: "Inbox", Path: views.InboxURL(filter), Columns: inboxColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for _, n := range notices {
@@ -122,7 +122,7 @@ func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || id == 0 {
 		return errBadChoice
 	}
-	n, at, err := s.Notices.ReadNotices(r.Context(), web.CurrentUser(r).ID, id, r.PostFormValue("older") == "1")
+	n, at, err := s.Events.ReadNotices(r.Context(), web.CurrentUser(r).ID, id, r.PostFormValue("older") == "1")
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
 		return errBadChoice
 	}
-	if _, err := s.Notices.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
+	if _, err := s.Events.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
 		return err
 	}
 	return s.flash(w, r, views.FlashDone, "Marked as unread again.", backToInbox(r))

@@ -15,7 +15,7 @@ const adminMails = 50
 
 // ShowMails shows what became of all mail. The query contains the state and the page.
 func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
-	settings, err := s.Notices.MailSettings(r.Context(), web.CurrentUser(r).ID)
+	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -31,14 +31,14 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	if err != nil {
 		return err
 	}
-	if p.Mails, err = s.Notices.Mails(r.Context(), p.State, 0, before, adminMails+1); err != nil {
+	if p.Mails, err = s.Events.Mails(r.Context(), p.State, 0, before, adminMails+1); err != nil {
 		return err
 	}
 	if len(p.Mails) > adminMails {
 		p.Mails = p.Mails[:adminMails]
 		p.Next = views.MailsURL(p.State, p.Mails[adminMails-1].ID)
 	}
-	totals, err := s.Notices.MailTotals(r.Context())
+	totals, err := s.Events.MailTotals(r.Context())
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *Pages) RetryMail(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return web.ErrNoPage
 	}
-	if err := s.Notices.RetryMail(r.Context(), id); err != nil {
+	if err := s.Events.RetryMail(r.Context(), id); err != nil {
 		return err
 	}
 	return s.flash(w, r, views.FlashDone, "The mail will be sent within seconds.", views.PathMailAdmin)

@@ -19,7 +19,7 @@ const shownMails = 10
 
 // ShowMailSettings shows the user's choices about mail.
 func (s *Pages) ShowMailSettings(w http.ResponseWriter, r *http.Request) error {
-	settings, err := s.Notices.MailSettings(r.Context(), web.CurrentUser(r).ID)
+	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *Pages) ShowMailSettings(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status int, p views.MailSettingsPage) error {
 	var err error
-	if p.Mails, err = s.Notices.Mails(r.Context(), "", web.CurrentUser(r).ID, 0, shownMails); err != nil {
+	if p.Mails, err = s.Events.Mails(r.Context(), "", web.CurrentUser(r).ID, 0, shownMails); err != nil {
 		return err
 	}
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
@@ -38,7 +38,7 @@ func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status 
 
 // SaveMailSettings saves the user's choices about mail.
 func (s *Pages) SaveMailSettings(w http.ResponseWriter, r *http.Request) error {
-	settings, err := s.Notices.MailSettings(r.Context(), web.CurrentUser(r).ID)
+	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Pages) SaveMailSettings(w http.ResponseWriter, r *http.Request) error {
 		return s.sendMailSettings(w, r, http.StatusUnprocessableEntity,
 			views.MailSettingsPage{Settings: settings, Wrong: wrong})
 	}
-	if err := s.Notices.SaveMailSettings(r.Context(), settings); err != nil {
+	if err := s.Events.SaveMailSettings(r.Context(), settings); err != nil {
 		return err
 	}
 	return s.flash(w, r, views.FlashDone, "Saved.", views.PathNotifications)
@@ -98,11 +98,11 @@ func (s *Pages) SetMailAddress(w http.ResponseWriter, r *http.Request) error {
 	if s.Mailer.Enabled() {
 		var address string
 		if address, err = mail.ParseAddress(typed); err == nil {
-			err = s.Notices.AskForMailAddress(r.Context(), user, address)
+			err = s.Events.AskForMailAddress(r.Context(), user, address)
 		}
 	}
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.TooMany || kind == crash.Conflict {
-		settings, err2 := s.Notices.MailSettings(r.Context(), user)
+		settings, err2 := s.Events.MailSettings(r.Context(), user)
 		if err2 != nil {
 			return err2
 		}
@@ -118,7 +118,7 @@ func (s *Pages) SetMailAddress(w http.ResponseWriter, r *http.Request) error {
 
 // RemoveMailAddress removes the user's address.
 func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Notices.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
+	if err := s.Events.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
 		return err
 	}
 	return s.flash(w, r, views.FlashDone, "The address was removed. You get no mail.", views.PathNotifications)
@@ -126,7 +126,7 @@ func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error 
 
 // SendTestMail sends a test mail to the user's confirmed address, and shows the relay's reply.
 func (s *Pages) SendTestMail(w http.ResponseWriter, r *http.Request) error {
-	settings, err := s.Notices.MailSettings(r.Context(), web.CurrentUser(r).ID)
+	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Notices.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
+	if err := s.Events.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
 		return err
 	}
 	return s.flash(w, r, views.FlashDone, "The address is confirmed. You get mail there.", views.PathNotifications)

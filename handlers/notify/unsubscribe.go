@@ -39,7 +39,7 @@ func (s *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Notices.Unsubscribe(r.Context(), user); err != nil {
+	if err := s.Events.Unsubscribe(r.Context(), user); err != nil {
 		return err
 	}
 	return s.sendUnsubscribe(w, r, true)

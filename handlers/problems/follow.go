@@ -40,7 +40,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Accounts.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+	if err := s.People.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
 	if err := s.markFollowed(r, f); err != nil {
@@ -79,7 +79,7 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Accounts.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+	if err := s.People.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
 	return s.answerFollow(w, r, f, false, views.Flash{
@@ -139,7 +139,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 				"The form does not say until when to mark problems as seen. Reload the page and try again.")
 		}
 	}
-	previous, err := s.Accounts.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
+	previous, err := s.People.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,6 @@ func (s *choices) followPart(r *http.Request, f crash.Follow) (views.FollowPart,
 		return p, nil
 	}
 	var err error
-	p.On, err = s.Accounts.Follows(r.Context(), web.CurrentUser(r).ID, f)
+	p.On, err = s.People.Follows(r.Context(), web.CurrentUser(r).ID, f)
 	return p, err
 }

@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -36,11 +36,11 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	ctx, user := r.Context(), web.CurrentUser(r)
 	choice, only, ignored := myPageChoice(r)
 	page := views.MyPage{Only: only, Tracker: s.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
-	follows, err := s.Accounts.Followed(ctx, user.ID)
+	follows, err := s.People.Followed(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	if page.Visit, err = s.Accounts.Visit(ctx, user.ID); err != nil {
+	if page.Visit, err = s.People.Visit(ctx, user.ID); err != nil {
 		return err
 	}
 	page.List = views.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
@@ -76,7 +76,7 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 	if err != nil {
 		return err
 	}
-	follows, err := s.Accounts.Followed(r.Context(), web.CurrentUser(r).ID)
+	follows, err := s.People.Followed(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selecti
 			arrived = append(arrived, row)
 		}
 	}
-	isNew, err := newSince(r.Context(), s.Accounts, page.Visit, arrived)
+	isNew, err := newSince(r.Context(), s.People, page.Visit, arrived)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selecti
 
 // newSince returns the problems that are new since the previous visit: those first seen after
 // it, and those without an earlier arrival.
-func newSince(ctx context.Context, known *accounts.Store, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool,
+func newSince(ctx context.Context, known *people.Store, visit crash.Visit, rows []index.Row) (map[crash.BucketID]bool,
 	error) {
 	if visit.Seen.IsZero() {
 		return nil, nil

@@ -218,7 +218,7 @@ func (s *Lists) updateMarks(ctx context.Context, user int64, visit crash.Visit, 
 	if len(chosen.marks) == 0 {
 		return isNew, news, nil
 	}
-	stored, err := s.Accounts.Marks(ctx, user)
+	stored, err := s.People.Marks(ctx, user)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +254,7 @@ func (s *Lists) updateMarks(ctx context.Context, user int64, visit crash.Visit, 
 			}
 		}
 	}
-	return isNew, news, s.Accounts.SaveMarks(ctx, user, save, drop)
+	return isNew, news, s.People.SaveMarks(ctx, user, save, drop)
 }
 
 // maxNews is the largest length of what is new about a problem, in code points.
@@ -273,7 +273,7 @@ func (s *Lists) markFollowed(r *http.Request, f crash.Follow) error {
 	if err != nil || large {
 		return err
 	}
-	return s.Accounts.SaveMarks(r.Context(), web.CurrentUser(r).ID, marks, nil)
+	return s.People.SaveMarks(r.Context(), web.CurrentUser(r).ID, marks, nil)
 }
 
 // newsVersion says that a problem was seen in another version or release.

@@ -27,7 +27,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Accounts.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
+	_, err = s.People.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
 	return s.redirectToNotes(w, r, b, err, "Note saved")
 }
 
@@ -43,7 +43,7 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		return errNoNote
 	}
 	u := web.CurrentUser(r)
-	notes, err := s.Accounts.Notes(r.Context(), b.ID)
+	notes, err := s.People.Notes(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 		if r.PostFormValue("do") == "remove" {
 			body, done = "", "Note removed. Its history is still here."
 		}
-		err := s.Accounts.ChangeNote(r.Context(), b.ID, id, body, u.Name)
+		err := s.People.ChangeNote(r.Context(), b.ID, id, body, u.Name)
 		return s.redirectToNotes(w, r, b, err, done)
 	}
 	return errNoNote
@@ -82,7 +82,7 @@ func mentionsFor(s *web.Kit, r *http.Request, begins string) (views.MentionOffer
 	if _, err := s.Store.Bucket(r.Context(), id); err != nil {
 		return offers, err
 	}
-	offers.Names, err = s.Accounts.Mentionable(r.Context(), id, begins, maxMentions+1)
+	offers.Names, err = s.People.Mentionable(r.Context(), id, begins, maxMentions+1)
 	if len(offers.Names) > maxMentions {
 		offers.Names, offers.More = offers.Names[:maxMentions], true
 	}

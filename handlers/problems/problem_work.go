@@ -24,7 +24,7 @@ func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) 
 		if w.decisions, err = s.Decisions.Decisions(ctx, id, maxDecisions); err != nil {
 			return w, err
 		}
-		if w.notes, err = s.Accounts.Notes(ctx, id); err != nil {
+		if w.notes, err = s.People.Notes(ctx, id); err != nil {
 			return w, err
 		}
 		var names []string
@@ -35,7 +35,7 @@ func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) 
 				}
 			}
 		}
-		if w.named, err = s.Accounts.Named(ctx, names); err != nil {
+		if w.named, err = s.People.Named(ctx, names); err != nil {
 			return w, err
 		}
 		if w.assignments, err = s.Problems.Assignments(ctx, id, maxAssignments); err != nil {

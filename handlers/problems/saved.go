@@ -25,7 +25,7 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	follows, err := s.Accounts.Followed(r.Context(), user.ID)
+	follows, err := s.People.Followed(r.Context(), user.ID)
 	if err != nil {
 		return err
 	}

@@ -19,11 +19,11 @@ var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", views.Candi
 
 // ListCandidates shows the problems that rules propose for filing.
 func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
-	waiting, err := s.Rules.Candidates(r.Context(), shownCandidates+1)
+	waiting, err := s.Events.Candidates(r.Context(), shownCandidates+1)
 	if err != nil {
 		return err
 	}
-	decided, err := s.Rules.DecidedCandidates(r.Context(), shownDecided)
+	decided, err := s.Events.DecidedCandidates(r.Context(), shownDecided)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Pages) candidateInPath(r *http.Request) (id int64, b crash.Bucket, err 
 	if id, err = idInPath(r); err != nil {
 		return 0, b, err
 	}
-	c, err := s.Rules.Candidate(r.Context(), id)
+	c, err := s.Events.Candidate(r.Context(), id)
 	if err != nil {
 		return 0, b, err
 	}
@@ -106,12 +106,12 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	if failed != nil && crash.KindOf(failed) != crash.Unavailable {
 		a := web.AnswerTo(r, failed)
 		s.LogError(r, failed, a)
-		if err := s.Rules.FailCandidate(r.Context(), id, a.Message); err != nil {
+		if err := s.Events.FailCandidate(r.Context(), id, a.Message); err != nil {
 			return err
 		}
 		return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashError, Text: a.Message}, a.Status)
 	}
-	if err := s.Rules.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
+	if err := s.Events.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
 		return err
 	}
 	message := "The bug is being created."
@@ -124,13 +124,13 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 // DeclineCandidate records that no bug is wanted.
 func (s *Pages) DeclineCandidate(w http.ResponseWriter, r *http.Request) error {
 	return s.decide(w, r, func(ctx context.Context, id int64, person string) error {
-		return s.Rules.DeclineCandidate(ctx, id, person, r.PostFormValue("reason"))
+		return s.Events.DeclineCandidate(ctx, id, person, r.PostFormValue("reason"))
 	})
 }
 
 // RestoreCandidate undoes DeclineCandidate.
 func (s *Pages) RestoreCandidate(w http.ResponseWriter, r *http.Request) error {
-	return s.decide(w, r, s.Rules.RestoreCandidate)
+	return s.decide(w, r, s.Events.RestoreCandidate)
 }
 
 func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, int64, string) error) error {
@@ -155,7 +155,7 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 		}
 		return web.Redirect(w, r, views.PathCandidates)
 	}
-	c, err := s.Rules.Candidate(r.Context(), id)
+	c, err := s.Events.Candidate(r.Context(), id)
 	if err != nil {
 		return err
 	}

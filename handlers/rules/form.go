@@ -89,7 +89,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 			a.Mute.Days = int(number(days))
 		}
 	}
-	known, err := s.Rules.Endpoints(r.Context())
+	known, err := s.Events.RuleEndpoints(r.Context())
 	if err != nil {
 		return rule, nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 			a.Endpoints = append(a.Endpoints, e.ID)
 		}
 	}
-	users, unknown, err := s.Rules.AccountIDs(r.Context(), words(form.Get("people")))
+	users, unknown, err := s.Events.AccountIDs(r.Context(), words(form.Get("people")))
 	if err != nil {
 		return rule, nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 		delete(wrong, "actions") // it may be only that this account is missing
 	}
 	if a.Assign != "" && !strings.HasPrefix(a.Assign, "~") && wrong["assign"] == "" {
-		_, unknown, err := s.Rules.AccountIDs(r.Context(), []string{a.Assign})
+		_, unknown, err := s.Events.AccountIDs(r.Context(), []string{a.Assign})
 		if err != nil {
 			return rule, nil, err
 		}

@@ -22,7 +22,7 @@ func New(kit *web.Kit) *Pages { return &Pages{kit} }
 
 // ListRules shows all rules.
 func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.Rules.Rules(r.Context())
+	all, err := s.Events.Rules(r.Context())
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
-	return s.Rules.Activity(r.Context())
+	return s.Events.Activity(r.Context())
 }
 
 func (s *Pages) row(shell views.Shell, rule rules.Rule, activity map[int64]rules.Activity) views.RuleRow {
@@ -53,7 +53,7 @@ func (s *Pages) ruleInPath(r *http.Request, deleted bool) (rules.Rule, error) {
 	if err != nil {
 		return rules.Rule{}, err
 	}
-	rule, err := s.Rules.Rule(r.Context(), id)
+	rule, err := s.Events.Rule(r.Context(), id)
 	if err == nil && rule.Deleted != deleted {
 		err = web.ErrNoPage
 	}
@@ -75,7 +75,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	rule.Enabled = r.PostFormValue("on") == "1"
-	if _, err := s.Rules.SaveRule(r.Context(), rule, web.CurrentUser(r).Name); err != nil {
+	if _, err := s.Events.SaveRule(r.Context(), rule, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	if !web.WantsPart(r) {
@@ -84,7 +84,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		}
 		return web.Redirect(w, r, views.PathRules)
 	}
-	if rule, err = s.Rules.Rule(r.Context(), rule.ID); err != nil {
+	if rule, err = s.Events.Rule(r.Context(), rule.ID); err != nil {
 		return err
 	}
 	activity, err := s.activity(r)
@@ -109,7 +109,7 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Rules.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
+	if _, err := s.Events.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	message := views.Flash{Kind: views.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
@@ -151,14 +151,14 @@ func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule
 
 func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page views.RulePage, err error) {
 	page = views.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.Config.AllowBugFiling}
-	endpoints, err := s.Rules.Endpoints(r.Context())
+	endpoints, err := s.Events.RuleEndpoints(r.Context())
 	if err != nil {
 		return page, err
 	}
 	for _, e := range endpoints {
 		page.Endpoints = append(page.Endpoints, views.RuleEndpoint(e))
 	}
-	names, err := s.Rules.AccountNames(r.Context())
+	names, err := s.Events.AccountNames(r.Context())
 	if err != nil {
 		return page, err
 	}
@@ -214,7 +214,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	rehearsed := fingerprint(rule)
 	save := r.PostForm.Get("do") == "save"
 	if save && r.PostForm.Get("rehearsed") == rehearsed {
-		_, err := s.Rules.SaveRule(r.Context(), rule, web.CurrentUser(r).Name)
+		_, err := s.Events.SaveRule(r.Context(), rule, web.CurrentUser(r).Name)
 		switch {
 		case crash.KindOf(err) == crash.Conflict:
 			page.Wrong = rules.Problems{"name": web.AnswerTo(r, err).Message}
@@ -227,7 +227,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		}
 		return web.Redirect(w, r, views.PathRules)
 	}
-	found, err := s.Rules.Rehearse(r.Context(), rule)
+	found, err := s.Events.Rehearse(r.Context(), rule)
 	if err != nil {
 		return err
 	}

@@ -8,23 +8,15 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/db/services"
-	"mishap/db/tokens"
 	"mishap/handlers/web"
 	"mishap/views"
 )
 
 // Pages serves service accounts.
-type Pages struct {
-	*web.Kit
-	services *services.Store
-	tokens   *tokens.Store
-}
+type Pages struct{ *web.Kit }
 
 // New returns the handlers of this package.
-func New(kit *web.Kit) *Pages {
-	return &Pages{kit, services.New(kit.Store), tokens.New(kit.Store, kit.Accounts)}
-}
+func New(kit *web.Kit) *Pages { return &Pages{kit} }
 
 // List shows all service accounts, and the form for a new one.
 func (s *Pages) List(w http.ResponseWriter, r *http.Request) error {
@@ -34,7 +26,7 @@ func (s *Pages) List(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) sendList(w http.ResponseWriter, r *http.Request, status int, form views.ServiceForm) error {
 	page := views.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
 	var err error
-	if page.Services, err = s.services.List(r.Context(), 0); err != nil {
+	if page.Services, err = s.People.ServiceAccounts(r.Context(), 0); err != nil {
 		return err
 	}
 	return s.Page(w, r, status, views.Services(page))
@@ -50,7 +42,7 @@ func formTeam(r *http.Request) crash.Team {
 func (s *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	form := views.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
 		Role: crash.Role(r.PostFormValue("role")), Team: formTeam(r)}
-	u, err := s.Accounts.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
+	u, err := s.People.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
 		form.Problem = web.AnswerTo(r, err).Message
 		return s.sendList(w, r, http.StatusUnprocessableEntity, form)
@@ -73,14 +65,14 @@ func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, er
 	if err != nil {
 		return crash.User{}, nil, err
 	}
-	u, err := s.Accounts.ByName(r.Context(), name)
+	u, err := s.People.ByName(r.Context(), name)
 	if err == nil && !u.Service() {
 		err = crash.Errorf(crash.NotFound, "unknown_service", "There is no service account named %q.", name)
 	}
 	if err != nil {
 		return u, nil, err
 	}
-	identities, err := s.Access.Identities(r.Context(), web.CurrentUser(r).ID)
+	identities, err := s.People.Identities(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return u, nil, err
 	}
@@ -108,13 +100,13 @@ func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash
 	page.Shell, page.Service, page.Base = s.Shell(r, u.Name), u, views.ServicePath(u.Name)
 	page.Admin = web.CurrentUser(r).Role.Allows(crash.RoleAdmin)
 	var err error
-	if page.Members, err = s.services.Members(ctx, u.Team); err != nil {
+	if page.Members, err = s.People.TeamMembers(ctx, u.Team); err != nil {
 		return err
 	}
-	if page.Tokens.Tokens, err = s.Accounts.Tokens(ctx, u); err != nil {
+	if page.Tokens.Tokens, err = s.People.Tokens(ctx, u); err != nil {
 		return err
 	}
-	grants, err := s.Access.Grants(ctx)
+	grants, err := s.People.Grants(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +126,7 @@ func (s *Pages) SetTeam(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	team := formTeam(r)
-	err = s.services.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
+	err = s.People.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
 	if crash.KindOf(err) == crash.Invalid {
 		page := views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()},
 			TeamProblem: web.AnswerTo(r, err).Message}
@@ -161,7 +153,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		page.Tokens.Form.Problem = "Choose when the token expires."
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
-	page.Tokens.Made, _, err = s.Accounts.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
+	page.Tokens.Made, _, err = s.People.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
 		s.Now().AddDate(0, 0, form.Days))
 	return s.afterToken(w, r, u, page, err)
 }
@@ -174,7 +166,7 @@ func (s *Pages) RenewToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	var page views.ServicePage
 	page.Renewed = true
-	page.Tokens.Made, _, err = s.tokens.Renew(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
+	page.Tokens.Made, _, err = s.People.RenewToken(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
 	return s.afterToken(w, r, u, page, err)
 }
 
@@ -199,7 +191,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return err
 	}
-	if _, err := s.tokens.Revoke(r.Context(), web.CurrentUser(r).Name, u.ID, web.IDInPath(r)); err != nil {
+	if _, err := s.People.RevokeTokenOf(r.Context(), web.CurrentUser(r).Name, u.ID, web.IDInPath(r)); err != nil {
 		return err
 	}
 	return s.done(w, r, u, "Token revoked.")

@@ -27,7 +27,7 @@ func newGroupsSite(t *testing.T) *groupsSite {
 	t.Helper()
 	database := dbtest.URL(t)
 	site, p := newOIDCSite(t, handlertest.Options{Store: dbtest.Open(t, database)})
-	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: crash.SourceOIDC, Group: "crash-triage",
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceOIDC, Group: "crash-triage",
 		Role: crash.RolePrivate, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,11 @@ func (s *groupsSite) later(interval string) {
 // token returns the header with a new token of test-user2.
 func (s *groupsSite) token(scopes ...crash.Scope) handlertest.Header {
 	s.t.Helper()
-	u, err := s.Accounts.ByName(s.t.Context(), "test-user2")
+	u, err := s.People.ByName(s.t.Context(), "test-user2")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	token, _, err := s.Accounts.AddToken(s.t.Context(), u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
+	token, _, err := s.People.AddToken(s.t.Context(), u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func (s *groupsSite) token(scopes ...crash.Scope) handlertest.Header {
 // wantRights checks which rights test-user2 has.
 func (s *groupsSite) wantRights(role crash.Role, private, expired bool) {
 	s.t.Helper()
-	u, err := s.Accounts.ByName(s.t.Context(), "test-user2")
+	u, err := s.People.ByName(s.t.Context(), "test-user2")
 	if err != nil || u.Role != role || u.Private.Some() != private || u.GroupsExpired != expired {
 		s.t.Errorf("got role %q, private data %v, expired %v, %v, want %q, %v, %v", u.Role, u.Private.Some(),
 			u.GroupsExpired, err, role, private, expired)
@@ -104,7 +104,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	}
 
 	// A right that was given by hand needs no group.
-	if err := s.Accounts.SetRole(t.Context(), "", "test-user2", crash.RoleViewer); err != nil {
+	if err := s.People.SetRole(t.Context(), "", "test-user2", crash.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	s.wantRights(crash.RoleViewer, false, true)
@@ -211,7 +211,7 @@ func TestRefreshGroups(t *testing.T) {
 	refresh(nil)
 
 	// Nobody asks about a disabled account.
-	if err := s.Accounts.Disable(t.Context(), "", "test-user2"); err != nil {
+	if err := s.People.Disable(t.Context(), "", "test-user2"); err != nil {
 		t.Fatal(err)
 	}
 	before = asked()

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"mishap/crash"
-	"mishap/db/access"
+	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -24,7 +24,7 @@ func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 	a := attempt{Source: source, Link: web.CurrentUser(r).ID}
 	if source == crash.SourceLaunchpad {
 		var err error
-		if a.Groups, err = s.Access.GrantedGroups(r.Context(), source); err != nil {
+		if a.Groups, err = s.People.GrantedGroups(r.Context(), source); err != nil {
 			return err
 		}
 		if err := s.begin(r, &a); err != nil {
@@ -40,10 +40,10 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 	if web.CurrentUser(r).ID != a.Link {
 		return s.refuse(w, r, a.Source, a, errNotBegun)
 	}
-	if err := s.Accounts.UncountAttempt(r.Context(), proxies.Client(r)); err != nil {
+	if err := s.People.UncountAttempt(r.Context(), proxies.Client(r)); err != nil {
 		return err
 	}
-	if err := s.Access.Link(r.Context(), a.Link, who); err != nil {
+	if err := s.People.LinkIdentity(r.Context(), a.Link, who); err != nil {
 		return s.refuse(w, r, a.Source, a, err)
 	}
 	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
@@ -61,7 +61,7 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if err := web.CheckPerson(s.Kit, r); err != nil {
 		return s.refuseChange(w, r, err)
 	}
-	ways := access.Ways{Password: s.Config.LocalSignIn != crash.LocalOff}
+	ways := people.Ways{Password: s.Config.LocalSignIn != crash.LocalOff}
 	if s.openid != nil {
 		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceLaunchpad, Issuer: s.Config.OpenID.URL})
 	}
@@ -71,7 +71,7 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if s.Config.Proxy.Header != "" {
 		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceProxy})
 	}
-	if err := s.Access.Unlink(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
+	if err := s.People.UnlinkIdentity(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
 		return s.refuseChange(w, r, err)
 	}
 	return s.toAccount(w, r, views.FlashDone, "Disconnected. Browsers that were signed in this way are signed out.")

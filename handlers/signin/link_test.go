@@ -56,7 +56,7 @@ func TestLink(t *testing.T) {
 	swapped.Post("/logout", nil)
 	swapped.SignIn("ada-triager", handlertest.Password).Want(http.StatusSeeOther)
 	swapped.Get(stale.RequestURI()).Want(http.StatusUnprocessableEntity)
-	if all, err := site.Access.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
 		t.Fatalf("got identities %v, %v, want none", all, err)
 	}
 
@@ -123,7 +123,7 @@ func TestLinkLaunchpad(t *testing.T) {
 	if got := c.Get("/account").Text("#flash"); got == "" || strings.Contains(got, "Connected") {
 		t.Errorf("a changed answer: got %q, want a refusal", got)
 	}
-	if all, err := site.Access.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
 		t.Fatalf("got identities %v, %v, want none", all, err)
 	}
 

@@ -49,13 +49,13 @@ func (s *Pages) RefreshGroups(ctx context.Context) error {
 	if s.oidc == nil {
 		return nil
 	}
-	due, err := s.Access.Refreshable(ctx, s.Config.OIDC.Issuer, s.Now().Add(-web.GroupsDue))
+	due, err := s.People.Refreshable(ctx, s.Config.OIDC.Issuer, s.Now().Add(-web.GroupsDue))
 	if err != nil {
 		return err
 	}
 	for _, was := range due {
 		now, failed := s.oidc.Refresh(ctx, was.Subject, was.Refresh)
-		if err := s.Access.StoreRefresh(ctx, was, now, failed); err != nil {
+		if err := s.People.StoreRefresh(ctx, was, now, failed); err != nil {
 			return err
 		}
 		if errors.Is(failed, crash.Unavailable) {
@@ -93,14 +93,14 @@ func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := s.Access.UseNonce(r.Context(), out.Who.Issuer+" logout", out.ID)
+	fresh, err := s.People.UseNonce(r.Context(), out.Who.Issuer+" logout", out.ID)
 	if err != nil {
 		return err
 	}
 	if !fresh {
 		return crash.Errorf(crash.Invalid, "replayed", "This logout token has been used before.")
 	}
-	ended, err := s.Access.EndSessions(r.Context(), out.Who)
+	ended, err := s.People.EndProviderSessions(r.Context(), out.Who)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestOIDCRefuses(t *testing.T) {
 			}
 			c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", tt.want)
 			c.Get("/my").Want(http.StatusSeeOther)
-			if all, err := site.Access.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+			if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
 				t.Errorf("got identities %v, %v, want none", all, err)
 			}
 		})

@@ -13,7 +13,7 @@ func (s *Pages) StartOpenID(w http.ResponseWriter, r *http.Request) error {
 	if s.openid == nil {
 		return errNotConfigured()
 	}
-	teams, err := s.Access.GrantedGroups(r.Context(), crash.SourceLaunchpad)
+	teams, err := s.People.GrantedGroups(r.Context(), crash.SourceLaunchpad)
 	if err != nil {
 		return err
 	}

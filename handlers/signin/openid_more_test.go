@@ -144,7 +144,7 @@ func TestSignInElsewhereIsRecorded(t *testing.T) {
 	q := back.Query()
 	p.Sign(q, "ns.lp")
 	c.Get(back.Path + "?" + q.Encode()).Want(http.StatusUnprocessableEntity)
-	if err := site.Accounts.Disable(t.Context(), "", "kim"); err != nil {
+	if err := site.People.Disable(t.Context(), "", "kim"); err != nil {
 		t.Fatal(err)
 	}
 	back = answer(t, visit(t, c, startOpenID, "/"), "abc123")

@@ -76,7 +76,7 @@ func ask(t *testing.T, address string) {
 
 func grant(t *testing.T, site *handlertest.Site, source crash.Source, group string, role crash.Role) {
 	t.Helper()
-	if err := site.Access.Grant(t.Context(), "", crash.Grant{Source: source, Group: group, Role: role,
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: source, Group: group, Role: role,
 		Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
 		t.Fatalf("grant: %v", err)
 	}
@@ -265,7 +265,7 @@ func TestOpenIDRefuses(t *testing.T) {
 	if foreign.Checks() > 0 {
 		t.Error("a foreign provider was asked, want no request")
 	}
-	identities, err := site.Access.Identities(t.Context(), 0)
+	identities, err := site.People.Identities(t.Context(), 0)
 	if err != nil || len(identities) != 0 {
 		t.Errorf("got identities %v, %v, want none", identities, err)
 	}
@@ -351,7 +351,7 @@ func TestOldGroups(t *testing.T) {
 	back := answer(t, visit(t, c, startOpenID, "/admin/access"), "abc123")
 	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
 	change().Want(http.StatusForbidden)
-	if err := site.Accounts.SetRole(t.Context(), "", "kim", crash.RoleAdmin); err != nil {
+	if err := site.People.SetRole(t.Context(), "", "kim", crash.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	wait()

@@ -35,7 +35,7 @@ func New(kit *web.Kit) *Pages {
 	if c := kit.Config.OpenID; c.URL != "" {
 		s.openid = openid.New(openid.Config{
 			URL: c.URL, Realm: kit.Base.String() + "/", ReturnTo: kit.Base.String() + web.PathOpenID + web.PathSignInReturn,
-			Now: kit.Now, UseNonce: kit.Access.UseNonce,
+			Now: kit.Now, UseNonce: kit.People.UseNonce,
 		})
 	}
 	if kit.Config.OIDC.Issuer != "" {
@@ -118,7 +118,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return s.refuse(w, r, source, attempt{}, crash.Errorf(crash.Unauthenticated, "bad_query",
 			"Signing in was refused. The address of the answer is malformed."))
 	}
-	if err := s.Accounts.CountAttempt(r.Context(), proxies.Client(r)); err != nil {
+	if err := s.People.CountAttempt(r.Context(), proxies.Client(r)); err != nil {
 		return s.refuse(w, r, source, attempt{}, err)
 	}
 	a, err := s.take(r, source, query)
@@ -136,11 +136,11 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if a.Link != 0 {
 		return s.finishLink(w, r, a, who)
 	}
-	signed, err := s.Access.SignIn(r.Context(), who)
+	signed, err := s.People.SignInIdentity(r.Context(), who)
 	if err != nil {
 		return s.refuse(w, r, source, a, err)
 	}
-	if err := s.Accounts.UncountAttempt(r.Context(), proxies.Client(r)); err != nil {
+	if err := s.People.UncountAttempt(r.Context(), proxies.Client(r)); err != nil {
 		return err
 	}
 	owner := web.SessionOwner{User: signed.UserID, Identity: signed.IdentityID, Provider: who.Session}
@@ -148,7 +148,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	u, err := s.Accounts.ByID(r.Context(), signed.UserID)
+	u, err := s.People.ByID(r.Context(), signed.UserID)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 	s.LogError(r, err, answer)
 	s.Log.InfoContext(r.Context(), "sign-in refused", "request_id", web.RequestID(r), "source", source, "code", known.Code)
 	if a.State != "" && !errors.Is(err, crash.Unavailable) && !errors.Is(err, crash.ErrSignInCancelled) {
-		if err := s.Access.Refused(r.Context(), source, known.Code); err != nil {
+		if err := s.People.Refused(r.Context(), source, known.Code); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func (s *Kit) banner(r *http.Request) views.Banner {
 		return views.Banner{}
 	}
 	key, configured := s.Creds.Configured()
-	state, err := s.Filings.TrackerState(r.Context(), key, u.ID, configured)
+	state, err := s.Bugs.TrackerState(r.Context(), key, u.ID, configured)
 	if err != nil {
 		return views.Banner{} // the page reports the error itself
 	}

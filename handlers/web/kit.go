@@ -26,16 +26,11 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
-	"mishap/db/access"
-	"mishap/db/accounts"
 	"mishap/db/bugs"
-	"mishap/db/endpoints"
-	"mishap/db/filings"
-	"mishap/db/notify"
+	"mishap/db/events"
+	"mishap/db/people"
 	"mishap/db/problems"
 	"mishap/db/reader"
-	"mishap/db/rules"
-	"mishap/db/secondfactor"
 	"mishap/db/symbols"
 	"mishap/db/vitals"
 	"mishap/handlers/proxies"
@@ -90,18 +85,14 @@ type Retention struct {
 type Deps struct {
 	Releases      *crash.ReleaseTable // nil: the built-in table
 	Store         *db.Store
-	Access        *access.Store
-	Accounts      *accounts.Store
+	People        *people.Store
 	Bugs          *bugs.Store
 	Problems      *problems.Store
 	Decisions     *db.Decisions
-	Filings       *filings.Store
-	Notices       *notify.Store
-	Endpoints     *endpoints.Store
+	Events        *events.Store
 	Mailer        *mail.Mailer
 	Symbols       *symbols.Store
 	Sender        *webhook.Client // tests endpoints
-	Rules         *rules.Store
 	Filer         *tracker.Filer
 	Tracker       *tracker.Client
 	Credentials   *tracker.Credentials
@@ -123,30 +114,25 @@ type Deps struct {
 type Kit struct {
 	*Auditor
 	Store     *db.Store
-	Access    *access.Store
-	Accounts  *accounts.Store
+	People    *people.Store
 	Bugs      *bugs.Store
 	Problems  *problems.Store
 	Decisions *db.Decisions
-	Filings   *filings.Store
 
-	SecondFactors *secondfactor.Store
-	Notices       *notify.Store
-	Endpoints     *endpoints.Store
-	Mailer        *mail.Mailer
-	Symbols       *symbols.Store
-	Sender        *webhook.Client
-	Rules         *rules.Store
-	Filer         *tracker.Filer
-	Tracker       *tracker.Client
-	Creds         *tracker.Credentials
-	Write         func(context.Context, crash.AccessToken) error
-	Health        func(context.Context) []crash.HealthCheck
-	Vitals        *vitals.Store
-	Config        Config
-	Log           *slog.Logger
-	Now           func() time.Time
-	Releases      *crash.ReleaseTable
+	Events   *events.Store
+	Mailer   *mail.Mailer
+	Symbols  *symbols.Store
+	Sender   *webhook.Client
+	Filer    *tracker.Filer
+	Tracker  *tracker.Client
+	Creds    *tracker.Credentials
+	Write    func(context.Context, crash.AccessToken) error
+	Health   func(context.Context) []crash.HealthCheck
+	Vitals   *vitals.Store
+	Config   Config
+	Log      *slog.Logger
+	Now      func() time.Time
+	Releases *crash.ReleaseTable
 
 	Base        *url.URL
 	Sessions    *scs.SessionManager
@@ -170,11 +156,11 @@ func (d Deps) missing() []string {
 		name    string
 		missing bool
 	}{
-		{"Store", d.Store == nil}, {"Access", d.Access == nil}, {"Accounts", d.Accounts == nil}, {"Bugs", d.Bugs == nil},
-		{"Problems", d.Problems == nil}, {"Decisions", d.Decisions == nil}, {"Filings", d.Filings == nil},
-		{"Notices", d.Notices == nil}, {"Mailer", d.Mailer == nil}, {"Endpoints", d.Endpoints == nil},
+		{"Store", d.Store == nil}, {"People", d.People == nil}, {"Bugs", d.Bugs == nil},
+		{"Problems", d.Problems == nil}, {"Decisions", d.Decisions == nil},
+		{"Events", d.Events == nil}, {"Mailer", d.Mailer == nil},
 		{"Sender", d.Sender == nil},
-		{"Symbols", d.Symbols == nil}, {"Rules", d.Rules == nil},
+		{"Symbols", d.Symbols == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
 		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
 		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
@@ -244,14 +230,13 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Auditor: &Auditor{d.Store, d.Log},
-		Store:   d.Store, Access: d.Access, Accounts: d.Accounts, Bugs: d.Bugs,
+		Store:   d.Store, People: d.People, Bugs: d.Bugs,
 		Problems: d.Problems, Decisions: d.Decisions,
-		Filings: d.Filings, Notices: d.Notices, Endpoints: d.Endpoints, Mailer: d.Mailer, Sender: d.Sender,
+		Events: d.Events, Mailer: d.Mailer, Sender: d.Sender,
 		Symbols: d.Symbols,
-		Rules:   d.Rules, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
-		Write:         d.WriteTokens,
-		SecondFactors: secondfactor.New(d.Store, d.Accounts),
-		Config:        d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
+		Filer:   d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+		Write:  d.WriteTokens,
+		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
 		Vitals: vitals.New(d.Store, nil, d.Mailer.Enabled()),
 	}
 	if d.Config.AllowBugFiling {

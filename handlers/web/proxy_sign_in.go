@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/proxies"
 )
 
@@ -68,10 +68,10 @@ func (s *Kit) continueProxySession(r *http.Request, in crash.Identity) error {
 	state := in.Subject + "\n" + strings.Join(in.Groups, ",")
 	current := s.Sessions.GetString(ctx, sessionProxy)
 	if current == state && s.began(r) <= GroupsDue ||
-		current == "" && s.Sessions.GetString(ctx, accounts.SessionUser) != "" {
+		current == "" && s.Sessions.GetString(ctx, people.SessionUser) != "" {
 		return nil
 	}
-	signed, err := s.Access.SignIn(ctx, in)
+	signed, err := s.People.SignInIdentity(ctx, in)
 	if err != nil {
 		if ended := s.endProxySession(r); ended != nil {
 			return ended

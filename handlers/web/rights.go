@@ -42,7 +42,7 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		identities, err := s.Access.Identities(r.Context(), CurrentUser(r).ID)
+		identities, err := s.People.Identities(r.Context(), CurrentUser(r).ID)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func IsAdminNow(s *Kit, r *http.Request, identities []crash.StoredIdentity) (boo
 	if !u.Role.Allows(crash.RoleAdmin) || u.Manual.Allows(crash.RoleAdmin) {
 		return u.Role.Allows(crash.RoleAdmin), nil
 	}
-	grants, err := s.Access.Grants(r.Context())
+	grants, err := s.People.Grants(r.Context())
 	if err != nil {
 		return false, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"mishap/crash"
-	"mishap/db/accounts"
+	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/views"
 )
@@ -24,8 +24,8 @@ const (
 
 func (s *Kit) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = accounts.NewSessions(s.Store)
-	m.Codec = accounts.SessionCodec{}
+	m.Store = people.NewSessions(s.Store)
+	m.Codec = people.SessionCodec{}
 	m.HashTokenInStore = true // a stolen copy of the table contains no valid token
 	m.Lifetime = sessionLifetime
 	m.Cookie = scs.SessionCookie{
@@ -125,16 +125,16 @@ func (s *Kit) BeginSession(r *http.Request, owner SessionOwner) error {
 	if err := errors.Join(s.Sessions.Clear(ctx), s.Sessions.RenewToken(ctx)); err != nil {
 		return err
 	}
-	s.Sessions.Put(ctx, accounts.SessionUser, strconv.FormatInt(owner.User, 10))
+	s.Sessions.Put(ctx, people.SessionUser, strconv.FormatInt(owner.User, 10))
 	s.begins(r)
 	if owner.Identity != 0 {
-		s.Sessions.Put(ctx, accounts.SessionIdentity, strconv.FormatInt(owner.Identity, 10))
-		s.Sessions.Put(ctx, accounts.SessionProvider, owner.Provider)
+		s.Sessions.Put(ctx, people.SessionIdentity, strconv.FormatInt(owner.Identity, 10))
+		s.Sessions.Put(ctx, people.SessionProvider, owner.Provider)
 	}
 	if address := proxies.Client(r); address.IsValid() {
-		s.Sessions.Put(ctx, accounts.SessionAddress, address.String())
+		s.Sessions.Put(ctx, people.SessionAddress, address.String())
 	}
-	s.Sessions.Put(ctx, accounts.SessionBrowser, strings.ToValidUTF8(crash.Truncate(r.UserAgent(), 200), ""))
+	s.Sessions.Put(ctx, people.SessionBrowser, strings.ToValidUTF8(crash.Truncate(r.UserAgent(), 200), ""))
 	if saved != "" {
 		s.Sessions.Put(ctx, sessionSavedForm, saved)
 	}
@@ -151,17 +151,17 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 			return
 		}
 		v := VisitOf(r)
-		id, err := strconv.ParseInt(s.Sessions.GetString(r.Context(), accounts.SessionUser), 10, 64)
+		id, err := strconv.ParseInt(s.Sessions.GetString(r.Context(), people.SessionUser), 10, 64)
 		if err != nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		u, err := s.Accounts.ByID(r.Context(), id)
+		u, err := s.People.ByID(r.Context(), id)
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			s.serveError(w, r, err)
 			return
 		}
-		byPassword := s.Sessions.GetString(r.Context(), accounts.SessionIdentity) == ""
+		byPassword := s.Sessions.GetString(r.Context(), people.SessionIdentity) == ""
 		if err != nil || u.Disabled || byPassword && s.Config.LocalSignIn == crash.LocalOff {
 			if err := s.Sessions.Destroy(r.Context()); err != nil {
 				s.serveError(w, r, err)
@@ -226,7 +226,7 @@ const freshTime = 15 * time.Minute
 func CheckPerson(s *Kit, r *http.Request) error {
 	u := CurrentUser(r)
 	if u.HasPassword && s.Config.LocalSignIn != crash.LocalOff {
-		return s.Accounts.CheckPassword(r.Context(), accounts.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
+		return s.People.CheckPassword(r.Context(), people.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
 			Address: proxies.Client(r)})
 	}
 	if s.began(r) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {

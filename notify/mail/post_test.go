@@ -18,9 +18,9 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
-	"mishap/db/notify"
+	"mishap/db/events"
+	"mishap/db/people"
 	mishapmail "mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
 )
@@ -31,7 +31,7 @@ const base = "https://crashes.example.org"
 type post struct {
 	t      *testing.T
 	url    string // of the database
-	store  *notify.Store
+	store  *events.Store
 	server *mailtest.Server
 
 	mu  sync.Mutex
@@ -60,12 +60,12 @@ func (p *post) wait(d time.Duration) {
 }
 
 // open opens the store as another instance does.
-func (p *post) open() *notify.Store {
-	return notify.New(dbtest.OpenConfig(p.t, db.Config{URL: p.url, Now: p.clock}))
+func (p *post) open() *events.Store {
+	return events.New(dbtest.OpenConfig(p.t, db.Config{URL: p.url, Now: p.clock}))
 }
 
 // mailer returns a mailer of the instance with this store.
-func (p *post) mailer(s *notify.Store) *mishapmail.Mailer {
+func (p *post) mailer(s *events.Store) *mishapmail.Mailer {
 	p.t.Helper()
 	relay, err := mishapmail.ParseRelay(p.server.URL, "off")
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *post) round(m *mishapmail.Mailer) {
 // reader adds an account with a confirmed address, and changes its settings.
 func (p *post) reader(name string, change func(*crash.MailSettings)) int64 {
 	p.t.Helper()
-	user, err := accounts.New(p.store.Store).Add(p.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+	user, err := people.New(p.store.Store).Add(p.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	mishapmail "mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
 )
@@ -177,7 +177,7 @@ func checkRelay(t *testing.T, p *post, o mailtest.Options, scheme, mode, passwor
 	}
 	name := rand.Text() // one person may send only some tests
 	dbtest.AddUser(t, p.store.Store, name, crash.RoleAdmin, "correct horse battery")
-	user, err := accounts.New(p.store.Store).ByName(t.Context(), name)
+	user, err := people.New(p.store.Store).ByName(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/notify"
+	"mishap/db/events"
 	mishapmail "mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
 )
@@ -241,7 +241,7 @@ func TestDeadInstance(t *testing.T) {
 	p := newPost(t)
 	p.publish(event(1, crash.EventNew), p.reader("ada", nil))
 	dying := dbtest.OpenConfig(t, db.Config{URL: p.url, Now: p.clock})
-	first := notify.New(dying)
+	first := events.New(dying)
 	if err := first.PlanMails(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package rules says what a rule is: which problems it watches, what must happen, and what mishap
-// then does. It evaluates conditions on values that package db/rules reads, and does no input or
+// then does. It evaluates conditions on values that package db/events reads, and does no input or
 // output.
 package rules
 

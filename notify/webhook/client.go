@@ -1,6 +1,6 @@
 // Package webhook sends events to other programs: as Standard Webhooks, and as messages to Slack,
 // Mattermost and Matrix. [Client] makes one request, [Judge] decides what follows from the answer, and
-// [Worker] works through stored deliveries. Package db/endpoints stores them.
+// [Worker] works through stored deliveries. Package db/events stores them.
 package webhook
 
 import (

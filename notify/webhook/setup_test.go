@@ -17,7 +17,7 @@ import (
 	"mishap/crash/networks"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/endpoints"
+	"mishap/db/events"
 	"mishap/notify/webhook"
 )
 
@@ -100,7 +100,7 @@ type fixture struct {
 	t      *testing.T
 	clock  *clock
 	url    string
-	store  *endpoints.Store
+	store  *events.Store
 	worker *webhook.Worker
 	client *webhook.Client
 	events int
@@ -124,7 +124,7 @@ func newFixture(t *testing.T) *fixture {
 func newFixtureOn(t *testing.T, url string, c *clock, config webhook.Config) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: c, url: url,
-		store: endpoints.New(dbtest.OpenConfig(t, db.Config{URL: url, Now: c.Now}))}
+		store: events.New(dbtest.OpenConfig(t, db.Config{URL: url, Now: c.Now}))}
 	config.Now, config.BaseURL, config.Version = c.Now, "https://crashes.example.com", "1.0"
 	f.client = webhook.NewClient(config)
 	var err error
@@ -209,7 +209,7 @@ func (f *fixture) endpoint(id int64) crash.Endpoint {
 // deliveries returns the deliveries of an endpoint, oldest first.
 func (f *fixture) deliveries(id int64) []crash.Delivery {
 	f.t.Helper()
-	list, err := f.store.Deliveries(f.t.Context(), endpoints.DeliveryFilter{Endpoint: id, Limit: 1000})
+	list, err := f.store.Deliveries(f.t.Context(), events.DeliveryFilter{Endpoint: id, Limit: 1000})
 	if err != nil {
 		f.t.Fatal(err)
 	}

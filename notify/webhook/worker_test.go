@@ -15,8 +15,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
-	"mishap/db/accounts"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/notify/webhook"
 )
 
@@ -97,7 +97,7 @@ func TestDeliver(t *testing.T) {
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	people := accounts.New(f.store.Store)
+	people := people.New(f.store.Store)
 	var owner, other crash.User
 	for name, user := range map[string]*crash.User{"grace": &owner, "linus": &other} {
 		var err error
@@ -200,7 +200,7 @@ func checkTold(t *testing.T, f *fixture, want ...int64) {
 func TestGone(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	people := accounts.New(f.store.Store)
+	people := people.New(f.store.Store)
 	var admins []int64
 	for name, role := range map[string]crash.Role{"grace": crash.RoleAdmin, "linus": crash.RoleAdmin,
 		"ken": crash.RoleTriager} {

@@ -14,7 +14,6 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/filings"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -63,8 +62,8 @@ func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 		c(&cfg)
 	}
 	i := &instance{store: dbtest.Open(f.t, f.url)}
-	i.lp = tracker.NewClient(cfg, tracker.NewCredentials(cfg, filings.New(i.store)))
-	i.filer = tracker.NewFiler(cfg, filings.New(i.store), i.lp)
+	i.lp = tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
+	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.lp)
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

@@ -12,8 +12,8 @@ import (
 	"mishap/crash/health"
 	"mishap/db"
 	"mishap/db/backups"
+	"mishap/db/bugs"
 	"mishap/db/embedded"
-	"mishap/db/filings"
 )
 
 // facts are what the other checks need from the database.
@@ -89,7 +89,7 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 	if err == nil && seen.Applied > 0 && seen.Pending == 0 {
 		h.Log = slog.New(slog.DiscardHandler)
 		key := crash.TrackerKey{URL: d.Tracker.URL, ConsumerKey: d.Tracker.ConsumerKey}
-		out.token, err = filings.New(&db.Store{Handle: h}).SavedToken(ctx, key)
+		out.token, err = bugs.New(&db.Store{Handle: h}).SavedToken(ctx, key)
 		out.read = err == nil
 		out.findings = append(out.findings, d.backups(ctx, h)...)
 	}

@@ -21,9 +21,9 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/disk/disktest"
-	"mishap/db/filings"
 	"mishap/notify/mail/mailtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -341,7 +341,7 @@ func inDatabase(s *site, name string) string {
 // savedToken moves the token from the configuration into the database.
 func savedToken(t *testing.T, s *site) {
 	t.Helper()
-	store := filings.New(dbtest.Open(t, s.keys["database_url"]))
+	store := bugs.New(dbtest.Open(t, s.keys["database_url"]))
 	c := tracker.Config{URL: s.tracker.URL, APIURL: s.tracker.APIURL, ConsumerKey: "mishap"}
 	creds := tracker.NewCredentials(c, store)
 	if err := creds.SaveToken(t.Context(), s.tracker.Token("mishap"), "ada"); err != nil {

@@ -14,7 +14,7 @@ const (
 // helpers are functions that run the statements of others, whose callers say more.
 var helpers = map[string]bool{"db.(*Handle).InTx": true}
 
-// caller returns the name of the function that runs a statement, such as "db/filings.(*Store).Filing".
+// caller returns the name of the function that runs a statement, such as "db/bugs.(*Store).Filing".
 // Statements are constants of such functions, and have no names of their own. It ignores the text of
 // the statement.
 func caller(string) string {

@@ -1,0 +1,232 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/reader"
+)
+
+const sqlRestored = `select restored, backup_taken from filing_writer where restored is not null`
+
+// Restored returns when the database was restored from a backup, unless it was compared with the
+// tracker since. Until FinishRestore, no bugs, comments, mails or deliveries are sent. Restored
+// returns the zero value if nothing is pending.
+func (s *Store) Restored(ctx context.Context) (crash.Restored, error) {
+	rows, err := s.Pool.Query(ctx, sqlRestored)
+	if err != nil {
+		return crash.Restored{}, fmt.Errorf("restored database: %w", db.Classify(err))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.Restored])
+	if err != nil {
+		return crash.Restored{}, fmt.Errorf("restored database: %w", db.Classify(err))
+	}
+	if len(found) == 0 {
+		return crash.Restored{}, nil
+	}
+	return found[0], nil
+}
+
+const (
+	sqlAddLostBug = `insert into lost_bugs (bucket_id, bug_number) values (@bucket, @bug)
+		on conflict (bucket_id) do update set bug_number = least(lost_bugs.bug_number, excluded.bug_number)`
+	sqlFinishRestore = `update filing_writer set restored = null, backup_taken = null where restored = @at`
+	sqlWakeRestored  = `
+		update filings set not_before = now(), updated = now(), problem = '', reason = ''
+		where state in ('queued', 'uncertain') and problem = 'restored' and unit is null
+		returning id`
+)
+
+// FinishRestore permits sending again after the bugs in the tracker were linked to their problems.
+// lost are bugs whose problems the database lacks: if such a problem returns and a person files it,
+// it is linked to its bug instead. Unless resend is set, FinishRestore cancels the mails and
+// deliveries that were waiting in the backup. It changes nothing if the database was restored again
+// since.
+func (s *Store) FinishRestore(
+	ctx context.Context, r crash.Restored, lost map[crash.BucketID]int64, resend bool,
+) error {
+	ctx = reader.Everything(ctx)
+	args := pgx.NamedArgs{"at": r.At}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		for bucket, bug := range lost {
+			if _, err := tx.Exec(ctx, sqlAddLostBug, pgx.NamedArgs{"bucket": bucket[:], "bug": bug}); err != nil {
+				return err
+			}
+		}
+		done, err := tx.Exec(ctx, sqlFinishRestore, args)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		if !resend {
+			if err := Cancel(ctx, tx, r); err != nil {
+				return err
+			}
+		}
+		if err := s.wake(ctx, tx, sqlWakeRestored); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{
+			Action: "filing.restored",
+			Detail: map[string]any{"backup": r.BackupTaken, "lost": len(lost), "resend": resend},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	return nil
+}
+
+const (
+	// What was created before the restore was in the backup. It has probably been sent since then.
+	sqlHeld = `
+		select h.kind, h.id, h.recipient, h.about, h.since, h.kind <> 'filing' and h.since <= @at, count(*) over ()
+		from (
+			select 'mail' as kind, m.id::text as id, u.name as recipient, m.kind as about, m.created as since
+			from mails as m join users as u on u.id = m.user_id where m.state in ('waiting', 'sending')
+			union all
+			select 'notice', n.id::text, u.name, e.title, n.at
+			from notices as n join users as u on u.id = n.user_id join events as e on e.id = n.event_id
+			where n.mail in ('waiting', 'held')
+			union all
+			select 'delivery', d.id::text, p.name, e.title, d.created
+			from deliveries as d join endpoints as p on p.id = d.endpoint_id join events as e on e.id = d.event_id
+			where d.state = 'waiting'
+			union all
+			select 'filing', id::text, person, title, created from filings
+			where state in ('queued', 'filing', 'uncertain')
+		) as h
+		order by h.kind, h.since, h.id limit @limit`
+	sqlCancelMails = `
+		update mails set state = 'cancelled', ended = now(), reply = @reason
+		where state in ('waiting', 'sending') and created <= @at`
+	sqlCancelNotices    = `update notices set mail = 'none' where mail in ('waiting', 'held') and at <= @at`
+	sqlCancelDeliveries = `
+		with cancelled as (
+			update deliveries set state = 'failed' where state = 'waiting' and created <= @at returning id)
+		insert into delivery_attempts (delivery_id, started, ended, problem) select id, now(), now(), @reason from cancelled`
+)
+
+// notRepeated is the reason why a mail or a delivery of the backup was not sent.
+const notRepeated = "It was waiting in the backup from which the database was restored, and was probably sent before " +
+	"the restore."
+
+// Held returns up to limit of what waits in a restored database, and how many there are in all.
+func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int,
+	err error) {
+	rows, err := h.Pool.Query(reader.Everything(ctx), sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit})
+	if err != nil {
+		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))
+	}
+	items, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i crash.HeldItem, err error) {
+		err = row.Scan(&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total)
+		return i, err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))
+	}
+	return items, total, nil
+}
+
+const sqlFilers = `
+	select distinct account from own_tracker_accounts
+	where tracker_url = @url and consumer_key = @consumer and account <> '' order by account`
+
+// Filers returns the own accounts at the tracker with which people file bugs.
+func Filers(ctx context.Context, h *db.Handle, key crash.TrackerKey) ([]string, error) {
+	rows, err := h.Pool.Query(ctx, sqlFilers, pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey})
+	if err != nil {
+		return nil, fmt.Errorf("accounts of people: %w", db.Classify(err))
+	}
+	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("accounts of people: %w", db.Classify(err))
+	}
+	return accounts, nil
+}
+
+// Cancel cancels the mails and deliveries that were waiting in the backup.
+func Cancel(ctx context.Context, tx pgx.Tx, r crash.Restored) error {
+	for _, sql := range []string{sqlCancelMails, sqlCancelNotices, sqlCancelDeliveries} {
+		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"at": r.At, "reason": notRepeated}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlKnownBugs = `
+	select number from unnest(@numbers::bigint[]) as n (number)
+	where exists (select from bucket_bugs where bug_number = number)
+		or exists (select from unlinked_bugs where bug_number = number)
+		or exists (select from filings where bug_number = number)`
+
+// KnownBugs returns those of the numbers whose bugs are or were linked to a bucket.
+func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers})
+	if err != nil {
+		return nil, fmt.Errorf("known bugs: %w", db.Classify(err))
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("known bugs: %w", db.Classify(err))
+	}
+	return out, nil
+}
+
+var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this "+
+	"moment; run this again shortly.")
+
+// ReconcileBug links a bucket to a bug that mishap has filed for it, and that was found in the
+// tracker. It ends an open filing of the bucket with that bug. Calling it again changes nothing. It
+// returns Conflict while a bug for the bucket is being sent.
+func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		var f crash.Filing
+		err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, pgx.NamedArgs{"bucket": bucket[:]}), &f)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) || f.State == crash.FilingFiled:
+			err = s.AddBugLink(ctx, tx, bucket, bug)
+		case err != nil:
+			return err
+		case f.State == crash.FilingSending:
+			return errBeingFiled
+		default:
+			err = s.filed(ctx, tx, &f, bug)
+		}
+		if err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{
+			Action: "bug.reconciled", Subject: bucket.String(), After: map[string]any{"bug": bug.Number},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("reconcile bug %d with %s: %w", bug.Number, bucket, err)
+	}
+	return nil
+}
+
+const sqlFiledBugs = `
+	select bug_number from bucket_bugs where how = 'filed' and at >= @since
+	union
+	select bug_number from unlinked_bugs where how = 'filed' and at >= @since`
+
+// FiledBugs returns the numbers of the bugs that were filed since a time, including those that were
+// unlinked later.
+func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", db.Classify(err))
+	}
+	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("filed bugs: %w", db.Classify(err))
+	}
+	return numbers, nil
+}

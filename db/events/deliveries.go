@@ -1,0 +1,570 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/db/reader"
+)
+
+// deliveriesKept is how long finished deliveries are stored.
+const deliveriesKept = 30 * 24 * time.Hour
+
+var errNoDelivery = crash.Errorf(crash.NotFound, "unknown_delivery", "There is no such delivery.")
+
+// DeliveryFilter selects deliveries of an endpoint.
+type DeliveryFilter struct {
+	Endpoint int64
+	State    crash.DeliveryState // empty: any
+	Summary  crash.DeliveryID    // those that this delivery mentions; empty: any
+	Before   time.Time           // stored before this time and, at the same time, with a smaller id; zero: newest
+	BeforeID crash.DeliveryID
+	Limit    int
+}
+
+const (
+	sqlDeliveries = `
+		select` + deliveryColumns + `
+		from deliveries as d join events as v on v.id = d.event_id
+		where d.endpoint_id = @endpoint and (@state = '' or d.state = @state)
+			and (@summary = '' or d.summary = nullif(@summary, '')::uuid)
+			and (@before::timestamptz is null
+				or (d.created, d.id) < (@before, nullif(@beforeid, '')::uuid))
+		order by d.created desc, d.id desc
+		limit @limit`
+	sqlDelivery = `
+		select` + deliveryColumns + `
+		from deliveries as d join events as v on v.id = d.event_id
+		where d.endpoint_id = @endpoint and d.id = @id`
+	sqlDeliveryAttempts = `
+		select started, ended, status, answer, problem from delivery_attempts
+		where delivery_id = @id order by id desc limit 100`
+	sqlDeliveryStates = `select state, count(*) from deliveries where endpoint_id = @endpoint group by state`
+)
+
+// Deliveries returns deliveries of an endpoint, newest first.
+func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]crash.Delivery, error) {
+	rows, err := s.Pool.Query(ctx, sqlDeliveries, pgx.NamedArgs{"endpoint": f.Endpoint, "state": f.State,
+		"summary": f.Summary, "before": db.OrNull(f.Before), "beforeid": f.BeforeID, "limit": f.Limit})
+	if err != nil {
+		return nil, fmt.Errorf("deliveries: %w", db.Classify(err))
+	}
+	list, err := pgx.CollectRows(rows, scanDelivery)
+	if err != nil {
+		return nil, fmt.Errorf("deliveries: %w", db.Classify(err))
+	}
+	return list, nil
+}
+
+// DeliveryStates returns the number of deliveries of an endpoint in each state.
+func (s *Store) DeliveryStates(ctx context.Context, endpoint int64) (map[crash.DeliveryState]int64, error) {
+	rows, err := s.Pool.Query(ctx, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint})
+	if err != nil {
+		return nil, fmt.Errorf("states of deliveries: %w", db.Classify(err))
+	}
+	states := map[crash.DeliveryState]int64{}
+	var state crash.DeliveryState
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+		states[state] = n
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("states of deliveries: %w", db.Classify(err))
+	}
+	return states, nil
+}
+
+// Delivery returns a delivery of an endpoint with its attempts, newest first. It returns NotFound if
+// there is none.
+func (s *Store) Delivery(
+	ctx context.Context, endpoint int64, id crash.DeliveryID,
+) (d crash.Delivery, attempts []crash.DeliveryAttempt, err error) {
+	rows, err := s.Pool.Query(ctx, sqlDelivery, pgx.NamedArgs{"endpoint": endpoint, "id": id})
+	if err == nil {
+		d, err = pgx.CollectExactlyOneRow(rows, scanDelivery)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, nil, errNoDelivery
+	}
+	if err != nil {
+		return d, nil, fmt.Errorf("delivery %s: %w", id, db.Classify(err))
+	}
+	rows, err = s.Pool.Query(ctx, sqlDeliveryAttempts, pgx.NamedArgs{"id": d.ID})
+	if err == nil {
+		attempts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a crash.DeliveryAttempt, err error) {
+			err = row.Scan(&a.Started, db.OrZero(&a.Ended), &a.Status, &a.Answer, &a.Problem)
+			return a, err
+		})
+	}
+	if err != nil {
+		return d, nil, fmt.Errorf("attempts of delivery %s: %w", id, db.Classify(err))
+	}
+	return d, attempts, nil
+}
+
+const (
+	// sqlSendAgain makes a waiting delivery due, and begins the schedule of another one again.
+	sqlSendAgain = `
+		with old as (select id, state, due from deliveries where id = @id and endpoint_id = @endpoint for update)
+		update deliveries as d set state = 'waiting', due = @now,
+			attempts = case when d.state = 'waiting' then d.attempts else 0 end,
+			resent = d.resent + case when d.state = 'waiting' then 0 else 1 end
+		from old, endpoints as e
+		where d.id = old.id and e.id = d.endpoint_id
+		returning e.name, e.disabled is not null, old.state, old.due`
+	sqlEndPause = `update endpoints set not_before = null where id = @endpoint`
+)
+
+// SendAgain makes a delivery due at once, with the same id and payload. It returns NotFound if there is
+// none, and Conflict if the endpoint is off.
+func (s *Store) SendAgain(ctx context.Context, endpoint int64, id crash.DeliveryID, person string) error {
+	return s.InTx(ctx, func(tx pgx.Tx) error {
+		var name, state string
+		var off bool
+		var due time.Time
+		now := s.Now()
+		args := pgx.NamedArgs{"endpoint": endpoint, "id": id, "now": now}
+		err := tx.QueryRow(ctx, sqlSendAgain, args).Scan(&name, &off, &state, &due)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoDelivery
+		}
+		if err != nil {
+			return fmt.Errorf("send delivery %s again: %w", id, err)
+		}
+		if off {
+			return crash.Errorf(crash.Conflict, "endpoint_off", "“%s” is switched off. Switch it on first.", name)
+		}
+		if _, err := tx.Exec(ctx, sqlEndPause, args); err != nil {
+			return fmt.Errorf("send delivery %s again: %w", id, err)
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "delivery.again", Subject: name,
+			Before: map[string]any{"state": state, "due": due}, After: map[string]any{"state": "waiting", "due": now},
+			Detail: map[string]any{"endpoint": endpoint, "delivery": id}})
+	})
+}
+
+// sqlDeleteOldDeliveries deletes in portions, so that no statement takes long.
+const sqlDeleteOldDeliveries = `
+	delete from deliveries where id in (
+		select id from deliveries where state <> 'waiting' and created < @before limit 10000)`
+
+// DeleteOldDeliveries deletes finished deliveries, with their attempts, after 30 days.
+func (s *Store) DeleteOldDeliveries(ctx context.Context) error {
+	_, err := s.Pool.Exec(ctx, sqlDeleteOldDeliveries, pgx.NamedArgs{"before": s.Now().Add(-deliveriesKept)})
+	if err != nil {
+		return fmt.Errorf("delete old deliveries: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// An instance claims an endpoint, makes one attempt of one of its deliveries with no transaction open,
+// and releases the endpoint with the outcome. So an endpoint gets one request at a time. A claim ends
+// with its instance: another one then sends the delivery again, with the same id.
+
+const (
+	// limitWindow is the time to which the limit of an endpoint applies.
+	limitWindow = time.Minute
+	// maxClaimTime is the longest time that an attempt can take, with its statements.
+	maxClaimTime = 5 * time.Minute
+	// maxSummarised is the largest number of events that a summary names.
+	maxSummarised = 20
+)
+
+const (
+	sqlClaimedEndpoints  = `select id, claimed_by, claimed <= @overdue from endpoints where claimed_by is not null`
+	sqlSenderDead        = `select pg_try_advisory_xact_lock(@instance)`
+	sqlReleaseEndpoint   = `update endpoints set claimed_by = null where id = @id and claimed_by = @instance`
+	sqlCloseDeadAttempts = `
+		update delivery_attempts set ended = @now,
+			problem = 'The instance that sent it stopped before it knew the answer. It is sent again with the same id.'
+		where ended is null and delivery_id in (
+			select id from deliveries where endpoint_id = @id and state = 'waiting')`
+)
+
+// ReleaseDeliveries releases the endpoints that were claimed by instances that have died. Their
+// deliveries are due again.
+func (s *Store) ReleaseDeliveries(ctx context.Context) error {
+	type claim struct {
+		ID, Instance int64
+		Overdue      bool
+	}
+	rows, err := s.Pool.Query(ctx, sqlClaimedEndpoints, pgx.NamedArgs{"overdue": s.Now().Add(-maxClaimTime)})
+	if err != nil {
+		return fmt.Errorf("release deliveries: %w", db.Classify(err))
+	}
+	claims, err := pgx.CollectRows(rows, pgx.RowToStructByPos[claim])
+	if err != nil {
+		return fmt.Errorf("release deliveries: %w", db.Classify(err))
+	}
+	for _, c := range claims {
+		err := s.InTx(ctx, func(tx pgx.Tx) error {
+			var dead bool
+			args := pgx.NamedArgs{"id": c.ID, "instance": c.Instance, "now": s.Now()}
+			err := tx.QueryRow(ctx, sqlSenderDead, args).Scan(&dead)
+			if err != nil || !dead && !c.Overdue {
+				return err
+			}
+			tag, err := tx.Exec(ctx, sqlReleaseEndpoint, args)
+			if err != nil || tag.RowsAffected() == 0 {
+				return err
+			}
+			s.Log.WarnContext(ctx, "a delivery was abandoned by its instance and is sent again",
+				"endpoint", c.ID, "instance", c.Instance, "instance_died", dead)
+			_, err = tx.Exec(ctx, sqlCloseDeadAttempts, args)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("release deliveries to endpoint %d: %w", c.ID, err)
+		}
+	}
+	return nil
+}
+
+const (
+	// sqlClaimEndpoint prefers the endpoint that was claimed the longest time ago, so that one with many
+	// deliveries, or a slow one, does not delay the others.
+	sqlClaimEndpoint = `
+		update endpoints set claimed_by = @instance, claimed = @now
+		where id = (
+			select e.id from endpoints as e
+			where e.disabled is null and e.claimed_by is null and (e.not_before is null or e.not_before <= @now)
+				and ` + db.NotStopped + `
+				and exists (select from deliveries as d
+					where d.endpoint_id = e.id and d.state = 'waiting' and d.due <= @now)
+			order by e.claimed nulls first, e.id
+			limit 1 for update of e skip locked)
+		returning id, name, kind, url, channel, per_minute, previous_until, failures, claimed, address, secret,
+			previous_secret, window_began, window_sent, limited`
+	sqlHoldEndpoint = `
+		update endpoints set claimed_by = null, limited = true, not_before = @until where id = @id`
+	sqlCountRequest = `
+		update endpoints set window_began = @began, window_sent = @sent, limited = false where id = @id`
+	deliveryEventColumns = `
+		v.id, v.edge, v.kind, v.at, v.bucket_id, v.title, v.package, v.source_package, v.release, v.version, v.machines,
+		v.text`
+	deliveryColumns = `
+		d.id::text, d.endpoint_id, d.created, d.state, d.due, d.attempts, d.resent, coalesce(d.payload, ''),
+		coalesce(d.summary::text, ''),` + deliveryEventColumns
+	sqlNextDelivery = `
+		select` + deliveryColumns + `
+		from deliveries as d join events as v on v.id = d.event_id
+		where d.endpoint_id = @id and d.state = 'waiting' and d.due <= @now
+		order by d.created, d.id
+		limit 1`
+	sqlBeginAttempt = `
+		insert into delivery_attempts (delivery_id, started) values (@delivery, @now) returning id`
+	sqlSummarisedEvents = `
+		select` + deliveryEventColumns + `
+		from deliveries as d join events as v on v.id = d.event_id
+		where d.summary = @delivery
+		order by v.id
+		limit @limit`
+)
+
+// ClaimDelivery claims the next delivery that is due, together with its endpoint. It returns false if
+// there is none, or notifications are stopped. Where the limit of an endpoint has held back several
+// events, ClaimDelivery first replaces them by one summary.
+func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, ok bool, err error) {
+	instance, err := s.InstanceNumber(ctx)
+	if err != nil {
+		return claim, false, err
+	}
+	ctx = reader.AsVisitor(ctx) // deliveries about embargoed problems wait until the embargo is lifted
+	for again := true; again && err == nil; {
+		claim = crash.DeliveryClaim{Instance: instance}
+		err = s.InTx(ctx, func(tx pgx.Tx) (err error) {
+			ok, again, err = s.claimDelivery(ctx, tx, &claim)
+			return err
+		})
+	}
+	if err != nil {
+		return claim, false, fmt.Errorf("claim a delivery: %w", err)
+	}
+	return claim, ok, nil
+}
+
+// claimDelivery returns again if it has held back an endpoint, and there may be another one.
+func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.DeliveryClaim) (ok, again bool, err error) {
+	now := s.Now()
+	var sealed sealedEndpoint
+	var began time.Time
+	var sent int
+	var limited bool
+	to := &claim.To
+	row := tx.QueryRow(ctx, sqlClaimEndpoint, pgx.NamedArgs{"instance": claim.Instance, "now": now})
+	err = row.Scan(&to.ID, &to.Name, &to.Kind, &to.Host, &to.Channel, &to.PerMinute, db.OrZero(&to.PreviousUntil),
+		&to.Failures, &claim.Claimed, &sealed.address, &sealed.secret, &sealed.previous, db.OrZero(&began), &sent, &limited)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	args := pgx.NamedArgs{"id": to.ID, "now": now, "until": began.Add(limitWindow)}
+	if now.Before(began.Add(limitWindow)) && sent >= to.PerMinute {
+		_, err := tx.Exec(ctx, sqlHoldEndpoint, args)
+		return false, true, err
+	}
+	if !now.Before(began.Add(limitWindow)) {
+		began, sent = now, 0
+	}
+	if limited {
+		if err := s.summarise(ctx, tx, to.ID, now); err != nil {
+			return false, false, err
+		}
+		args["now"] = s.Now() // the summary is due now
+	}
+	args["began"], args["sent"] = began, sent+1
+	if _, err := tx.Exec(ctx, sqlCountRequest, args); err != nil {
+		return false, false, err
+	}
+	rows, err := tx.Query(ctx, sqlNextDelivery, args)
+	if err != nil {
+		return false, false, err
+	}
+	if claim.Delivery, err = pgx.CollectExactlyOneRow(rows, scanDelivery); err != nil {
+		return false, false, err
+	}
+	args["delivery"], args["limit"] = claim.ID, maxSummarised
+	if err := tx.QueryRow(ctx, sqlBeginAttempt, args).Scan(&claim.Attempt); err != nil {
+		return false, false, err
+	}
+	if claim.Event.Kind == crash.EventMany && claim.Payload == "" {
+		rows, err := tx.Query(ctx, sqlSummarisedEvents, args)
+		if err != nil {
+			return false, false, err
+		}
+		if claim.Summarised, err = pgx.CollectRows(rows, scanDeliveryEvent); err != nil {
+			return false, false, err
+		}
+	}
+	s.openEndpoint(ctx, to, sealed)
+	return true, false, nil
+}
+
+func scanDelivery(row pgx.CollectableRow) (d crash.Delivery, err error) {
+	into := []any{&d.ID, &d.Endpoint, &d.Created, &d.State, &d.Due, &d.Attempts, &d.Resent, &d.Payload, &d.Summary}
+	return d, scanEventAfter(row, &d.Event, into...)
+}
+
+func scanDeliveryEvent(row pgx.CollectableRow) (e crash.Event, err error) {
+	return e, scanEventAfter(row, &e)
+}
+
+// scanEventAfter scans the columns into, and then those of an event.
+func scanEventAfter(row pgx.CollectableRow, e *crash.Event, into ...any) error {
+	var bucket []byte
+	err := row.Scan(append(into, &e.ID, &e.Edge, &e.Kind, &e.At, &bucket, &e.Title, &e.Package, &e.Source, &e.Release,
+		&e.Version, &e.Machines, &e.Text)...)
+	if err == nil && len(bucket) == len(crash.BucketID{}) {
+		id := crash.BucketID(bucket)
+		e.Bucket = &id
+	}
+	return err
+}
+
+const (
+	// sqlHeldDeliveries selects the deliveries that a summary replaces: those that were never sent, and
+	// that no person has asked for.
+	sqlHeldDeliveries = `
+		select d.id::text, v.kind
+		from deliveries as d join events as v on v.id = d.event_id
+		where d.endpoint_id = @id and d.state = 'waiting' and d.due <= @now and d.payload is null and d.resent = 0
+			and v.kind <> 'many'
+		order by d.created, d.id
+		for update of d`
+	sqlSummaryOfEdge = `
+		select d.id::text from deliveries as d join events as v on v.id = d.event_id
+		where v.edge = @edge and d.endpoint_id = @id`
+	sqlSummariseDeliveries = `
+		update deliveries set state = 'summarised', summary = @summary where id = any(@held::text[]::uuid[])`
+)
+
+// summarise replaces the deliveries that the limit of an endpoint has held back by one summary, if
+// there are at least two.
+func (s *Store) summarise(ctx context.Context, tx pgx.Tx, endpoint int64, now time.Time) error {
+	rows, err := tx.Query(ctx, sqlHeldDeliveries, pgx.NamedArgs{"id": endpoint, "now": now})
+	if err != nil {
+		return err
+	}
+	kinds := map[crash.EventKind]int64{}
+	var id string
+	var kind crash.EventKind
+	var held []string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &kind}, func() error {
+		held = append(held, id)
+		kinds[kind]++
+		return nil
+	}); err != nil || len(held) < 2 {
+		return err
+	}
+	var parts []string
+	for _, kind := range crash.EventKinds {
+		if n := kinds[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d × %s", n, kind))
+		}
+	}
+	event := crash.Event{
+		Edge: fmt.Sprintf("many:endpoint %d:%d", endpoint, now.UnixMicro()), Kind: crash.EventMany, At: now,
+		Title: fmt.Sprintf("%d more events", len(held)),
+		Text:  "More events than the limit of this endpoint permits in a minute: " + strings.Join(parts, ", ") + ".",
+	}
+	published, err := s.Publish(ctx, tx, event, crash.Recipients{Endpoints: []int64{endpoint}})
+	if err == nil && !published {
+		err = fmt.Errorf("the summary %s exists already", event.Edge)
+	}
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"id": endpoint, "edge": event.Edge, "held": held}
+	var summary string
+	if err := tx.QueryRow(ctx, sqlSummaryOfEdge, args).Scan(&summary); err != nil {
+		return err
+	}
+	args["summary"] = summary
+	_, err = tx.Exec(ctx, sqlSummariseDeliveries, args)
+	return err
+}
+
+// ErrLostDelivery is returned if another instance has taken over a delivery, or a person has deleted
+// its endpoint.
+var ErrLostDelivery = crash.Errorf(crash.Conflict, "lost_delivery", "Another instance has taken over the delivery.")
+
+const (
+	sqlSavePayload = `
+		update deliveries as d set payload = coalesce(d.payload, @payload)
+		from endpoints as e
+		where d.id = @delivery and e.id = d.endpoint_id and e.claimed_by = @instance and e.claimed = @claimed
+		returning d.payload`
+	sqlLockClaimed = `
+		select name, coalesce(owner_id, 0), disabled is not null from endpoints
+		where id = @id and claimed_by = @instance and claimed = @claimed
+		for update`
+	sqlEndAttempt = `
+		update delivery_attempts set ended = @now, status = @status, answer = @answer, problem = @problem
+		where id = @attempt`
+	sqlInterruptEndpoint = `update endpoints set claimed_by = null where id = @id`
+	sqlEndpointSucceeded = `
+		update endpoints set claimed_by = null, not_before = @pause, last_success = @now, success_status = @status,
+			failures = 0
+		where id = @id`
+	sqlEndpointFailed = `
+		update endpoints set claimed_by = null, not_before = @pause, last_failure = @now, failure_status = @status,
+			failure_answer = @failure, failures = failures + 1
+		where id = @id`
+	// sqlEndDelivery keeps the time of a delivery that a person has sent again during the attempt.
+	sqlEndDelivery = `
+		update deliveries set state = @state,
+			due = case when due > (select started from delivery_attempts where id = @attempt) then due
+				else coalesce(@due, due) end,
+			attempts = case when @state = 'delivered' then attempts else attempts + 1 end
+		where id = @delivery`
+	sqlEndpointOff    = `update endpoints set disabled = @now, disabled_why = @off where id = @id`
+	sqlToldOfEndpoint = `
+		select id from users
+		where not disabled and (id = @owner or id in (` + db.Administrators + `) and not exists (
+			select from users as o where o.id = @owner and not o.disabled))`
+)
+
+// SavePayload stores the body of the first attempt of a delivery, and returns the one to send: that of
+// the first attempt. It returns ErrLostDelivery if the claim has ended.
+func (s *Store) SavePayload(ctx context.Context, claim crash.DeliveryClaim, payload string) (string, error) {
+	args := claimArgs(claim)
+	args["payload"] = payload
+	err := s.Pool.QueryRow(ctx, sqlSavePayload, args).Scan(&payload)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", ErrLostDelivery
+	}
+	if err != nil {
+		return "", fmt.Errorf("payload of delivery %s: %w", claim.ID, db.Classify(err))
+	}
+	return payload, nil
+}
+
+func claimArgs(claim crash.DeliveryClaim) pgx.NamedArgs {
+	return pgx.NamedArgs{"id": claim.To.ID, "delivery": claim.ID, "instance": claim.Instance, "claimed": claim.Claimed,
+		"attempt": claim.Attempt}
+}
+
+// FinishDelivery stores the outcome of an attempt and releases the endpoint. If the outcome switches
+// the endpoint off, its owner is told in the same transaction. It returns ErrLostDelivery, and stores
+// nothing, if the claim has ended.
+func (s *Store) FinishDelivery(ctx context.Context, claim crash.DeliveryClaim, o crash.DeliveryOutcome) error {
+	args := claimArgs(claim)
+	args["now"], args["status"], args["answer"], args["problem"] = s.Now(), o.Status, o.Answer, o.Problem
+	args["state"], args["due"], args["pause"], args["off"] = string(o.State), db.OrNull(o.Due), db.OrNull(o.Pause), o.Off
+	args["failure"] = cmp.Or(o.Answer, o.Problem)
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		var off bool
+		err := tx.QueryRow(ctx, sqlLockClaimed, args).Scan(&claim.To.Name, &claim.To.Owner, &off)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrLostDelivery
+		}
+		if err != nil {
+			return err
+		}
+		statements := []string{sqlEndAttempt, sqlEndpointFailed, sqlEndDelivery}
+		switch {
+		case o.Interrupted:
+			statements = []string{sqlEndAttempt, sqlInterruptEndpoint}
+		case o.State == crash.DeliveryDelivered:
+			statements[1] = sqlEndpointSucceeded
+		}
+		for _, sql := range statements {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return err
+			}
+		}
+		if o.Off == "" || off {
+			return nil
+		}
+		return s.switchOff(ctx, tx, claim.To, args)
+	})
+	if err != nil {
+		return fmt.Errorf("outcome of delivery %s: %w", claim.ID, err)
+	}
+	return nil
+}
+
+// switchOff switches an endpoint off and tells its owner, or all administrators, by inbox and mail.
+func (s *Store) switchOff(ctx context.Context, tx pgx.Tx, e crash.Endpoint, args pgx.NamedArgs) error {
+	if _, err := tx.Exec(ctx, sqlEndpointOff, args); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, sqlToldOfEndpoint, s.RightsArgs(pgx.NamedArgs{"owner": e.Owner}))
+	if err != nil {
+		return err
+	}
+	people, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.Recipient, err error) {
+		err = row.Scan(&r.User)
+		r.Reason = "you are an administrator"
+		if r.User == e.Owner {
+			r.Reason = "you own this endpoint"
+		}
+		return r, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Publish(ctx, tx, crash.Event{
+		Edge:  fmt.Sprintf("endpoint off:%d:%s:%d", e.ID, args["delivery"], args["attempt"]),
+		Kind:  crash.EventEndpointOff,
+		Title: "The endpoint “" + e.Name + "” was switched off",
+		Text: fmt.Sprintf("%s Events no longer reach “%s”. An administrator can switch it on again under Notifications.",
+			args["off"], e.Name),
+	}, crash.Recipients{People: people})
+	if err != nil {
+		return err
+	}
+	return s.Audit(ctx, tx, db.AuditEvent{Action: "endpoint.off", Subject: e.Name,
+		Before: map[string]any{"on": true}, After: map[string]any{"on": false},
+		Detail: map[string]any{"endpoint": e.ID, "why": args["off"]}})
+}

@@ -1,0 +1,733 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/query"
+	"mishap/db"
+	"mishap/notify/rules"
+)
+
+// This file finds the edges of problems that are new, have regressed, are new in proposed, or are
+// quiet. File find_rising.go finds rising problems, file find_others.go everything else. The
+// finders may find edges that are stored already; round.apply ignores these.
+
+const (
+	sqlArrivals = `
+		select h.head, min(a.at) from unnest(@heads::bytea[]) as h (head)
+			join buckets as m on m.head = h.head join bucket_arrivals as a on a.bucket_id = m.id
+		group by h.head having min(a.at) > @since`
+	// sqlSeenVersions counts the machines that reported a problem from a version in a release.
+	sqlSeenVersions = `
+		select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
+		where m.head = @head and s.release = @release and s.version = @version`
+	// sqlProposed finds problems that were reported from a release only from proposed versions.
+	sqlProposed = `
+		with fresh as (
+			select distinct b.head, d.release, d.version
+			from buckets as b join bucket_days as d on d.bucket_id = b.id
+			where b.changed > @after and d.changed > @after and d.proposed > 0
+		)
+		select f.head, f.release, f.version, (
+				select min(d.day) from buckets as m join bucket_days as d on d.bucket_id = m.id
+				where m.head = f.head and d.release = f.release and d.version = f.version and d.proposed > 0
+			), (
+				select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
+				where m.head = f.head and s.release = f.release and s.version = f.version
+			)
+		from fresh as f
+		where not exists (
+			select from buckets as m join bucket_days as d on d.bucket_id = m.id
+			where m.head = f.head and d.release = f.release and d.reports > d.proposed
+		)
+		order by f.head, f.release, f.version`
+)
+
+// findNew finds problems whose first report arrived after the rule began, once enough machines have
+// reported them, and storms of them.
+func (r *round) findNew(ctx context.Context) error {
+	if !r.any(crash.EventNew) {
+		return nil
+	}
+	since := r.now
+	for _, rule := range r.rules {
+		if rule.When == crash.EventNew && rule.Since.Before(since) {
+			since = rule.Since
+		}
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlArrivals, pgx.NamedArgs{"heads": ids(r.changed), "since": since})
+	if err != nil {
+		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &at}, func() error {
+		p, ok := r.ix.Problem(id)
+		if !ok {
+			return nil
+		}
+		for _, rule := range r.of(crash.EventNew, p.Package, p.Source) {
+			if at.After(rule.Since) && p.Systems >= rule.Machines {
+				e := r.event(crash.EventNew, p, p.Public().First(), p.Systems)
+				e.Text = rules.NewText(e)
+				r.add(rule, rules.Key(crash.EventNew), e)
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
+	}
+	return r.findStorms(ctx)
+}
+
+func ids(problems []*index.Problem) [][]byte {
+	list := make([][]byte, len(problems))
+	for i, p := range problems {
+		list[i] = p.ID[:]
+	}
+	return list
+}
+
+// findRegressed finds problems that are regressions, in each release and version. It looks at all
+// of them, because a bug that is closed makes a regression of a problem whose counts do not change.
+func (r *round) findRegressed(ctx context.Context) error {
+	if !r.any(crash.EventRegressed) {
+		return nil
+	}
+	regressions, err := r.unseenRegressions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range regressions {
+		for _, rule := range r.of(crash.EventRegressed, g.problem.Package, g.problem.Source) {
+			if g.seenBy[rule.ID] {
+				continue
+			}
+			if g.machines < 0 {
+				if err := r.store.Pool.QueryRow(ctx, sqlSeenVersions, pgx.NamedArgs{
+					"head": g.problem.ID[:], "release": string(g.Release), "version": g.Version,
+				}).Scan(&g.machines); err != nil {
+					return fmt.Errorf("machines of a regression: %w", db.Classify(err))
+				}
+			}
+			if g.machines >= rule.Machines {
+				e := r.event(crash.EventRegressed, g.problem, g.Occurrence, g.machines)
+				e.Text = rules.RegressedText(e, g.marked)
+				r.add(rule, g.key, e)
+			}
+		}
+	}
+	return nil
+}
+
+// regression is a version of a release in which a fixed problem was seen again.
+type regression struct {
+	crash.Occurrence
+	marked   bool // a person has marked that version or an earlier one as fixed
+	problem  *index.Problem
+	key      string
+	machines int64          // -1: not read yet
+	seenBy   map[int64]bool // rules that have seen it
+}
+
+const sqlSeenKeys = `
+	select m.head, e.rule_id, e.version from buckets as m join rule_edges as e on e.bucket_id = m.id
+	where m.head = any(@heads) and starts_with(e.version, @kind)`
+
+// regressions returns all versions in which fixed problems were seen again: after the fix that the tracker
+// knows, or after a person has marked them as fixed.
+func (r *round) regressions() []*regression {
+	var all []*regression
+	add := func(p *index.Problem, o crash.Occurrence, key string, marked bool) {
+		if !slices.ContainsFunc(all, func(g *regression) bool { return g.problem == p && g.Occurrence == o }) {
+			all = append(all, &regression{Occurrence: o, marked: marked, problem: p, key: key, machines: -1,
+				seenBy: map[int64]bool{}})
+		}
+	}
+	for _, p := range r.ix.Select(func(p *index.Problem) bool {
+		return p.State == crash.StateRegression || p.Triage != nil && len(p.Triage.Fixes) > 0
+	}) {
+		if p.State == crash.StateRegression {
+			for _, s := range r.store.StatusOf(p).Releases {
+				if s.Word == crash.StateRegression && !s.Ended {
+					add(p, crash.Occurrence{Release: s.Release, Version: s.AgainAt},
+						rules.Key(crash.EventRegressed, string(s.Release), s.AgainAt), false)
+				}
+			}
+		}
+		for _, f := range db.ManualOf(r.ix, p, index.DayOf(r.now)).Fixes {
+			if f.Again > 0 {
+				add(p, crash.Occurrence{Release: f.AgainIn, Version: f.AgainAt}, rules.Key(crash.EventRegressed,
+					string(f.AgainIn), f.AgainAt, strconv.FormatInt(f.By.ID, 10)), true) // each decision has its regressions
+			}
+		}
+	}
+	return all
+}
+
+// unseenRegressions returns the regressions, each with the rules that have seen it.
+func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
+	all := r.regressions()
+	if len(all) == 0 {
+		return nil, nil
+	}
+	type edge struct {
+		problem crash.BucketID
+		key     string
+	}
+	at := map[edge]*regression{}
+	heads := make([][]byte, len(all))
+	for i, g := range all {
+		at[edge{g.problem.ID, g.key}], heads[i] = g, g.problem.ID[:]
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)})
+	if err != nil {
+		return nil, fmt.Errorf("regressions that rules have seen: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var rule int64
+	var key string
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &rule, &key}, func() error {
+		if g := at[edge{id, key}]; g != nil {
+			g.seenBy[rule] = true
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("regressions that rules have seen: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// findProposed finds problems that only proposed versions of a release have.
+func (r *round) findProposed(ctx context.Context) error {
+	if !r.any(crash.EventProposed) {
+		return nil
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlProposed, pgx.NamedArgs{"after": r.from.round})
+	if err != nil {
+		return fmt.Errorf("problems in proposed: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var o crash.Occurrence
+	var first time.Time
+	var machines int64
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() error {
+		p, ok := r.ix.Problem(id)
+		if !ok {
+			return nil
+		}
+		for _, rule := range r.of(crash.EventProposed, p.Package, p.Source) {
+			if machines >= rule.Machines && !first.Before(crash.Midnight(rule.Since)) {
+				e := r.event(crash.EventProposed, p, o, machines)
+				e.Text = rules.ProposedText(e)
+				r.add(rule, rules.Key(crash.EventProposed, string(o.Release), o.Version), e)
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("problems in proposed: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// findQuiet finds, once on each UTC day, problems that have been quiet for the number of weeks of a
+// rule since the previous time.
+func (r *round) findQuiet(context.Context) error {
+	if r.from.day.IsZero() || !r.upTo.day.After(r.from.day) {
+		return nil
+	}
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.When != crash.EventQuiet {
+			continue
+		}
+		length := time.Duration(rule.Weeks) * 7 * 24 * time.Hour
+		began := crash.Midnight(rule.Since)
+		for _, p := range r.ix.Select(func(p *index.Problem) bool {
+			quiet := crash.Midnight(p.Last().At).Add(length) // the day on which it has been quiet for so long
+			return p.Reports > 0 && p.Systems >= rule.Machines && quiet.After(r.from.day) && !quiet.After(r.upTo.day) &&
+				quiet.After(began) && rule.Scope.Watches(p.Package, p.Source, r.members[rule.ID])
+		}) {
+			e := r.event(crash.EventQuiet, p, p.Public().Last(), p.Systems)
+			e.Text = rules.QuietText(rule.Weeks, p.Last().At)
+			r.add(rule, rules.Key(crash.EventQuiet, p.Last().At.UTC().Format(time.DateOnly)), e)
+		}
+	}
+	return nil
+}
+
+const (
+	sqlSymbolised = `
+		select h.head, min(d.at) from decisions as d join buckets as h on h.id = d.other_id
+		where d.cause = 'symbolised' and d.id > @after and d.id <= @upto and d.kind = 'merged' and d.undone_at is null
+		group by h.head order by h.head`
+	sqlRefused = `
+		select h.head, f.id, f.attempts, f.reason from filings as f join buckets as h on h.id = f.bucket_id
+		where f.state = 'refused' order by f.id`
+	// sqlDeadCredentials identifies a token without revealing it.
+	sqlDeadCredentials = `
+		select left(encode(sha256(convert_to(tracker_url || ' ' || consumer_key || ' ' || token, 'UTF8')), 'hex'), 16)
+			|| ' ' || coalesce(extract(epoch from last_success)::bigint, 0)
+		from oauth_health where dead order by 1`
+	sqlTriageEnded = `
+		select h.head, t.id, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
+		where t.ended_at > @since and t.kind = 'muted' and t.ended_why <> '' and t.undone_at is null order by t.id`
+	sqlTriageMuted = `
+		select distinct h.head from triage as t join buckets as h on h.id = t.bucket_id
+		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null and h.head = any(@heads)`
+)
+
+// findSymbolised finds problems whose functions got names since the last round. More of their
+// reports may follow; a rule acts once.
+func (r *round) findSymbolised(ctx context.Context) error {
+	if !r.any(crash.EventSymbolised) {
+		return nil
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision})
+	if err != nil {
+		return fmt.Errorf("symbolised problems: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &at}, func() error {
+		p, ok := r.ix.Problem(id)
+		if !ok || p.Provisional {
+			return nil
+		}
+		for _, rule := range r.of(crash.EventSymbolised, p.Package, p.Source) {
+			if at.After(rule.Since) && p.Systems >= rule.Machines {
+				e := r.event(crash.EventSymbolised, p, p.Public().Last(), p.Systems)
+				e.Text = rules.SymbolisedText
+				r.add(rule, rules.Key(crash.EventSymbolised), e)
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("symbolised problems: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// mutesLookBack is how long before the last round a mute may have ended without that round having seen
+// it: because its transaction was still running, or the clock of another instance is slow.
+const mutesLookBack = time.Hour
+
+// findUnmuted finds mutes that have ended since the last round because their condition was met.
+func (r *round) findUnmuted(ctx context.Context) error {
+	if !r.any(crash.EventUnmuted) {
+		return nil
+	}
+	since := r.now
+	for _, rule := range r.rules {
+		if rule.When == crash.EventUnmuted && rule.Since.Before(since) {
+			since = rule.Since
+		}
+	}
+	if last := r.from.at.Add(-mutesLookBack); !r.from.at.IsZero() && last.After(since) {
+		since = last
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlTriageEnded, pgx.NamedArgs{"since": since})
+	if err != nil {
+		return fmt.Errorf("ended mutes: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var mute int64
+	var why string
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &mute, &why}, func() error {
+		p, ok := r.ix.Problem(id)
+		if !ok {
+			return nil
+		}
+		for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
+			if p.Systems >= rule.Machines {
+				e := r.event(crash.EventUnmuted, p, p.Public().Last(), p.Systems)
+				e.Text = unmutedText(why)
+				r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("ended mutes: %w", db.Classify(err))
+	}
+	return nil
+}
+
+// muted returns those of the problems that are muted.
+func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]bool, error) {
+	if len(heads) == 0 {
+		return nil, nil
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlTriageMuted, pgx.NamedArgs{"heads": heads})
+	if err != nil {
+		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
+	}
+	muted := map[crash.BucketID]bool{}
+	var id crash.BucketID
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:])}, func() error {
+		muted[id] = true
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
+	}
+	return muted, nil
+}
+
+// findRefused finds filings that the tracker has refused, each time anew.
+func (r *round) findRefused(ctx context.Context) error {
+	if !r.any(crash.EventRefused) {
+		return nil
+	}
+	rows, err := r.store.Pool.Query(ctx, sqlRefused)
+	if err != nil {
+		return fmt.Errorf("refused bugs: %w", db.Classify(err))
+	}
+	var id crash.BucketID
+	var filing, attempts int64
+	var reason string
+	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &filing, &attempts, &reason}, func() error {
+		p, ok := r.ix.Problem(id)
+		if !ok {
+			return nil
+		}
+		for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
+			if p.Systems >= rule.Machines {
+				e := r.event(crash.EventRefused, p, p.Public().Last(), p.Systems)
+				e.Text = refusedText(reason)
+				r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("refused bugs: %w", db.Classify(err))
+	}
+	return nil
+}
+
+func unmutedText(why string) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }
+
+// refusedText adds the tracker's message, shortened.
+func refusedText(why string) string {
+	return strings.TrimSpace(rules.RefusedText + " " + crash.Truncate(why, 300))
+}
+
+// deadCredentials returns texts that identify access tokens that the tracker has rejected, and
+// since when.
+func (r *round) deadCredentials(ctx context.Context) ([]string, error) {
+	rows, err := r.store.Pool.Query(ctx, sqlDeadCredentials)
+	if err != nil {
+		return nil, fmt.Errorf("credentials of the tracker: %w", db.Classify(err))
+	}
+	tokens, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("credentials of the tracker: %w", db.Classify(err))
+	}
+	return tokens, nil
+}
+
+// findDeadCredentials finds access tokens that the tracker does not accept.
+func (r *round) findDeadCredentials(ctx context.Context) error {
+	if !r.any(crash.EventTracker) {
+		return nil
+	}
+	tokens, err := r.deadCredentials(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range r.rules {
+		for _, token := range tokens {
+			if rule := &r.rules[i]; rule.When == crash.EventTracker {
+				r.add(rule, rules.Key(crash.EventTracker, token), crash.Event{Kind: crash.EventTracker, At: r.now,
+					Title: rules.TrackerTitle, Text: rules.TrackerText})
+			}
+		}
+	}
+	return nil
+}
+
+// sqlMachinesIn counts the machines that reported problems on some days. A report can count on the
+// day after its arrival, if the machine's clock is ahead. Machines without a hash are not counted.
+const sqlMachinesIn = `
+	select m.head, count(distinct r.system_key)
+	from buckets as m join reports as r on r.bucket_id = m.id
+	where m.head = any(@heads) and r.received >= @since::date - 1 and r.counted and r.system_key is not null
+		and r.day between @since and @until
+	group by m.head`
+
+// sqlHold extends the edges of a rising problem or of a storm, so that it does not begin anew, and
+// returns how many there were.
+const sqlHold = `
+	update rule_edges set held = greatest(held, @held)
+	where rule_id = @rule and bucket_id in (select id from buckets where head = @head)
+		and starts_with(version, @kind) and held >= @after`
+
+// findRising finds the changed problems that are rising.
+func (r *round) findRising(ctx context.Context) error {
+	if !r.any(crash.EventRising) {
+		return nil
+	}
+	today := crash.Midnight(r.now)
+	rising := r.ix.Rising(index.DayOf(today))
+	var some []*index.Problem
+	for _, p := range r.changed {
+		if _, rises := rising[p.ID]; rises && len(r.of(crash.EventRising, p.Package, p.Source)) > 0 {
+			some = append(some, p)
+		}
+	}
+	machines, err := r.store.machinesIn(ctx, some, today)
+	if err != nil {
+		return fmt.Errorf("rising problems: %w", err)
+	}
+	for _, p := range some {
+		n := machines[p.ID]
+		for _, rule := range r.of(crash.EventRising, p.Package, p.Source) {
+			if n < rule.Machines {
+				continue
+			}
+			tag, err := r.store.Pool.Exec(ctx, sqlHold, pgx.NamedArgs{"rule": rule.ID, "head": p.ID[:],
+				"kind": string(crash.EventRising), "held": today, "after": today.AddDate(0, 0, -rules.RisingPause)})
+			if err != nil {
+				return fmt.Errorf("rising problems: %w", db.Classify(err))
+			}
+			if tag.RowsAffected() > 0 {
+				continue
+			}
+			e := r.event(crash.EventRising, p, p.Public().Last(), n)
+			e.Text = rules.RisingText(e, today, rising[p.ID].Week, rising[p.ID].Before)
+			r.addHeld(rule, rules.Key(crash.EventRising, today.Format(time.DateOnly)), e, today)
+		}
+	}
+	return nil
+}
+
+// machinesIn returns the number of machines that reported problems in the week up to a day.
+func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until time.Time,
+) (map[crash.BucketID]int64, error) {
+	machines := map[crash.BucketID]int64{}
+	if len(some) == 0 {
+		return machines, nil
+	}
+	rows, err := s.Pool.Query(ctx, sqlMachinesIn, pgx.NamedArgs{
+		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
+	})
+	if err != nil {
+		return nil, db.Classify(err)
+	}
+	var id crash.BucketID
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &n}, func() error {
+		machines[id] = n
+		return nil
+	})
+	return machines, db.Classify(err)
+}
+
+// Searches reads saved searches.
+type Searches interface {
+	// Read returns the filter and the query of a search by its address. ok is false if it finds nothing.
+	Read(ctx context.Context, path string) (f index.Filter, q query.Query, ok bool, err error)
+}
+
+// maxFollowedSearches limits how many follows of searches a round evaluates, the oldest first.
+const maxFollowedSearches = 20_000
+
+// sqlFollowedSearches selects those who follow searches that they can see, and may read reports.
+const sqlFollowedSearches = `
+	select s.path, s.name, u.id, u.name, u.tracker_name
+	from followed as f
+		join saved_searches as s on s.id::text = f.name and s.deleted is null and (s.user_id = f.user_id or s.shared)
+		join users as u on u.id = f.user_id
+	where f.kind = 'search' and u.id in (` + db.Readers + `) order by f.since, f.user_id, f.name limit @most`
+
+// searchFollow is one person's follow of a search.
+type searchFollow struct {
+	path, name string
+	user       crash.User
+}
+
+// searchFollower is a person who follows a search that lists a problem.
+type searchFollower struct {
+	user int64
+	name string // of the search
+}
+
+// matchSearches finds out which of the problems are in lists that people follow. It evaluates a search
+// once for all its followers, unless its query depends on the person.
+func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error {
+	r.searched = map[crash.BucketID][]searchFollower{}
+	if r.o.Searches == nil || len(heads) == 0 {
+		return nil
+	}
+	// A problem may have several edges.
+	slices.SortFunc(heads, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
+	heads = slices.Compact(heads)
+	args := r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches})
+	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, args)
+	if err != nil {
+		return fmt.Errorf("followed searches: %w", db.Classify(err))
+	}
+	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f searchFollow, err error) {
+		err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName)
+		return f, err
+	})
+	if err != nil {
+		return fmt.Errorf("followed searches: %w", db.Classify(err))
+	}
+	if len(follows) == maxFollowedSearches {
+		r.o.Log.WarnContext(ctx, "people follow more searches than rules evaluate; the newest follows get no notices",
+			"limit", maxFollowedSearches)
+	}
+	type view struct{ path, person string }
+	listed := map[view]map[crash.BucketID]bool{}
+	searches := map[string]readSearch{}
+	for _, f := range follows {
+		s, known := searches[f.path]
+		if !known {
+			if s.filter, s.query, s.ok, err = r.o.Searches.Read(ctx, f.path); err != nil {
+				return fmt.Errorf("followed search %q: %w", f.name, err)
+			}
+			searches[f.path] = s
+		}
+		if !s.ok {
+			continue
+		}
+		as := view{path: f.path}
+		if s.query.Personal() {
+			as.person = f.user.Name
+		}
+		found, known := listed[as]
+		if !known {
+			found = s.list(r.ix, f, heads)
+			listed[as] = found
+		}
+		for id := range found {
+			r.searched[id] = append(r.searched[id], searchFollower{f.user.ID, f.name})
+		}
+	}
+	return nil
+}
+
+// readSearch is a saved search that Searches has read.
+type readSearch struct {
+	filter index.Filter
+	query  query.Query
+	ok     bool
+}
+
+// list returns which of the problems the search lists for a follower.
+func (s readSearch) list(ix *index.Index, f searchFollow, heads []crash.BucketID) map[crash.BucketID]bool {
+	q := s.query.For(f.user.Names())
+	return ix.Listed(q.Narrow(s.filter), q.Matcher(), heads)
+}
+
+// members holds the source packages of the sets and teams in the scopes of rules, by rule.
+type members map[int64]map[string]bool
+
+const (
+	// sqlWantMembers makes the tracker's archive facts about followed, watched and granted sets and
+	// teams available, and lets them be updated. New facts are read within seconds.
+	sqlWantMembers = `
+		insert into archive_facts (kind, key, asked, next_read)
+		select distinct kind, key, @now::timestamptz, @now::timestamptz from (
+			select case kind when 'set' then 'set' else 'person' end,
+				case kind when 'set' then @series || '/' || name else name end
+			from followed where kind in ('set', 'person')
+			union select case scope when 'set' then 'set' else 'person' end,
+				case scope when 'set' then @series || '/' || scope_name else scope_name end
+			from (select scope, scope_name from group_grants union select scope, scope_name from account_grants) as g
+			where scope in ('set', 'team')
+			union select unnest(@kinds::text[]), unnest(@keys::text[])
+		) as w (kind, key) where key ~ '^[a-z0-9][a-z0-9+./-]*$' and length(key) <= 100
+		order by kind, key
+		on conflict (kind, key) do update set asked = excluded.asked
+			where archive_facts.asked < excluded.asked - interval '1 day'`
+	sqlMembers = `
+		select kind, key, coalesce(array(select jsonb_array_elements_text(value -> 'names')), '{}')
+		from archive_facts where (kind, key) in (select * from unnest(@kinds::text[], @keys::text[]))`
+)
+
+// series is the code name of the release whose package sets count, as on the page of followed
+// packages.
+func (s *Store) series() string {
+	return crash.BuiltInReleases().Latest("Ubuntu", s.Now()).Codename()
+}
+
+// wants returns the archive facts that a scope needs.
+func (s *Store) wants(scope rules.Scope) (kinds, keys []string) {
+	for _, name := range scope.Names {
+		switch scope.Kind {
+		case rules.OfSet:
+			kinds, keys = append(kinds, string(crash.ArchiveSet)), append(keys, s.series()+"/"+name)
+		case rules.OfTeam:
+			kinds, keys = append(kinds, string(crash.ArchivePerson)), append(keys, name)
+		case rules.Everything, rules.OfPackage:
+		}
+	}
+	return kinds, keys
+}
+
+// readMembers reads the packages of sets and teams. Those that the tracker has not been asked for
+// yet have none.
+func (r *round) readMembers(ctx context.Context) (members, error) {
+	var kinds, keys []string
+	for _, rule := range r.rules {
+		k, names := r.store.wants(rule.Scope)
+		kinds, keys = append(kinds, k...), append(keys, names...)
+	}
+	if _, err := r.store.Pool.Exec(ctx, sqlWantMembers, pgx.NamedArgs{
+		"kinds": kinds, "keys": keys, "series": r.store.series(), "now": r.now,
+	}); err != nil {
+		return nil, fmt.Errorf("want packages of sets and teams: %w", db.Classify(err))
+	}
+	all := members{}
+	if len(keys) == 0 {
+		return all, nil
+	}
+	packages, err := r.store.packagesOf(ctx, kinds, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range r.rules {
+		all[rule.ID] = r.store.membersOf(rule.Scope, packages)
+	}
+	return all, nil
+}
+
+// packagesOf reads the source packages of sets and teams, by kind and key.
+func (s *Store) packagesOf(ctx context.Context, kinds, keys []string) (map[[2]string][]string, error) {
+	rows, err := s.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"kinds": kinds, "keys": keys})
+	if err != nil {
+		return nil, fmt.Errorf("packages of sets and teams: %w", db.Classify(err))
+	}
+	packages := map[[2]string][]string{}
+	var kind, key string
+	var names []string
+	if _, err := pgx.ForEachRow(rows, []any{&kind, &key, &names}, func() error {
+		packages[[2]string{kind, key}], names = names, nil
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("packages of sets and teams: %w", db.Classify(err))
+	}
+	return packages, nil
+}
+
+// membersOf returns the source packages of the sets or teams of a scope.
+func (s *Store) membersOf(scope rules.Scope, packages map[[2]string][]string) map[string]bool {
+	some := map[string]bool{}
+	kinds, keys := s.wants(scope)
+	for i := range kinds {
+		for _, name := range packages[[2]string{kinds[i], keys[i]}] {
+			some[name] = true
+		}
+	}
+	return some
+}

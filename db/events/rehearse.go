@@ -1,0 +1,504 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/db"
+	"mishap/notify/rules"
+)
+
+const (
+	// rehearsalTime limits a rehearsal, so that its page is answered in time.
+	rehearsalTime = 15 * time.Second
+	// maxRehearsed limits the problems whose reports a rehearsal reads: the newest ones count.
+	maxRehearsed = 5000
+	// maxRehearsedLines limits the list. Totals cover everything.
+	maxRehearsedLines = 300
+	// maxRehearsedPackages limits the packages whose followers a rehearsal looks up.
+	maxRehearsedPackages = 500
+)
+
+// rehearsal collects edges of one rule.
+type rehearsal struct {
+	*round
+	rule  *rules.Rule
+	since time.Time
+	lines []rules.RehearsalLine
+	notes []string
+}
+
+// Rehearse returns what a rule, which need not be stored, would have done in the last 30 days. It
+// reads stored counts and reports; Notes say what that cannot show. It changes nothing.
+func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal, error) {
+	rule.Since, _ = crash.LastDays(s.Now(), rules.RehearsalDays)
+	r := &rehearsal{rule: &rule, since: rule.Since, round: &round{
+		Evaluator: NewEvaluator(s, EvaluatorOptions{}), now: s.Now(), rules: []rules.Rule{rule},
+	}}
+	limited, cancel := context.WithTimeout(ctx, rehearsalTime)
+	defer cancel()
+	err := r.find(limited)
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		r.notes = append(r.notes, "The rehearsal took too long and was stopped, so edges are missing. "+
+			"Rehearse the rule for fewer packages.")
+		err = nil
+	}
+	if err != nil {
+		return rules.Rehearsal{}, fmt.Errorf("rehearse rule: %w", err)
+	}
+	slices.SortStableFunc(r.lines, func(a, b rules.RehearsalLine) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event.Title, b.Event.Title))
+	})
+	out, err := r.act(ctx)
+	if err != nil {
+		return rules.Rehearsal{}, fmt.Errorf("rehearse rule: %w", err)
+	}
+	slices.Reverse(out.Lines)
+	out.Lines = out.Lines[:min(len(out.Lines), maxRehearsedLines)]
+	return out, nil
+}
+
+// find finds the edges.
+func (r *rehearsal) find(ctx context.Context) error {
+	kinds, keys := r.store.wants(r.rule.Scope)
+	packages, err := r.store.packagesOf(ctx, kinds, keys)
+	if err != nil {
+		return err
+	}
+	r.members = members{r.rule.ID: r.store.membersOf(r.rule.Scope, packages)}
+	if len(keys) > 0 && len(r.members[r.rule.ID]) == 0 {
+		r.notes = append(r.notes, "The packages of this set or team are not known yet: the tracker is asked for them "+
+			"once the rule is saved.")
+	}
+	if r.ix, err = r.store.IndexWithStates(ctx); err != nil {
+		return err
+	}
+	switch r.rule.When { //nolint:exhaustive // rules wait for some kinds only, see rules.Kinds
+	case crash.EventNew:
+		return r.rehearseNew(ctx)
+	case crash.EventRegressed:
+		return r.rehearseRegressed(ctx)
+	case crash.EventRising:
+		return r.rehearseRising(ctx)
+	case crash.EventProposed:
+		return r.rehearseProposed(ctx)
+	case crash.EventSymbolised:
+		return r.rehearseSymbolised(ctx)
+	case crash.EventQuiet:
+		return r.rehearseQuiet()
+	case crash.EventUnmuted:
+		return r.rehearseUnmuted(ctx)
+	case crash.EventRefused:
+		return r.rehearseRefused(ctx)
+	case crash.EventTracker:
+		return r.rehearseTracker(ctx)
+	}
+	return nil
+}
+
+// watched returns the problems that the rule watches and for which ok returns true, the newest
+// first.
+func (r *rehearsal) watched(ok func(*index.Problem) bool) []*index.Problem {
+	some := r.ix.Select(func(p *index.Problem) bool {
+		return p.Reports > 0 && p.Systems >= r.rule.Machines && ok(p) &&
+			r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID])
+	})
+	slices.SortFunc(some, func(a, b *index.Problem) int {
+		return cmp.Or(b.First().At.Compare(a.First().At), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	return some
+}
+
+func (r *rehearsal) line(at time.Time, exact bool, e crash.Event) {
+	e.At = at
+	r.lines = append(r.lines, rules.RehearsalLine{At: at, Exact: exact, Event: e})
+}
+
+// act works out what the rule would have done about each edge, with the present followers.
+func (r *rehearsal) act(ctx context.Context) (rules.Rehearsal, error) {
+	out := rules.Rehearsal{Since: r.since, Lines: r.lines, Edges: len(r.lines), People: map[string]int64{}, Notes: r.notes}
+	a := r.rule.Actions
+	cache := map[[2]string]crash.Recipients{}
+	names, err := r.store.AccountNames(ctx)
+	if err != nil {
+		return out, err
+	}
+	var filed []time.Time
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		if a.Notifies() {
+			to, err := r.recipientsOf(ctx, cache, l.Event)
+			if err != nil {
+				return out, err
+			}
+			for _, p := range to.People {
+				out.People[names[p.User]]++
+			}
+			out.Programs += int64(len(to.Endpoints))
+			if n := int64(len(to.People) + len(to.Endpoints)); n > 0 {
+				l.Does = append(l.Does, fmt.Sprintf("notify %d", n))
+			}
+		}
+		if l.Event.Bucket == nil {
+			continue
+		}
+		filed = r.fileLine(l, &out, filed)
+		for _, done := range []struct {
+			wanted bool
+			phrase string
+		}{{a.Mute != nil, "mute"}, {a.Assign != "", "assign"}, {a.Tag != "", "tag"},
+			{a.Embargo == rules.EmbargoAlways, "embargo"}, {a.Embargo == rules.EmbargoSuspected, "embargo if suspected"}} {
+			if done.wanted {
+				l.Does = append(l.Does, done.phrase)
+				out.Changed++
+			}
+		}
+	}
+	if len(cache) > maxRehearsedPackages {
+		out.Notes = append(out.Notes, fmt.Sprintf("Followers were looked up for %d packages only.", maxRehearsedPackages))
+	}
+	if a.Queue || a.File {
+		out.Notes = append(out.Notes, "Problems that have a bug today are not proposed, even if they had none at that time.")
+	}
+	if a.Followers {
+		out.Notes = append(out.Notes, "Notices go to those who follow the package today. "+
+			"People who follow a saved search are not counted.")
+	}
+	return out, nil
+}
+
+// fileLine proposes or files the problem of an edge. filed has the times of bugs that were filed.
+func (r *rehearsal) fileLine(l *rules.RehearsalLine, out *rules.Rehearsal, filed []time.Time) []time.Time {
+	a := r.rule.Actions
+	if !a.Queue && !a.File {
+		return filed
+	}
+	p, ok := r.ix.Problem(*l.Event.Bucket)
+	switch {
+	case !ok || p.Bug != 0:
+		out.Skipped++
+		l.Does = append(l.Does, "none: it has a bug")
+		return filed
+	case a.File && !p.Provisional && p.Source != "":
+		if n := len(filed); n < a.HourlyLimit || l.At.Sub(filed[n-a.HourlyLimit]) >= filingPeriod {
+			out.Filed++
+			l.Does = append(l.Does, "file a bug")
+			return append(filed, l.At)
+		}
+	}
+	out.Proposed++
+	l.Does = append(l.Does, "queue for filing")
+	return filed
+}
+
+// recipientsOf returns the recipients of an event, by package.
+func (r *rehearsal) recipientsOf(ctx context.Context, cache map[[2]string]crash.Recipients, e crash.Event,
+) (crash.Recipients, error) {
+	key := [2]string{e.Package, e.Source}
+	to, ok := cache[key]
+	if ok || len(cache) > maxRehearsedPackages {
+		return to, nil
+	}
+	e.Bucket = nil
+	to, err := r.store.recipients(ctx, r.store.Pool, rules.Edge{Rule: r.rule, Key: "rehearsal", Event: e}, nil)
+	cache[key] = to
+	return to, err
+}
+
+const (
+	// sqlReached finds when the first report of problems arrived, and when the machine arrived that
+	// reached a number of machines. It knows only reports that are stored.
+	sqlReached = `
+		select head, min(at), min(at) filter (where n = @machines) from (
+			select m.head, min(r.received) as at, row_number() over (partition by m.head order by min(r.received)) as n
+			from buckets as m join reports as r on r.bucket_id = m.id
+			where m.head = any(@heads) and r.received >= @since and r.counted and r.system_key is not null
+			group by m.head, r.system_key
+		) as machines group by head`
+	// sqlArrivedSince finds the problems that are new to rules since a time, as findNew does.
+	sqlArrivedSince = `
+		select m.head from buckets as m join bucket_arrivals as a on a.bucket_id = m.id
+		where m.head in (
+			select b.head from bucket_arrivals as s join buckets as b on b.id = s.bucket_id where s.at > @since
+		)
+		group by m.head having min(a.at) > @since`
+	sqlRehearseProposed = `
+		select b.head, d.release, d.version, min(d.day) filter (where d.proposed > 0), (
+				select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
+				where m.head = b.head and s.release = d.release and s.version = d.version
+			)
+		from bucket_days as d join buckets as b on b.id = d.bucket_id
+		where (b.head, d.release) in (
+			select o.head, p.release from bucket_days as p join buckets as o on o.id = p.bucket_id
+			where p.day >= @since and p.proposed > 0
+		)
+		group by b.head, d.release, d.version
+		having min(d.day) filter (where d.proposed > 0) >= @since and not exists (
+			select from buckets as m join bucket_days as e on e.bucket_id = m.id
+			where m.head = b.head and e.release = d.release and e.reports > e.proposed
+		)
+		order by 4, 1`
+	sqlRehearseSymbolised = `
+		select h.head, min(d.at), '' from decisions as d join buckets as h on h.id = d.other_id
+		where d.cause = 'symbolised' and d.kind = 'merged' and d.undone_at is null group by h.head having min(d.at) >= @since`
+	sqlRehearseRefused = `
+		select h.head, a.ended, a.words
+		from filing_attempts as a join filings as f on f.id = a.filing_id join buckets as h on h.id = f.bucket_id
+		where a.action = 'create' and a.outcome = 'refused' and a.ended >= @since order by a.ended`
+	sqlRehearseTracker = `select last_error_at from oauth_health where dead and last_error_at >= @since`
+	sqlRehearseUnmuted = `
+		select h.head, t.ended_at, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
+		where t.kind = 'muted' and t.ended_at >= @since and t.ended_why <> '' and t.undone_at is null`
+	sqlAccountNames = `select id, name from users`
+)
+
+// AccountNames returns the names of accounts, by id.
+func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
+	rows, err := s.Pool.Query(ctx, sqlAccountNames)
+	if err != nil {
+		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
+	}
+	names := map[int64]string{}
+	var id int64
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		names[id] = name
+		return nil
+	})
+	return names, db.Classify(err)
+}
+
+// rehearseNew finds problems whose first report arrived in the last 30 days, and storms of them.
+func (r *rehearsal) rehearseNew(ctx context.Context) error {
+	r.notes = append(r.notes, "Problems are new if their first report arrived in these days, whatever its own date. "+
+		"A machine counts from the arrival of its oldest stored report.")
+	var id crash.BucketID
+	arrived := map[crash.BucketID]bool{}
+	if err := r.query(ctx, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		err := row.Scan(db.ScanTo(id[:]))
+		arrived[id] = true
+		return err
+	}); err != nil {
+		return err
+	}
+	least := r.rule.Machines
+	r.rule.Machines = 1 // storms count problems of any number of machines
+	some := r.watched(func(p *index.Problem) bool { return arrived[p.ID] })
+	r.rule.Machines = least
+	if len(some) > maxRehearsed {
+		some = some[:maxRehearsed]
+		r.notes = append(r.notes, fmt.Sprintf("Only the newest %d problems were examined.", maxRehearsed))
+	}
+	type reached struct{ first, enough time.Time }
+	at := map[crash.BucketID]reached{}
+	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
+	if err := r.query(ctx, sqlReached, args, func(row pgx.CollectableRow) error {
+		var a reached
+		err := row.Scan(db.ScanTo(id[:]), &a.first, db.OrZero(&a.enough))
+		at[id] = a
+		return err
+	}); err != nil {
+		return err
+	}
+	byPackage := map[string][]*index.Problem{}
+	for _, p := range some {
+		name := cmp.Or(p.Source, p.Package)
+		byPackage[name] = append(byPackage[name], p)
+	}
+	for name, problems := range byPackage {
+		var times []time.Time
+		for _, p := range problems {
+			if a, ok := at[p.ID]; ok {
+				times = append(times, a.first)
+			}
+		}
+		var storms []rules.Storm
+		if name != "" {
+			storms = rules.Storms(times)
+		}
+		for _, s := range storms {
+			r.line(s.Known, true, crash.Event{Kind: crash.EventStorm, Title: "Many new problems of " + name, Package: name,
+				Source: name, Text: rules.StormText(name, s.Problems)})
+		}
+		for _, p := range problems {
+			a, ok := at[p.ID]
+			covered := slices.ContainsFunc(storms, func(s rules.Storm) bool {
+				return !a.first.Before(s.From) && !a.first.After(s.Until) && !a.enough.Before(s.Known)
+			})
+			if ok && !covered && !a.enough.IsZero() {
+				e := r.event(crash.EventNew, p, p.Public().First(), least)
+				e.Text = rules.NewText(e)
+				r.line(a.enough, true, e)
+			}
+		}
+	}
+	return nil
+}
+
+// query calls each for every row.
+func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
+	each func(pgx.CollectableRow) error) error {
+	rows, err := r.store.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return db.Classify(err)
+	}
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
+	return db.Classify(err)
+}
+
+func (r *rehearsal) rehearseRegressed(context.Context) error {
+	r.notes = append(r.notes, "Only problems that are regressions today are listed, on the day of their first report "+
+		"from the version with the fix: past states are not stored.")
+	for _, g := range r.regressions() {
+		p := g.problem
+		if p.Systems < r.rule.Machines || !r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID]) {
+			continue
+		}
+		var first time.Time
+		for _, s := range r.ix.Spans(p.ID) {
+			if at := s.First.Time(); s.Release == g.Release && s.Version == g.Version && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+		if first.Before(r.since) {
+			continue
+		}
+		e := r.event(crash.EventRegressed, p, g.Occurrence, p.Systems)
+		e.Text = fmt.Sprintf("Seen again in %s, %s.", g.Version, rules.WhyFixed(g.marked))
+		r.line(first, false, e)
+	}
+	return nil
+}
+
+// rehearseRising finds the problems that were rising on each day.
+func (r *rehearsal) rehearseRising(ctx context.Context) error {
+	held := map[crash.BucketID]time.Time{}
+	for day := crash.Midnight(r.since); !day.After(r.now); day = day.AddDate(0, 0, 1) {
+		rising := r.ix.Rising(index.DayOf(day))
+		some := r.watched(func(p *index.Problem) bool {
+			_, rises := rising[p.ID]
+			return rises
+		})
+		machines, err := r.store.machinesIn(ctx, some, day)
+		if err != nil {
+			return err
+		}
+		for _, p := range some {
+			if machines[p.ID] < r.rule.Machines {
+				continue
+			}
+			if last, was := held[p.ID]; !was || day.Sub(last) > rules.RisingPause*24*time.Hour {
+				e := r.event(crash.EventRising, p, p.Public().Last(), machines[p.ID])
+				e.Text = rules.RisingText(e, day, rising[p.ID].Week, rising[p.ID].Before)
+				r.line(day, false, e)
+			}
+			held[p.ID] = day
+		}
+	}
+	return nil
+}
+
+func (r *rehearsal) rehearseProposed(ctx context.Context) error {
+	r.notes = append(r.notes, "Only problems that are still unknown outside of proposed are listed.")
+	var id crash.BucketID
+	return r.query(ctx, sqlRehearseProposed, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var o crash.Occurrence
+		var machines int64
+		if err := row.Scan(db.ScanTo(id[:]), &o.Release, &o.Version, &o.At, &machines); err != nil {
+			return err
+		}
+		p, ok := r.mine(id)
+		if !ok || machines < r.rule.Machines {
+			return nil
+		}
+		e := r.event(crash.EventProposed, p, o, machines)
+		e.Text = rules.ProposedText(e)
+		r.line(o.At, false, e)
+		return nil
+	})
+}
+
+// mine returns a problem if the rule watches it.
+func (r *rehearsal) mine(id crash.BucketID) (*index.Problem, bool) {
+	p, ok := r.ix.Problem(id)
+	return p, ok && r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID])
+}
+
+// rehearseAt adds edges from rows of a problem, a time and a text.
+func (r *rehearsal) rehearseAt(ctx context.Context, kind crash.EventKind, sql string, text func(string) string) error {
+	var id crash.BucketID
+	return r.query(ctx, sql, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var at time.Time
+		var more string
+		if err := row.Scan(db.ScanTo(id[:]), &at, &more); err != nil {
+			return err
+		}
+		if p, ok := r.mine(id); ok && p.Systems >= r.rule.Machines {
+			e := r.event(kind, p, p.Public().Last(), p.Systems)
+			e.Text = text(more)
+			r.line(at, true, e)
+		}
+		return nil
+	})
+}
+
+func (r *rehearsal) rehearseSymbolised(ctx context.Context) error {
+	return r.rehearseAt(ctx, crash.EventSymbolised, sqlRehearseSymbolised,
+		func(string) string { return rules.SymbolisedText })
+}
+
+func (r *rehearsal) rehearseRefused(ctx context.Context) error {
+	return r.rehearseAt(ctx, crash.EventRefused, sqlRehearseRefused, refusedText)
+}
+
+func (r *rehearsal) rehearseUnmuted(ctx context.Context) error {
+	return r.rehearseAt(ctx, crash.EventUnmuted, sqlRehearseUnmuted, unmutedText)
+}
+
+func (r *rehearsal) rehearseTracker(ctx context.Context) error {
+	r.notes = append(r.notes, "Only the present failure is known; earlier ones are not stored.")
+	return r.query(ctx, sqlRehearseTracker, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
+		var at time.Time
+		if err := row.Scan(&at); err != nil {
+			return err
+		}
+		r.line(at, true, crash.Event{Kind: crash.EventTracker, Title: rules.TrackerTitle, Text: rules.TrackerText})
+		return nil
+	})
+}
+
+// rehearseQuiet finds gaps between days with reports, by the dates of the reports.
+func (r *rehearsal) rehearseQuiet() error {
+	length := 7 * r.rule.Weeks
+	today := index.DayOf(r.now)
+	begin := index.DayOf(r.since)
+	from := begin - index.Day(min(length, int(begin))) //nolint:gosec // not negative
+	for _, p := range r.watched(func(p *index.Problem) bool {
+		return index.DayOf(p.Last().At) >= from
+	}) {
+		last := -1 // position of the last day with a report
+		for i, n := range append(r.ix.Days(p, index.Filter{}, from, today), 1) {
+			if n == 0 {
+				continue
+			}
+			// The extra day at the end stands for the present.
+			if last >= 0 && i-last > length {
+				if at := from + index.Day(last+length); at >= begin && at <= today { //nolint:gosec // within the days
+					e := r.event(crash.EventQuiet, p, p.Public().Last(), p.Systems)
+					e.Text = rules.QuietText(r.rule.Weeks, (from + index.Day(last)).Time())
+					r.line(at.Time(), false, e)
+				}
+			}
+			last = i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,450 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+	"mishap/db"
+	"mishap/notify/rules"
+)
+
+var (
+	errNoRule   = crash.Errorf(crash.NotFound, "no_such_rule", "There is no such rule.")
+	errRuleName = crash.Errorf(crash.Conflict, "rule_name_taken", "Another rule has this name. Choose another name.")
+)
+
+const (
+	ruleColumns = `id, name, scope, names, kind, machines, weeks, actions, enabled, author, created, editor, changed,
+		since, prepared, failure, failed, deleted is not null`
+	sqlRules      = `select ` + ruleColumns + ` from rules where deleted is null order by lower(name), id`
+	sqlRule       = `select ` + ruleColumns + ` from rules where id = @id`
+	sqlLockRule   = `select ` + ruleColumns + ` from rules where id = @id for update`
+	sqlInsertRule = `
+		insert into rules (name, scope, names, kind, machines, weeks, actions, enabled, author, created, editor, changed,
+			since)
+		values (@name, @scope, @names, @kind, @machines, @weeks, @actions, @enabled, @person, @now, @person, @now, @now)
+		returning id`
+	// sqlChangeRule also removes the last failure, since the change may be meant to fix it.
+	sqlChangeRule = `
+		update rules set name = @name, scope = @scope, names = @names, kind = @kind, machines = @machines, weeks = @weeks,
+			actions = @actions, enabled = @enabled, editor = @person, changed = @now, failure = '', failed = null,
+			since = case when @anew then @now else since end, prepared = prepared and not @anew
+		where id = @id`
+	sqlDeleteRule = `update rules set deleted = case when @deleted then @now::timestamptz end, editor = @person,
+			changed = @now, since = @now, prepared = false
+		where id = @id and (deleted is null) = @deleted`
+	// sqlRuleActivity counts an edge once, although each bucket of a problem has a row.
+	sqlRuleActivity = `
+		select rule_id, max(at), count(distinct (head, version, at)) filter (where at >= @since) from (
+			select e.rule_id, coalesce(b.head, e.bucket_id) as head, e.version, e.at
+			from rule_edges as e left join buckets as b on b.id = e.bucket_id
+			where e.outcome = 'done' and e.rule_id in (select id from rules where deleted is null)
+		) as edges group by rule_id`
+)
+
+func scanRule(row pgx.CollectableRow) (r rules.Rule, err error) {
+	var actions []byte
+	err = row.Scan(&r.ID, &r.Name, &r.Scope.Kind, &r.Scope.Names, &r.When, &r.Machines, &r.Weeks, &actions, &r.Enabled,
+		&r.Author, &r.Created, &r.Editor, &r.Changed, &r.Since, &r.Prepared, &r.Failure, db.OrZero(&r.Failed), &r.Deleted)
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(actions, &r.Actions)
+}
+
+// Rules returns all rules, by name, without deleted ones.
+func (s *Store) Rules(ctx context.Context) ([]rules.Rule, error) {
+	rows, err := s.Pool.Query(ctx, sqlRules)
+	if err != nil {
+		return nil, fmt.Errorf("rules: %w", db.Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, scanRule)
+	if err != nil {
+		return nil, fmt.Errorf("rules: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// Rule returns a rule, even if it is deleted. It returns NotFound if there is none with this id.
+func (s *Store) Rule(ctx context.Context, id int64) (rules.Rule, error) {
+	rows, err := s.Pool.Query(ctx, sqlRule, pgx.NamedArgs{"id": id})
+	return oneRule(rows, err)
+}
+
+func oneRule(rows pgx.Rows, err error) (rules.Rule, error) {
+	var r rules.Rule
+	if err == nil {
+		r, err = pgx.CollectExactlyOneRow(rows, scanRule)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, errNoRule
+	}
+	if err != nil {
+		return r, fmt.Errorf("rule: %w", db.Classify(err))
+	}
+	return r, nil
+}
+
+// SaveRule stores a rule that Check accepts: a new one if its id is 0. A rule whose condition has
+// changed, or that was off, starts anew: it ignores what happened before. It returns Conflict if
+// another rule has the name, and Invalid if a rule that is on names somebody who does not exist or may not
+// read reports.
+func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int64, error) {
+	actions, err := json.Marshal(r.Actions)
+	if err != nil {
+		return 0, fmt.Errorf("save rule: %w", err)
+	}
+	names := r.Scope.Names
+	if names == nil {
+		names = []string{}
+	}
+	args := pgx.NamedArgs{"id": r.ID, "name": r.Name, "scope": r.Scope.Kind, "names": names, "kind": r.When,
+		"machines": r.Machines, "weeks": r.Weeks, "actions": actions, "enabled": r.Enabled, "person": person, "now": s.Now()}
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.checkPeople(ctx, tx, r); r.Enabled && err != nil {
+			return err
+		}
+		action, before := "rule.change", map[string]any(nil)
+		if r.ID == 0 {
+			action = "rule.create"
+			if err := tx.QueryRow(ctx, sqlInsertRule, args).Scan(&r.ID); err != nil {
+				return err
+			}
+		} else {
+			rows, err := tx.Query(ctx, sqlLockRule, args)
+			old, err := oneRule(rows, err)
+			if err == nil && old.Deleted {
+				err = errNoRule
+			}
+			if err != nil {
+				return err
+			}
+			before = auditedRule(old)
+			args["anew"] = !old.SameCondition(r) || r.Enabled && !old.Enabled
+			if _, err := tx.Exec(ctx, sqlChangeRule, args); err != nil {
+				return err
+			}
+		}
+		return s.auditRule(ctx, tx, person, action, before, r)
+	})
+	return r.ID, ruleError("save rule", err)
+}
+
+// checkPeople returns Invalid if a rule names somebody who does not exist or may not read reports.
+func (s *Store) checkPeople(ctx context.Context, tx pgx.Tx, r rules.Rule) error {
+	rows, err := tx.Query(ctx, sqlStrangers, s.RightsArgs(pgx.NamedArgs{"users": r.Actions.Users,
+		"assign": r.Actions.Assign}))
+	if err != nil {
+		return err
+	}
+	strangers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(strangers) == 0 {
+		return err
+	}
+	return crash.Errorf(crash.Invalid, "unknown_people", "%s", rules.UnknownPeople(strangers))
+}
+
+// DeleteRule deletes a rule, or restores a deleted one, which starts anew. It returns NotFound if
+// there is no such rule, and Conflict if a rule to restore has the name of another.
+func (s *Store) DeleteRule(ctx context.Context, id int64, deleted bool, person string) (r rules.Rule, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"id": id, "deleted": deleted, "person": person, "now": s.Now()}
+		tag, err := tx.Exec(ctx, sqlDeleteRule, args)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = errNoRule
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sqlRule, args)
+		if r, err = oneRule(rows, err); err != nil {
+			return err
+		}
+		event := db.AuditEvent{Person: person, Action: "rule.restore", Subject: r.Name, After: auditedRule(r),
+			Detail: map[string]any{"rule": r.ID}}
+		if deleted {
+			event.Action, event.Before, event.After = "rule.delete", event.After, nil
+		}
+		return s.Audit(ctx, tx, event)
+	})
+	return r, ruleError("delete rule", err)
+}
+
+func (s *Store) auditRule(ctx context.Context, tx pgx.Tx, person, action string, before map[string]any,
+	r rules.Rule) error {
+	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: r.Name, Before: before,
+		After: auditedRule(r), Detail: map[string]any{"rule": r.ID}})
+}
+
+// auditedRule returns what the audit log says about a rule.
+func auditedRule(r rules.Rule) map[string]any {
+	return map[string]any{"name": r.Name, "on": r.Enabled, "does": r.Sentence()}
+}
+
+// ruleError wraps an error of the database. A duplicate name is a Conflict.
+func ruleError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if violation, ok := errors.AsType[*pgconn.PgError](err); ok && violation.ConstraintName == "rules_name" {
+		return errRuleName
+	}
+	return fmt.Errorf("%s: %w", what, db.Classify(err))
+}
+
+// Activity returns what rules have done, by id. It counts the edges of the days that rehearsals cover.
+func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) {
+	since, _ := crash.LastDays(s.Now(), rules.RehearsalDays)
+	rows, err := s.Pool.Query(ctx, sqlRuleActivity, pgx.NamedArgs{"since": since})
+	if err != nil {
+		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
+	}
+	all := map[int64]rules.Activity{}
+	var id int64
+	var a rules.Activity
+	_, err = pgx.ForEachRow(rows, []any{&id, &a.Last, &a.Recent}, func() error {
+		all[id] = a
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// Endpoint is another program that rules can notify.
+type Endpoint struct {
+	ID   int64
+	Name string
+}
+
+const (
+	sqlRuleEndpoints = `select id, name from endpoints where disabled is null order by lower(name), id`
+	sqlAccountIDs    = `select id, name from users where lower(name) = any(@names) and id in (` + db.Readers + `)`
+	// sqlStrangers selects the people whom a rule names and who may not read reports.
+	sqlStrangers = `
+		select coalesce(u.name, 'number ' || w.id) from unnest(@users::bigint[]) as w (id) left join users as u on u.id = w.id
+		where w.id not in (` + db.Readers + `)
+		union
+		select @assign::text where @assign <> '' and @assign not like '~%' and not exists (
+			select from users where lower(name) = lower(@assign) and id in (` + db.Readers + `))
+		order by 1`
+)
+
+// RuleEndpoints returns the programs that rules can notify, by name.
+func (s *Store) RuleEndpoints(ctx context.Context) ([]Endpoint, error) {
+	rows, err := s.Pool.Query(ctx, sqlRuleEndpoints)
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Endpoint])
+	if err != nil {
+		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// AccountIDs returns the ids of accounts that may read reports by name, whatever the case, and the names
+// without such an account.
+func (s *Store) AccountIDs(ctx context.Context, names []string) (ids []int64, unknown []string, err error) {
+	lower := make([]string, len(names))
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+	}
+	rows, err := s.Pool.Query(ctx, sqlAccountIDs, s.RightsArgs(pgx.NamedArgs{"names": lower}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
+	}
+	known := map[string]int64{}
+	var id int64
+	var name string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		known[strings.ToLower(name)] = id
+		return nil
+	}); err != nil {
+		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
+	}
+	for i, name := range names {
+		if id, ok := known[lower[i]]; !ok {
+			unknown = append(unknown, name)
+		} else if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, unknown, nil
+}
+
+var errNoCandidate = crash.Errorf(crash.NotFound, "no_such_candidate",
+	"This candidate does not exist, or somebody else has decided about it. Reload the page.")
+
+const (
+	// sqlPropose does nothing if the problem has a bug, or a filing that may lead to one, or is a
+	// candidate already, even a declined one.
+	sqlPropose = `
+		insert into candidates (bucket_id, rule_id, automatic, state, why, machines, created)
+		select @head, @rule, @automatic, @state, @why, @machines, @now
+		where not exists (
+				select from buckets as m join bucket_bugs as l on l.bucket_id = m.id where m.head = @head
+			) and not exists (
+				select from buckets as m join filings as f on f.bucket_id = m.id
+				where m.head = @head and f.state not in ('refused', 'abandoned')
+			) and not exists (
+				select from buckets as m join candidates as c on c.bucket_id = m.id where m.head = @head
+			)
+		on conflict do nothing`
+	candidateColumns = `c.id, m.head, r.name, c.rule_id, c.state, c.why, c.machines, c.created, c.decided_by, c.decided,
+		c.reason, c.failure`
+	candidateTables = `candidates as c join buckets as m on m.id = c.bucket_id join rules as r on r.id = c.rule_id`
+	// withoutBug excludes problems that have got a bug meanwhile, or are getting one.
+	withoutBug = `not exists (
+			select from buckets as o join bucket_bugs as l on l.bucket_id = o.id where o.head = m.head
+		) and not exists (
+			select from buckets as o join filings as f on f.bucket_id = o.id
+			where o.head = m.head and f.state not in ('refused', 'abandoned')
+		)`
+	// sqlCandidates lists a problem that was merged from several candidates once.
+	sqlCandidates = `
+		select * from (
+			select distinct on (m.head) ` + candidateColumns + ` from ` + candidateTables + `
+			where c.state in ('automatic', 'waiting') and ` + withoutBug + ` order by m.head, c.created, c.id
+		) as c order by created, id limit @limit`
+	sqlDecided = `
+		select ` + candidateColumns + ` from ` + candidateTables + `
+		where c.state in ('filed', 'declined') order by c.decided desc, c.id desc limit @limit`
+	sqlCandidate = `select ` + candidateColumns + ` from ` + candidateTables + ` where c.id = @id`
+	sqlDecide    = `
+		with old as (select id, state from candidates where id = @id and state = any(@from) for update)
+		update candidates as c
+		set state = @state, decided_by = @person, decided = @decided, reason = @reason, failure = ''
+		from old where c.id = old.id returning c.bucket_id, old.state`
+	sqlCandidateFailed = `update candidates set failure = @failure where id = @id and state = 'waiting'`
+)
+
+// propose makes a problem a candidate, in the transaction that stores the edge.
+func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
+	p, ok := r.ix.Problem(*e.Event.Bucket)
+	if !ok {
+		return nil
+	}
+	automatic := e.Rule.Actions.File && !p.Provisional && p.Source != ""
+	state := rules.CandidateWaiting
+	if automatic {
+		state = rules.CandidateAutomatic
+	}
+	if _, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "automatic": automatic,
+		"state": state, "why": e.Event.Text, "machines": e.Event.Machines, "now": r.now}); err != nil {
+		return fmt.Errorf("propose %s for filing: %w", p.ID, err)
+	}
+	return nil
+}
+
+func scanCandidate(row pgx.CollectableRow) (c rules.Candidate, err error) {
+	err = row.Scan(&c.ID, db.ScanTo(c.Problem[:]), &c.Rule, &c.RuleID, &c.State, &c.Why, &c.Machines, &c.Created,
+		&c.DecidedBy, db.OrZero(&c.Decided), &c.Reason, &c.Failure)
+	return c, err
+}
+
+// Candidates returns the candidates that wait for a decision or for the rule, oldest first.
+func (s *Store) Candidates(ctx context.Context, limit int) ([]rules.Candidate, error) {
+	return s.candidates(ctx, sqlCandidates, limit)
+}
+
+// DecidedCandidates returns the candidates that were filed or declined, the latest first.
+func (s *Store) DecidedCandidates(ctx context.Context, limit int) ([]rules.Candidate, error) {
+	return s.candidates(ctx, sqlDecided, limit)
+}
+
+func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.Candidate, error) {
+	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{"limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, scanCandidate)
+	if err != nil {
+		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
+	}
+	return all, nil
+}
+
+// Candidate returns a candidate. It returns NotFound if there is none with this id.
+func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error) {
+	rows, err := s.Pool.Query(ctx, sqlCandidate, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return rules.Candidate{}, fmt.Errorf("candidate: %w", db.Classify(err))
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, scanCandidate)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return c, errNoCandidate
+	case err != nil:
+		return c, fmt.Errorf("candidate: %w", db.Classify(err))
+	}
+	return c, nil
+}
+
+// ApproveCandidate records that a person filed the bug of a candidate.
+func (s *Store) ApproveCandidate(ctx context.Context, id int64, person string) error {
+	return s.decide(ctx, id, rules.CandidateFiled, person, "", rules.CandidateWaiting, rules.CandidateAutomatic,
+		rules.CandidateFiled)
+}
+
+// DeclineCandidate records that a person does not want a bug for a candidate. No rule proposes the
+// problem again. It returns NotFound if somebody else has decided already.
+func (s *Store) DeclineCandidate(ctx context.Context, id int64, person, reason string) error {
+	line, ok := crash.CleanLine(reason, crash.MaxReason)
+	if !ok {
+		return crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
+	}
+	return s.decide(ctx, id, rules.CandidateDeclined, person, line, rules.CandidateWaiting, rules.CandidateAutomatic)
+}
+
+// RestoreCandidate undoes DeclineCandidate.
+func (s *Store) RestoreCandidate(ctx context.Context, id int64, person string) error {
+	return s.decide(ctx, id, rules.CandidateWaiting, person, "", rules.CandidateDeclined)
+}
+
+// decide changes the state of a candidate from one of others.
+func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, person, reason string,
+	from ...rules.CandidateState,
+) error {
+	decided, by := s.Now(), person
+	if to == rules.CandidateWaiting {
+		decided, by = time.Time{}, ""
+	}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		var problem crash.BucketID
+		var before rules.CandidateState
+		err := tx.QueryRow(ctx, sqlDecide, pgx.NamedArgs{"id": id, "state": to, "person": by,
+			"decided": db.OrNull(decided), "reason": reason, "from": from}).Scan(db.ScanTo(problem[:]), &before)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoCandidate
+		}
+		if err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "candidate." + string(to),
+			Subject: problem.String(), Before: map[string]any{"state": before},
+			After: map[string]any{"state": to}, Detail: map[string]any{"candidate": id, "reason": reason}})
+	})
+	if err != nil {
+		return fmt.Errorf("decide about candidate %d: %w", id, err)
+	}
+	return nil
+}
+
+// FailCandidate stores why no bug could be filed for a candidate that waits.
+func (s *Store) FailCandidate(ctx context.Context, id int64, failure string) error {
+	if _, err := s.Pool.Exec(ctx, sqlCandidateFailed, pgx.NamedArgs{"id": id, "failure": failure}); err != nil {
+		return fmt.Errorf("candidate %d: %w", id, db.Classify(err))
+	}
+	return nil
+}

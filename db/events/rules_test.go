@@ -1,0 +1,396 @@
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/db"
+	"mishap/db/events"
+	"mishap/db/problems"
+	"mishap/notify/rules"
+)
+
+// TestStartsAnew checks that a rule ignores what was there before it began, also after an upgrade,
+// and after it was switched on or its condition was changed.
+func TestStartsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("reef"))
+	// The database has problems and a regression from before rules existed.
+	w.machines(t, "old", 5, "tide 1.0-1", nil)
+	w.machines(t, "fixed", 3, "reef 1.0-1", nil)
+	w.link(t, "fixed", 7)
+	w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
+	w.exec(t, `update rule_progress set round = (select round from counting)`)
+	w.exec(t, `insert into bucket_arrivals select id, 'epoch', 0 from buckets where reports > 0`)
+	w.evaluate(t)
+	w.set(begin.Add(time.Hour))
+	w.machines(t, "old", 6, "tide 1.0-1", nil)
+	w.report(t, "fixed", "machine 2", "reef 1.1-1", nil)
+	w.evaluate(t)
+	wantLines(t, "before the rules", w.events(t))
+
+	off, err := w.rules.Rule(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off.Enabled = false
+	if _, err := w.rules.SaveRule(t.Context(), off, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.machines(t, "while off", 3, "tide 1.0-1", nil)
+	w.machines(t, "few", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.set(begin.Add(2 * time.Hour))
+	w.save(t, off)
+	w.machines(t, "while off", 4, "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.set(begin.Add(3 * time.Hour))
+	w.machines(t, "later", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	off.Machines = 2 // a lower threshold concerns only what comes
+	w.save(t, off)
+	w.set(begin.Add(4 * time.Hour))
+	w.machines(t, "later", 2, "tide 1.0-1", nil)
+	w.machines(t, "last", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "after the changes", w.events(t), "01 new last crashed to fay")
+	off.Name, off.Actions.Administrators = "New ones", true // other changes do not matter
+	w.save(t, off)
+	w.set(begin.Add(5 * time.Hour))
+	w.user(t, "root", crash.RoleAdmin)
+	w.machines(t, "last", 3, "tide 1.0-1", nil)
+	w.machines(t, "one more", 2, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "after more changes", w.events(t), "01 new last crashed to fay", "01 new one more crashed to fay",
+		"01 new one more crashed to root")
+}
+
+// TestMergesStaySilent checks that merging, separating, splitting and regrouping make no problem
+// new.
+func TestMergesStaySilent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	w.evaluate(t)
+	w.set(begin.Add(time.Minute))
+	w.machines(t, "one", 3, "tide 1.0-1", nil)
+	w.machines(t, "two", 2, "tide 1.0-1", nil)
+	w.machines(t, "parts", 3, "tide 1.0-1", crash.Fields{"Architecture": "arm64"})
+	w.machines(t, "parts", 3, "tide 2.0-1", nil)
+	w.evaluate(t)
+	told := []string{"01 new one crashed to fay", "01 new parts crashed to fay"}
+	wantLines(t, "at first", w.events(t), told...)
+	w.set(begin.Add(time.Hour))
+	d := db.NewDecisions(w.store)
+	if _, err := d.Merge(t.Context(), bucketOf("one"), []crash.BucketID{bucketOf("two")}, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.evaluate(t)
+	history, err := d.Decisions(t.Context(), bucketOf("one"), 10)
+	if err != nil || len(history) != 1 {
+		t.Fatalf("decisions: %v, %v", history, err)
+	}
+	if _, err := d.Undo(t.Context(), history[0].ID, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.machines(t, "one", 4, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "merged and separated", w.events(t), told...)
+	// The part that was split off had its reports before.
+	term := crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
+	if _, err := d.Split(t.Context(), bucketOf("parts"), term, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.FinishDecisions(t.Context(), grouping.CurrentRules()); err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(2 * time.Hour))
+	w.evaluate(t)
+	wantLines(t, "split", w.events(t), told...)
+}
+
+// TestRegressedByHand checks that problems that a person has marked as fixed are reported when they are
+// seen again, but not for reports from before the decision.
+func TestRegressedByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("reef"))
+	w.set(begin.Add(time.Hour))
+	w.machines(t, "marked", 3, "reef 1.1-1", nil)
+	w.evaluate(t)
+	told := []string{"01 new marked crashed to fay"}
+	wantLines(t, "at first", w.events(t), told...)
+	if _, err := problems.New(w.store).Set(t.Context(), crash.Triage{Bucket: bucketOf("marked"), Kind: crash.TriageFixed,
+		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.0-1", nil) // lacks the fix
+	w.evaluate(t)
+	wantLines(t, "decided", w.events(t), told...)
+	w.set(begin.Add(3 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.1-1", nil)
+	w.evaluate(t)
+	w.evaluate(t)
+	wantLines(t, "seen again", w.events(t), append(told, "01 regressed marked crashed to fay")...)
+	want := "Seen again in 1.1-1 on Ubuntu 24.04, though it was marked as fixed, by 3 machines."
+	if got := w.lines(t, `select text from events where kind = 'regressed'`); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRegroupingStaysSilent checks that neither new grouping rules nor the names of functions make
+// any problem new, regressed, rising or unmuted, nor a storm of them, also while a run is under way.
+func TestRegroupingStaysSilent(t *testing.T) {
+	t.Parallel()
+	const problems = rules.StormProblems + 3
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("reef"))
+	w.save(t, rules.Rule{When: crash.EventUnmuted, Actions: rules.Actions{Followers: true}})
+	w.evaluate(t)
+	var told []string
+	var later []crash.OopsID  // whose function names are found later
+	for i := range problems { // far apart, so that they are no storm
+		w.set(begin.Add(time.Duration(i+1) * time.Hour))
+		w.machines(t, fmt.Sprint("p", i), 3, "tide 1.0-1", nil)
+		address := fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%x", i)
+		for machine := range 3 {
+			w.grouped(t, crash.Grouping{Signature: address, Rule: crash.RuleAddress, Provisional: true},
+				fmt.Sprint("machine ", machine), "tide 1.0-1", crash.Fields{"StacktraceAddressSignature": address})
+		}
+		other := fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+f%x", i)
+		for machine := range 3 {
+			later = append(later, w.grouped(t, crash.Grouping{Signature: other, Rule: crash.RuleAddress, Provisional: true},
+				fmt.Sprint("machine ", machine), "tide 1.0-1", crash.Fields{"StacktraceAddressSignature": other,
+					"DuplicateSignature": "", "Signal": "11", "Stacktrace": "#0  0x1 in ?? ()", "StacktraceTop": "?? ()"}))
+		}
+		w.evaluate(t)
+		told = append(told, fmt.Sprintf("01 new p%d crashed to fay", i), "01 new "+address+" to fay",
+			"01 new "+other+" to fay")
+	}
+	w.machines(t, "fixed", 3, "reef 1.0-1", nil)
+	w.link(t, "fixed", 7)
+	w.evaluate(t)
+	w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
+	w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
+		idBytes("p0"), w.now())
+	w.evaluate(t)
+	told = append(told, "01 new fixed crashed to fay", "01 regressed fixed crashed to fay")
+	wantLines(t, "at first", w.events(t), told...)
+
+	// Within a few minutes, a report brings the names of each provisional problem.
+	w.set(begin.Add(20 * time.Hour))
+	for i := range problems {
+		w.grouped(t, crash.Grouping{Signature: fmt.Sprint("named ", i), Rule: crash.RuleStacktrace}, "machine 1",
+			"tide 1.0-1", crash.Fields{
+				"StacktraceAddressSignature": fmt.Sprintf("/usr/bin/tide:11:/usr/bin/tide+%x", i)})
+		w.evaluate(t)
+	}
+	wantLines(t, "symbolised", w.events(t), told...)
+
+	// Within a few minutes, mishap itself finds the names in stored reports of the others.
+	d := db.NewDecisions(w.store)
+	for i, id := range later {
+		frames := fmt.Sprintf("#0  tide_parse_%d () at parse.c:1\n#1  main () at main.c:2\n", i/3)
+		err := d.NameReport(t.Context(), id, crash.Fields{"Stacktrace": frames,
+			"StacktraceTop": fmt.Sprintf("tide_parse_%d ()\nmain ()", i/3)}, true,
+			func(_ context.Context, _ pgx.Tx, named bool, why string) error {
+				if !named {
+					t.Errorf("%s has no names: %s", id, why)
+				}
+				return nil
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.evaluate(t)
+	}
+	wantLines(t, "named later", w.events(t), told...)
+
+	// New rules give every problem a new signature, and p1 and p2 the same.
+	w.set(begin.Add(20*time.Hour + 5*time.Minute))
+	next := crash.Rules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
+		signature := "again " + f["DuplicateSignature"]
+		if signature == "again p2" {
+			signature = "again p1"
+		}
+		return crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}
+	}}
+	run, err := d.StartRegroup(t.Context(), next.Version, false, "ada")
+	for err == nil && run.State == crash.RegroupRunning {
+		if run, err = d.StepRegroup(t.Context(), run.ID, next); err == nil {
+			w.evaluate(t)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(20*time.Hour + 6*time.Minute))
+	w.evaluate(t)
+	wantLines(t, "regrouped", w.events(t), told...)
+	wantLines(t, "muted after regrouping",
+		w.lines(t, `select h.signature from triage as t join buckets as b on b.id = t.bucket_id
+		join buckets as h on h.id = b.head where t.ended_at is null`), "again p0")
+	w.restart(t, 2)
+	w.evaluate(t)
+	wantLines(t, "after a restart", w.events(t), told...)
+}
+
+// TestEndedMutesOnce checks that rules hear of each mute that ends once, whichever instance evaluates
+// it, also if its transaction was late or the round before failed.
+func TestEndedMutesOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	w.save(t, rules.Rule{When: crash.EventUnmuted, Actions: rules.Actions{Followers: true}})
+	w.restart(t, 2)
+	w.evaluate(t)
+	var told []string
+	for day := range 5 {
+		w.set(begin.AddDate(0, 0, day).Add(time.Hour))
+		name := fmt.Sprint("back", day)
+		w.machines(t, name, 1, "tide 1.0-1", nil)
+		if day == 3 {
+			w.restart(t, 2)
+		}
+		w.evaluate(t)
+		// It ended half an hour before the last round, whose transaction did not see it yet.
+		w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at, ended_at, ended_why)
+			values ($1, 'muted', '{"reports":1}', 'ada', '', $2, $2, '1 more report arrived.')`, idBytes(name),
+			w.now().Add(-30*time.Minute))
+		if day == 3 { // a round fails after it has found the mute, and the next one is late
+			w.exec(t, `alter table rule_edges add constraint broken check (version not like 'unmuted:%') not valid`)
+			for _, e := range w.evals {
+				if err := e.Round(t.Context()); err == nil {
+					t.Error("the round succeeds, want that it fails")
+				}
+			}
+			w.exec(t, `alter table rule_edges drop constraint broken`)
+			w.set(w.now().Add(2 * time.Hour))
+		}
+		w.evaluate(t)
+		w.evaluate(t)
+		told = append(told, fmt.Sprintf("%02d unmuted %s crashed to fay", day+1, name))
+		wantLines(t, fmt.Sprint("day ", day), w.events(t), told...)
+	}
+	// A round reads only what has ended since about the last one.
+	read := w.lines(t,
+		`select t.bucket_id::text from triage as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
+	if len(read) != 1 {
+		t.Errorf("a round would read %d ended mutes, want the last one of %d", len(read), len(told))
+	}
+}
+
+// TestScopes checks rules for packages, sets and teams, and who is notified why.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.exec(t, `update rules set enabled = false`)
+	w.user(t, "fay", crash.RoleTriager, crash.Follow{Kind: crash.FollowSet, Name: "sea"}, follow("tide"))
+	w.user(t, "gus", crash.RoleViewer, crash.Follow{Kind: crash.FollowPerson, Name: "reefers"})
+	named := w.user(t, "hal", crash.RoleViewer)
+	w.exec(t, `insert into endpoints (name, kind, url, created) values ('chat', 'slack', 'https://a.example/', now())`)
+	a := rules.Actions{Followers: true, Users: []int64{named}, Endpoints: []int64{1}}
+	w.save(t, rules.Rule{Name: "Sets", When: crash.EventNew, Scope: rules.Scope{Kind: rules.OfSet, Names: []string{"sea"}},
+		Actions: a})
+	w.save(t, rules.Rule{Name: "Teams", When: crash.EventNew, Actions: rules.Actions{Followers: true},
+		Scope: rules.Scope{Kind: rules.OfTeam, Names: []string{"reefers"}}})
+	w.evaluate(t) // asks for the packages
+	w.exec(t, `update archive_facts set read = now(), value = '{"names": ["tide", "reef"]}' where kind = 'set'`)
+	w.exec(t, `update archive_facts set read = now(), value = '{"names": ["reef"]}' where kind = 'person'`)
+	w.set(begin.Add(time.Minute))
+	w.report(t, "first", "m", "tide 1.0-1", nil)
+	w.report(t, "second", "m", "reef 1.0-1", nil)
+	w.report(t, "third", "m", "gale 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "reasons", w.lines(t, `select e.title || ' to ' || u.name || ': ' || n.reason from events as e
+		join notices as n on n.event_id = e.id join users as u on u.id = n.user_id`),
+		"first crashed to fay: you follow tide", "first crashed to hal: the rule “Sets” names you",
+		"second crashed to fay: you follow the package set sea", "second crashed to hal: the rule “Sets” names you",
+		"second crashed to gus: you follow the packages of reefers")
+	wantLines(t, "deliveries", w.lines(t, `select e.title from deliveries as d join events as e on e.id = d.event_id`),
+		"first crashed", "second crashed")
+}
+
+// TestRehearsal checks that a rehearsal lists what the rule does about the same reports.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{File: (&filer{}).file, HourlyLimit: 99})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("gale"), follow("calm"), follow("reef"))
+	w.exec(t, `update rules set enabled = false`)
+	a := rules.Actions{Followers: true}
+	all := []rules.Rule{
+		{Name: "new", When: crash.EventNew, Machines: 3, Actions: a},
+		{Name: "rising", When: crash.EventRising, Machines: 10, Actions: a},
+		{Name: "proposed", When: crash.EventProposed, Actions: a},
+		{Name: "quiet", When: crash.EventQuiet, Weeks: 2, Actions: a,
+			Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"calm"}}},
+		{Name: "regressed", When: crash.EventRegressed, Actions: a},
+		{Name: "symbolised", When: crash.EventSymbolised, Actions: a},
+		{Name: "unmuted", When: crash.EventUnmuted, Actions: a},
+	}
+	for i := range all {
+		all[i].ID = w.save(t, all[i])
+		if all[i].Scope.Kind == "" {
+			all[i].Scope.Kind = rules.Everything
+		}
+		all[i].Machines = max(all[i].Machines, 1)
+	}
+	for day := 1; day <= 30; day++ {
+		w.set(begin.AddDate(0, 0, day-1).Add(12 * time.Hour))
+		w.reportsOf(t, day)
+		if day == 20 { // the date of a report does not make a problem old
+			w.machines(t, "late", 3, "tide 1.0-1", crash.Fields{"Date": w.now().AddDate(0, 0, -60).Format(time.ANSIC)})
+		}
+		w.evaluate(t)
+	}
+	activity, err := w.rules.Activity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		found, err := w.rules.Rehearse(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range found.Lines {
+			got = append(got, fmt.Sprintf("%s %s to fay", l.At.Format("02"), string(l.Event.Kind)+" "+l.Event.Title))
+		}
+		want := w.lines(t, `select to_char(e.at at time zone 'utc', 'DD') || ' ' || e.kind || ' ' || e.title || ' to fay'
+			from events as e where rule_id = $1`, r.ID)
+		if r.When == crash.EventRegressed { // past regressions are not known
+			want = slices.DeleteFunc(want, func(s string) bool { return strings.HasPrefix(s, "17") })
+		}
+		if r.When == crash.EventNew { // muted at that time, which is not known
+			want = append(want, "12 new muted crashed to fay")
+		}
+		wantLines(t, r.Name, got, want...)
+		edges := int64(found.Edges)
+		if r.When == crash.EventNew { // see above
+			edges--
+		}
+		if n := activity[r.ID].Recent; r.When != crash.EventRegressed && n != edges {
+			t.Errorf("%s: got %d matches in the list of rules, want the %d of the rehearsal", r.Name, n, edges)
+		}
+		if len(want) > 0 && found.People["fay"] != int64(len(want)) {
+			t.Errorf("%s: fay gets %d notices, want %d", r.Name, found.People["fay"], len(want))
+		}
+	}
+	// Bugs: with a limit of one an hour, others wait. Problems with a bug are skipped.
+	found, err := w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventNew, Machines: 3, Scope: rules.Scope{
+		Kind: rules.Everything}, Actions: rules.Actions{File: true, HourlyLimit: 1}})
+	if err != nil || found.Filed == 0 || found.Proposed == 0 || found.Skipped != 1 {
+		t.Errorf("bugs: filed %d, queued %d, skipped %d, want some, some, 1; %v", found.Filed, found.Proposed, found.Skipped,
+			err)
+	}
+}

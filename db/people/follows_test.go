@@ -1,0 +1,216 @@
+package people_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/db"
+	"mishap/db/dbtest"
+	"mishap/db/people"
+)
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	ctx := t.Context()
+	persons := people.New(s)
+	ada, err := persons.Add(ctx, "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, err := persons.Add(ctx, "", "bob", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zsh, team := crash.Follow{Kind: crash.FollowPackage, Name: "zsh"}, crash.Follow{Kind: crash.FollowPerson, Name: "zsh"}
+	for _, f := range []crash.Follow{zsh, zsh, team} { // following twice has no further effect
+		if err := people.New(s).Follow(ctx, ada.ID, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []crash.Follow{zsh, team}
+	got, err := people.New(s).Followed(ctx, ada.ID)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(crash.Follow{}, "Since")); diff != "" || err != nil {
+		t.Errorf("followed: %v (-want +got):\n%s", err, diff)
+	}
+	if got, err := people.New(s).Followed(ctx, bob.ID); err != nil || len(got) != 0 {
+		t.Errorf("another person follows %v, %v, want nothing", got, err)
+	}
+	if err := people.New(s).Unfollow(ctx, ada.ID, zsh); err != nil {
+		t.Fatal(err)
+	}
+	for f, want := range map[crash.Follow]bool{zsh: false, team: true} {
+		if got, err := people.New(s).Follows(ctx, ada.ID, f); got != want || err != nil {
+			t.Errorf("follows %v: got %t, %v, want %t", f, got, err, want)
+		}
+	}
+}
+
+// TestFollowMerged checks that who follows a problem follows the one that it was merged into, once.
+func TestFollowMerged(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	people := people.New(s)
+	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(id crash.BucketID) crash.Follow {
+		return crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
+	}
+	var ids []crash.BucketID
+	for i, signature := range []string{"one", "two"} {
+		receipt, err := intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
+			Fields: crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", signature)).Fields()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dbtest.Counted(t, s)
+		report, err := s.Report(t.Context(), receipt.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, *report.Bucket)
+	}
+	if err := people.Follow(t.Context(), ada.ID, follow(ids[1])); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true} {
+		if got, err := people.Follows(t.Context(), ada.ID, follow(ids[0])); got != want || err != nil {
+			t.Errorf("merged %d: got %t, %v, want %t", i, got, err, want)
+		}
+		if _, err := db.NewDecisions(s).Merge(t.Context(), ids[0], ids[1:], "ada", ""); i == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := people.Follow(t.Context(), ada.ID, follow(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 1 || err != nil {
+		t.Errorf("followed: got %v, %v, want one", got, err)
+	}
+	if err := people.Unfollow(t.Context(), ada.ID, follow(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 0 || err != nil {
+		t.Errorf("after unfollowing: got %v, %v", got, err)
+	}
+}
+
+// TestMarks checks that marks end with their follow.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	people := people.New(s)
+	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := crash.BucketIDOf("one")
+	f := crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
+	mark := crash.FollowMark{Kind: f.Kind, Name: f.Name, Bucket: id, Mark: "{}", News: "now fixed",
+		At: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+	want := func(marks ...crash.FollowMark) {
+		t.Helper()
+		got, err := people.Marks(t.Context(), ada.ID)
+		if diff := cmp.Diff(marks, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("marks: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	save := func(save, drop []crash.FollowMark) {
+		t.Helper()
+		if err := people.SaveMarks(t.Context(), ada.ID, save, drop); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save([]crash.FollowMark{mark}, nil) // ada does not follow it
+	want()
+	if err := people.Follow(t.Context(), ada.ID, f); err != nil {
+		t.Fatal(err)
+	}
+	first := mark
+	first.At, first.News = time.Time{}, ""
+	save([]crash.FollowMark{first}, nil)
+	want(first)
+	save([]crash.FollowMark{mark}, nil)
+	want(mark)
+	moved := mark
+	moved.Bucket = crash.BucketIDOf("two")
+	save([]crash.FollowMark{moved}, []crash.FollowMark{mark})
+	want(moved)
+	if err := people.Unfollow(t.Context(), ada.ID, f); err != nil {
+		t.Fatal(err)
+	}
+	want()
+}
+
+func TestFollowTooMuch(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	ada, err := people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Exec(t, url,
+		`insert into followed (user_id, kind, name, since)
+		select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
+	if err := people.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage,
+		Name: "p7"}); err != nil {
+		t.Errorf("what is followed already: got %v, want no error", err)
+	}
+	if err := people.New(s).Follow(t.Context(), ada.ID, crash.Follow{Kind: crash.FollowPackage,
+		Name: "q"}); crash.KindOf(err) != crash.Conflict {
+		t.Errorf("one more: got %v, want a conflict", err)
+	}
+}
+
+// TestVisit looks several times. Looks close together are one visit, and its new problems stay new
+// until it ends.
+func TestVisit(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	now := start
+	s, err := db.Open(t.Context(), db.Config{
+		URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	ada, err := people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []struct {
+		after time.Duration
+		want  time.Duration // time from which problems are new; negative if none are
+	}{
+		{0, -1}, {20 * time.Minute, -1}, {45 * time.Minute, -1}, {2 * time.Hour, 45 * time.Minute},
+		{2*time.Hour + 29*time.Minute, 45 * time.Minute},
+		{26 * time.Hour, 2*time.Hour + 29*time.Minute},
+	} {
+		now = start.Add(look.after)
+		v, err := people.New(s).Visit(t.Context(), ada.ID)
+		want := start.Add(look.want)
+		if look.want < 0 {
+			want = time.Time{}
+		}
+		if err != nil || !v.Seen.Equal(want) || !v.Last.Equal(now) {
+			t.Errorf("after %v: got %v, %v, want %v", look.after, v, err, want)
+		}
+	}
+	before, err := people.New(s).SetSeen(t.Context(), ada.ID, now)
+	if want := start.Add(2*time.Hour + 29*time.Minute); err != nil || !before.Equal(want) {
+		t.Errorf("seen before: got %v, %v, want %v", before, err, want)
+	}
+	if v, err := people.New(s).Visit(t.Context(), ada.ID); err != nil || !v.Seen.Equal(now) {
+		t.Errorf("seen: got %v, %v, want %v", v, err, now)
+	}
+}

@@ -1,0 +1,449 @@
+package people
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/db"
+)
+
+// SignIn is one attempt to sign in.
+type SignIn struct {
+	Name, Password string
+	Address        netip.Addr // of the client; zero if unknown
+	Browsers       string     // entries from an earlier SignedIn.Browsers; empty for a new browser
+}
+
+// SignedIn is the result of a successful sign-in.
+type SignedIn struct {
+	User     crash.User
+	Browsers string // entries that the browser must send with later attempts
+
+	// NeedsCode says that a second factor must confirm the sign-in. Proof is then what changes with the
+	// password. It must be stored where nobody can change it.
+	NeedsCode bool
+	Proof     string
+}
+
+var errWrongPassword = crash.Errorf(crash.Unauthenticated, "wrong_password",
+	"Wrong name or password. Check both, and whether Caps Lock is on.")
+
+// An account without a password counts as one that does not exist.
+const sqlPasswordHash = `
+	select id, password_hash, disabled, encode(sha256(convert_to(password_hash, 'UTF8')), 'hex'),
+		exists (select from second_factors as f where f.user_id = users.id and f.confirmed is not null)
+	from users where lower(name) = lower(@name) and password_hash <> ''`
+
+// SignIn checks a name and a password. It returns Unauthenticated if they do not match or the
+// account is disabled; neither the answer nor its time reveals which. It returns TooMany with
+// RetryAfter after too many failures on any instance (see attempts). It counts the attempt before
+// it checks the password, so that concurrent attempts have no advantage.
+func (a *Store) SignIn(ctx context.Context, in SignIn) (SignedIn, error) {
+	account, browser, tries, err := a.verify(ctx, in)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	u, err := a.signedIn(ctx, account, tries)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{User: u, Browsers: account.addEntry(in.Browsers, browser, a.store.Now()),
+		NeedsCode: account.needsCode, Proof: account.proof}, nil
+}
+
+// CheckPassword checks the password of a person who is signed in. It returns the same errors as SignIn.
+func (a *Store) CheckPassword(ctx context.Context, in SignIn) error {
+	_, _, tries, err := a.verify(ctx, in)
+	if crash.KindOf(err) == crash.Unauthenticated {
+		return crash.Errorf(crash.Unauthenticated, "wrong_password", "Wrong password. Check whether Caps Lock is on.")
+	}
+	if err != nil {
+		return err
+	}
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, tries) })
+}
+
+// verify checks a name and a password, and counts the attempt as a failure. An empty password is wrong
+// without being an attempt at anything.
+func (a *Store) verify(ctx context.Context, in SignIn) (account account, browser string, tries []attempt, err error) {
+	if in.Password == "" {
+		return account, "", nil, errWrongPassword
+	}
+	account.hash, account.disabled = absentHash, true
+	err = a.store.Pool.QueryRow(ctx, sqlPasswordHash, pgx.NamedArgs{"name": storable(in.Name)}).
+		Scan(&account.id, &account.hash, &account.disabled, &account.proof, &account.needsCode)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return account, "", nil, fmt.Errorf("sign in: %w", db.Classify(err))
+	}
+	browser = account.knownBrowser(in.Browsers, a.store.Now())
+	tries = attempts(in, browser)
+	if err := a.countAttempt(ctx, tries); err != nil {
+		return account, "", nil, err
+	}
+	ok, err := a.matches(ctx, crash.Truncate(in.Password, maxPassword), account.hash)
+	if err != nil {
+		return account, "", nil, err
+	}
+	if !ok || account.disabled || len(in.Password) > maxPassword {
+		return account, "", nil, errWrongPassword
+	}
+	return account, browser, tries, nil
+}
+
+const sqlSignedIn = `
+	update users as u set last_login = case when @partly::boolean then last_login else @now end
+	where u.id = @id returning ` + userColumns
+
+// signedIn records a sign-in, unless it still needs a code, and no longer counts its attempts as failures.
+// It returns Unauthenticated if the account was removed meanwhile.
+func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) (crash.User, error) {
+	var u crash.User
+	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := uncountAttempts(ctx, tx, tries); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
+			"partly": account.needsCode}))
+		if err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
+		}
+		u, err = pgx.CollectExactlyOneRow(rows, a.scanUser)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errWrongPassword
+		}
+		if err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
+		}
+		if account.needsCode { // recorded when the code is right
+			return nil
+		}
+		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.sign-in", Subject: u.Name,
+			Detail: map[string]any{"source": "password"}})
+	})
+	return u, err
+}
+
+// storable makes any text fit for a key and a query: short, valid UTF-8 and without NUL.
+func storable(s string) string {
+	return db.Storable(crash.Truncate(s, 128))
+}
+
+// attempt is one key against which a sign-in attempt is counted. The keys of one sign-in are locked
+// in a fixed order, so that two sign-ins cannot deadlock.
+type attempt struct {
+	key   string
+	limit limit
+}
+
+// limit defines how failed attempts delay further ones. The first few cause no delay, the next ones
+// 1, 2, 4… seconds, up to a maximum. A limit with an interval is a queue instead: it allows one
+// attempt per interval, and a few at once. A queue thus limits the attempts per day even if they
+// never stop.
+type limit struct {
+	free     int           // attempts without a delay
+	maximum  time.Duration // maximum delay
+	interval time.Duration // of a queue; zero for other limits
+	clear    bool          // a success clears the count, instead of subtracting only this attempt
+}
+
+// The limits slow down guessing, but do not allow an attacker to keep others from signing in:
+//
+//   - From one address or IPv6 site, an attacker can try one account about 12 times an hour. This
+//     can only delay people at the same address.
+//   - From one address or IPv6 site, an attacker can try all accounts together about 60 times an
+//     hour.
+//   - From all addresses together, an account can be tried 120 times an hour. This takes more than
+//     ten addresses, and only delays people whose browser has never signed in to this account.
+//   - A browser that has signed in to the account before has a count of its own, whatever happens
+//     at its address. So no one can lock out people at their own browser, and stealing its cookie
+//     allows only a few more guesses.
+var (
+	limitBrowser     = limit{free: 5, maximum: 5 * time.Minute, clear: true}
+	limitAddress     = limit{free: 20, maximum: time.Minute}
+	limitSite        = limit{free: 60, maximum: time.Minute}
+	limitNameAddress = limit{free: 5, maximum: 5 * time.Minute, clear: true}
+	limitNameSite    = limit{free: 20, maximum: 5 * time.Minute}
+	limitName        = limit{free: 100, interval: 30 * time.Second}
+	// limitCode applies to codes of one account, from wherever they come: 5, then 12 an hour. Only those
+	// who have its password can enter any. One of 3 codes in a million is right at any time.
+	limitCode = limit{free: 5, interval: 5 * time.Minute, clear: true}
+)
+
+// forgetFailuresAfter is how long after the last failure the count starts at zero again. It is
+// longer than any delay.
+const forgetFailuresAfter = 15 * time.Minute
+
+// attempts returns the keys of a sign-in: the id of a known browser, or otherwise the address and
+// the name.
+func attempts(in SignIn, browser string) []attempt {
+	if browser != "" {
+		return []attempt{{"browser:" + browser, limitBrowser}}
+	}
+	name := "name:" + strings.ToLower(storable(in.Name))
+	var all []attempt
+	if in.Address.IsValid() {
+		address, site := networks(in.Address)
+		all = append(all, attempt{"address:" + address, limitAddress}, attempt{"address:" + address + " " + name,
+			limitNameAddress})
+		if site != "" {
+			all = append(all, attempt{"site:" + site, limitSite}, attempt{"site:" + site + " " + name, limitNameSite})
+		}
+	}
+	return append(all, attempt{name, limitName})
+}
+
+// networks returns the address or network that identifies a client, and the network that identifies
+// an IPv6 site. An IPv6 client chooses the second half of its address freely, and a site has up to
+// 65,536 such networks.
+func networks(address netip.Addr) (client, site string) {
+	address = address.Unmap().WithZone("")
+	if address.Is4() {
+		return address.String(), ""
+	}
+	return netip.PrefixFrom(address, 64).Masked().String(), netip.PrefixFrom(address, 48).Masked().String()
+}
+
+// after counts one more attempt at now. It returns the values to store, or how long the attempt
+// must wait. For a queue, last is the time at which it will be empty.
+func (l limit) after(failures int, last, now time.Time) (int, time.Time, time.Duration) {
+	if l.interval > 0 {
+		empty := last
+		if empty.Before(now) {
+			empty = now
+		}
+		if wait := empty.Add(l.interval).Sub(now) - time.Duration(l.free)*l.interval; wait > 0 {
+			return 0, last, wait
+		}
+		return 0, empty.Add(l.interval), 0
+	}
+	if now.Sub(last) > forgetFailuresAfter {
+		failures = 0
+	}
+	if wait := last.Add(l.delay(failures)).Sub(now); wait > 0 {
+		return failures, last, wait
+	}
+	return failures + 1, now, 0
+}
+
+// delay returns how long after the last failure the next attempt is allowed.
+func (l limit) delay(failures int) time.Duration {
+	over := failures - l.free
+	if over <= 0 {
+		return 0
+	}
+	if over > 30 {
+		return l.maximum
+	}
+	return min(l.maximum, time.Second<<(over-1))
+}
+
+const sqlLockFailures = `
+	insert into sign_in_failures (key, failures, last) values (@key, 0, @now)
+	on conflict (key) do update set key = excluded.key
+	returning failures, last`
+
+const sqlCountFailure = `update sign_in_failures set failures = @failures, last = @last where key = @key`
+
+// countAttempt counts an attempt as a failure, until uncountAttempts subtracts it. It returns
+// TooMany if one of the keys must wait. It then counts nothing, so that trying too early has no
+// cost.
+func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
+	now := a.store.Now()
+	return a.store.InTx(ctx, func(tx pgx.Tx) error {
+		var longest time.Duration
+		for _, t := range all {
+			var failures int
+			var last time.Time
+			if err := tx.QueryRow(ctx, sqlLockFailures, pgx.NamedArgs{"key": t.key, "now": now}).Scan(&failures,
+				&last); err != nil {
+				return fmt.Errorf("read sign-in failures: %w", err)
+			}
+			failures, last, wait := t.limit.after(failures, last, now)
+			longest = max(longest, wait)
+			if _, err := tx.Exec(ctx, sqlCountFailure, pgx.NamedArgs{"key": t.key, "failures": failures,
+				"last": last}); err != nil {
+				return fmt.Errorf("count sign-in failure: %w", err)
+			}
+		}
+		if longest > 0 {
+			return errTooManyFailures(longest) // rolls back
+		}
+		return nil
+	})
+}
+
+func errTooManyFailures(wait time.Duration) error {
+	seconds := int(math.Ceil(wait.Seconds()))
+	e := crash.Errorf(crash.TooMany, "slow_down",
+		"Too many failed attempts. Wait %d %s, then try again; the correct password will work then.",
+		seconds, crash.Plural(int64(seconds), "second", "seconds"))
+	e.RetryAfter = time.Duration(seconds) * time.Second
+	return e
+}
+
+const (
+	sqlForgetFailures = `delete from sign_in_failures where key = @key`
+	sqlUncountOne     = `
+		update sign_in_failures set failures = greatest(failures - 1, 0), last = last - @pace::interval where key = @key`
+)
+
+// uncountAttempts clears the failures of this browser, or of this name at this address. For the
+// other keys it subtracts only this attempt: otherwise attackers could clear their failures by
+// signing in to an account of their own.
+func uncountAttempts(ctx context.Context, tx pgx.Tx, all []attempt) error {
+	for _, t := range all {
+		sql, args := sqlUncountOne, pgx.NamedArgs{"key": t.key, "pace": t.limit.interval}
+		if t.limit.clear {
+			sql, args = sqlForgetFailures, pgx.NamedArgs{"key": t.key}
+		}
+		if _, err := tx.Exec(ctx, sql, args); err != nil {
+			return fmt.Errorf("clear sign-in failures: %w", err)
+		}
+	}
+	return nil
+}
+
+// CountAttempt counts an attempt to sign in at another site from an address, until UncountAttempt
+// subtracts it. It returns TooMany after too many failures of any kind at this address.
+func (a *Store) CountAttempt(ctx context.Context, address netip.Addr) error {
+	err := a.countAttempt(ctx, addressAttempts(address))
+	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
+		seconds := int64(known.RetryAfter.Seconds())
+		e := crash.Errorf(crash.TooMany, "slow_down", "Too many failed attempts to sign in. Wait %d %s, then begin again.",
+			seconds, crash.Plural(seconds, "second", "seconds"))
+		e.RetryAfter = known.RetryAfter
+		return e
+	}
+	return err
+}
+
+// UncountAttempt subtracts a successful attempt.
+func (a *Store) UncountAttempt(ctx context.Context, address netip.Addr) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, addressAttempts(address)) })
+}
+
+// CountCode counts a code of a second factor as wrong, until UncountCode subtracts it. It returns TooMany
+// after too many wrong codes of the account.
+func (a *Store) CountCode(ctx context.Context, user int64) error {
+	err := a.countAttempt(ctx, codeAttempts(user))
+	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
+		seconds := int64(known.RetryAfter.Seconds())
+		e := crash.Errorf(crash.TooMany, "slow_down", "Too many wrong codes. Wait %d %s, then enter a new one.", seconds,
+			crash.Plural(seconds, "second", "seconds"))
+		e.RetryAfter = known.RetryAfter
+		return e
+	}
+	return err
+}
+
+// UncountCode clears the wrong codes of an account after a right one.
+func (a *Store) UncountCode(ctx context.Context, user int64) error {
+	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, codeAttempts(user)) })
+}
+
+func codeAttempts(user int64) []attempt {
+	return []attempt{{"code:" + strconv.FormatInt(user, 10), limitCode}}
+}
+
+// addressAttempts returns the keys of an attempt without a name.
+func addressAttempts(address netip.Addr) []attempt {
+	if !address.IsValid() {
+		return nil
+	}
+	client, site := networks(address)
+	all := []attempt{{"address:" + client, limitAddress}}
+	if site != "" {
+		all = append(all, attempt{"site:" + site, limitSite})
+	}
+	return all
+}
+
+const (
+	// KnownBrowserFor is how long a browser stays known after its last sign-in.
+	KnownBrowserFor = 365 * 24 * time.Hour
+
+	maxKnownAccounts = 8 // of one browser; further ones replace the one that signed in longest ago
+	browserIDLength  = 26
+)
+
+// account holds the fields of an account that signing in needs.
+type account struct {
+	id       int64
+	hash     string // salted hash of the password
+	disabled bool
+
+	needsCode bool   // a second factor must confirm sign-ins
+	proof     string // hash of hash
+}
+
+// A browser stores one entry for each account that has signed in there, newest first, separated by
+// ".". An entry consists of an id of the browser, an expiry time, and a signature of both. The key
+// of the signature is the stored password hash of the account: all instances have it, and it
+// contains 128 random bits. It changes with the password, so a new password makes all browsers
+// unknown. An entry does not reveal its account.
+
+// knownBrowser returns the browser's id if one of the entries is valid for this account, and
+// otherwise an empty id. No entry is valid for an account that does not exist: the hash that stands
+// in for its password is public.
+func (a account) knownBrowser(entries string, now time.Time) string {
+	if a.id == 0 {
+		return ""
+	}
+	for _, entry := range splitEntries(entries) {
+		id, rest, _ := strings.Cut(entry, "~")
+		until, _, _ := strings.Cut(rest, "~")
+		seconds, err := strconv.ParseInt(until, 36, 64)
+		if err == nil && now.Before(time.Unix(seconds, 0)) && hmac.Equal([]byte(entry), []byte(a.entry(id, until))) {
+			return id
+		}
+	}
+	return ""
+}
+
+// addEntry puts a new entry for this account in front of the entries. id is the id in the account's
+// old entry, or empty if there is none.
+func (a account) addEntry(entries, id string, now time.Time) string {
+	if id == "" {
+		id = rand.Text()
+	}
+	all := []string{a.entry(id, strconv.FormatInt(now.Add(KnownBrowserFor).Unix(), 36))}
+	for _, entry := range splitEntries(entries) {
+		if old, _, _ := strings.Cut(entry, "~"); old != id && len(all) < maxKnownAccounts {
+			all = append(all, entry)
+		}
+	}
+	return strings.Join(all, ".")
+}
+
+// entry returns a signed entry.
+func (a account) entry(id, until string) string {
+	mac := hmac.New(sha256.New, []byte(a.hash))
+	_, _ = fmt.Fprintf(mac, "mishap: known browser\n%d\n%s\n%s", a.id, id, until) // a hash never fails
+	return id + "~" + until + "~" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// splitEntries splits a text into entries. It omits malformed ones, because a browser can send
+// anything.
+func splitEntries(entries string) []string {
+	var all []string
+	for entry := range strings.SplitSeq(crash.Truncate(entries, 4096), ".") {
+		id, rest, _ := strings.Cut(entry, "~")
+		if len(id) == browserIDLength && len(rest) < 100 && len(all) < maxKnownAccounts {
+			all = append(all, entry)
+		}
+	}
+	return all
+}

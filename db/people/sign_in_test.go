@@ -1,0 +1,313 @@
+package people_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/db/dbtest"
+	"mishap/db/people"
+)
+
+// signInTest holds a clock, two instances on one database, and the account "ada".
+type signInTest struct {
+	now        time.Time
+	one, other *people.Store
+	t          *testing.T
+}
+
+func newSignInTest(t *testing.T) *signInTest {
+	t.Helper()
+	h := &signInTest{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), t: t}
+	url, clock := dbtest.URL(t), func() time.Time { return h.now }
+	h.one, h.other = people.New(storeAt(t, url, clock)), people.New(storeAt(t, url, clock))
+	if _, err := h.one.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// guess tries a wrong password. It returns how long the next attempt must wait, or 0 if this one
+// was allowed.
+func (h *signInTest) guess(in people.SignIn) time.Duration {
+	h.t.Helper()
+	in.Password = "wrong"
+	return h.try(h.one, in)
+}
+
+// count works like guess, but does not check the password, which takes long.
+func (h *signInTest) count(in people.SignIn) time.Duration {
+	h.t.Helper()
+	return h.waitOf(people.CountAttempt(h.t.Context(), h.one, in))
+}
+
+func (h *signInTest) try(a *people.Store, in people.SignIn) time.Duration {
+	h.t.Helper()
+	_, err := a.SignIn(h.t.Context(), in)
+	return h.waitOf(err)
+}
+
+func (h *signInTest) waitOf(err error) time.Duration {
+	h.t.Helper()
+	if e, ok := errors.AsType[*crash.Error](err); ok && e.Kind == crash.TooMany {
+		return e.RetryAfter
+	}
+	if err != nil && crash.KindOf(err) != crash.Unauthenticated {
+		h.t.Fatalf("sign in: %v", err)
+	}
+	return 0
+}
+
+// signIn signs in on the other instance and returns the entries for the browser.
+func (h *signInTest) signIn(in people.SignIn) string {
+	h.t.Helper()
+	in.Name, in.Password = "Ada", goodPassword
+	out, err := h.other.SignIn(h.t.Context(), in)
+	if err != nil {
+		h.t.Fatalf("right password: %v", err)
+	}
+	return out.Browsers
+}
+
+func from(address string) people.SignIn {
+	return people.SignIn{Name: "ADA", Address: netip.MustParseAddr(address)}
+}
+
+// Guessing from one address delays only people at the same address.
+func TestGuessingSlowsDownItsAddress(t *testing.T) {
+	t.Parallel()
+	h := newSignInTest(t)
+	for i := range 5 {
+		if wait := h.guess(from("192.0.2.1")); wait != 0 {
+			t.Fatalf("failure %d: has to wait %v, want no wait", i+1, wait)
+		}
+	}
+	// These are the delays after the sixth and later failures. An attempt is allowed exactly after the
+	// delay, and refused attempts do not extend it.
+	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+		if wait := h.guess(from("192.0.2.1")); wait != 0 {
+			t.Fatalf("after a wait: has to wait %v more", wait)
+		}
+		want := time.Duration(seconds) * time.Second
+		for range 3 {
+			if wait := h.try(h.other, people.SignIn{Name: "ada", Password: goodPassword,
+				Address: netip.MustParseAddr("192.0.2.1")}); wait != want {
+				t.Fatalf("right password from there in between: has to wait %v, want %v", wait, want)
+			}
+		}
+		h.signIn(from("192.0.2.2"))
+		h.now = h.now.Add(want)
+	}
+	h.signIn(from("192.0.2.1"))
+	for i := range 3 { // a success clears the count of the account, but not that of the address
+		if wait := h.guess(from("192.0.2.1")); wait != 0 {
+			t.Fatalf("failure %d after success: has to wait %v, want no wait", i+1, wait)
+		}
+	}
+	h.now = h.now.Add(15*time.Minute + time.Second)
+	for range 6 {
+		if wait := h.guess(from("192.0.2.1")); wait != 0 {
+			t.Fatalf("after a quarter of an hour: has to wait %v, want no wait", wait)
+		}
+	}
+}
+
+// After a day of guessing from one place, others can still sign in, and few guesses were possible.
+func TestNobodyIsLockedOutFromOnePlace(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(int) netip.Addr{
+		"one address": func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") },
+		"one IPv6 network": func(i int) netip.Addr {
+			return netip.MustParseAddr(fmt.Sprintf("2001:db8:1:1::%x", i+1))
+		},
+		"all networks of one IPv6 site": func(i int) netip.Addr {
+			return netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%x::1", i%65536))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newSignInTest(t)
+			looked := 0
+			for i := range 24 * 60 { // one attempt per minute
+				if h.count(people.SignIn{Name: "ada", Address: address(i)}) == 0 {
+					looked++
+				}
+				h.now = h.now.Add(time.Minute)
+				if i%240 == 239 {
+					h.signIn(from("198.51.100.7"))
+					h.signIn(from("2001:db8:2::1"))
+				}
+			}
+			if looked > 24*12+40 {
+				t.Errorf("got %d guesses looked at in a day, want about 12 an hour", looked)
+			}
+		})
+	}
+}
+
+// Guessing from many addresses is limited, and delays unknown browsers but not known ones.
+func TestGuessingFromEverywhere(t *testing.T) {
+	t.Parallel()
+	h := newSignInTest(t)
+	known := h.signIn(from("198.51.100.7"))
+	looked := 0
+	const hours = 4
+	for i := range hours * 3600 / 5 { // one attempt every five seconds, each from another address
+		if h.count(people.SignIn{Name: "ada",
+			Address: netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})}) == 0 {
+			looked++
+		}
+		h.now = h.now.Add(5 * time.Second)
+	}
+	if want := 100 + hours*120; looked < want-1 || looked > want+1 {
+		t.Errorf("got %d guesses looked at in %d hours, want %d", looked, hours, want)
+	}
+	for h.count(from("203.0.113.8")) == 0 { // until an attempt must wait
+	}
+	if wait := h.guess(from("203.0.113.9")); wait == 0 || wait > 30*time.Second {
+		t.Errorf("a browser that is not known: has to wait %v, want up to 30 seconds", wait)
+	}
+	in := from("198.51.100.7")
+	in.Browsers = known
+	if again := h.signIn(in); again == "" {
+		t.Error("the browser is not known any more")
+	}
+	in.Address = netip.MustParseAddr("100.0.0.1") // at any address
+	h.signIn(in)
+}
+
+func TestKnownBrowsers(t *testing.T) {
+	t.Parallel()
+	h := newSignInTest(t)
+	if _, err := h.one.Add(t.Context(), "", "bob", crash.RoleViewer, goodPassword); err != nil {
+		t.Fatal(err)
+	}
+	crowd := func() { // reaches the limits of the name and the address
+		for h.guess(from("192.0.2.1")) == 0 {
+		}
+	}
+	known := h.signIn(from("192.0.2.1"))
+	crowd()
+	in := from("192.0.2.1")
+	in.Browsers = known
+	h.signIn(in)
+	crowd()
+
+	// Anyone with the cookie is counted by it and has a few guesses, from any address.
+	for i := range 6 {
+		in.Address = netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
+		if wait := h.guess(in); wait != 0 {
+			t.Fatalf("guess %d with a known browser: has to wait %v, want no wait", i+1, wait)
+		}
+	}
+	if wait := h.guess(in); wait != time.Second {
+		t.Errorf("seventh guess with a known browser: has to wait %v, want 1s", wait)
+	}
+	h.now = h.now.Add(time.Second)
+	in.Address = netip.MustParseAddr("192.0.2.1")
+	h.signIn(in)
+	crowd()
+
+	slow := func(what, name, browsers string) {
+		t.Helper()
+		for h.guess(people.SignIn{Name: name, Address: netip.MustParseAddr("192.0.2.1")}) == 0 {
+		}
+		wait := h.try(h.one, people.SignIn{Name: name, Password: goodPassword, Address: netip.MustParseAddr("192.0.2.1"),
+			Browsers: browsers})
+		if wait == 0 {
+			t.Errorf("%s: was let through, want a wait", what)
+		}
+	}
+	slow("no cookie", "ada", "")
+	slow("a changed cookie", "ada", changed(known, len(known)-2))
+	slow("nonsense", "ada", "x~y~z.....~~~~")
+	slow("a cookie with another id", "ada", changed(known, 0))
+	slow("the cookie of ada for an account that does not exist", "nobody", known)
+	slow("the cookie of ada for another account", "bob", known)
+
+	// A browser that two people use knows both accounts.
+	bob, err := h.one.SignIn(t.Context(), people.SignIn{Name: "bob", Password: goodPassword,
+		Address: netip.MustParseAddr("192.0.2.8"), Browsers: known})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Browsers = bob.Browsers
+	h.signIn(in)
+
+	if err := h.one.SetPassword(t.Context(), "", "ada", goodPassword+" again"); err != nil {
+		t.Fatal(err)
+	}
+	slow("a cookie from before the password was changed", "ada", bob.Browsers)
+	h.now = h.now.Add(people.KnownBrowserFor)
+	slow("a cookie that is a year old", "bob", bob.Browsers)
+}
+
+// changed returns a cookie with another letter at i.
+func changed(cookie string, i int) string {
+	letter := "B"
+	if cookie[i] == 'B' {
+		letter = "C"
+	}
+	return cookie[:i] + letter + cookie[i+1:]
+}
+
+func TestSignInSlowsDownAddresses(t *testing.T) {
+	t.Parallel()
+	h := newSignInTest(t)
+	name := func(n int, address string) people.SignIn {
+		return people.SignIn{Name: fmt.Sprintf("name-%d", n), Address: netip.MustParseAddr(address)}
+	}
+	for i := range 21 {
+		if wait := h.guess(name(i, "192.0.2.1")); wait != 0 {
+			t.Fatalf("name %d: has to wait %v, want no wait", i, wait)
+		}
+	}
+	if h.guess(name(99, "192.0.2.1")) == 0 {
+		t.Error("22nd name from one address: was looked at, want a wait")
+	}
+	// The refused attempts from that address did not count against the name.
+	for range 200 {
+		_ = h.guess(name(99, "192.0.2.1"))
+	}
+	if wait := h.guess(name(99, "192.0.2.9")); wait != 0 {
+		t.Errorf("from another address: has to wait %v, want no wait", wait)
+	}
+	if wait := h.guess(people.SignIn{Name: "name-99"}); wait != 0 {
+		t.Errorf("from nowhere: has to wait %v, want no wait", wait)
+	}
+	for i := range 61 { // each network of a site may have a few
+		if wait := h.count(name(i, fmt.Sprintf("2001:db8:1:%x::1", i))); wait != 0 {
+			t.Fatalf("network %d of a site: has to wait %v, want no wait", i, wait)
+		}
+	}
+	if h.guess(name(99, "2001:db8:1:ffff::1")) == 0 {
+		t.Error("62nd network of a site: was looked at, want a wait")
+	}
+}
+
+func TestSignInCountsParallelAttempts(t *testing.T) {
+	t.Parallel()
+	h := newSignInTest(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	kinds := map[crash.Kind]int{}
+	for range 30 {
+		wg.Go(func() {
+			_, err := h.one.SignIn(t.Context(), people.SignIn{Name: "ada", Password: "wrong",
+				Address: netip.MustParseAddr("192.0.2.1")})
+			mu.Lock()
+			defer mu.Unlock()
+			kinds[crash.KindOf(err)]++
+		})
+	}
+	wg.Wait()
+	if want := (map[crash.Kind]int{crash.Unauthenticated: 6, crash.TooMany: 24}); !cmp.Equal(kinds, want) {
+		t.Errorf("got %v, want %v", kinds, want)
+	}
+}
