@@ -11,19 +11,14 @@ import (
 	"context"
 	"net/http"
 
-	"mishap/handlers/account"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
 	"mishap/handlers/debuginfod"
-	"mishap/handlers/endpoints"
+	"mishap/handlers/events"
 	"mishap/handlers/export"
-	"mishap/handlers/notify"
+	"mishap/handlers/people"
 	"mishap/handlers/problems"
-	"mishap/handlers/rules"
-	"mishap/handlers/services"
-	"mishap/handlers/signin"
-	"mishap/handlers/triage"
 	"mishap/handlers/web"
 )
 
@@ -35,14 +30,9 @@ type Server struct {
 	problems  *problems.Pages
 	decisions *problems.Decisions
 	bugs      *bugs.Pages
-	triage    *triage.Pages
 	admin     *admin.Pages
-	account   *account.Pages
-	notify    *notify.Pages
-	endpoints *endpoints.Pages
-	rules     *rules.Pages
-	services  *services.Pages
-	signin    *signin.Pages
+	people    *people.Pages
+	events    *events.Pages
 	symbols   *debuginfod.Files   // nil: not served to debuggers
 	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
@@ -61,10 +51,7 @@ func New(d web.Deps) (*Server, error) {
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
-		bugs: bugs.New(panel, exporter), triage: triage.New(panel),
-		admin: admin.New(exporter), account: account.New(kit), notify: notify.New(exporter), signin: signin.New(kit),
-		rules: rules.New(kit), services: services.New(kit),
-		endpoints: endpoints.New(kit),
+		bugs: bugs.New(panel, exporter), admin: admin.New(exporter), people: people.New(kit), events: events.New(exporter),
 	}
 	if d.SymbolFiles != nil {
 		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)
@@ -78,7 +65,7 @@ func New(d web.Deps) (*Server, error) {
 }
 
 // RefreshGroups asks the provider for the present groups of people. A periodic job calls it.
-func (s *Server) RefreshGroups(ctx context.Context) error { return s.signin.RefreshGroups(ctx) }
+func (s *Server) RefreshGroups(ctx context.Context) error { return s.people.RefreshGroups(ctx) }
 
 // Handler returns the handler of the web side.
 func (s *Server) Handler() http.Handler { return s.handler }

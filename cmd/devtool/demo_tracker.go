@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/handlers/signin/openidtest"
+	"mishap/handlers/people/openidtest"
 	"mishap/tracker/trackertest"
 )
 

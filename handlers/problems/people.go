@@ -2,11 +2,13 @@ package problems
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/justinas/nosurf"
@@ -232,3 +234,487 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 
 // assigneeName is what messages call an assignee, or nobody.
 func assigneeName(name string) string { return strings.TrimPrefix(cmp.Or(name, "nobody"), "~") }
+
+// peopleChange is the body of a request of the API. Fields that are missing change nothing.
+type peopleChange struct {
+	Problem  string   `json:"problem"`
+	Assignee *string  `json:"assignee"`
+	Add      []string `json:"add_tags"`
+	Remove   []string `json:"remove_tags"`
+}
+
+// peopleNow is the answer to such a request.
+type peopleNow struct {
+	Problem  string   `json:"problem"`
+	Assignee string   `json:"assignee"`
+	Bug      *string  `json:"bug"`
+	Tags     []string `json:"tags"`
+}
+
+var (
+	// ErrPeopleMedia is the error for a body that is not application/json.
+	ErrPeopleMedia = crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the change as application/json.")
+	errPeopleJSON  = crash.Errorf(crash.Invalid, "not_json",
+		`Send a JSON object with the field "problem", and "assignee", "add_tags" or "remove_tags".`)
+)
+
+// ChangePeople assigns a problem, and adds and removes tags, for programs. It makes the changes one
+// after the other: an error in one leaves those before it in place.
+func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
+	change, err := readPeopleChange(r)
+	if err != nil {
+		return err
+	}
+	id, err := crash.ParseBucketID(change.Problem)
+	if err != nil {
+		id = crash.BucketIDOf(change.Problem)
+	}
+	ctx, person := r.Context(), web.CurrentUser(r).Name
+	b, err := s.Bucket(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckTriage(r, b.SourcePackage); err != nil {
+		return err
+	}
+	if change.Assignee != nil {
+		if *change.Assignee == "me" {
+			change.Assignee = &person
+		}
+		a := crash.Assignment{Bucket: b.ID, Assignee: *change.Assignee, By: person}
+		if _, err := s.Problems.Assign(ctx, a); err != nil {
+			return err
+		}
+	}
+	for _, tag := range change.Remove {
+		if _, err := s.Problems.Untag(ctx, b.ID, tag, person); err != nil {
+			return err
+		}
+	}
+	for _, tag := range change.Add {
+		if _, err := s.Problems.Tag(ctx, b.ID, tag, person); err != nil {
+			return err
+		}
+	}
+	v, err := s.peopleView(r, b)
+	if err != nil {
+		return err
+	}
+	now := peopleNow{Problem: b.ID.String(), Assignee: v.Assigned.Name, Tags: []string{}}
+	if v.Assigned.Bug != 0 {
+		number := strconv.FormatInt(v.Assigned.Bug, 10)
+		now.Bug = &number
+	}
+	for _, t := range v.Tags {
+		now.Tags = append(now.Tags, t.Tag)
+	}
+	return web.WriteJSON(w, http.StatusOK, now)
+}
+
+// readPeopleChange reads the body of a request.
+func readPeopleChange(r *http.Request) (change peopleChange, err error) {
+	body, err := web.ReadJSON(r, ErrPeopleMedia, errPeopleJSON)
+	if err != nil {
+		return change, err
+	}
+	if json.Unmarshal(body, &change) != nil || change.Problem == "" {
+		return change, errPeopleJSON
+	}
+	if len(change.Add)+len(change.Remove) > 2*crash.MaxTags {
+		return change, crash.Errorf(crash.Invalid, "too_many_tags", "Change at most %d tags at once.", 2*crash.MaxTags)
+	}
+	return change, nil
+}
+
+// ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
+func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	return s.assignChosenPage(w, r, ids, views.AssignChosenPage{}, http.StatusOK)
+}
+
+func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID,
+	p views.AssignChosenPage, status int,
+) error {
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	people, err := s.Problems.AssigneesAndTags(r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	p.Problems, p.Tracker = views.JoinIDs(ids), s.Config.TrackerName
+	for _, b := range buckets {
+		row := views.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
+		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {
+			row.Assigned = crash.Assigned{Name: name, Bug: b.Bug.Counts()}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Shell = s.Shell(r, "Assign problems")
+	return s.Page(w, r, status, views.AssignChosen(p))
+}
+
+// AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
+// tracker.
+func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	if err != nil {
+		return err
+	}
+	buckets, err := s.Buckets(r, ids) // changes nothing if one does not exist
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
+	name, skipped, same := formAssignee(r), int64(0), int64(0)
+	if name == "" && r.PostFormValue("do") != "nobody" {
+		return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Problem: errNoAssignee.Message},
+			http.StatusUnprocessableEntity)
+	}
+	var done []string
+	for _, b := range buckets {
+		stored, err := s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
+			By: web.CurrentUser(r).Name})
+		switch {
+		case crash.KindOf(err) == crash.Invalid:
+			return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
+				http.StatusUnprocessableEntity)
+		case crash.KindOf(err) == crash.Conflict:
+			skipped++
+		case err != nil:
+			return err
+		case stored.ID == 0:
+			same++
+		default:
+			name = stored.Assignee
+			done = append(done, strconv.FormatInt(stored.ID, 10))
+		}
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
+		" assigned to " + assigneeName(name) + "."}
+	if same > 0 {
+		message.Text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
+	}
+	if skipped > 0 {
+		message.Text += " " + crash.Counted(skipped, "problem was", "problems were") + " skipped: their bugs have an " +
+			"assignee in the tracker."
+	}
+	message.Text = web.WithRefused(message.Text, refused)
+	if len(done) > 0 {
+		message.Undo = &views.Undo{Action: views.PathUnassignChosen + "?problems=" + views.JoinIDs(ids),
+			Field: "assignments", Value: strings.Join(done, ".")}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.AssignChosenURL(ids))
+}
+
+// UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
+func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
+	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	if err != nil {
+		return err
+	}
+	assignments := map[int64]bool{}
+	for _, number := range strings.Split(r.PostFormValue("assignments"), ".") {
+		if id, err := strconv.ParseInt(number, 10, 64); err == nil {
+			assignments[id] = true
+		}
+	}
+	buckets, err := s.Buckets(r, ids)
+	if err != nil {
+		return err
+	}
+	buckets, refused, err := web.Triageable(r, buckets)
+	if err != nil {
+		return err
+	}
+	undone := int64(0)
+	for _, b := range buckets {
+		newest, err := s.Problems.Assignments(r.Context(), b.ID, maxAssignments)
+		if err != nil {
+			return err
+		}
+		for _, a := range newest {
+			if !a.Stands() {
+				continue
+			}
+			if assignments[a.ID] {
+				err = s.Problems.UndoAssignment(r.Context(), b.ID, a.ID, web.CurrentUser(r).Name)
+				if err == nil {
+					undone++
+				} else if crash.KindOf(err) != crash.Conflict {
+					return err
+				}
+			}
+			break // only the newest counts
+		}
+	}
+	if err := s.Flash(r, views.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
+		".", refused)); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.AssignChosenURL(ids))
+}
+
+// notesView returns the notes about a problem.
+func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
+	u := web.CurrentUser(r)
+	work, err := s.workOn(r, b.ID)
+	return views.NotesView{
+		Bucket: b.ID, Notes: work.notes, Names: work.named, Person: u.Name, Everything: u.MayTriage(b.SourcePackage),
+		CSRFToken: nosurf.Token(r), Now: s.Now(),
+	}, err
+}
+
+// AddNote adds a note.
+func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	_, err = s.People.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
+	return s.redirectToNotes(w, r, b, err, "Note saved")
+}
+
+// ChangeNote changes or removes a note. Viewers may change their own notes, triagers of the package all. The
+// history retains the previous text.
+func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(r.PathValue("note"), 10, 64)
+	if err != nil {
+		return errNoNote
+	}
+	u := web.CurrentUser(r)
+	notes, err := s.People.Notes(r.Context(), b.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if n.ID != id {
+			continue
+		}
+		if n.Person != u.Name && !u.MayTriage(b.SourcePackage) {
+			return errNotYourNote
+		}
+		body := r.PostFormValue("text")
+		done := "Note saved"
+		if r.PostFormValue("do") == "remove" {
+			body, done = "", "Note removed. Its history is still here."
+		}
+		err := s.People.ChangeNote(r.Context(), b.ID, id, body, u.Name)
+		return s.redirectToNotes(w, r, b, err, done)
+	}
+	return errNoNote
+}
+
+// maxMentions is the number of names that the field of a note offers.
+const maxMentions = 8
+
+// mentionsFor returns the names that complete a mention in a note about the problem in the query.
+// Visitors get none. It returns NotFound for a problem that the person may not see.
+func mentionsFor(s *web.Kit, r *http.Request, begins string) (views.MentionOffers, error) {
+	var offers views.MentionOffers
+	if web.IsPublic(r) {
+		return offers, nil
+	}
+	id, err := crash.ParseBucketID(r.URL.Query().Get("problem"))
+	if err != nil {
+		return offers, err
+	}
+	if _, err := s.Store.Bucket(r.Context(), id); err != nil {
+		return offers, err
+	}
+	offers.Names, err = s.People.Mentionable(r.Context(), id, begins, maxMentions+1)
+	if len(offers.Names) > maxMentions {
+		offers.Names, offers.More = offers.Names[:maxMentions], true
+	}
+	return offers, err
+}
+
+var (
+	errNoNote      = crash.Errorf(crash.NotFound, "unknown_note", "There is no such note.")
+	errNotYourNote = crash.Errorf(crash.Forbidden, "not_your_note", "This note is someone else’s. Triagers can edit it.")
+)
+
+// redirectToNotes redirects to the notes of a problem, with a message that reports success or
+// the reason for a refusal.
+func (s *Pages) redirectToNotes(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
+	kind := views.FlashDone
+	if crash.KindOf(err) == crash.Invalid {
+		kind, done, err = views.FlashError, web.AnswerTo(r, err).Message, nil
+	}
+	if err == nil {
+		err = s.Flash(r, kind, done)
+	}
+	if err != nil {
+		return err
+	}
+	return web.Redirect(w, r, b.ID.Path()+"#notes")
+}
+
+// readFollow reads the subject of a form: from one field, as the buttons send it, or from its
+// kind and name.
+func readFollow(r *http.Request) (crash.Follow, error) {
+	kind, name := r.PostFormValue("kind"), r.PostFormValue("name")
+	if combined := r.PostFormValue("what"); combined != "" {
+		kind, name, _ = strings.Cut(combined, ":")
+	}
+	return crash.NewFollow(kind, name)
+}
+
+// Follow makes the user follow a package, the packages of a person or team, or a package set.
+func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
+	f, err := readFollow(r)
+	if err == nil {
+		err = s.checkFollow(r, f)
+	}
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
+		a := web.AnswerTo(r, err)
+		form := views.FollowForm{
+			Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), web.MaxQueryText),
+			Problem: a.Message,
+		}
+		return s.myPage(w, r, http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.People.Follow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+		return err
+	}
+	if err := s.markFollowed(r, f); err != nil {
+		return err
+	}
+	return s.answerFollow(w, r, f, true, views.Flash{
+		Kind: views.FlashDone, Text: "Following " + followText(f) + ".",
+		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
+	})
+}
+
+// checkFollow requests the packages of a person or set, so that they are fetched from the
+// tracker. It returns NotFound if the tracker does not know the name.
+func (s *Lists) checkFollow(r *http.Request, f crash.Follow) error {
+	switch f.Kind {
+	case crash.FollowPackage:
+		return nil
+	case crash.FollowProblem:
+		id, err := crash.ParseBucketID(f.Name)
+		if err == nil {
+			_, err = s.Store.Bucket(r.Context(), id)
+		}
+		return err
+	case crash.FollowSearch:
+		_, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
+		return err
+	case crash.FollowPerson, crash.FollowSet:
+	}
+	_, _, err := s.packagesOf(r.Context(), f)
+	return err
+}
+
+// Unfollow makes the user stop following something.
+func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
+	f, err := readFollow(r)
+	if err != nil {
+		return err
+	}
+	if err := s.People.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
+		return err
+	}
+	return s.answerFollow(w, r, f, false, views.Flash{
+		Kind: views.FlashDone, Text: "No longer following " + followText(f) + ".",
+		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
+	})
+}
+
+// followText names the followed thing within a sentence.
+func followText(f crash.Follow) string {
+	switch f.Kind {
+	case crash.FollowPerson:
+		return "the packages of " + f.Name
+	case crash.FollowSet:
+		return "the package set " + f.Name
+	case crash.FollowProblem:
+		return "this problem"
+	case crash.FollowSearch:
+		return "the saved search"
+	case crash.FollowPackage:
+	}
+	return "the package " + f.Name
+}
+
+// answerFollow sends the new state of the button: in place, or by a redirect to its page.
+func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool,
+	message views.Flash,
+) error {
+	if !web.WantsPart(r) {
+		if err := s.FlashUndo(r, message); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, followPage(r))
+	}
+	message.Undo.CSRFToken = nosurf.Token(r)
+	part := views.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
+	return s.Page(w, r, http.StatusOK, templ.Join(views.FollowButton(part), views.FlashNow(message)))
+}
+
+// followPage returns the page that contains the form: the referring page, or the user's own
+// page.
+func followPage(r *http.Request) string {
+	from := web.ReturnPath(r)
+	if from == "/" || strings.HasPrefix(from, views.PathFollow) || strings.HasPrefix(from, views.PathUnfollow) {
+		return views.PathMy
+	}
+	return from
+}
+
+// SaveSeen marks problems up to a time as seen by the user, or undoes that.
+func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
+	var seen time.Time
+	if stamp := r.PostFormValue("seen"); stamp != "never" {
+		var err error
+		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.Now()) {
+			return crash.Errorf(crash.Invalid, "bad_time",
+				"The form does not say until when to mark problems as seen. Reload the page and try again.")
+		}
+	}
+	previous, err := s.People.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
+	if err != nil {
+		return err
+	}
+	undo := &views.Undo{Action: views.PathSeen, Field: "seen", Value: "never"}
+	if !previous.IsZero() {
+		undo.Value = previous.UTC().Format(time.RFC3339Nano)
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: "Marked as seen.", Undo: undo}
+	if seen.Before(previous) {
+		message = views.Flash{Kind: views.FlashDone, Text: "Marked as new again."}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, followPage(r))
+}
+
+// followPart returns the button that follows something.
+func (s *choices) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
+	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
+	if web.CurrentUser(r).ID == 0 {
+		return p, nil
+	}
+	var err error
+	p.On, err = s.People.Follows(r.Context(), web.CurrentUser(r).ID, f)
+	return p, err
+}

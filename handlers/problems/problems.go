@@ -24,7 +24,8 @@ type Pages struct {
 	*web.Kit
 }
 
-// Decisions merges, splits and renames problems, and undoes such decisions.
+// Decisions changes the manual status of problems (muted, won't fix, fixed in a version, embargoed, held),
+// merges, splits and renames them, and undoes such decisions.
 type Decisions struct {
 	*web.Panel
 	*web.Kit

@@ -2,10 +2,14 @@ package problems
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
@@ -13,6 +17,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/query"
+	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -260,3 +266,297 @@ func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.Page(w, r, http.StatusOK, views.Keys(s.Shell(r, views.KeysTitle)))
 }
+
+var (
+	oopsPattern   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	bucketPattern = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
+	systemPattern = regexp.MustCompile(`^[0-9a-f]{128}$`)
+	bugPattern    = regexp.MustCompile(`^(?i:#|lp: ?#?|bug ?#?)?([0-9]{1,12})$`)
+
+	// Addresses of pages of mishap, and of bugs in a tracker.
+	pagePattern    = regexp.MustCompile(`^(?i:https?://[^/\s]+)?/(problem|oops|user|bug)/([^/?#\s]+)(?:[?#]\S*)?$`)
+	trackerPattern = regexp.MustCompile(`^(?i:https?://[^/\s]+)/(?:[^?#\s]*/)?\+?bugs?/([0-9]{1,12})(?:[/?#]\S*)?$`)
+)
+
+// identifierIn extracts the identifier from the address of a page or of a bug in a tracker, or
+// from "oops:…". It returns other texts unchanged.
+func identifierIn(text string) string {
+	if match := trackerPattern.FindStringSubmatch(text); match != nil {
+		return "#" + match[1]
+	}
+	match := pagePattern.FindStringSubmatch(text)
+	if match == nil {
+		return strings.TrimPrefix(text, "oops:")
+	}
+	id, err := url.PathUnescape(match[2])
+	switch {
+	case err != nil:
+		return text
+	case match[1] == "user":
+		return "system:" + id
+	case match[1] == "bug":
+		return "#" + id
+	}
+	return id
+}
+
+// resolve returns the page that a text identifies by id, number or address: of a report,
+// problem, machine or bug. If nothing matches, page is empty and missing names the kind of
+// thing. Both are empty for a text to search for. Only signed-in users find reports and
+// machines.
+func (s *Lists) resolve(r *http.Request, text string) (page string, missing views.Missing, err error) {
+	ctx, signedIn := r.Context(), web.CurrentUser(r).Role.Allows(crash.RoleViewer)
+	text = identifierIn(text)
+	system, isSystem := strings.CutPrefix(text, "system:")
+	switch {
+	case oopsPattern.MatchString(text):
+		missing = views.MissingReport
+		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
+		if err = parseErr; err == nil && signedIn {
+			_, err = s.Store.ReportSystem(ctx, id)
+			page = "/oops/" + id.String()
+		}
+	case isSystem || systemPattern.MatchString(text):
+		missing = views.MissingMachine
+		if signedIn {
+			rows, listErr := s.Problems.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
+			if err = listErr; len(rows) > 0 {
+				page = "/user/" + url.PathEscape(system)
+			}
+		}
+	case bucketPattern.MatchString(text):
+		missing = views.MissingProblem
+		id, parseErr := crash.ParseBucketID(strings.ToLower(text))
+		if err = parseErr; err == nil {
+			_, err = s.Store.Bucket(ctx, id)
+			page = id.Path()
+		}
+	case bugPattern.MatchString(text):
+		number, parseErr := strconv.ParseInt(bugPattern.FindStringSubmatch(text)[1], 10, 64)
+		if parseErr != nil {
+			return "", "", nil //nolint:nilerr // too large for a bug number: search for the text
+		}
+		buckets, bugErr := s.Bugs.BucketsOfBug(ctx, number)
+		if err = bugErr; len(buckets) > 0 {
+			page = "/bug/" + strconv.FormatInt(number, 10)
+		} else if !isNumber(text) {
+			missing = views.MissingBug
+		}
+	case strings.Contains(text, ":"):
+		id := crash.BucketIDOf(text)
+		_, err = s.Store.Bucket(ctx, id)
+		page = id.Path()
+	}
+	if kind := crash.KindOf(err); kind == crash.NotFound || kind == crash.Invalid {
+		return "", missing, nil
+	}
+	if err != nil || page != "" {
+		return page, "", err
+	}
+	return "", missing, nil
+}
+
+// isNumber reports whether a text has only digits, and so may also be a search term.
+func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }
+
+// Searches reads saved searches for rules, which notify the people who follow them. It reads the same
+// addresses in the same way as the pages do.
+type Searches struct {
+	facts *bugs.Store
+	now   func() time.Time
+}
+
+// NewSearches returns a reader of saved searches.
+func NewSearches(facts *bugs.Store, now func() time.Time) *Searches { return &Searches{facts, now} }
+
+// Read returns the filter and the query of a saved search by its address. A period such as the past
+// week does not count, since a rule concerns the present in any case; days in the address do. ok is
+// false if the search finds nothing: its address is not valid any more, or the tracker does not know
+// the person or the package set.
+func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q query.Query, ok bool, err error) {
+	address, err := url.Parse(path)
+	if err != nil {
+		return f, q, false, nil //nolint:nilerr // nobody can see such a list
+	}
+	values, search := address.Query(), ""
+	if address.Path == views.PathSearch {
+		search = strings.TrimSpace(values.Get("q"))
+		setSearchPeriod(values)
+	}
+	choice, err := readFilters(values)
+	if err == nil {
+		q, err = query.Parse(search)
+	}
+	if err != nil {
+		return f, q, false, nil //nolint:nilerr // nobody can see such a list
+	}
+	f, _, err = choiceFilter(ctx, s.facts, s.now(), choice)
+	if crash.KindOf(err) == crash.NotFound {
+		return f, q, false, nil
+	}
+	if choice.From.IsZero() && choice.To.IsZero() && !choice.New {
+		f.Since = index.DayOf(s.now().UTC().AddDate(0, 0, -db.IndexDays))
+	}
+	return f, q, err == nil, err
+}
+
+var (
+	errShare    = crash.Errorf(crash.Forbidden, "may_not_share", "%s", "Only triagers can share searches.")
+	errNotYours = crash.Errorf(crash.Forbidden, "not_your_search", "%s",
+		"Only its owner or an admin can change this search.")
+	errSearchPath = crash.Errorf(crash.Invalid, "bad_search_path", "%s", "That is not the address of a list of problems.")
+)
+
+// ShowSearches shows the saved searches that the user sees.
+func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
+	user := web.CurrentUser(r)
+	searches, err := s.Problems.SavedSearches(r.Context(), user.ID)
+	if err != nil {
+		return err
+	}
+	follows, err := s.People.Followed(r.Context(), user.ID)
+	if err != nil {
+		return err
+	}
+	followed := map[string]bool{}
+	for _, f := range follows {
+		if f.Kind == crash.FollowSearch {
+			followed[f.Name] = true
+		}
+	}
+	return s.Page(w, r, http.StatusOK, views.Saved(views.SavedPage{
+		Shell: s.Shell(r, "Saved searches"), Searches: searches, Followed: followed,
+		MayShare: user.Role.Allows(crash.RoleTriager),
+	}))
+}
+
+// SaveSearch saves the address of a list under a name. Triagers can share it.
+func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
+	search, err := readSearch(r, false)
+	if err != nil {
+		return err
+	}
+	if search.Path, err = listPath(r.PostFormValue("path")); err != nil {
+		return err
+	}
+	search.OwnerID = web.CurrentUser(r).ID
+	if search.ID, err = s.Problems.SaveSearch(r.Context(), search); err != nil {
+		return err
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &views.Undo{
+		Action: views.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
+	}}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, search.Path)
+}
+
+// ChangeSearch renames a saved search, and shares it or ends that.
+func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
+	old, err := s.searchInPath(r, false)
+	if err != nil {
+		return err
+	}
+	search, err := readSearch(r, old.Shared)
+	if err != nil {
+		return err
+	}
+	search.ID = old.ID
+	if err := s.Problems.ChangeSearch(r.Context(), search); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "Changed “"+search.Name+"”."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathSearches)
+}
+
+// DeleteSearch deletes a saved search. The message has a form that undoes that.
+func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
+	search, err := s.searchInPath(r, false)
+	if err != nil {
+		return err
+	}
+	if err := s.Problems.DeleteSearch(r.Context(), search.ID); err != nil {
+		return err
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &views.Undo{
+		Action: views.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
+	}}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathSearches)
+}
+
+// RestoreSearch undoes DeleteSearch.
+func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
+	search, err := s.searchInPath(r, true)
+	if err != nil {
+		return err
+	}
+	if err := s.Problems.RestoreSearch(r.Context(), search.ID); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "Search restored."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathSearches)
+}
+
+// searchInPath returns the saved search whose id is in the path, if the user may change it.
+func (s *Lists) searchInPath(r *http.Request, deleted bool) (crash.SavedSearch, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return crash.SavedSearch{}, web.ErrNoPage
+	}
+	user := web.CurrentUser(r)
+	search, err := s.Problems.SavedSearch(r.Context(), user.ID, id, deleted)
+	if err == nil && !search.MayChange(user) {
+		err = errNotYours
+	}
+	return search, err
+}
+
+// readSearch reads the name of a search and whether it is shared. Sharing needs the role triager;
+// a search that is shared already stays so for others.
+func readSearch(r *http.Request, wasShared bool) (search crash.SavedSearch, err error) {
+	search.Shared = r.PostFormValue("shared") == "1"
+	if !web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		if search.Shared && !wasShared {
+			return search, errShare
+		}
+	}
+	search.Name, err = crash.SearchName(r.PostFormValue("name"))
+	return search, err
+}
+
+// listPath returns the canonical form of the address of a list or a search.
+func listPath(path string) (string, error) {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.Path != "/" && u.Path != views.PathSearch {
+		return "", errSearchPath
+	}
+	values := u.Query()
+	if u.Path == views.PathSearch {
+		setSearchPeriod(values)
+	}
+	choice, err := readFilters(values)
+	if err != nil {
+		return "", err
+	}
+	if u.Path == views.PathSearch {
+		choice.Query = strings.TrimSpace(values.Get("q"))
+		if choice.Query == "" {
+			return "", errSearchPath
+		}
+	}
+	if path = choice.URL(); len(path) > maxListPath {
+		return "", errSearchPath
+	}
+	return path, nil
+}
+
+// maxListPath is the largest length of the address of a saved search, in bytes.
+const maxListPath = 2000

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -14,7 +15,11 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
+	"mishap/crash/privacy"
+	"mishap/crash/query"
 	"mishap/crash/redact"
+	"mishap/crash/stats"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -288,4 +293,562 @@ func readReportFilter(q url.Values) (f index.Filter, err error) {
 	}
 	f.Release, f.Complete = crash.Release(release), q.Get("complete") != ""
 	return f, nil
+}
+
+// ProblemQuery returns the query of a public problem page: all versions, one release, the merged
+// problem that led here, and the list for navigation.
+func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
+	known := url.Values{}
+	if r.URL.Query().Get("versions") == "all" {
+		known.Set("versions", "all")
+	}
+	if from, err := crash.ParseBucketID(r.URL.Query().Get("from")); err == nil {
+		known.Set("from", from.String())
+	}
+	release, err := web.QueryText(r.URL.Query(), "release")
+	if err != nil {
+		return "", err
+	}
+	if release != "" {
+		known.Set("release", release)
+	}
+	l, err := s.readOrigin(r)
+	if err != nil {
+		return "", err
+	}
+	if l != nil && l.choice != nil {
+		known.Set(views.Via, l.choice.URL())
+	}
+	return known.Encode(), nil
+}
+
+// rateDays is the number of days that a problem's rate covers.
+const rateDays = 28
+
+// impact returns the number of reports and machines of a problem, and its rate per active
+// machine.
+func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Impact, error) {
+	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
+	today := s.Now().UTC().Truncate(24 * time.Hour)
+	since := today.AddDate(0, 0, 1-rateDays)
+	if first := crash.Midnight(b.FirstSeen); first.After(since) && !first.After(today) {
+		since = first
+		m.Days = int(today.Sub(since)/(24*time.Hour)) + 1
+	}
+	releases := map[crash.Release]problems.Days{}
+	for _, c := range versions {
+		if c.Reports > 0 {
+			releases[c.Release] = problems.Days{Since: since, Until: today}
+		}
+	}
+	for _, release := range slices.SortedFunc(maps.Keys(releases), func(a, b crash.Release) int { return b.Compare(a) }) {
+		m.Releases = append(m.Releases, redact.Label(release))
+	}
+	problems, err := s.Store.Index(r.Context())
+	if err != nil {
+		return m, err
+	}
+	var reports int64
+	week := crash.PeriodWeek.Days()
+	before, _ := s.LastDays(2 * week)
+	for _, days := range problems.ReleaseDays(b.ID, index.DayOf(before), index.DayOf(today)) {
+		for i, n := range days {
+			if i < week {
+				m.WeekBefore += n
+			} else {
+				m.Week += n
+			}
+		}
+	}
+	for release, days := range problems.ReleaseDays(b.ID, index.DayOf(since), index.DayOf(today)) {
+		if _, ok := releases[release]; ok {
+			for _, n := range days {
+				reports += n
+			}
+		}
+	}
+	machines, err := s.Problems.DistinctMachines(r.Context(), releases, since, today)
+	if err != nil {
+		return m, err
+	}
+	var machineDays int64
+	for _, n := range machines {
+		machineDays += n
+	}
+	m.Active = machines[len(machines)-1]
+	// Affected machines are known for all time, active machines only for the past 90 days.
+	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
+	m.Rate = stats.NewMachineRate(reports, float64(machineDays))
+	return m, nil
+}
+
+// versions compares the versions in which a problem was seen with those in use, and adds its
+// status.
+func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
+	ctx := r.Context()
+	facts := views.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
+	counts, err := s.Store.BucketVersions(ctx, b.ID)
+	if err != nil {
+		return facts, err
+	}
+	if b.Package != "" {
+		if facts.Known, err = s.Problems.VersionsInUse(ctx, b.Package); err != nil {
+			return facts, err
+		}
+	}
+	facts.Story = stats.NewVersionStory(counts, facts.Known)
+	problems, err := s.Store.Index(ctx)
+	if err != nil {
+		return facts, err
+	}
+	for _, span := range problems.Spans(b.ID) {
+		if last := span.Last.Time(); last.After(facts.Last[span.Version]) {
+			facts.Last[span.Version] = last
+		}
+	}
+	facts.Status, facts.Bug = b.Status, b.Bug.Counts()
+	for _, r := range b.Status.Releases {
+		if r.Fix != "" && len(counts) > 0 {
+			facts.Story.Add(crash.VersionCount{Version: r.Fix, Release: r.Release})
+		}
+	}
+	if b.SourcePackage != "" {
+		facts.Link = func(version string, release crash.Release) string {
+			return s.Config.VersionLinks.Version(release, b.SourcePackage, version)
+		}
+	}
+	return facts, nil
+}
+
+// showReportsPart sends what htmx requested of the reports of a problem: the comparison by a field,
+// the section of the reports, or a page of their list.
+func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash.BucketID) error {
+	bucket, err := s.Store.Bucket(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	choice, err := readReportChoice(r, bucket.ID)
+	if err != nil {
+		return err
+	}
+	target := r.Header.Get("HX-Target")
+	if !views.IsFacetsTarget(target) && !views.IsReportSectionTarget(target) {
+		reports, err := s.chosenReports(r, bucket, choice)
+		if err != nil {
+			return err
+		}
+		return s.Part(w, r, views.ReportListPart(*reports.list))
+	}
+	facts, err := web.CachedFacts(s.Kit, r, string(bucket.ID[:]), func(r *http.Request) (problemFacts, error) {
+		return s.readProblem(r, bucket.ID)
+	})
+	if err != nil {
+		return err
+	}
+	stack, err := s.StackOf(r, bucket, false)
+	if err != nil {
+		return err
+	}
+	reports, err := s.chosenReports(r, bucket, choice)
+	if err != nil {
+		return err
+	}
+	if stack.Stack != nil {
+		reports.facets.Names = stack.Stack.FacetNames
+	}
+	if views.IsFacetsTarget(target) {
+		return s.Part(w, r, views.FacetsPart(reports.facets))
+	}
+	form := facts.filter
+	form.Choice = choice
+	return s.Part(w, r, views.ReportSectionPart(*reports.list, form, reports.facets))
+}
+
+// readReportChoice reads the choice of a problem's reports.
+func readReportChoice(r *http.Request, id crash.BucketID) (views.ReportChoice, error) {
+	q := r.URL.Query()
+	filter, err := readReportFilter(q)
+	if err != nil {
+		return views.ReportChoice{}, err
+	}
+	for _, name := range []string{"facet", "value"} {
+		if _, err := web.QueryText(q, name); err != nil {
+			return views.ReportChoice{}, err
+		}
+	}
+	choice := views.ReadReportChoice(id.Path(), filter, q)
+	if via := q.Get(views.Via); via != "" && web.LocalPath(via) == via {
+		choice.Via = via
+	}
+	return choice, nil
+}
+
+// chosenReports is a list of a problem's reports, and their comparison by a field.
+type chosenReports struct {
+	list   *views.ReportList
+	facets views.FacetsView
+}
+
+// facetFacts is the comparison of a problem's reports by a field.
+type facetFacts struct {
+	facet   stats.Facet
+	reports []problems.FacetReport
+}
+
+// chosenReports returns the reports that a choice selects. Reports with one value of a field are
+// selected among those that the comparison examined.
+func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
+	facets := views.FacetsView{Choice: choice, Package: b.Package}
+	if choice.Facet != "" && !web.PermitsFacet(s.Kit, web.Readable(r, b.SourcePackage), choice.Facet) {
+		facets.Problem = views.PrivateOf(b.SourcePackage)
+	}
+	if choice.Facet == "" || facets.Problem != "" {
+		list, err := s.bucketReports(r, b.ID, choice)
+		return chosenReports{list, facets}, err
+	}
+	if !web.PermitsFacet(s.Kit, privacy.Restricted, choice.Facet) {
+		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+			return chosenReports{}, err
+		}
+	}
+	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:])+string(choice.Facet),
+		func(r *http.Request) (f facetFacts, err error) {
+			f.facet, f.reports, err = s.Problems.Facet(r.Context(), b, choice.Facet)
+			return f, err
+		})
+	switch {
+	case crash.KindOf(err) == crash.Unavailable:
+		facets.Problem = "Comparing the reports took too long. Try again, or choose another field."
+	case err != nil:
+		return chosenReports{}, err
+	default:
+		facets.Facet = &facts.facet
+	}
+	if !choice.ByValue || err != nil {
+		list, err := s.bucketReports(r, b.ID, choice)
+		return chosenReports{list, facets}, err
+	}
+	var rows []crash.ReportRow
+	for _, report := range facts.reports {
+		if report.Value == choice.Value && passes(choice.Filter, report.ReportRow) {
+			rows = append(rows, report.ReportRow)
+		}
+	}
+	list := views.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
+		ComparePath: views.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
+	list.Via = choice.Via
+	return chosenReports{&list, facets}, nil
+}
+
+// passes reports whether a report passes the filter of a problem's reports.
+func passes(f index.Filter, r crash.ReportRow) bool {
+	return (f.Version == "" || f.Version == r.Version) && (f.Release == "" || f.Release == r.Release) &&
+		(f.Architecture == "" || f.Architecture == r.Architecture) && (!f.Complete || r.Complete)
+}
+
+// bucketReports returns the page of a bucket's reports that a choice and the query select.
+func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.ReportChoice) (*views.ReportList,
+	error) {
+	after, err := web.QueryOops(r.URL.Query(), "after")
+	if err != nil {
+		return nil, err
+	}
+	rows, further, err := s.Problems.BucketReportsLike(r.Context(), id, choice.Filter, after, web.ListSize+1)
+	if err != nil {
+		return nil, err
+	}
+	list := s.ReportList(r, id.Path(), after, rows)
+	list.Choice, list.ComparePath, list.Via = &choice, views.ComparePath(id), choice.Via
+	list.Empty = views.NoReportsStored
+	if chosen := views.FilterQuery(choice.Filter); len(chosen) > 0 {
+		list.Empty = "No stored report matches."
+		list.Via = id.Path() + "?" + chosen.Encode()
+	}
+	if !further.IsZero() {
+		list.Further = id.Path() + "?after=" + further.String()
+		list.LookedTo = further.Received()
+	}
+	list.Keep(choice.Query())
+	return &list, nil
+}
+
+// problemWork is what people have written and decided about a problem. It is the same for everyone who
+// is signed in.
+type problemWork struct {
+	decisions   []crash.Decision
+	notes       []crash.Note
+	named       map[string]string // accounts that the notes name, by the names as typed
+	assignments []crash.Assignment
+	tags        []crash.ProblemTag
+}
+
+// workOn returns what people have done about a problem. Only people who are signed in may see it.
+func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) {
+	return web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (w problemWork, err error) {
+		ctx := r.Context()
+		if w.decisions, err = s.Decisions.Decisions(ctx, id, maxDecisions); err != nil {
+			return w, err
+		}
+		if w.notes, err = s.People.Notes(ctx, id); err != nil {
+			return w, err
+		}
+		var names []string
+		for _, n := range w.notes {
+			for _, t := range n.Texts {
+				for _, m := range crash.Mentions(t.Text) {
+					names = append(names, m.Name)
+				}
+			}
+		}
+		if w.named, err = s.People.Named(ctx, names); err != nil {
+			return w, err
+		}
+		if w.assignments, err = s.Problems.Assignments(ctx, id, maxAssignments); err != nil {
+			return w, err
+		}
+		w.tags, err = s.Problems.Tags(ctx, id)
+		return w, err
+	})
+}
+
+// A page reached from a list has that list's path and query in its parameter via. Its links to the
+// next and the previous page, and back, therefore stay within that list without server state.
+
+// origin is the list from which the visitor came.
+type origin struct {
+	address string
+	problem *crash.BucketID   // reports of this problem
+	reports index.Filter      // selects the reports of problem
+	system  *crash.SystemID   // or reports of this machine
+	choice  *views.ListChoice // or problems of the front page or of a search
+	query   query.Query       // query of the search
+}
+
+// readOrigin reads the list from which the visitor came. It returns nil if there is none or if
+// its address is not valid.
+func (s *choices) readOrigin(r *http.Request) (*origin, error) {
+	via := r.URL.Query().Get(views.Via)
+	if via == "" || web.LocalPath(via) != via {
+		return nil, nil //nolint:nilnil // the visitor came from no list
+	}
+	u, err := url.Parse(via)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
+	}
+	l := &origin{address: via}
+	switch name, ok := strings.CutPrefix(u.Path, "/problem/"); {
+	case ok:
+		id, err := crash.ParseBucketID(name)
+		if err != nil {
+			return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
+		}
+		l.problem = &id
+		if l.reports, err = readReportFilter(u.Query()); err != nil {
+			return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
+		}
+	case strings.HasPrefix(u.Path, "/user/") && web.CurrentUser(r).Private.Some():
+		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
+		l.system = &system
+	case u.Path == "/", u.Path == views.PathSearch:
+		return s.readListOrigin(r, l, u)
+	default:
+		return nil, nil //nolint:nilnil // an invalid origin counts as none
+	}
+	return l, nil
+}
+
+// readListOrigin reads the choice and the query of a list of problems.
+func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origin, error) {
+	values := u.Query()
+	search := ""
+	if u.Path == views.PathSearch {
+		search = strings.TrimSpace(values.Get("q"))
+		setSearchPeriod(values)
+	}
+	choice, err := s.readChoice(r, values)
+	switch {
+	case crash.KindOf(err) == crash.Invalid:
+		return nil, nil //nolint:nilnil // an invalid origin counts as none
+	case err != nil:
+		return nil, err
+	}
+	if l.query, err = query.Parse(search); err != nil {
+		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
+	}
+	choice.Query = search
+	l.choice = &choice
+	return l, nil
+}
+
+// originRows returns the index, filter and match function of a list of problems.
+func (s *choices) originRows(r *http.Request, l *origin) (
+	*index.Index, index.Filter, func(*index.Problem) bool, error,
+) {
+	b, filter, _, err := s.listFilter(r.Context(), *l.choice)
+	filter, match := web.SearchFilter(r, l.query, filter)
+	return b, filter, match, err
+}
+
+// problemNavigation returns the neighbours of a problem in the list from which the visitor came,
+// or nil if there is no such list.
+func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.Pager, error) {
+	l, err := s.readOrigin(r)
+	if err != nil || l == nil || l.choice == nil {
+		return nil, err
+	}
+	b, filter, match, err := s.originRows(r, l)
+	if err != nil {
+		return nil, err
+	}
+	previous, next, position, total := b.Neighbours(filter, match, id)
+	nav := &views.Pager{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
+	if previous != nil {
+		nav.Previous = views.WithVia(previous.ID.Path(), l.address)
+	}
+	if next != nil {
+		nav.Next = views.WithVia(next.ID.Path(), l.address)
+	}
+	return nav, nil
+}
+
+// reportNavigation returns the neighbours of a report: within the list from which the visitor
+// came, or else among the reports of its problem.
+func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (views.Pager, error) {
+	ctx := r.Context()
+	l, err := s.readOrigin(r)
+	if err != nil {
+		return views.Pager{}, err
+	}
+	if l == nil {
+		if report.Bucket == nil {
+			return views.Pager{}, nil
+		}
+		l = &origin{problem: report.Bucket}
+	}
+	nav := views.Pager{Via: l.address, List: "reports of this problem"}
+	var newer, older crash.OopsID
+	switch {
+	case l.system != nil:
+		nav.List = "reports of this machine"
+		newer, older, err = s.Problems.SystemNeighbours(ctx, *l.system, report.ID)
+	case l.choice != nil:
+		return s.searchNavigation(r, l, report)
+	default:
+		nav.Chosen = views.FilterText(l.reports)
+		newer, older, err = s.Problems.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
+	}
+	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
+	return nav, err
+}
+
+// viaReport returns the address of a report with the list it was reached from, or "" for no
+// report.
+func viaReport(id crash.OopsID, via string) string {
+	if id.IsZero() {
+		return ""
+	}
+	return views.WithVia(views.ReportPath(id), via)
+}
+
+// maxSkipped is the maximum number of problems without a stored report that navigation skips.
+const maxSkipped = 5
+
+// searchNavigation returns the neighbours of a report in a list of problems. It passes through
+// the reports of each problem from the newest to the oldest, then to the next problem.
+func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (views.Pager, error) {
+	ctx := r.Context()
+	nav := views.Pager{Via: l.address, List: l.choice.Name()}
+	b, filter, match, err := s.originRows(r, l)
+	if err != nil || report.Bucket == nil {
+		return nav, err
+	}
+	counted := filter.OfReports()
+	problem, err := s.Store.Bucket(ctx, *report.Bucket) // the list contains the problem that it was merged into
+	if err != nil {
+		return nav, err
+	}
+	newer, older, err := s.Problems.ReportNeighbours(ctx, problem.ID, counted, report.ID)
+	if err != nil {
+		return nav, err
+	}
+	previous, next, position, total := b.Neighbours(filter, match, problem.ID)
+	nav.Place, nav.Of = position, total
+	for n := 0; older.IsZero() && next != nil && n < maxSkipped; n++ {
+		id := next.ID
+		nav.NextProblem = true
+		if older, _, err = s.Problems.EndReports(ctx, id, counted); err != nil {
+			return nav, err
+		}
+		_, next, _, _ = b.Neighbours(filter, match, id)
+	}
+	for n := 0; newer.IsZero() && previous != nil && n < maxSkipped; n++ {
+		id := previous.ID
+		nav.PreviousProblem = true
+		if _, newer, err = s.Problems.EndReports(ctx, id, counted); err != nil {
+			return nav, err
+		}
+		previous, _, _, _ = b.Neighbours(filter, match, id)
+	}
+	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
+	return nav, nil
+}
+
+// ratesDays is the number of days in the reliability chart: twelve weeks.
+const ratesDays = 84
+
+// rates returns the chart of reports per active machine and day. The release, package and
+// version of the choice apply to it; the other filters do not.
+func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, error) {
+	pkg, version := web.SeenLabel(r, choice.Package), web.SeenLabel(r, choice.Version)
+	if pkg == "" {
+		version = ""
+	}
+	key := strings.Join([]string{string(choice.Release), pkg, version}, "\x00")
+	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.Rates, error) {
+		return s.readRates(r.Context(), choice.Release, pkg, version)
+	})
+}
+
+func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.Rates, error) {
+	until := s.Now().UTC()
+	since := until.AddDate(0, 0, 1-ratesDays)
+	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
+	rates, err := s.Problems.Rates(ctx, filter)
+	if err != nil {
+		return views.Rates{}, err
+	}
+	all, err := s.totalTrend(ctx, rates, until)
+	if err != nil {
+		return views.Rates{}, err
+	}
+	rates = slices.Clone(rates) // the store caches the original
+	for i := range rates {      // the chart is part of public pages
+		rates[i].Release = redact.Label(rates[i].Release)
+	}
+	return drawRates(ctx, s, rates, all, since, until)
+}
+
+// totalTrend returns the trend of the last week of all releases in rates together.
+func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate, until time.Time) (stats.Trend, error) {
+	week := crash.PeriodWeek.Days()
+	since, until := crash.LastDays(until, 2*week)
+	releases := map[crash.Release]problems.Days{}
+	for _, r := range rates {
+		releases[r.Release] = problems.Days{Since: since, Until: until}
+	}
+	machines, err := s.Problems.DistinctMachines(ctx, releases, since, until)
+	if err != nil {
+		return stats.Trend{}, err
+	}
+	return stats.TotalTrend(rates, machines, until, week), nil
+}
+
+// drawRates draws the chart of rates in a span of days.
+func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since,
+	until time.Time) (views.Rates, error) {
+	marks := s.Releases.ReleasedBetween(since, until)
+	page := views.NewRateChart(rates, all, marks, s.Releases, since, until).Rates(s.Now())
+	var err error
+	page.Chart, err = views.Draw(ctx, page.Chart)
+	return page, err
 }

@@ -2,11 +2,16 @@ package problems
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/privacy"
+	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -64,4 +69,299 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
 	page.Shell = s.Shell(r, "Report "+id.String())
 	return s.Page(w, r, http.StatusOK, views.Report(page))
+}
+
+// ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
+// lists no reports. It leaves out reports of packages whose private data the person may not read.
+func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
+	address, err := web.PathText(r, "system")
+	if err != nil {
+		return err
+	}
+	name, format := web.CutFormat(address)
+	system := crash.NewSystemID(name)
+	if format == "" {
+		format = web.AcceptedExport(r)
+	}
+	u := web.CurrentUser(r)
+	if !u.Private.Some() {
+		return u.CheckPrivate("")
+	}
+	if format != "" {
+		return s.exportSystemReports(w, r, system, format)
+	}
+	if err := s.AuditView(r, "read.machine", string(system)); err != nil {
+		return err
+	}
+	after, err := web.QueryOops(r.URL.Query(), "after")
+	if err != nil {
+		return err
+	}
+	rows, err := s.Problems.SystemReports(r.Context(), system, after, web.ListSize+1)
+	if err != nil {
+		return err
+	}
+	list := s.ReportList(r, views.SystemPath(system), after, rows)
+	shown := len(list.Rows)
+	list.Rows = withoutHidden(list.Rows)
+	hidden := int64(shown - len(list.Rows))
+	list.Via = views.SystemPath(system)
+	list.Empty = "No reports from this machine are stored."
+	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
+		return err
+	}
+	if web.WantsPart(r) {
+		return s.Part(w, r, views.ReportListPart(list))
+	}
+	page := views.SystemPage{System: system, Reports: list, Hidden: hidden}
+	if system != "" && after.IsZero() && len(rows) > 0 {
+		if page.Story, err = s.machineStory(r, system, rows); err != nil {
+			return err
+		}
+	}
+	shell := s.Shell(r, "Machine")
+	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
+	page.Shell = shell
+	return s.Page(w, r, http.StatusOK, views.System(page))
+}
+
+// withoutHidden returns the rows whose machines the person may know.
+func withoutHidden(rows []crash.ReportRow) []crash.ReportRow {
+	return slices.DeleteFunc(slices.Clone(rows),
+		func(row crash.ReportRow) bool { return row.System == crash.HiddenSystem })
+}
+
+// maxStoryReports is the maximum number of reports that a machine's summary covers.
+const maxStoryReports = 1000
+
+// machineStory summarises the reports of a machine. rows are its newest reports; more than
+// web.ListSize of them mean that there are further ones.
+func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
+	rows []crash.ReportRow,
+) (*views.MachineStory, error) {
+	if len(rows) > web.ListSize {
+		var err error
+		if rows, err = s.Problems.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
+			return nil, err
+		}
+	}
+	rows = withoutHidden(web.HideMachines(r, rows))
+	if len(rows) == 0 {
+		return nil, nil //nolint:nilnil // nothing to summarise
+	}
+	story := views.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
+	return &story, nil
+}
+
+// errNoneSelected is the error for a comparison of no report, or of more than two.
+var errNoneSelected = crash.Errorf(crash.Invalid, "select_reports",
+	"Select two reports to compare their stacks, or one to compare it with the representative report.")
+
+// errRepresentative is the error for a comparison of the representative report with itself.
+var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", "This is the representative report of "+
+	"the problem. Select another one to compare it with.")
+
+// ShowCompare compares the stacks of two reports, or of one and the representative report of its
+// problem.
+func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	var ids []crash.OopsID
+	for _, text := range r.URL.Query()["report"] {
+		id, err := crash.ParseOopsID(text)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 || len(ids) > 2 {
+		return errNoneSelected
+	}
+	page := views.ComparePage{Bucket: b, Representative: len(ids) == 1}
+	var sides [2]crash.StoredReport
+	if len(ids) == 1 {
+		if sides[0], err = s.Store.RepresentativeReport(r.Context(), b.ID); err != nil {
+			return err
+		}
+		if sides[0].ID == ids[0] {
+			return errRepresentative
+		}
+	} else if sides[0], err = s.Store.Report(r.Context(), ids[0]); err != nil {
+		return err
+	}
+	if sides[1], err = s.Store.Report(r.Context(), ids[len(ids)-1]); err != nil {
+		return err
+	}
+	for _, side := range sides {
+		if err := s.AuditView(r, "read.compare", side.ID.String()); err != nil {
+			return err
+		}
+	}
+	page.First, page.Second = sides[0].ReportRow, sides[1].ReportRow
+	for i := range sides {
+		sides[i].Fields = s.Config.Privacy.Excerpts(sides[i].Fields, web.Readable(r, sides[i].SourcePackage))
+	}
+	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
+	page.Facts = differentFacts(sides)
+	page.Shell = s.Shell(r, "Compare stacks")
+	return s.Page(w, r, http.StatusOK, views.Compare(page))
+}
+
+// differentFacts returns the properties in which two reports differ.
+func differentFacts(sides [2]crash.StoredReport) []views.DifferentFact {
+	var facts []views.DifferentFact
+	for _, field := range stats.FacetFields {
+		first := field.ValueIn(sides[0].Summary, sides[0].Fields)
+		if second := field.ValueIn(sides[1].Summary, sides[1].Fields); first != second {
+			facts = append(facts, views.DifferentFact{Field: field, First: first, Second: second})
+		}
+	}
+	return facts
+}
+
+// traitFacts are the traits that stand out, and the number of reports examined in the problem
+// and elsewhere.
+type traitFacts struct {
+	found       []stats.StandOut
+	here, there int
+}
+
+// ShowTraits shows what the reports of a problem have in common that other reports of its
+// package have not: as a page, or as a part that the problem's page loads.
+func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
+		return f, err
+	})
+	if err != nil {
+		return err
+	}
+	readable, private := web.Readable(r, b.SourcePackage), false
+	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool { // others share the facts
+		field, _ := t.Facet()
+		permitted := web.PermitsFacet(s.Kit, readable, field)
+		private = private || permitted && !web.PermitsFacet(s.Kit, privacy.Restricted, field)
+		return !permitted
+	})
+	if private {
+		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+			return err
+		}
+	}
+	p := views.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
+		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
+	if web.WantsPart(r) {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, http.StatusOK, views.TraitsPart(p))
+	}
+	p.Shell = s.Shell(r, "What stands out")
+	return s.Page(w, r, http.StatusOK, views.Traits(p))
+}
+
+// symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
+// asked for its core.
+func (s *Pages) symbolsOf(r *http.Request, report crash.StoredReport) (*views.SymbolsView, error) {
+	j, ok, err := s.Symbols.ReportJob(r.Context(), report.ID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &views.SymbolsView{Job: j, MayPress: web.CurrentUser(r).MayTriage(report.SourcePackage),
+		CSRFToken: nosurf.Token(r)}, nil
+}
+
+// ShowSymbols shows how far a problem is symbolised, as a part of its page: nothing if that has not changed.
+// When the reports have got names, it leads to their problem.
+func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	if b.ID != id || !web.WantsPart(r) {
+		return web.Redirect(w, r, headPath(b.ID, id))
+	}
+	symbols, err := s.SymbolsOf(r.Context(), b)
+	if err != nil {
+		return err
+	}
+	view, err := s.SymbolsView(r, b, symbols)
+	if err != nil {
+		return err
+	}
+	if view == nil || view.Mark() == r.URL.Query().Get("seen") {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return s.Part(w, r, views.SymbolsPart(view))
+}
+
+// Symbolise symbolises a report again, as soon as an instance is free.
+func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseOopsID(chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	report, err := s.Store.Report(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if err := web.CheckTriage(r, report.SourcePackage); err != nil {
+		return err
+	}
+	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "It will be symbolised again soon."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ReportPath(id)+"#symbols")
+}
+
+// AskForCore makes the next machine that reports a problem be asked for its core.
+func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	why, err := s.WhyNoCore(r.Context(), b)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return crash.Errorf(crash.Conflict, "no_core_wanted", "%s", why)
+	}
+	if err := s.Symbols.WantCore(r.Context(), b.ID, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.answerCore(w, r, b, "The next machine that reports this problem will be asked for its core dump.")
+}
+
+// WithdrawCore withdraws what AskForCore did.
+func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Symbols.UnwantCore(r.Context(), b.ID, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.answerCore(w, r, b, "Your request is withdrawn.")
+}
+
+func (s *Pages) answerCore(w http.ResponseWriter, r *http.Request, b crash.Bucket, message string) error {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, b.ID.Path()+"#symbols")
 }

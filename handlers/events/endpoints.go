@@ -1,0 +1,363 @@
+package events
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/db/events"
+	"mishap/handlers/web"
+	"mishap/notify/webhook"
+	"mishap/views"
+)
+
+// ListEndpoints shows all endpoints.
+func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
+	page := views.EndpointsPage{}
+	var err error
+	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
+		return err
+	}
+	if page.Endpoints, err = s.Events.Endpoints(r.Context()); err != nil {
+		return err
+	}
+	page.Shell = s.Shell(r, "Notifications")
+	return s.Page(w, r, http.StatusOK, views.Endpoints(page))
+}
+
+// StopNotifications stops all notifications.
+func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r, "All notifications are stopped.", views.PathEndpoints)
+}
+
+// ResumeNotifications ends a stop.
+func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r, "Notifications are sent again.", views.PathEndpoints)
+}
+
+// redirect redirects with a message.
+func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, path)
+}
+
+// endpointID returns the number in the path, or 0, which no endpoint has.
+func endpointID(r *http.Request) int64 {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// TestEndpoint sends a test to an endpoint and shows the answer.
+func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
+	stop, err := s.Events.StopState(r.Context())
+	if err != nil {
+		return err
+	}
+	e, err := s.Events.EndpointWithSecrets(r.Context(), endpointID(r))
+	if err != nil {
+		return err
+	}
+	if stop.Holds() {
+		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", views.EndpointTestStopped)
+	}
+	person := web.CurrentUser(r).Name
+	reply := s.Sender.Test(r.Context(), e, person)
+	outcome := crash.DeliveryOutcome{Status: reply.Status, Answer: reply.Answer, Problem: reply.Problem}
+	if err := s.Events.EndpointTested(r.Context(), e, outcome, person); err != nil {
+		return err
+	}
+	if e, err = s.Events.Endpoint(r.Context(), e.ID); err != nil {
+		return err
+	}
+	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Test: &views.EndpointTest{
+		Status: reply.Status, Problem: reply.Problem, Answer: reply.Answer, Took: reply.Took,
+	}})
+}
+
+// RotateSecret makes a new secret and shows it once.
+func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
+	secret := newSecret()
+	if err := s.Events.RotateSecret(r.Context(), endpointID(r), secret, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	if err != nil {
+		return err
+	}
+	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Secret: string(secret)})
+}
+
+// EnableEndpoint switches an endpoint on.
+func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Events.EnableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r,
+		"Switched on. Deliveries that have been waiting are sent now.", views.EndpointPath(endpointID(r), ""))
+}
+
+// DisableEndpoint switches an endpoint off.
+func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Events.DisableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r,
+		"Switched off. Deliveries wait, and new events are not delivered to it.", views.EndpointPath(endpointID(r), ""))
+}
+
+// DeleteEndpoint deletes an endpoint with its deliveries.
+func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	if err != nil {
+		return err
+	}
+	if err := s.Events.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r, "“"+e.Name+"” was deleted.", views.PathEndpoints)
+}
+
+// The limits of new endpoints, in requests per minute. People read chats.
+const (
+	webhookPerMinute = 60
+	chatPerMinute    = 20
+)
+
+func newSecret() crash.Secret { return webhook.NewSecret() }
+
+// NewEndpoint shows the form for a new endpoint of the kind in the query.
+func (s *Pages) NewEndpoint(w http.ResponseWriter, r *http.Request) error {
+	kind, err := crash.ParseEndpointKind(r.URL.Query().Get("kind"))
+	if err != nil {
+		return err
+	}
+	form := views.EndpointForm{PerMinute: strconv.Itoa(chatPerMinute), Owner: web.CurrentUser(r).ID}
+	if kind == crash.EndpointWebhook {
+		form.PerMinute = strconv.Itoa(webhookPerMinute)
+	}
+	return s.sendNew(w, r, http.StatusOK, views.EndpointPage{Endpoint: crash.Endpoint{Kind: kind}, Form: form})
+}
+
+func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page views.EndpointPage) error {
+	var err error
+	if page.Form.Owners, err = s.owners(r); err != nil {
+		return err
+	}
+	page.Shell = s.Shell(r, views.EndpointTitle(views.EndpointWord(page.Endpoint.Kind)))
+	return s.Page(w, r, status, views.NewEndpoint(page))
+}
+
+// owners returns the accounts that can own an endpoint: those that see these pages.
+func (s *Pages) owners(r *http.Request) ([]crash.User, error) {
+	users, err := s.People.Accounts(r.Context())
+	return slices.DeleteFunc(users, func(u crash.User) bool {
+		return u.Disabled || !u.Role.Allows(crash.RoleAdmin)
+	}), err
+}
+
+// AddEndpoint adds an endpoint. Of a webhook it shows the secret, once.
+func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
+	kind, err := crash.ParseEndpointKind(r.PostFormValue("kind"))
+	if err != nil {
+		return err
+	}
+	e, form, err := s.readSettings(r, crash.Endpoint{Kind: kind})
+	if err != nil {
+		return err
+	}
+	if kind == crash.EndpointWebhook {
+		e.Secret = newSecret()
+	}
+	if len(form.Wrong) == 0 {
+		e.ID, err = s.Events.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		if crash.KindOf(err) == crash.Conflict {
+			form.Wrong["name"] = web.AnswerTo(r, err).Message
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(form.Wrong) > 0 {
+		return s.sendNew(w, r, http.StatusUnprocessableEntity, views.EndpointPage{Endpoint: crash.Endpoint{Kind: kind},
+			Form: form})
+	}
+	if kind != crash.EndpointWebhook {
+		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", views.EndpointPath(e.ID, ""))
+	}
+	added, err := s.Events.Endpoint(r.Context(), e.ID)
+	if err != nil {
+		return err
+	}
+	return s.sendEndpoint(w, r, http.StatusCreated, views.EndpointPage{Endpoint: added, Secret: string(e.Secret)})
+}
+
+// SaveEndpoint changes the settings of an endpoint.
+func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
+	present, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	if err != nil {
+		return err
+	}
+	e, form, err := s.readSettings(r, present)
+	if err != nil {
+		return err
+	}
+	if len(form.Wrong) == 0 {
+		err = s.Events.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+		if crash.KindOf(err) == crash.Conflict {
+			form.Wrong["name"] = web.AnswerTo(r, err).Message
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(form.Wrong) > 0 {
+		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, views.EndpointPage{Endpoint: present, Form: form})
+	}
+	return s.redirect(w, r, "Settings saved.", views.EndpointPath(e.ID, ""))
+}
+
+// readSettings reads the settings in a form and returns them with what is wrong.
+func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, views.EndpointForm, error) {
+	field := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
+	owner, _ := strconv.ParseInt(field("owner"), 10, 64) // 0: all administrators
+	form := views.EndpointForm{Name: field("name"), Address: field("address"), Channel: field("channel"),
+		PerMinute: field("per_minute"), Owner: owner}
+	e.Name, e.Address, e.Channel, e.Owner = form.Name, crash.Secret(form.Address), form.Channel, owner
+	if e.Kind == crash.EndpointMatrix {
+		form.Secret = field("secret")
+		e.Secret = crash.Secret(form.Secret)
+	}
+	e.PerMinute, _ = strconv.Atoi(form.PerMinute) // 0 is refused
+	form.Wrong = webhook.CheckSettings(&e, e.ID == 0)
+	owners, err := s.owners(r)
+	if err != nil {
+		return e, form, err
+	}
+	if owner != 0 && !slices.ContainsFunc(owners, func(u crash.User) bool { return u.ID == owner }) {
+		form.Wrong["owner"] = "Choose an administrator."
+	}
+	return e, form, nil
+}
+
+// deliveriesSize is the number of deliveries on a page.
+const deliveriesSize = 25
+
+// ShowEndpoint shows an endpoint with its settings and a page of its deliveries.
+func (s *Pages) ShowEndpoint(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	if err != nil {
+		return err
+	}
+	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e})
+}
+
+// sendEndpoint sends the page of an endpoint. It fills in the form, unless it has been refused, and
+// adds the deliveries in the query of GET requests, else the newest ones.
+func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int, page views.EndpointPage) error {
+	e := page.Endpoint
+	if len(page.Form.Wrong) == 0 {
+		page.Form = views.EndpointForm{Name: e.Name, Channel: e.Channel, PerMinute: strconv.Itoa(e.PerMinute), Owner: e.Owner}
+	}
+	filter := events.DeliveryFilter{Endpoint: e.ID, Limit: deliveriesSize + 1}
+	if r.Method == http.MethodGet {
+		if err := readDeliveryFilter(r.URL.Query(), &filter); err != nil {
+			return err
+		}
+	}
+	page.State, page.Summary, page.First = filter.State, filter.Summary, filter.Before.IsZero()
+	var err error
+	if page.Form.Owners, err = s.owners(r); err != nil {
+		return err
+	}
+	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
+		return err
+	}
+	if page.States, err = s.Events.DeliveryStates(r.Context(), e.ID); err != nil {
+		return err
+	}
+	if page.Deliveries, err = s.Events.Deliveries(r.Context(), filter); err != nil {
+		return err
+	}
+	if len(page.Deliveries) > deliveriesSize {
+		page.Deliveries = page.Deliveries[:deliveriesSize]
+		page.Next = views.NextDeliveries(filter.State, filter.Summary, page.Deliveries[deliveriesSize-1])
+	}
+	page.Shell = s.Shell(r, e.Name)
+	return s.Page(w, r, status, views.Endpoint(page))
+}
+
+// readDeliveryFilter reads which deliveries a query asks for.
+func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
+	if state := crash.DeliveryState(q.Get("state")); state != "" {
+		if !crash.IsDeliveryState(state) {
+			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not the state of a delivery.", state)
+		}
+		f.State = state
+	}
+	if summary := q.Get("summary"); summary != "" {
+		if f.Summary, err = crash.ParseDeliveryID(summary); err != nil {
+			return err
+		}
+	}
+	if after := q.Get("after"); after != "" {
+		micros, id, _ := strings.Cut(after, ".")
+		at, err := strconv.ParseInt(micros, 10, 64)
+		if err != nil || at < 0 || at > maxMicros {
+			return web.ErrBadCursor
+		}
+		if f.BeforeID, err = crash.ParseDeliveryID(id); err != nil {
+			return web.ErrBadCursor
+		}
+		f.Before = time.UnixMicro(at)
+	}
+	return nil
+}
+
+// maxMicros is a time in microseconds since 1970 that PostgreSQL can still store.
+const maxMicros = 1 << 57
+
+// ShowDelivery shows a delivery with its payload and attempts.
+func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseDeliveryID(chi.URLParam(r, "delivery"))
+	if err != nil {
+		return err
+	}
+	var page views.DeliveryPage
+	if page.Endpoint, err = s.Events.Endpoint(r.Context(), endpointID(r)); err != nil {
+		return err
+	}
+	if page.Delivery, page.Attempts, err = s.Events.Delivery(r.Context(), endpointID(r), id); err != nil {
+		return err
+	}
+	page.Type = webhook.EventType(page.Delivery.Event.Kind)
+	page.Shell = s.Shell(r, page.Delivery.Event.Title)
+	return s.Page(w, r, http.StatusOK, views.Delivery(page))
+}
+
+// SendAgain makes a delivery due at once.
+func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
+	id, err := crash.ParseDeliveryID(chi.URLParam(r, "delivery"))
+	if err != nil {
+		return err
+	}
+	if err := s.Events.SendAgain(r.Context(), endpointID(r), id, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.redirect(w, r,
+		"It is sent again now. Reload this page to see the answer.", views.DeliveryPath(endpointID(r), id, ""))
+}

@@ -1,0 +1,193 @@
+// Package events serves the inbox, the choices about mail, and links in mails. For administrators, it
+// serves notification rules with their rehearsals, the problems that rules propose for filing, endpoints
+// with their deliveries, and the page about mail.
+package events
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/export"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// Pages serves everything about notifications.
+type Pages struct {
+	*export.Exporter
+	*web.Kit
+}
+
+// New returns the handlers of this package.
+func New(exporter *export.Exporter) *Pages { return &Pages{exporter, exporter.Kit} }
+
+// flash redirects to a page with a message.
+func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind views.FlashKind, message, path string) error {
+	if err := s.Flash(r, kind, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, path)
+}
+
+// idOrZero reads a number from a query or form. An empty text is 0.
+func idOrZero(value string) (int64, error) {
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 1 {
+		return 0, web.ErrBadCursor
+	}
+	return n, nil
+}
+
+var errBadChoice = crash.Errorf(crash.Unprocessable, "bad_choice", "%s", mailBadChoice)
+
+const (
+	inboxSize    = 50   // notices on a page
+	exportedSize = 5000 // notices in a file
+)
+
+// ShowInbox shows the notices of the user. The query contains filters and the page.
+func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
+	if format := web.AcceptedExport(r); format != "" {
+		return s.exportInbox(w, r, format)
+	}
+	filter, err := readFilter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	user := web.CurrentUser(r)
+	p := views.InboxPage{Filter: filter, MailOn: s.Mailer.Enabled()}
+	if p.Notices, err = s.Events.Inbox(r.Context(), user.ID, filter, inboxSize+1); err != nil {
+		return err
+	}
+	if p.More = len(p.Notices) > inboxSize; p.More {
+		p.Notices = p.Notices[:inboxSize]
+	}
+	facets, err := s.Events.InboxFacets(r.Context(), user.ID)
+	if err != nil {
+		return err
+	}
+	p.Kinds, p.Packages = facets.Kinds, facets.Packages
+	p.Shell = s.Shell(r, "Inbox")
+	filter.Before = 0
+	_, query, _ := strings.Cut(views.InboxURL(filter), "?")
+	p.Shell.Also = views.Alternates("Inbox", views.PathInbox, query)
+	return s.Page(w, r, http.StatusOK, views.Inbox(p))
+}
+
+func readFilter(q url.Values) (f crash.NoticeFilter, err error) {
+	f = crash.NoticeFilter{Kind: crash.EventKind(q.Get("kind")), Package: q.Get("package"), Unread: q.Get("unread") != ""}
+	for _, s := range []string{f.Package, string(f.Kind)} {
+		if len(s) > web.MaxQueryText || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return f, web.ErrBadCursor
+		}
+	}
+	if f.Mail, err = idOrZero(q.Get("mail")); err != nil {
+		return f, err
+	}
+	f.Before, err = idOrZero(q.Get("before"))
+	return f, err
+}
+
+// ExportInbox sends the notices as a file or feed.
+func (s *Pages) ExportInbox(w http.ResponseWriter, r *http.Request) error {
+	format := chi.URLParam(r, "format")
+	if web.ExportTypes[format] == "" {
+		return export.ErrNoFormat
+	}
+	return s.exportInbox(w, r, format)
+}
+
+// exportInbox sends a table that changes without the revision of the data. So the time takes part in
+// its entity tag.
+func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format string) error {
+	filter, err := readFilter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	user := web.CurrentUser(r).ID
+	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
+		notices, err := s.Events.Inbox(ctx, user, filter, exportedSize)
+		return export.Table{Title: "Inbox", Path: views.InboxURL(filter), Columns: inboxColumns,
+			Rows: func(yield func(export.Row, error) bool) {
+				for _, n := range notices {
+					if !yield(inboxRow(n), nil) {
+						return
+					}
+				}
+			}}, err
+	})
+}
+
+// inboxColumns are the columns of the inbox.
+var inboxColumns = []string{"notice", "at", "kind", "title", "package", "source_package", "release", "version",
+	"machines", "text", "reason", "read", "mail", "problem"}
+
+func inboxRow(n crash.Notice) export.Row {
+	e := n.Event
+	read, problem := "", ""
+	if !n.Read.IsZero() {
+		read = n.Read.UTC().Format(time.RFC3339)
+	}
+	if e.Bucket != nil {
+		problem = e.Bucket.String()
+	}
+	return export.Row{
+		Cells: []any{n.ID, n.At, string(e.Kind), e.Title, e.Package, e.Source, string(e.Release), e.Version, e.Machines,
+			e.Text, n.Reason, read, string(n.Mail), problem},
+		Path:  views.InboxURL(crash.NoticeFilter{Before: n.ID + 1}),
+		Title: e.Kind.Label() + ": " + e.Title, Summary: e.Text, First: n.At, Last: n.At,
+	}
+}
+
+// ReadNotices marks a notice as read, or also all older ones. The message has a form that undoes
+// that.
+func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
+	id, err := idOrZero(r.PostFormValue("notice"))
+	if err != nil || id == 0 {
+		return errBadChoice
+	}
+	n, at, err := s.Events.ReadNotices(r.Context(), web.CurrentUser(r).ID, id, r.PostFormValue("older") == "1")
+	if err != nil {
+		return err
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(n, "notification", "notifications") +
+		" marked as read."}
+	if n > 0 {
+		message.Undo = &views.Undo{Action: views.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, backToInbox(r))
+}
+
+// UnreadNotices undoes ReadNotices.
+func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
+	at, err := time.Parse(time.RFC3339Nano, r.PostFormValue("at"))
+	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		return errBadChoice
+	}
+	if _, err := s.Events.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
+		return err
+	}
+	return s.flash(w, r, views.FlashDone, "Marked as unread again.", backToInbox(r))
+}
+
+// backToInbox returns the page of the inbox from which a form came.
+func backToInbox(r *http.Request) string {
+	if path := web.ReturnPath(r); path == views.PathInbox || strings.HasPrefix(path, views.PathInbox+"?") {
+		return path
+	}
+	return views.PathInbox
+}

@@ -1,0 +1,546 @@
+package events
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/notify/rules"
+	"mishap/views"
+)
+
+// ListRules shows all rules.
+func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Events.Rules(r.Context())
+	if err != nil {
+		return err
+	}
+	activity, err := s.activity(r)
+	if err != nil {
+		return err
+	}
+	page := views.RulesPage{Shell: s.Shell(r, "Rules")}
+	for _, rule := range all {
+		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
+	}
+	return s.Page(w, r, http.StatusOK, views.Rules(page))
+}
+
+func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
+	return s.Events.Activity(r.Context())
+}
+
+func (s *Pages) row(shell views.Shell, rule rules.Rule, activity map[int64]rules.Activity) views.RuleRow {
+	return views.RuleRow{Rule: rule, Activity: activity[rule.ID], FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken,
+		Now: shell.Now}
+}
+
+// ruleInPath returns the rule whose id is in the path. It returns NotFound for deleted rules,
+// unless deleted is true.
+func (s *Pages) ruleInPath(r *http.Request, deleted bool) (rules.Rule, error) {
+	id, err := idInPath(r)
+	if err != nil {
+		return rules.Rule{}, err
+	}
+	rule, err := s.Events.Rule(r.Context(), id)
+	if err == nil && rule.Deleted != deleted {
+		err = web.ErrNoPage
+	}
+	return rule, err
+}
+
+func idInPath(r *http.Request) (int64, error) {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, web.ErrNoPage
+	}
+	return id, nil
+}
+
+// SwitchRule switches a rule on or off.
+func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
+	rule, err := s.ruleInPath(r, false)
+	if err != nil {
+		return err
+	}
+	rule.Enabled = r.PostFormValue("on") == "1"
+	if _, err := s.Events.SaveRule(r.Context(), rule, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	if !web.WantsPart(r) {
+		if err := s.Flash(r, views.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, views.PathRules)
+	}
+	if rule, err = s.Events.Rule(r.Context(), rule.ID); err != nil {
+		return err
+	}
+	activity, err := s.activity(r)
+	if err != nil {
+		return err
+	}
+	return s.Part(w, r, views.RuleItem(s.row(s.BareShell(r, "Rules"), rule, activity)))
+}
+
+// DeleteRule deletes a rule. The message has a form that undoes that.
+func (s *Pages) DeleteRule(w http.ResponseWriter, r *http.Request) error {
+	return s.setDeleted(w, r, true)
+}
+
+// RestoreRule undoes DeleteRule.
+func (s *Pages) RestoreRule(w http.ResponseWriter, r *http.Request) error {
+	return s.setDeleted(w, r, false)
+}
+
+func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool) error {
+	rule, err := s.ruleInPath(r, !deleted)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Events.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	message := views.Flash{Kind: views.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
+	if deleted {
+		message.Text = "Deleted “" + rule.Name + "”."
+		message.Undo = &views.Undo{Action: views.RulePath(rule.ID, "/restore"), Field: "id",
+			Value: strconv.FormatInt(rule.ID, 10)}
+	}
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.PathRules)
+}
+
+// NewRule shows the form of a new rule.
+func (s *Pages) NewRule(w http.ResponseWriter, r *http.Request) error {
+	rule := rules.Rule{When: crash.EventNew, Machines: 3, Weeks: 4, Enabled: true,
+		Scope:   rules.Scope{Kind: rules.Everything},
+		Actions: rules.Actions{Followers: true, HourlyLimit: 5}}
+	return s.showRule(w, r, rule)
+}
+
+// ShowRule shows the form of a rule.
+func (s *Pages) ShowRule(w http.ResponseWriter, r *http.Request) error {
+	rule, err := s.ruleInPath(r, false)
+	if err != nil {
+		return err
+	}
+	return s.showRule(w, r, rule)
+}
+
+func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule) error {
+	page, err := s.rulePage(r, rule)
+	if err != nil {
+		return err
+	}
+	return s.sendRule(w, r, http.StatusOK, page)
+}
+
+func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page views.RulePage, err error) {
+	page = views.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.Config.AllowBugFiling}
+	endpoints, err := s.Events.RuleEndpoints(r.Context())
+	if err != nil {
+		return page, err
+	}
+	for _, e := range endpoints {
+		page.Endpoints = append(page.Endpoints, views.RuleEndpoint(e))
+	}
+	names, err := s.Events.AccountNames(r.Context())
+	if err != nil {
+		return page, err
+	}
+	page.Values = formOf(rule, names)
+	return page, nil
+}
+
+func (s *Pages) sendRule(w http.ResponseWriter, r *http.Request, status int, page views.RulePage) error {
+	title := "New rule"
+	if page.ID != 0 {
+		title = page.Values.Get("saved_name")
+	}
+	page.Shell = s.BareShell(r, title)
+	if web.WantsPart(r) {
+		return s.Page(w, r, status, views.RulePart(page))
+	}
+	page.Shell = s.Shell(r, title)
+	return s.Page(w, r, status, views.Rule(page))
+}
+
+// CreateRule rehearses a new rule, or saves it once that was done.
+func (s *Pages) CreateRule(w http.ResponseWriter, r *http.Request) error {
+	return s.saveRule(w, r, rules.Rule{})
+}
+
+// ChangeRule does the same for an existing rule.
+func (s *Pages) ChangeRule(w http.ResponseWriter, r *http.Request) error {
+	rule, err := s.ruleInPath(r, false)
+	if err != nil {
+		return err
+	}
+	return s.saveRule(w, r, rule)
+}
+
+func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule) error {
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+	}
+	page, err := s.rulePage(r, old)
+	if err != nil {
+		return err
+	}
+	title := page.Values.Get("saved_name")
+	page.Values = r.PostForm
+	page.Values.Set("saved_name", title)
+	rule, wrong, err := s.readRule(r, old)
+	if err != nil {
+		return err
+	}
+	if page.Wrong = wrong; len(wrong) > 0 {
+		return s.sendRule(w, r, http.StatusUnprocessableEntity, page)
+	}
+	rehearsed := fingerprint(rule)
+	save := r.PostForm.Get("do") == "save"
+	if save && r.PostForm.Get("rehearsed") == rehearsed {
+		_, err := s.Events.SaveRule(r.Context(), rule, web.CurrentUser(r).Name)
+		switch {
+		case crash.KindOf(err) == crash.Conflict:
+			page.Wrong = rules.Problems{"name": web.AnswerTo(r, err).Message}
+			return s.sendRule(w, r, http.StatusUnprocessableEntity, page)
+		case err != nil:
+			return err
+		}
+		if err := s.Flash(r, views.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, views.PathRules)
+	}
+	found, err := s.Events.Rehearse(r.Context(), rule)
+	if err != nil {
+		return err
+	}
+	page.Rehearsal, page.Sentence, page.Rehearsed = &found, rule.Sentence(), rehearsed
+	status := http.StatusOK
+	if save {
+		page.Notice = "The rule has changed since it was rehearsed. Look at what it would have done, then save it."
+		status = http.StatusUnprocessableEntity
+	}
+	return s.sendRule(w, r, status, page)
+}
+
+// ruleSwitched confirms that a rule was switched on or off.
+func ruleSwitched(name string, on bool) string {
+	if on {
+		return "“" + name + "” is on. It ignores what happened before."
+	}
+	return "“" + name + "” is off."
+}
+
+// formOf returns the fields of the form of a rule.
+func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
+	a := rule.Actions
+	v := url.Values{
+		"name": {rule.Name}, "saved_name": {rule.Name}, "scope": {string(rule.Scope.Kind)},
+		"names": {strings.Join(rule.Scope.Names, " ")}, "when": {string(rule.When)},
+		"machines": {strconv.FormatInt(rule.Machines, 10)}, "assign": {a.Assign}, "tag": {a.Tag},
+		"embargo": {string(a.Embargo)},
+	}
+	if rule.Weeks > 0 {
+		v.Set("weeks", strconv.Itoa(rule.Weeks))
+	}
+	if a.HourlyLimit > 0 {
+		v.Set("limit", strconv.Itoa(a.HourlyLimit))
+	}
+	for field, on := range map[string]bool{
+		"followers": a.Followers, "administrators": a.Administrators, "mute": a.Mute != nil, "enabled": rule.Enabled,
+		"mute_newer":      a.Mute != nil && a.Mute.Newer,
+		"mute_regression": a.Mute != nil && a.Mute.Regression,
+	} {
+		if on {
+			v.Set(field, "1")
+		}
+	}
+	if a.Mute != nil && a.Mute.Days > 0 {
+		v.Set("mute_days", strconv.Itoa(a.Mute.Days))
+	}
+	switch {
+	case a.Queue:
+		v.Set("bugs", "queue")
+	case a.File:
+		v.Set("bugs", "file")
+	}
+	var people []string
+	for _, id := range a.Users {
+		if name := accounts[id]; name != "" {
+			people = append(people, name)
+		}
+	}
+	slices.Sort(people)
+	v.Set("people", strings.Join(people, " "))
+	for _, id := range a.Endpoints {
+		v.Add("endpoint", strconv.FormatInt(id, 10))
+	}
+	return v
+}
+
+// readRule reads a rule from the form, and what is wrong with it.
+func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Problems, error) {
+	form := r.PostForm
+	on := func(field string) bool { return form.Get(field) == "1" }
+	rule := old
+	rule.Name = strings.Join(strings.Fields(form.Get("name")), " ")
+	rule.When, rule.Enabled = crash.EventKind(form.Get("when")), on("enabled")
+	rule.Scope = rules.Scope{Kind: rules.ScopeKind(form.Get("scope"))}
+	if rule.Scope.Kind != rules.Everything {
+		rule.Scope.Names = words(form.Get("names"))
+	}
+	rule.Machines = number(form.Get("machines"))
+	rule.Weeks = 0
+	if rule.When == crash.EventQuiet {
+		rule.Weeks = int(number(form.Get("weeks")))
+	}
+	a := rules.Actions{Followers: on("followers"), Administrators: on("administrators"),
+		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")),
+		Embargo: rules.Embargo(form.Get("embargo")), Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
+	if a.File {
+		a.HourlyLimit = int(number(form.Get("limit")))
+	}
+	if on("mute") {
+		a.Mute = &rules.Mute{Newer: on("mute_newer"), Regression: on("mute_regression")}
+		if days := strings.TrimSpace(form.Get("mute_days")); days != "" {
+			a.Mute.Days = int(number(days))
+		}
+	}
+	known, err := s.Events.RuleEndpoints(r.Context())
+	if err != nil {
+		return rule, nil, err
+	}
+	for _, e := range known {
+		if slices.Contains(form["endpoint"], strconv.FormatInt(e.ID, 10)) {
+			a.Endpoints = append(a.Endpoints, e.ID)
+		}
+	}
+	users, unknown, err := s.Events.AccountIDs(r.Context(), words(form.Get("people")))
+	if err != nil {
+		return rule, nil, err
+	}
+	a.Users = users
+	rule.Actions = a
+	wrong := rule.Check()
+	if len(unknown) > 0 {
+		wrong["people"] = rules.UnknownPeople(unknown)
+		delete(wrong, "actions") // it may be only that this account is missing
+	}
+	if a.Assign != "" && !strings.HasPrefix(a.Assign, "~") && wrong["assign"] == "" {
+		_, unknown, err := s.Events.AccountIDs(r.Context(), []string{a.Assign})
+		if err != nil {
+			return rule, nil, err
+		}
+		if len(unknown) > 0 {
+			wrong["assign"] = rules.UnknownPeople(unknown)
+		}
+	}
+	return rule, wrong, nil
+}
+
+// words splits a text at blanks and commas, without duplicates.
+func words(text string) []string {
+	var some []string
+	for _, word := range strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), ",", " ")) {
+		if !slices.Contains(some, word) {
+			some = append(some, word)
+		}
+	}
+	return some
+}
+
+// number reads a number of at most nine digits. It returns -1 for any other text, which no field
+// accepts.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 10, 32)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// fingerprint identifies what a rehearsal depends on: everything but the name and whether the rule
+// is on.
+func fingerprint(rule rules.Rule) string {
+	text, err := json.Marshal([]any{rule.Scope, rule.When, rule.Machines, rule.Weeks, rule.Actions})
+	if err != nil {
+		return "" // these types always encode
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+const (
+	shownCandidates = 25
+	shownDecided    = 10
+)
+
+var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", views.CandidatesOff)
+
+// ListCandidates shows the problems that rules propose for filing.
+func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
+	waiting, err := s.Events.Candidates(r.Context(), shownCandidates+1)
+	if err != nil {
+		return err
+	}
+	decided, err := s.Events.DecidedCandidates(r.Context(), shownDecided)
+	if err != nil {
+		return err
+	}
+	page := views.CandidatesPage{Shell: s.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
+	for _, c := range waiting[:min(len(waiting), shownCandidates)] {
+		row, err := s.candidate(r.Context(), page.Shell, c)
+		if err != nil {
+			return err
+		}
+		page.Waiting = append(page.Waiting, row)
+	}
+	for _, c := range decided {
+		row, err := s.candidate(r.Context(), page.Shell, c)
+		if err != nil {
+			return err
+		}
+		page.Decided = append(page.Decided, row)
+	}
+	return s.Page(w, r, http.StatusOK, views.Candidates(page))
+}
+
+// candidate returns a candidate with its problem and, while it waits, the title of the draft.
+func (s *Pages) candidate(ctx context.Context, shell views.Shell, c rules.Candidate) (views.CandidateRow, error) {
+	row := views.CandidateRow{Candidate: c, FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken, Now: shell.Now}
+	var err error
+	if row.Bucket, err = s.Store.Bucket(ctx, c.Problem); err != nil {
+		return row, err
+	}
+	row.MayDecide = shell.User.MayTriage(row.Bucket.SourcePackage)
+	row.Title = views.DocumentTitle(row.Bucket)
+	if c.State != rules.CandidateWaiting && c.State != rules.CandidateAutomatic {
+		return row, nil
+	}
+	if row.Cannot = row.Bucket.NoFiling(); row.Cannot != "" {
+		return row, nil
+	}
+	draft, err := s.Filer.Propose(ctx, row.Bucket)
+	switch {
+	case crash.KindOf(err) == crash.Unprocessable:
+		row.Cannot = err.Error()
+	case err != nil:
+		return row, err
+	default:
+		row.Title = draft.Title
+	}
+	return row, nil
+}
+
+// candidateInPath returns the number of the candidate in the path, and its problem, if the person may
+// decide about it.
+func (s *Pages) candidateInPath(r *http.Request) (id int64, b crash.Bucket, err error) {
+	if id, err = idInPath(r); err != nil {
+		return 0, b, err
+	}
+	c, err := s.Events.Candidate(r.Context(), id)
+	if err != nil {
+		return 0, b, err
+	}
+	if b, err = s.Store.Bucket(r.Context(), c.Problem); err != nil {
+		return 0, b, err
+	}
+	return id, b, web.CheckTriage(r, b.SourcePackage)
+}
+
+// ApproveCandidate files the bug of a candidate.
+func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
+	if !s.Config.AllowBugFiling {
+		return errFilingOff
+	}
+	id, b, err := s.candidateInPath(r)
+	if err != nil {
+		return err
+	}
+	opts, err := s.FilingOptions(r)
+	if err != nil {
+		return err
+	}
+	result, failed := s.Filer.CreateBug(r.Context(), b.Signature, opts)
+	// A tracker that cannot be reached gets the bug later.
+	if failed != nil && crash.KindOf(failed) != crash.Unavailable {
+		a := web.AnswerTo(r, failed)
+		s.LogError(r, failed, a)
+		if err := s.Events.FailCandidate(r.Context(), id, a.Message); err != nil {
+			return err
+		}
+		return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashError, Text: a.Message}, a.Status)
+	}
+	if err := s.Events.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
+		return err
+	}
+	message := "The bug is being created."
+	if result.State == crash.FilingFiled {
+		message = views.CandidateFiled(result.Bug)
+	}
+	return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashDone, Text: message}, http.StatusOK)
+}
+
+// DeclineCandidate records that no bug is wanted.
+func (s *Pages) DeclineCandidate(w http.ResponseWriter, r *http.Request) error {
+	return s.decide(w, r, func(ctx context.Context, id int64, person string) error {
+		return s.Events.DeclineCandidate(ctx, id, person, r.PostFormValue("reason"))
+	})
+}
+
+// RestoreCandidate undoes DeclineCandidate.
+func (s *Pages) RestoreCandidate(w http.ResponseWriter, r *http.Request) error {
+	return s.decide(w, r, s.Events.RestoreCandidate)
+}
+
+func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, int64, string) error) error {
+	id, _, err := s.candidateInPath(r)
+	if err != nil {
+		return err
+	}
+	if err := do(r.Context(), id, web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	return s.answerCandidate(w, r, id, views.Flash{}, http.StatusOK)
+}
+
+// answerCandidate shows the present state of a candidate in place, or redirects to the page.
+func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message views.Flash,
+	status int) error {
+	if !web.WantsPart(r) {
+		if message.Text != "" {
+			if err := s.Flash(r, message.Kind, message.Text); err != nil {
+				return err
+			}
+		}
+		return web.Redirect(w, r, views.PathCandidates)
+	}
+	c, err := s.Events.Candidate(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	row, err := s.candidate(r.Context(), s.BareShell(r, "Candidates for filing"), c)
+	if err != nil {
+		return err
+	}
+	if message.Kind == views.FlashError {
+		row.Trouble, row.Failure = message.Text, ""
+	}
+	return s.Page(w, r, status, views.CandidateItem(row))
+}

@@ -1,0 +1,248 @@
+package people
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"mishap/crash"
+	"mishap/db/people"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// ShowAccount shows the page of the person's own account.
+func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
+	return s.sendAccountForm(w, r, http.StatusOK, web.CurrentUser(r).TrackerName, "")
+}
+
+// sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
+func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
+	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
+	return s.sendAccount(w, r, status, page, views.NewTokenForm())
+}
+
+// sendAccount sends the page with the form for an API token.
+func (s *Pages) sendAccount(
+	w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm,
+) error {
+	u := web.CurrentUser(r)
+	list, err := s.People.Tokens(r.Context(), u)
+	if err != nil {
+		return err
+	}
+	if page.Identities, err = s.People.Identities(r.Context(), u.ID); err != nil {
+		return err
+	}
+	page.Sessions.Current = people.SessionID(s.Sessions.Token(r.Context()))
+	if page.Sessions.Sessions, err = s.People.SessionsOf(r.Context(), u.ID); err != nil {
+		return err
+	}
+	if page.SecondFactor, err = s.People.SecondFactor(r.Context(), u.ID); err != nil {
+		return err
+	}
+	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
+	if s.Config.OpenID.URL != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
+	}
+	if s.Config.OIDC.Issuer != "" {
+		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
+	}
+	if page.Services, err = s.People.ServiceAccounts(r.Context(), u.ID); err != nil {
+		return err
+	}
+	grants, err := s.People.Grants(r.Context())
+	if err != nil {
+		return err
+	}
+	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Store.Rights.Everyone)
+	page.Shell = s.Shell(r, "Your account")
+	if page.Own, err = s.ownAccount(r); err != nil {
+		return err
+	}
+	if page.Own != nil {
+		page.Own.Problem = page.OwnProblem
+	}
+	page.Tokens.Tokens, page.Tokens.Form = list, form
+	for _, scope := range crash.Scopes {
+		if u.MayScope(scope) {
+			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
+		}
+	}
+	return s.Page(w, r, status, views.Account(page))
+}
+
+// SaveAccount saves the person's name in the tracker, after checking that the tracker has it.
+func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
+	u, name := web.CurrentUser(r), r.PostFormValue("tracker_name")
+	if name != "" {
+		found, err := s.Tracker.Account(r.Context(), name)
+		if err != nil {
+			a := web.AnswerTo(r, err)
+			if a.Kind != crash.Unprocessable && a.Kind != crash.Unavailable && a.Kind != crash.Refused {
+				return err
+			}
+			s.LogError(r, err, a)
+			a.Headers(w)
+			return s.sendAccountForm(w, r, a.Status, crash.Truncate(name, 100), a.Message)
+		}
+		name = found
+	}
+	if err := s.People.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "Saved."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathAccount)
+}
+
+// ownAccount returns the part of the page about the person's own account at the tracker, or nil if
+// the person may not file bugs.
+func (s *Pages) ownAccount(r *http.Request) (*views.OwnAccountView, error) {
+	u := web.CurrentUser(r)
+	if !u.Role.Allows(crash.RoleTriager) || !s.Config.AllowBugFiling {
+		return nil, nil
+	}
+	own, err := s.Filer.OwnAccount(r.Context(), u.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := &views.OwnAccountView{Own: own, Tracker: s.Config.TrackerName, Shell: s.BareShell(r, "")}
+	if own.Account != "" {
+		v.TokensURL = s.Filer.TokensURL(own.Account)
+	}
+	if rt, expires, ok := web.OwnRequest.Token(s.Kit, r); ok {
+		v.AuthorizeURL, v.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
+	}
+	return v, nil
+}
+
+// sendOwnProblem sends the page with the error of an action about the person's own account.
+func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed error) error {
+	a := web.AnswerTo(r, failed)
+	s.LogError(r, failed, a)
+	a.Headers(w)
+	page := views.AccountPage{
+		Tracker: s.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
+	}
+	return s.sendAccount(w, r, a.Status, page, views.NewTokenForm())
+}
+
+// toOwnAccount redirects to the part of the page, with a message.
+func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message string) error {
+	if message != "" {
+		if err := s.Flash(r, views.FlashDone, message); err != nil {
+			return err
+		}
+	}
+	return web.Redirect(w, r, web.PathAccount)
+}
+
+// BeginConnecting asks the tracker for a request token.
+func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
+	if !s.Config.AllowBugFiling {
+		return errFilingOff
+	}
+	if err := web.OwnRequest.Begin(s.Kit, r); err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	return s.toOwnAccount(w, r, "")
+}
+
+var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
+
+// FinishConnecting exchanges the request token for the access token. The tracker sends it only
+// once, so the rest runs to its end even if the person leaves the page.
+func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
+	r = r.WithContext(context.WithoutCancel(r.Context()))
+	token, err := web.OwnRequest.Finish(s.Kit, r)
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	//nolint:contextcheck // it is the context of the request
+	account, err := s.Filer.ConnectOwnAccount(r.Context(), web.CurrentUser(r), token)
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
+}
+
+// CheckConnection tests the person's own account, and has bugs filed with it again if it works.
+func (s *Pages) CheckConnection(w http.ResponseWriter, r *http.Request) error {
+	account, err := s.Filer.CheckOwnAccount(context.WithoutCancel(r.Context()), web.CurrentUser(r))
+	if err != nil {
+		return s.sendOwnProblem(w, r, err)
+	}
+	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
+}
+
+// Disconnect deletes the access token of the person's own account.
+func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
+	own, err := s.Filer.OwnAccount(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return err
+	}
+	if err := s.Filer.DisconnectOwnAccount(r.Context(), web.CurrentUser(r)); err != nil {
+		return err
+	}
+	web.OwnRequest.Remove(s.Kit, r)
+	message := "Disconnected. Your access token has been deleted."
+	if own.Account != "" {
+		message = "Disconnected. Your access token has been deleted here. You can revoke it at " +
+			s.Filer.TokensURL(own.Account) + "."
+	}
+	return s.toOwnAccount(w, r, message)
+}
+
+// PreferOwn sets whether the person's bugs are filed with their own account by default.
+func (s *Pages) PreferOwn(w http.ResponseWriter, r *http.Request) error {
+	preferred := r.PostFormValue("preferred") != ""
+	if err := s.Filer.PreferOwnAccount(r.Context(), web.CurrentUser(r), preferred); err != nil {
+		return err
+	}
+	return s.toOwnAccount(w, r, "Saved.")
+}
+
+// ownConnectedAs confirms that the connection works.
+func ownConnectedAs(tracker, account string) string {
+	return "Your bugs can be filed as ~" + account + " at " + tracker + "."
+}
+
+// CreateToken creates an API token and shows it. mishap never shows it again.
+func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
+	u := web.CurrentUser(r)
+	form, err := web.ReadTokenForm(r)
+	if err != nil {
+		return err
+	}
+	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
+	if !slices.Contains(views.TokenDays, form.Days) {
+		form.Problem = "Choose when the token expires."
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
+	}
+	token, _, err := s.People.AddToken(r.Context(), u, form.Name, form.Scopes,
+		s.Now().AddDate(0, 0, form.Days))
+	switch crash.KindOf(err) {
+	case crash.Invalid, crash.Conflict:
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
+	default:
+		if err != nil {
+			return err
+		}
+	}
+	page.Tokens.Made = token
+	return s.sendAccount(w, r, http.StatusCreated, page, views.NewTokenForm())
+}
+
+// RevokeToken revokes one of the person's own tokens.
+func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
+	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "Token revoked."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, web.PathAccount)
+}

@@ -1,0 +1,214 @@
+package people
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// ListServices shows all service accounts, and the form for a new one.
+func (s *Pages) ListServices(w http.ResponseWriter, r *http.Request) error {
+	return s.sendServices(w, r, http.StatusOK, views.ServiceForm{Role: crash.RoleViewer})
+}
+
+func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int, form views.ServiceForm) error {
+	page := views.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
+	var err error
+	if page.Services, err = s.People.ServiceAccounts(r.Context(), 0); err != nil {
+		return err
+	}
+	return s.Page(w, r, status, views.Services(page))
+}
+
+// formTeam reads a team from a form.
+func formTeam(r *http.Request) crash.Team {
+	return crash.Team{Source: crash.Source(r.PostFormValue("source")),
+		Name: strings.TrimPrefix(strings.TrimSpace(crash.Truncate(r.PostFormValue("team"), 300)), "~")}
+}
+
+// CreateService creates a service account.
+func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
+	form := views.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
+		Role: crash.Role(r.PostFormValue("role")), Team: formTeam(r)}
+	u, err := s.People.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.sendServices(w, r, http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Flash(r, views.FlashDone, "The service account "+u.Name+
+		" is created. Create a token for it."); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ServicePath(u.Name))
+}
+
+// service returns the service account that the address names, with the identities of the person who
+// asks. It returns NotFound if there is none, and Forbidden to people who are neither
+// administrators nor in the team.
+func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, error) {
+	name, err := web.PathText(r, "name")
+	if err != nil {
+		return crash.User{}, nil, err
+	}
+	u, err := s.People.ByName(r.Context(), name)
+	if err == nil && !u.Service() {
+		err = crash.Errorf(crash.NotFound, "unknown_service", "There is no service account named %q.", name)
+	}
+	if err != nil {
+		return u, nil, err
+	}
+	identities, err := s.People.Identities(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return u, nil, err
+	}
+	if !web.CurrentUser(r).Role.Allows(crash.RoleAdmin) && !u.Team.Has(identities) {
+		if slices.ContainsFunc(identities, func(i crash.StoredIdentity) bool { return i.Expired }) {
+			return u, nil, crash.ErrGroupsExpired
+		}
+		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only the people of this team and "+
+			"administrators can see it; your groups are those of your last sign-in.", u.Name, views.TeamName(u.Team))
+	}
+	return u, identities, nil
+}
+
+// ShowService shows a service account.
+func (s *Pages) ShowService(w http.ResponseWriter, r *http.Request) error {
+	u, _, err := s.service(r)
+	if err != nil {
+		return err
+	}
+	return s.send(w, r, http.StatusOK, u, views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()}})
+}
+
+func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash.User, page views.ServicePage) error {
+	ctx := r.Context()
+	page.Shell, page.Service, page.Base = s.Shell(r, u.Name), u, views.ServicePath(u.Name)
+	page.Admin = web.CurrentUser(r).Role.Allows(crash.RoleAdmin)
+	var err error
+	if page.Members, err = s.People.TeamMembers(ctx, u.Team); err != nil {
+		return err
+	}
+	if page.Tokens.Tokens, err = s.People.Tokens(ctx, u); err != nil {
+		return err
+	}
+	grants, err := s.People.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	page.Reasons = crash.RoleReasons(u, nil, grants, crash.RoleNone)
+	for _, scope := range crash.Scopes {
+		if u.MayScope(scope) {
+			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
+		}
+	}
+	return s.Page(w, r, status, views.Service(page))
+}
+
+// SetServiceTeam gives a service account to another team.
+func (s *Pages) SetServiceTeam(w http.ResponseWriter, r *http.Request) error {
+	u, _, err := s.service(r)
+	if err != nil {
+		return err
+	}
+	team := formTeam(r)
+	err = s.People.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
+	if crash.KindOf(err) == crash.Invalid {
+		page := views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()},
+			TeamProblem: web.AnswerTo(r, err).Message}
+		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
+	}
+	if err != nil {
+		return err
+	}
+	return s.done(w, r, u, views.ServiceTeamSet(u.Name, team))
+}
+
+// CreateServiceToken creates an API token of a service account and shows it. mishap never shows it again.
+func (s *Pages) CreateServiceToken(w http.ResponseWriter, r *http.Request) error {
+	u, _, err := s.service(r)
+	if err != nil {
+		return err
+	}
+	form, err := web.ReadTokenForm(r)
+	if err != nil {
+		return err
+	}
+	var page views.ServicePage
+	if page.Tokens.Form = form; !slices.Contains(views.TokenDays, form.Days) {
+		page.Tokens.Form.Problem = "Choose when the token expires."
+		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
+	}
+	page.Tokens.Made, _, err = s.People.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
+		s.Now().AddDate(0, 0, form.Days))
+	return s.afterToken(w, r, u, page, err)
+}
+
+// RenewServiceToken creates a token with the name, scopes and lifetime of another one, and shows it.
+func (s *Pages) RenewServiceToken(w http.ResponseWriter, r *http.Request) error {
+	u, ok, err := s.mayManage(w, r)
+	if !ok {
+		return err
+	}
+	var page views.ServicePage
+	page.Renewed = true
+	page.Tokens.Made, _, err = s.People.RenewToken(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
+	return s.afterToken(w, r, u, page, err)
+}
+
+// afterToken shows the page with a new token, or with the reason why there is none.
+func (s *Pages) afterToken(w http.ResponseWriter, r *http.Request, u crash.User, page views.ServicePage,
+	err error) error {
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict || kind == crash.Forbidden {
+		a := web.AnswerTo(r, err)
+		page.Tokens.Made, page.Tokens.Form.Problem = "", a.Message
+		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
+	}
+	if err != nil {
+		return err
+	}
+	page.Tokens.Form = views.NewTokenForm()
+	return s.send(w, r, http.StatusCreated, u, page)
+}
+
+// RevokeServiceToken revokes a token of a service account.
+func (s *Pages) RevokeServiceToken(w http.ResponseWriter, r *http.Request) error {
+	u, ok, err := s.mayManage(w, r)
+	if !ok {
+		return err
+	}
+	if _, err := s.People.RevokeTokenOf(r.Context(), web.CurrentUser(r).Name, u.ID, web.IDInPath(r)); err != nil {
+		return err
+	}
+	return s.done(w, r, u, "Token revoked.")
+}
+
+// mayManage returns the service account that the address names, and whether the person may manage
+// its tokens. Otherwise, it returns an error, or has asked the person to sign in again because the
+// groups are old.
+func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User, ok bool, err error) {
+	u, identities, err := s.service(r)
+	if err != nil {
+		return u, false, err
+	}
+	current := web.FreshIdentities(s.Kit, identities)
+	admin, err := web.IsAdminNow(s.Kit, r, current)
+	if err != nil || admin || u.Team.Has(current) {
+		return u, err == nil, err
+	}
+	return u, false, web.AskToSignInAgain(s.Kit, w, r)
+}
+
+// done redirects to the page of a service account, with a message.
+func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {
+	if err := s.Flash(r, views.FlashDone, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, views.ServicePath(u.Name))
+}

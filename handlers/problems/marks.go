@@ -1,0 +1,594 @@
+package problems
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/justinas/nosurf"
+
+	"mishap/crash"
+	"mishap/db/problems"
+	"mishap/handlers/web"
+	"mishap/views"
+)
+
+// mark is an embargo or a hold: a person sets it with a reason, and lifts it.
+type mark struct {
+	set      func(context.Context, crash.Bucket, crash.User, string) (message views.Flash, path string, err error)
+	lift     func(context.Context, crash.Bucket, crash.User) (views.Flash, error)
+	show     func(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error
+	noAction error
+}
+
+// markForm returns what the forms of all marks have in common.
+func (s *Decisions) markForm(r *http.Request, b crash.Bucket, problem string) views.MarkForm {
+	return views.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.Now(),
+		CSRFToken: nosurf.Token(r)}
+}
+
+// change sets or lifts a mark of the problem in the path. It shows the form again if that is refused.
+func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	u, path := web.CurrentUser(r), b.ID.Path()
+	var message views.Flash
+	switch r.PostFormValue("do") {
+	case "lift":
+		message, err = m.lift(r.Context(), b, u)
+	case "set":
+		message, path, err = m.set(r.Context(), b, u, r.PostFormValue("reason"))
+	default:
+		err = m.noAction
+	}
+	if isRefusal(err) {
+		return m.show(w, r, b, web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	message.Kind = views.FlashDone
+	if err := s.FlashUndo(r, message); err != nil {
+		return err
+	}
+	return web.Redirect(w, r, path)
+}
+
+// readMute reads the conditions of a mute: those of the pressed button, else those of the fields.
+func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
+	today := crash.Midnight(now)
+	switch form.Get("preset") {
+	case views.PresetWeek:
+		return crash.MuteUntil{Date: today.AddDate(0, 0, 7)}, nil
+	case views.PresetMonth:
+		return crash.MuteUntil{Date: today.AddDate(0, 1, 0)}, nil
+	case views.PresetNewer:
+		return crash.MuteUntil{Newer: true}, nil
+	case views.PresetRegression:
+		return crash.MuteUntil{Regression: true}, nil
+	case views.PresetForever:
+		return crash.MuteUntil{}, nil
+	}
+	v := typed(form)
+	if v.Date != "" {
+		if u.Date, err = time.Parse(time.DateOnly, v.Date); err != nil {
+			return u, crash.Errorf(crash.Invalid, "bad_date", "%s", "“"+crash.Shorten(v.Date, 40)+"” is not a day like "+
+				"2026-12-01.")
+		}
+	}
+	var days int64
+	for _, field := range []struct {
+		label, value string
+		target       *int64
+	}{{"More reports", v.Reports, &u.Reports}, {"Machines that report it", v.Machines, &u.Machines},
+		{"Within how many days", v.Days, &days}} {
+		if field.value == "" {
+			continue
+		}
+		if *field.target, err = strconv.ParseInt(field.value, 10, 32); err != nil {
+			return u, crash.Errorf(crash.Invalid, "bad_number", "%s", field.label+": “"+crash.Shorten(field.value, 40)+
+				"” is not a number.")
+		}
+	}
+	u.Days, u.Version, u.Release = int(days), v.Version, crash.Release(v.Release)
+	u.Newer, u.Regression = v.Newer, v.Regression
+	if u == (crash.MuteUntil{}) {
+		return u, crash.Errorf(crash.Invalid, "no_condition", "%s",
+			"Enter at least one condition, or choose one of the buttons.")
+	}
+	return u, nil
+}
+
+// typed returns the fields of the form as typed.
+func typed(form url.Values) views.TriageValues {
+	get := func(name string) string { return crash.Truncate(strings.TrimSpace(form.Get(name)), crash.MaxReason+1) }
+	v := views.TriageValues{
+		Reason: get("reason"), Date: get("date"), Reports: get("reports"), Machines: get("machines"), Days: get("days"),
+		Version: get("version"), Release: get("release"), Newer: get("newer") != "", Regression: get("regression") != "",
+	}
+	for _, f := range readFixes(form) {
+		v.Fixes = append(v.Fixes, views.FixRow{FixedIn: f})
+	}
+	return v
+}
+
+// readFixes reads the versions with the fix. It ignores releases without a version.
+func readFixes(form url.Values) []crash.FixedIn {
+	releases, versions := form["fix-release"], form["fix-version"]
+	var fixes []crash.FixedIn
+	for i, version := range versions {
+		if version = strings.TrimSpace(version); version != "" && i < len(releases) {
+			fixes = append(fixes, crash.FixedIn{Release: crash.Release(releases[i]), Version: version})
+		}
+	}
+	return fixes
+}
+
+// ShowForm returns the handler of the form that changes the manual status of one problem.
+func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		p := views.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
+		return s.showForm(w, r, p, http.StatusOK)
+	}
+}
+
+// SetOne returns the handler that changes the manual status of one problem.
+func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		t, err := s.read(r, kind)
+		t.Bucket = b.ID
+		if err == nil {
+			t, err = s.Problems.Set(r.Context(), t)
+		}
+		if isRefusal(err) {
+			p := views.TriageForm{
+				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
+				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
+			}
+			if web.CodeOf(err) == problems.ErrSeen {
+				p.Confirm = fixesText(t.Fixes)
+			}
+			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
+		}
+		if err != nil {
+			return err
+		}
+		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), views.Flash{
+			Kind: views.FlashDone, Text: t.Text(false), Undo: views.UndoTriage([]crash.Triage{t}),
+		})
+	}
+}
+
+// isRefusal reports whether the form should be shown again with the error.
+func isRefusal(err error) bool {
+	kind := crash.KindOf(err)
+	return kind == crash.Invalid || kind == crash.Conflict
+}
+
+// read reads an entry from a form.
+func (s *Decisions) read(r *http.Request, kind crash.TriageKind) (crash.Triage, error) {
+	t := crash.Triage{Kind: kind, Person: web.CurrentUser(r).Name, Reason: r.PostFormValue("reason")}
+	t.Replaces, _ = strconv.ParseInt(r.PostFormValue("replaces"), 10, 64) // 0: none
+	var err error
+	switch kind {
+	case crash.TriageMuted:
+		t.Until, err = readMute(r.PostForm, s.Now())
+	case crash.TriageFixed:
+		t.Fixes = readFixes(r.PostForm)
+		t.Confirmed = r.PostFormValue("confirm") == fixesText(t.Fixes)
+	case crash.TriageWontFix:
+	}
+	return t, err
+}
+
+// fixesText returns a text that differs for different versions with the fix. The form carries it, so that
+// a person confirms only versions of which the form has said that they were seen.
+func fixesText(fixes []crash.FixedIn) string {
+	texts := make([]string, len(fixes))
+	for i, f := range fixes {
+		texts[i] = f.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// showForm sends the form as a page or as a part.
+func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p views.TriageForm, status int) error {
+	if !p.Chosen {
+		b := p.Buckets[0]
+		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
+		if err != nil {
+			return err
+		}
+		if p.Kind == crash.TriageMuted {
+			p.Replaces = manual.Muted
+		}
+		p.Regressed = b.Status.Word == crash.StateRegression || manual.SeenAgain()
+		p.Releases = releasesOf(b)
+		if p.Kind == crash.TriageFixed {
+			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
+		}
+		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
+	} else if p.Kind == crash.TriageFixed {
+		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
+	}
+	if web.WantsPart(r) {
+		p.Shell = s.BareShell(r, "")
+		return s.Page(w, r, status, views.TriageFormPart(p))
+	}
+	p.InDialog = false
+	p.Shell = s.Shell(r, p.Heading())
+	return s.Page(w, r, status, views.TriagePage(p))
+}
+
+// releasesOf returns the releases in which a problem was seen, newest first.
+func releasesOf(b crash.Bucket) []crash.Release {
+	var releases []crash.Release
+	for _, in := range b.Status.Releases {
+		if in.Release != "" && in.Reports > 0 {
+			releases = append(releases, in.Release)
+		}
+	}
+	return releases
+}
+
+// fixRows returns the fields for versions with the fix: for each release in which the problem was
+// seen or is marked as fixed, and for every release.
+func fixRows(b crash.Bucket, manual crash.ManualStatus, values []views.FixRow) []views.FixRow {
+	var rows []views.FixRow
+	add := func(release crash.Release, version, hint string) {
+		i := slices.IndexFunc(rows, func(row views.FixRow) bool { return row.Release == release })
+		if i < 0 {
+			rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release}})
+			i = len(rows) - 1
+		}
+		rows[i].Version, rows[i].Hint = cmp.Or(version, rows[i].Version), cmp.Or(rows[i].Hint, hint)
+	}
+	for _, in := range b.Status.Releases {
+		if in.Release != "" {
+			add(in.Release, "", in.Newer)
+		}
+	}
+	for _, f := range manual.Fixes {
+		add(f.Release, f.Version, "")
+	}
+	add("", "", "")
+	for _, value := range values {
+		add(value.Release, value.Version, "")
+	}
+	return rows
+}
+
+// chosenFixRows returns the fields for versions with the fix of several problems: for each release in
+// which one of them was seen, newest first, and for every release.
+func chosenFixRows(buckets []crash.Bucket, values []views.FixRow) []views.FixRow {
+	versions := map[crash.Release]string{"": ""}
+	for _, b := range buckets {
+		for _, release := range releasesOf(b) {
+			versions[release] = ""
+		}
+	}
+	for _, value := range values {
+		versions[value.Release] = value.Version
+	}
+	var rows []views.FixRow
+	for _, release := range slices.SortedFunc(maps.Keys(versions), func(a, b crash.Release) int { return b.Compare(a) }) {
+		rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release, Version: versions[release]}})
+	}
+	return rows
+}
+
+// ShowChosen returns the handler of the page that changes the manual status of selected problems.
+func (s *Decisions) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := s.chosen(r, kind, r.URL.Query().Get("problems"))
+		if err != nil {
+			return err
+		}
+		p.Back = "/"
+		if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != r.URL.Path {
+			p.Back = web.LocalPath(from.RequestURI())
+		}
+		return s.showForm(w, r, p, http.StatusOK)
+	}
+}
+
+func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems string) (views.TriageForm, error) {
+	ids, err := web.ChosenIDs(strings.Split(problems, "."))
+	if err != nil {
+		return views.TriageForm{}, err
+	}
+	buckets, err := s.Buckets(r, ids)
+	return views.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
+}
+
+// SetChosen returns the handler that changes the manual status of selected problems. It leaves
+// problems that are muted with other conditions as they are, and says so.
+func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := s.chosen(r, kind, r.PostFormValue("problems"))
+		if err != nil {
+			return err
+		}
+		allowed, refused, err := web.Triageable(r, p.Buckets)
+		if err != nil {
+			return err
+		}
+		t, err := s.read(r, kind)
+		if err == nil && kind == crash.TriageFixed && !t.Confirmed {
+			if err = s.warn(r, allowed, t.Fixes); web.CodeOf(err) == problems.ErrSeen {
+				p.Confirm = fixesText(t.Fixes)
+			}
+			t.Confirmed = true // the loop below need not ask again
+		}
+		var done []crash.Triage
+		var ids []crash.BucketID
+		started, skipped := s.Now(), int64(0)
+		for _, b := range allowed {
+			if err != nil {
+				break
+			}
+			var one crash.Triage
+			t.Bucket = b.ID
+			one, err = s.Problems.Set(r.Context(), t)
+			switch {
+			case err == nil:
+				ids = append(ids, b.ID)
+				if !one.At.Before(started) { // else it stood already: Undo must leave it
+					done = append(done, one)
+				}
+			case isRefusal(err) && len(allowed) > 1 && refusedForProblem(err):
+				skipped, err = skipped+1, nil
+			}
+		}
+		p.Back = web.LocalPath(cmp.Or(r.PostFormValue("back"), "/"))
+		if isRefusal(err) && !web.WantsPart(r) {
+			p.Values, p.Problem = typed(r.PostForm), web.AnswerTo(r, err).Message
+			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
+		}
+		if err != nil {
+			return err
+		}
+		message := views.Flash{Kind: views.FlashDone,
+			Text: web.WithRefused(triageDoneFor(int64(len(ids)), skipped, t), refused),
+			Undo: views.UndoTriage(done)}
+		return s.answer(w, r, ids, p.Back, message)
+	}
+}
+
+// warn returns Conflict if some of the problems have been seen in versions with the fix.
+func (s *Decisions) warn(r *http.Request, buckets []crash.Bucket, fixes []crash.FixedIn) error {
+	var rows, reports int64
+	for _, b := range buckets {
+		n, err := s.Problems.ReportsIn(r.Context(), b.ID, fixes)
+		if err != nil {
+			return err
+		}
+		if reports += n; n > 0 {
+			rows++
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	return crash.Errorf(crash.Conflict, problems.ErrSeen, "%s", strconv.FormatInt(rows, 10)+" of "+
+		crash.Counted(int64(len(buckets)), "problem", "problems")+" "+crash.Plural(rows, "has", "have")+" been seen "+
+		"already in these versions or later ones, in "+crash.Counted(reports, "report", "reports")+". If the fix is in a "+
+		"later version, name that one; else confirm this one.")
+}
+
+// refusedForProblem reports whether an entry was refused because of one problem, not because of the
+// entry.
+func refusedForProblem(err error) bool {
+	return crash.KindOf(err) == crash.Conflict || web.CodeOf(err) == "version_already" ||
+		web.CodeOf(err) == "regression_already"
+}
+
+// Undo undoes the entries in the form.
+func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
+	var ids []crash.BucketID
+	parts := strings.Split(r.PostFormValue("entries"), ".")
+	message := views.Flash{Kind: views.FlashDone, Text: "Undone"}
+	for _, part := range parts[:min(len(parts), web.ListSize)] {
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return crash.Errorf(crash.NotFound, "unknown_triage_entry", "There is no such entry in the history.")
+		}
+		if err := s.checkEntry(r, id); err != nil {
+			return err
+		}
+		t, err := s.Problems.Undo(r.Context(), id, web.CurrentUser(r).Name)
+		if crash.KindOf(err) == crash.Conflict {
+			message = views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message}
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		ids = append(ids, t.Bucket)
+	}
+	return s.answer(w, r, ids, web.ReturnPath(r), message)
+}
+
+// checkEntry returns Forbidden if the person may not decide about the problem of an entry.
+func (s *Decisions) checkEntry(r *http.Request, entry int64) error {
+	if web.CurrentUser(r).Role.Allows(crash.RoleTriager) {
+		return nil
+	}
+	id, err := s.Problems.BucketOf(r.Context(), entry)
+	if err != nil {
+		return err
+	}
+	b, err := s.Store.Bucket(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return web.CheckTriage(r, b.SourcePackage)
+}
+
+// answer shows the new manual status in place, or redirects to a page, with a message.
+func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
+	message views.Flash,
+) error {
+	if !web.WantsPart(r) {
+		if err := s.FlashUndo(r, message); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, path)
+	}
+	if message.Undo != nil {
+		message.Undo.CSRFToken = nosurf.Token(r)
+	}
+	if _, err := s.Store.IndexWithTriage(r.Context()); err != nil { // the cells below show its state
+		return err
+	}
+	var parts []templ.Component
+	for _, id := range ids {
+		b, err := s.Bucket(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if web.OnProblemPage(r, b.ID) {
+			v, err := s.StatusView(r, b)
+			if err != nil {
+				return err
+			}
+			return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
+		}
+		parts = append(parts, views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
+	}
+	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, views.FlashNow(message))...))
+}
+
+// triageDoneFor confirms entries of several problems, and says how many had another mute.
+func triageDoneFor(n, skipped int64, t crash.Triage) string {
+	out := crash.Counted(n, "problem", "problems") + ": " + t.Text(false) + "."
+	if skipped > 0 {
+		out += " " + crash.Counted(skipped, "problem", "problems") + " had been muted with other conditions, and " +
+			crash.Plural(skipped, "was", "were") + " left as " + crash.Plural(skipped, "it was.", "they were.")
+	}
+	return out
+}
+
+// ShowEmbargo shows the form that embargoes a problem, or that lifts its embargo.
+func (s *Decisions) ShowEmbargo(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	return s.showEmbargo(w, r, b, "", http.StatusOK)
+}
+
+func (s *Decisions) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
+	if err != nil {
+		return err
+	}
+	p := views.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
+		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.Config.TrackerName}
+	p.Shell = s.Shell(r, p.Heading())
+	return s.Page(w, r, status, views.EmbargoPage(p))
+}
+
+// shownEmbargoes is the largest number of embargoes that the page of all shows.
+const shownEmbargoes = 500
+
+// ShowEmbargoes shows the embargoed problems that the user may see, the oldest embargo first.
+func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error {
+	embargoes, err := s.Problems.Embargoes(r.Context(), shownEmbargoes)
+	if err != nil {
+		return err
+	}
+	p := views.EmbargoedPage{Shell: s.Shell(r, "Embargoed problems")}
+	for _, e := range embargoes {
+		b, err := s.Store.Bucket(r.Context(), e.Bucket)
+		if crash.KindOf(err) == crash.NotFound {
+			continue // its embargo or the person's right has just changed
+		}
+		if err != nil {
+			return err
+		}
+		p.Problems = append(p.Problems, views.EmbargoedProblem{Embargo: e, Problem: b})
+	}
+	return s.Page(w, r, http.StatusOK, views.Embargoed(p))
+}
+
+var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
+	"Choose whether to embargo the problem or to lift its embargo.")
+
+// ChangeEmbargo embargoes a problem, or lifts its embargo. A person without the private right for
+// the package may embargo a problem, but does not see it afterwards.
+func (s *Decisions) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
+	return s.change(w, r, mark{
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
+			err := s.Problems.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
+			if !u.Embargoed.Include(b.SourcePackage) {
+				return views.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
+					"no longer see it."}, "/", err
+			}
+			return views.Flash{Text: "The problem is embargoed.", Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
+		},
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
+			return views.Flash{
+				Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as before.",
+				Undo: views.UndoEmbargo(b.ID, "set"),
+			}, s.Problems.LiftEmbargo(ctx, b.ID, u.Name)
+		},
+		show: s.showEmbargo, noAction: errNoEmbargoAction,
+	})
+}
+
+// ShowHold shows the form that holds a problem, or that lifts its hold.
+func (s *Decisions) ShowHold(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.BucketInPath(r)
+	if err != nil {
+		return err
+	}
+	return s.showHold(w, r, b, "", http.StatusOK)
+}
+
+func (s *Decisions) showHold(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
+	if err != nil {
+		return err
+	}
+	p := views.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
+	p.Shell = s.Shell(r, p.Heading())
+	return s.Page(w, r, status, views.HoldPage(p))
+}
+
+var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
+	"Choose whether to hold the problem or to lift its hold.")
+
+// ChangeHold holds a problem, or lifts its hold.
+func (s *Decisions) ChangeHold(w http.ResponseWriter, r *http.Request) error {
+	return s.change(w, r, mark{
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
+			return views.Flash{Text: "The problem is held.", Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
+				s.Problems.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
+		},
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
+			return views.Flash{
+				Text: "The hold is lifted. What is too old will be removed within a day.",
+				Undo: views.UndoHold(b.ID, "set"),
+			}, s.Problems.LiftHold(ctx, b.ID, u.Name)
+		},
+		show: s.showHold, noAction: errNoHoldAction,
+	})
+}
