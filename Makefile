@@ -12,13 +12,14 @@ static   := CGO_ENABLED=0 GOFLAGS='$(trimpath) -buildvcs=false'
 templ    := $(static) $(GO) tool -modfile=tools.mod templ
 gotestsum := $(GO) tool -modfile=tools.mod gotestsum --format pkgname-and-test-fails --hide-summary=skipped --
 
-# What all tests need, and their packages: those with the longest tests come first, so that no processor
-# idles at the end.
-testneeds := postgresql chromium compiler symbols prometheus launchpadlib openid postgresql17
+# What "make test" needs, and its packages: those with the longest tests come first, so that no processor
+# idles at the end. Tests named TestMore… need more, or minutes: "make test-more" runs them.
+testneeds := postgresql chromium compiler symbols prometheus launchpadlib openid
 tests     := ./handlers ./cmd/mishap ./tracker ./...
+more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-quick cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
+.PHONY: help run build test test-quick test-more cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,21 +34,30 @@ build: ## builds bin/mishap, one static program, and bin/devtool
 
 # Many tests wait for other processes, so four at once use two processors better than two. The race detector
 # would let each process sleep for a second at its end, in which no test runs any more.
-test: ## runs all tests, with the race detector, a real database and a headless browser
+racetests := GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool postgres -- \
+	$(gotestsum) -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m
+
+test: ## runs all tests but those of test-more, with the race detector, a real database and a headless browser
 	@.ci/need $(testneeds)
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" $(GO) run -race -buildvcs=false ./cmd/devtool postgres -- \
-		$(gotestsum) -race -vet=off -ldflags=-w -shuffle=on -parallel 4 -timeout 60m $(tests)
+	@$(racetests) -skip '^TestMore' $(tests)
+
+test-more: build ## runs the rest: object storage, upgrading PostgreSQL, failovers and kills, and as root the package and the images
+	@.ci/need postgresql compiler symbols
+	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
+	$(racetests) -run '^TestMore' $$skip $(more)
+	@packaging/test-deb
+	@packaging/test-image
 
 test-quick: ## runs the tests that need no browser and no program but PostgreSQL, without the race detector
 	@.ci/need postgresql
-	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -short -vet=off $(tests)
+	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -short -vet=off -skip '^TestMore' $(tests)
 
 # A package counts as covered by the tests of all packages: those of handlers test the areas below it.
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
 	@.ci/need $(testneeds)
 	@rm -rf bin/cover && mkdir -p bin/cover
 	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -vet=off -shuffle=on -parallel 4 -timeout 60m -cover -coverpkg=./... \
-		$(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
+		-skip '^TestMoreUpgradePostgreSQL$$' $(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
 	@$(GO) tool covdata percent -i=bin/cover
 	@$(GO) tool covdata textfmt -i=bin/cover -o=bin/coverage.out
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
@@ -94,7 +104,7 @@ fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 hard: ## kills, freezes, fails over and restores servers under load, and repeats randomised tests
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
-		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestFailover|TestKilledInstances)$$' ./cmd/mishap ./tracker
+		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestMoreFailover|TestMoreKilledInstances)$$' ./cmd/mishap ./tracker
 	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) -count=1 -timeout 60m ./crash/... ./handlers
 
 bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less

@@ -122,10 +122,10 @@ func atLeastOne(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestKilledInstances runs two instances on one database and kills them at random moments while
+// TestMoreKilledInstances runs two instances on one database and kills them at random moments while
 // they file bugs at a failing tracker, every other one with the account of a person, which the
 // tracker rejects halfway. No bug may be lost or filed twice.
-func TestKilledInstances(t *testing.T) {
+func TestMoreKilledInstances(t *testing.T) {
 	t.Parallel()
 	bugs := atLeastOne(t, killsEnv, 40)
 	h := newFixture(t)

@@ -385,9 +385,9 @@ func TestRemovedBackupOption(t *testing.T) {
 	}
 }
 
-// TestRemoteBackup backs up to object storage. An interrupted backup, a damaged one and one that is
+// TestMoreRemoteBackup backs up to object storage. An interrupted backup, a damaged one and one that is
 // missing are refused.
-func TestRemoteBackup(t *testing.T) {
+func TestMoreRemoteBackup(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "backups")
 	toc := make(chan struct{})

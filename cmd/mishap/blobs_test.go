@@ -11,9 +11,9 @@ import (
 	"mishap/db/dbtest"
 )
 
-// TestSharedSymbols adds files on one machine and symbolises on another one. They share an object
+// TestMoreSharedSymbols adds files on one machine and symbolises on another one. They share an object
 // storage.
-func TestSharedSymbols(t *testing.T) {
+func TestMoreSharedSymbols(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	server := blobstest.Start(t, "mishap")

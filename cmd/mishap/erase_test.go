@@ -14,9 +14,9 @@ import (
 	"mishap/db/erase"
 )
 
-// TestRemoteErasures erases a machine between two backups in object storage. Restoring the first one
+// TestMoreRemoteErasures erases a machine between two backups in object storage. Restoring the first one
 // erases it again, by the record in the second one.
-func TestRemoteErasures(t *testing.T) {
+func TestMoreRemoteErasures(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "backups")
 	url, target := dbtest.URL(t), dbtest.Empty(t)

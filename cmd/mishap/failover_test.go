@@ -30,13 +30,13 @@ type failover struct {
 	mayLack  map[string]bool
 }
 
-// TestFailover kills, freezes, stops and promotes real PostgreSQL servers, and restores an older
+// TestMoreFailover kills, freezes, stops and promotes real PostgreSQL servers, and restores an older
 // copy, while machines post reports and visitors read pages.
 //
 // At the end every acknowledged report is stored once, except those that the older copy lacks.
 // Every count equals a recount, and the lists of every instance match the database. "make hard"
 // repeats everything several times; other runs do only the fastest part.
-func TestFailover(t *testing.T) {
+func TestMoreFailover(t *testing.T) {
 	t.Parallel()
 	f := startFailover(t)
 	rounds, hard := failoverRounds(t)

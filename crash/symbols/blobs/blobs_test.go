@@ -21,21 +21,36 @@ import (
 	"mishap/crash/symbols/blobs/blobstest"
 )
 
-// stores calls a test with each kind of store. Both must behave in the same way.
-func stores(t *testing.T, test func(*testing.T, Store)) {
+// behaves checks that a store does what both kinds of stores do.
+func behaves(t *testing.T, open func(*testing.T) Store) {
 	t.Helper()
-	t.Run("folder", func(t *testing.T) {
-		t.Parallel()
+	for name, test := range map[string]func(*testing.T, Store){
+		"keys": keepsFirst, "at once": putsAtOnce, "cut short": refusesCutShort,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	behaves(t, func(t *testing.T) Store {
+		t.Helper()
 		s, err := OpenFolder(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, s)
+		return s
 	})
-	t.Run("s3", func(t *testing.T) {
-		t.Parallel()
-		server := blobstest.Start(t, "mishap")
-		test(t, bucket(t, server.Address, blobstest.Secret))
+}
+
+func TestMoreBucket(t *testing.T) {
+	t.Parallel()
+	behaves(t, func(t *testing.T) Store {
+		t.Helper()
+		return bucket(t, blobstest.Start(t, "mishap").Address, blobstest.Secret)
 	})
 }
 
@@ -86,109 +101,104 @@ func keys(t *testing.T, s Store, prefix string) []string {
 	return all
 }
 
-func TestStore(t *testing.T) {
-	t.Parallel()
-	stores(t, func(t *testing.T, s Store) {
-		if !put(t, s, "cores/2026-11/one", "0123456789") || put(t, s, "cores/2026-11/one", "another content") {
-			t.Error("the first blob under a key must stay")
+// keepsFirst checks keys, ranges and lists, and that the first blob under a key stays.
+func keepsFirst(t *testing.T, s Store) {
+	t.Helper()
+	if !put(t, s, "cores/2026-11/one", "0123456789") || put(t, s, "cores/2026-11/one", "another content") {
+		t.Error("the first blob under a key must stay")
+	}
+	put(t, s, "cores/2026-10/two", "")
+	put(t, s, "symbols/5f/debuginfo", "names")
+	for _, test := range []struct {
+		from, n int64
+		want    string
+	}{{0, -1, "0123456789"}, {3, 4, "3456"}, {8, 10, "89"}, {4, -1, "456789"}, {0, 1, "0"}, {2, 0, ""}, {10, 5, ""}} {
+		if got := get(t, s, "cores/2026-11/one", test.from, test.n); got != test.want {
+			t.Errorf("%d bytes from %d: got %q, want %q", test.n, test.from, got, test.want)
 		}
-		put(t, s, "cores/2026-10/two", "")
-		put(t, s, "symbols/5f/debuginfo", "names")
-		for _, test := range []struct {
-			from, n int64
-			want    string
-		}{{0, -1, "0123456789"}, {3, 4, "3456"}, {8, 10, "89"}, {4, -1, "456789"}, {0, 1, "0"}, {2, 0, ""}, {10, 5, ""}} {
-			if got := get(t, s, "cores/2026-11/one", test.from, test.n); got != test.want {
-				t.Errorf("%d bytes from %d: got %q, want %q", test.n, test.from, got, test.want)
-			}
+	}
+	info, err := s.Stat(t.Context(), "cores/2026-11/one")
+	if err != nil || info.Size != 10 || info.Key != "cores/2026-11/one" || time.Since(info.At).Abs() > time.Hour {
+		t.Errorf("got %+v, %v", info, err)
+	}
+	for prefix, want := range map[string][]string{
+		"": {"cores/2026-10/two", "cores/2026-11/one", "symbols/5f/debuginfo"}, "cores/2026-11/": {"cores/2026-11/one"},
+		"cores/": {"cores/2026-10/two", "cores/2026-11/one"}, "cores/2026-1": {"cores/2026-10/two", "cores/2026-11/one"},
+		"other/": nil,
+	} {
+		if diff := cmp.Diff(want, keys(t, s, prefix)); diff != "" {
+			t.Errorf("%s: %s", prefix, diff)
 		}
-		info, err := s.Stat(t.Context(), "cores/2026-11/one")
-		if err != nil || info.Size != 10 || info.Key != "cores/2026-11/one" || time.Since(info.At).Abs() > time.Hour {
-			t.Errorf("got %+v, %v", info, err)
+	}
+	if _, err := s.Stat(t.Context(), "cores/2026-11/missing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("stat of a missing blob: got %v", err)
+	}
+	if _, err := s.Open(t.Context(), "missing", 0, -1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("open of a missing blob: got %v", err)
+	}
+	if n, err := s.DeletePrefix(t.Context(), "cores/"); n != 2 || err != nil {
+		t.Errorf("got %d deleted, %v", n, err)
+	}
+	if err := s.Delete(t.Context(), "cores/2026-11/one"); err != nil {
+		t.Errorf("delete of a missing blob: %v", err)
+	}
+	if got := keys(t, s, ""); !slices.Equal(got, []string{"symbols/5f/debuginfo"}) {
+		t.Errorf("got %q left", got)
+	}
+	for _, key := range []string{"", "/etc/passwd", "a/../b", "a//b", "..", ".hidden", "a/", "ü", "a b",
+		strings.Repeat("a", 501)} {
+		if _, err := s.Put(t.Context(), key, strings.NewReader(""), 0); err == nil {
+			t.Errorf("the key %q is accepted", key)
 		}
-		for prefix, want := range map[string][]string{
-			"": {"cores/2026-10/two", "cores/2026-11/one", "symbols/5f/debuginfo"}, "cores/2026-11/": {"cores/2026-11/one"},
-			"cores/": {"cores/2026-10/two", "cores/2026-11/one"}, "cores/2026-1": {"cores/2026-10/two", "cores/2026-11/one"},
-			"other/": nil,
-		} {
-			if diff := cmp.Diff(want, keys(t, s, prefix)); diff != "" {
-				t.Errorf("%s: %s", prefix, diff)
-			}
+		if _, err := s.Open(t.Context(), key, 0, -1); err == nil {
+			t.Errorf("the key %q can be opened", key)
 		}
-		if _, err := s.Stat(t.Context(), "cores/2026-11/missing"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("stat of a missing blob: got %v", err)
-		}
-		if _, err := s.Open(t.Context(), "missing", 0, -1); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("open of a missing blob: got %v", err)
-		}
-		if n, err := s.DeletePrefix(t.Context(), "cores/"); n != 2 || err != nil {
-			t.Errorf("got %d deleted, %v", n, err)
-		}
-		if err := s.Delete(t.Context(), "cores/2026-11/one"); err != nil {
-			t.Errorf("delete of a missing blob: %v", err)
-		}
-		if got := keys(t, s, ""); !slices.Equal(got, []string{"symbols/5f/debuginfo"}) {
-			t.Errorf("got %q left", got)
-		}
-		for _, key := range []string{"", "/etc/passwd", "a/../b", "a//b", "..", ".hidden", "a/", "ü", "a b",
-			strings.Repeat("a", 501)} {
-			if _, err := s.Put(t.Context(), key, strings.NewReader(""), 0); err == nil {
-				t.Errorf("the key %q is accepted", key)
-			}
-			if _, err := s.Open(t.Context(), key, 0, -1); err == nil {
-				t.Errorf("the key %q can be opened", key)
-			}
-		}
-	})
+	}
 }
 
-// Of many processes that store under one key at the same time, one succeeds, and its content stays
+// putsAtOnce checks that of many processes that store under one key at the same time, one succeeds, and its content stays
 // complete.
-func TestPutAtOnce(t *testing.T) {
-	t.Parallel()
+func putsAtOnce(t *testing.T, s Store) {
+	t.Helper()
 	const size = 1 << 20
-	stores(t, func(t *testing.T, s Store) {
-		var fresh atomic.Int64
-		var group sync.WaitGroup
-		for i := range 8 {
-			group.Go(func() {
-				content := bytes.Repeat([]byte{byte('a' + i)}, size)
-				ok, err := s.Put(t.Context(), "one", bytes.NewReader(content), size)
-				if err != nil {
-					t.Error(err)
-				}
-				if ok {
-					fresh.Add(1)
-				}
-			})
-		}
-		group.Wait()
-		got := get(t, s, "one", 0, -1)
-		if fresh.Load() != 1 || len(got) != size || strings.Trim(got, got[:1]) != "" {
-			t.Errorf("got %d winners and %d bytes", fresh.Load(), len(got))
-		}
-	})
+	var fresh atomic.Int64
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			content := bytes.Repeat([]byte{byte('a' + i)}, size)
+			ok, err := s.Put(t.Context(), "one", bytes.NewReader(content), size)
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				fresh.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	got := get(t, s, "one", 0, -1)
+	if fresh.Load() != 1 || len(got) != size || strings.Trim(got, got[:1]) != "" {
+		t.Errorf("got %d winners and %d bytes", fresh.Load(), len(got))
+	}
 }
 
-// A blob whose content ends early is not stored.
-func TestPutCutShort(t *testing.T) {
-	t.Parallel()
-	stores(t, func(t *testing.T, s Store) {
-		if fresh, err := s.Put(t.Context(), "short", strings.NewReader("12345"), 10); err == nil || fresh {
-			t.Errorf("got %t, %v", fresh, err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if fresh, err := s.Put(ctx, "short", strings.NewReader("12345"), 5); !errors.Is(err, context.Canceled) || fresh {
-			t.Errorf("got %t, %v", fresh, err)
-		}
-		if got := keys(t, s, ""); len(got) > 0 {
-			t.Errorf("got %q", got)
-		}
-	})
+// refusesCutShort checks that a blob whose content ends early is not stored.
+func refusesCutShort(t *testing.T, s Store) {
+	t.Helper()
+	if fresh, err := s.Put(t.Context(), "short", strings.NewReader("12345"), 10); err == nil || fresh {
+		t.Errorf("got %t, %v", fresh, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if fresh, err := s.Put(ctx, "short", strings.NewReader("12345"), 5); !errors.Is(err, context.Canceled) || fresh {
+		t.Errorf("got %t, %v", fresh, err)
+	}
+	if got := keys(t, s, ""); len(got) > 0 {
+		t.Errorf("got %q", got)
+	}
 }
 
-func TestUnavailable(t *testing.T) {
+func TestMoreUnavailable(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "mishap")
 	b := bucket(t, server.Address, blobstest.Secret)

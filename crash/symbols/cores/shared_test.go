@@ -15,9 +15,9 @@ import (
 	"mishap/crash/symbols/cores"
 )
 
-// TestShared checks that instances on different machines share cores in object storage, and what they do
+// TestMoreShared checks that instances on different machines share cores in object storage, and what they do
 // while it is away.
-func TestShared(t *testing.T) {
+func TestMoreShared(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "mishap")
 	open := func() *cores.Store {

@@ -260,8 +260,8 @@ func TestGoPanics(t *testing.T) {
 	}
 }
 
-// TestCoresAway checks that a job waits while the object storage with its core is away.
-func TestCoresAway(t *testing.T) {
+// TestMoreCoresAway checks that a job waits while the object storage with its core is away.
+func TestMoreCoresAway(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "mishap")
 	location, err := blobs.ParseLocation("s3://mishap/test?endpoint=http://" + server.Address)

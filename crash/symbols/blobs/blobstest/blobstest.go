@@ -17,8 +17,6 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-
-	"mishap/crash/sizetest"
 )
 
 // The server and its version. Go builds it in minutes once, and finds it in its cache from then on.
@@ -71,7 +69,6 @@ type Server struct {
 // Start starts an object storage with an empty bucket. The test fails if it cannot be built.
 func Start(t *testing.T, bucket string) *Server {
 	t.Helper()
-	sizetest.Needs(t, "an object storage")
 	if _, err := program(); err != nil {
 		t.Fatalf("object storage for tests: %v", err)
 	}
