@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 const (
@@ -90,7 +90,7 @@ const maxEventTitle = 200
 // for an unknown bucket.
 func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) (crash.Event, error) {
 	var id crash.BucketID
-	var t redact.Texts
+	var t privacy.Texts
 	e := crash.Event{Bucket: &id}
 	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(
 		ScanTo(id[:]), &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
@@ -103,7 +103,7 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 	t = t.Public()
 	// The title is the heading of the page for visitors.
 	e.Title = crash.Truncate(crash.OneLine(cmp.Or(t.Name, t.Title, t.Signature)), maxEventTitle)
-	e.Package, e.Source = redact.Label(e.Package), redact.Label(e.Source)
+	e.Package, e.Source = privacy.RedactLabel(e.Package), privacy.RedactLabel(e.Source)
 	return e, nil
 }
 

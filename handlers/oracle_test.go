@@ -11,8 +11,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/index"
 	"mishap/crash/privacy"
-	"mishap/crash/query"
 	"mishap/handlers/handlertest"
 )
 
@@ -75,7 +75,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 		paths = append(paths, path+"?"+values.Encode())
 	}
 	fields := []string{""}
-	for _, f := range query.Fields() {
+	for _, f := range index.Fields() {
 		fields = append(fields, f.Name+":", f.Name+":>=", f.Name+":<")
 	}
 	for _, guess := range guesses {

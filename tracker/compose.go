@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // Limits of the tracker, in characters.
@@ -67,7 +67,7 @@ func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	report.Fields = f.cfg.Privacy.ForBugs(whole)
 	w := writer{
 		bucket: b, report: report, versions: versions, architectures: architectures,
-		marker: f.Marker(b.ID), redact: redact.New(whole), whole: whole, // private fields name people and machines
+		marker: f.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
 	rules, err := f.store.UpdateRules(ctx)
@@ -112,7 +112,7 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 // releaseTags returns tags for the releases of the tracker's distribution in which the problem was seen,
 // oldest first. The tag is the codename of a known release, or the name of another one if that is a valid
 // tag.
-func (f *Filer) releaseTags(versions []crash.VersionCount, hide redact.Redactor) []string {
+func (f *Filer) releaseTags(versions []crash.VersionCount, hide privacy.Redactor) []string {
 	var tags []string
 	for _, r := range ReleasesOf(versions).Ascending() {
 		if r == crash.OtherReleases || r.Distribution() != f.cfg.Target {
@@ -138,7 +138,7 @@ type writer struct {
 	versions      []crash.VersionCount
 	architectures []crash.NameCount
 	marker        string
-	redact        redact.Redactor
+	redact        privacy.Redactor
 	template      string
 	section       func(rows int) Section // composes the section that mishap will update; nil: there is none
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // Proposal is a bug that a person may edit before it is filed.
@@ -22,7 +22,7 @@ type Proposal struct {
 	Section string // what mishap will add to a public bug and update; empty: nothing
 
 	title, text string // as composed, before any editing
-	redact      redact.Redactor
+	redact      privacy.Redactor
 }
 
 // Propose returns the bug that one click would file for a bucket. If a person edited an earlier bug

@@ -5,7 +5,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/crash/redact"
 )
 
 // NamesIntro begins each text of NamesComment.
@@ -15,7 +14,7 @@ const NamesIntro = "The functions of this crash have names now."
 // names: the signature and the top of the stack of a report, redacted as in bugs. The report is
 // zero if none is stored any more. marker is the address of the problem.
 func NamesComment(b crash.Bucket, report crash.StoredReport, fields *privacy.Table, marker string) string {
-	w := writer{bucket: b, report: report, redact: redact.New(report.Fields)}
+	w := writer{bucket: b, report: report, redact: privacy.NewRedactor(report.Fields)}
 	w.report.Fields = fields.ForBugs(report.Fields)
 	var text strings.Builder
 	text.WriteString(NamesIntro + "\n\nSignature: " +

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // maxFindings bounds the result of Private.
@@ -41,14 +41,14 @@ func (p Proposal) Private(d crash.Draft) []string {
 }
 
 // privatePieces returns the pieces of one line that r would remove.
-func privatePieces(r redact.Redactor, line string) []string {
+func privatePieces(r privacy.Redactor, line string) []string {
 	redacted := r.Text(line)
 	if redacted == line {
 		return nil
 	}
 	var found []string
 	rest := line
-	pieces := strings.Split(redacted, redact.Removed)
+	pieces := strings.Split(redacted, privacy.Removed)
 	for i, public := range pieces {
 		// A public piece may contain shortened memory addresses. Only the parts between them occur in the
 		// line.

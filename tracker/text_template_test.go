@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 func TestCheckTemplate(t *testing.T) {
@@ -128,7 +128,7 @@ var ines = crash.Fields{
 // TestPrivatePieces checks that only a person's additions are pointed out, not the composed text.
 func TestPrivatePieces(t *testing.T) {
 	t.Parallel()
-	r := redact.New(ines)
+	r := privacy.NewRedactor(ines)
 	for _, tt := range []struct{ line, want string }{
 		{"nothing of the kind in tide_parse_row () at ../src/parse.c:88", ""},
 		{"open /home/bob/letter.txt now", "/home/bob/letter.txt"},

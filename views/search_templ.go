@@ -8,7 +8,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "mishap/crash/query"
+import "mishap/crash/index"
 
 // Addresses of searches, of their suggestions, and of the list of keys.
 const (
@@ -21,9 +21,9 @@ const (
 type SearchPage struct {
 	Shell   Shell
 	Query   string
-	Problem *query.Error // nil: the query is valid
-	List    *ListPage    // nil: the query is empty
-	Missing Missing      // what the query identifies, if it does not exist or may not be seen
+	Problem *index.QueryError // nil: the query is valid
+	List    *ListPage         // nil: the query is empty
+	Missing Missing           // what the query identifies, if it does not exist or may not be seen
 }
 
 // Missing is a kind of object that was not found.
@@ -39,7 +39,7 @@ const (
 
 // periods reports whether to offer periods. If the query has days of its own, it does not.
 func (p SearchPage) periods() bool {
-	q, err := query.Parse(p.Query)
+	q, err := index.ParseQuery(p.Query)
 	return err == nil && !q.HasDays()
 }
 
@@ -386,7 +386,7 @@ func SearchBox(query string) templ.Component {
 }
 
 // SearchOffers renders suggestions that continue a query.
-func SearchOffers(offers []query.Candidate) templ.Component {
+func SearchOffers(offers []index.Completion) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -545,7 +545,7 @@ func searchHelp() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, f := range query.Fields() {
+		for _, f := range index.Fields() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<tr><th scope=\"row\"><code>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

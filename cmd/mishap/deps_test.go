@@ -30,9 +30,10 @@ var rules = map[string]rule{
 	"migrations": {},
 	"assets":     {},
 
+	"crash/privacy":    {ours: "crash", others: "", never: "=net database net/http os/exec"},
+	"crash/index":      {ours: "crash crash/cache crash/dpkg crash/privacy crash/stats", others: "", never: "=net database net/http os/exec"},
 	"crash/dpkg":       {never: "=net net/http os/exec database"},
 	"crash":            {ours: "crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
-	"crash/privacy":    {ours: "crash", never: "=net net/http os/exec database"},
 	"crash/pytext":     {never: "=net net/http os/exec database"},
 	"crash/grouping":   {ours: "crash crash/pytext", never: "=net net/http os/exec database"},
 	"crash/stats":      {ours: "crash crash/dpkg crash/pytext", never: "=net net/http os/exec database"},
@@ -42,14 +43,10 @@ var rules = map[string]rule{
 	"crash/whoopsie":   {ours: "crash crash/compressed", never: "net/http database"},
 	"crash/intake":     {ours: "crash crash/grouping crash/privacy", never: "net/http database"},
 	"crash/cache":      {others: "github.com/hashicorp/golang-lru/v2", never: "=net net/http os/exec database"},
-	"crash/index": {ours: "crash crash/cache crash/dpkg crash/redact crash/stats",
-		never: "=net net/http os/exec database"},
-	"crash/health":   {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/audit":    {never: "=net net/http os/exec database"},
-	"crash/networks": {never: "=net net/http os/exec database"},
-	"crash/span":     {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
-	"crash/redact":   {ours: "crash", never: "=net net/http os/exec database"},
-	"crash/query":    {ours: "crash crash/index crash/dpkg", never: "=net net/http os/exec database"},
+	"crash/health":     {ours: "crash", never: "=net net/http os/exec database"},
+	"crash/audit":      {never: "=net net/http os/exec database"},
+	"crash/networks":   {never: "=net net/http os/exec database"},
+	"crash/span":       {ours: "crash", others: "go.opentelemetry.io/otel/attribute go.opentelemetry.io/otel/codes go.opentelemetry.io/otel/trace", never: "=net net/http os/exec database"},
 
 	"crash/symbols": {ours: "crash crash/cache crash/grouping crash/symbols/addr crash/symbols/builds crash/symbols/corefile crash/symbols/debuginfo crash/symbols/elffile crash/symbols/gdb crash/symbols/sandbox",
 		others: "golang.org/x/sync",
@@ -71,12 +68,12 @@ var rules = map[string]rule{
 	"crash/symbols/worker": {ours: "crash crash/compressed crash/symbols crash/symbols/builds crash/symbols/cores crash/symbols/debuginfo",
 		others: "github.com/prometheus/client_golang", never: "testing"},
 
-	"notify/mail": {ours: "crash crash/redact crash/span",
+	"notify/mail": {ours: "crash crash/privacy crash/span",
 		others: "github.com/a-h/templ github.com/prometheus/client_golang github.com/wneessen/go-mail"},
 
 	"db/disk": {ours: "crash", others: "github.com/prometheus/client_golang"},
 
-	"tracker": {ours: "crash crash/grouping crash/privacy crash/redact crash/span",
+	"tracker": {ours: "crash crash/grouping crash/privacy crash/span",
 		others: "github.com/prometheus/client_golang"},
 	"tracker/watch": {ours: "crash tracker", others: "github.com/prometheus/client_golang"},
 
@@ -87,10 +84,10 @@ var rules = map[string]rule{
 
 	"db/problems": {ours: "crash crash/dpkg crash/gate crash/grouping crash/index crash/stats db", others: "github.com/jackc/pgx/v5"},
 	"db/people":   {ours: "crash db db/reader", others: "github.com/alexedwards/argon2id github.com/jackc/pgx/v5 github.com/pquerna/otp"},
-	"db/events":   {ours: "crash crash/audit crash/dpkg crash/index crash/query db db/people db/reader notify/rules", others: "github.com/jackc/pgx/v5"},
+	"db/events":   {ours: "crash crash/audit crash/dpkg crash/index db db/people db/reader notify/rules", others: "github.com/jackc/pgx/v5"},
 	"db/bugs":     {ours: "crash db db/reader", others: "github.com/jackc/pgx/v5"},
 	"db": {
-		ours:   "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/redact crash/span db/body db/connect db/reader db/record db/schema migrations",
+		ours:   "crash crash/audit crash/grouping crash/stats crash/index crash/cache crash/dpkg crash/privacy crash/span db/body db/connect db/reader db/record db/schema migrations",
 		others: "github.com/jackc/pgx/v5 github.com/jackc/puddle/v2 github.com/riverqueue/river github.com/prometheus/client_golang golang.org/x/time",
 		never:  "net/http/httptest testing",
 	},
@@ -113,7 +110,7 @@ var rules = map[string]rule{
 		others: "github.com/jackc/pgx/v5"},
 	"db/embedded": {ours: "crash", others: "golang.org/x/sys/unix", never: "net/http"},
 
-	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg crash/query notify/rules assets",
+	"views": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/stats crash/index crash/dpkg notify/rules assets",
 		others: "github.com/a-h/templ github.com/boombuler/barcode", itself: "net/http database"},
 	"handlers/negotiate": {},
 	"handlers/proxies":   {ours: "crash/networks", others: "github.com/go-chi/chi/v5"},
@@ -131,9 +128,9 @@ var rules = map[string]rule{
 		never: "database testing"},
 	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk db/symbols",
 		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
-	"handlers/people":   {ours: "crash crash/* db db/bugs db/people db/problems handlers/people/oidc handlers/people/openid handlers/proxies handlers/web tracker views", others: ""},
-	"handlers/events":   {ours: "crash crash/* db db/bugs db/events db/people db/problems db/symbols handlers/export handlers/web notify/mail notify/rules notify/webhook tracker views", others: ""},
-	"handlers/problems": {ours: "crash/* db db/bugs db/people db/problems db/symbols handlers/export handlers/web views", others: ""},
+	"handlers/people":   {ours: "crash crash/* db db/bugs db/people db/problems handlers/people/oidc handlers/people/openid handlers/proxies handlers/web tracker views", others: areaLibraries + " github.com/pquerna/otp"},
+	"handlers/events":   {ours: "crash crash/* db db/bugs db/events db/people db/problems db/symbols handlers/export handlers/web notify/mail notify/rules notify/webhook tracker views", others: areaLibraries},
+	"handlers/problems": {ours: "crash/* db db/bugs db/people db/problems db/symbols handlers/export handlers/web views", others: areaLibraries},
 	"handlers": {
 		ours:   "crash crash/gate views assets handlers/people handlers/admin handlers/api handlers/bugs handlers/debuginfod handlers/events handlers/export handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
@@ -179,7 +176,7 @@ var rules = map[string]rule{
 	"handlers/handlertest": {ours: "crash/* db/* handlers handlers/proxies handlers/web notify/mail notify/webhook tracker/*",
 		others: "github.com/PuerkitoBio/goquery github.com/go-chi/chi/v5 github.com/prometheus/client_golang golang.org/x/net/html"},
 	"handlers/browsertest": {ours: "crash/sizetest", others: "github.com/chromedp/cdproto github.com/chromedp/chromedp"},
-	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats crash/query notify/rules views assets",
+	"views/gallery": {ours: "crash crash/audit crash/gate crash/privacy crash/grouping crash/index crash/stats notify/rules views assets",
 		others: "github.com/a-h/templ"},
 	"cmd/devtool": {
 		ours:   "crash/* db/* notify/* tracker/* handlers/* views/* assets migrations",

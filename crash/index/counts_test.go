@@ -8,11 +8,11 @@ import (
 	"mishap/crash"
 )
 
-// day is the day of the tests.
-const day = Day(9000)
+// testDay is the day of the tests.
+const testDay = Day(9000)
 
-// counted returns an index of three buckets, two of which form one problem.
-func counted() *Index {
+// countedIndex returns an index of three buckets, two of which form one problem.
+func countedIndex() *Index {
 	b := New()
 	b.Update(func(u *Updater) {
 		for i, l := range []Bucket{
@@ -29,49 +29,49 @@ func counted() *Index {
 		cell := func(bucket byte, day Day, release, arch string, n int64) {
 			u.SetCell(crash.BucketID{bucket}, day, []byte(release), []byte("1"), []byte(arch), []byte(arch), n)
 		}
-		cell(1, day, "Ubuntu 24.04", "amd64", 3)
-		cell(1, day, "Ubuntu 24.04", "arm64", 1)
-		cell(2, day, "Ubuntu 24.04", "amd64", 2)
-		cell(3, day, "Debian 13", "amd64", 5)
-		cell(3, day-1, "Debian 13", "amd64", 5)
-		cell(2, day-3, "Ubuntu 26.04", "amd64", 7)
+		cell(1, testDay, "Ubuntu 24.04", "amd64", 3)
+		cell(1, testDay, "Ubuntu 24.04", "arm64", 1)
+		cell(2, testDay, "Ubuntu 24.04", "amd64", 2)
+		cell(3, testDay, "Debian 13", "amd64", 5)
+		cell(3, testDay-1, "Debian 13", "amd64", 5)
+		cell(2, testDay-3, "Ubuntu 26.04", "amd64", 7)
 	})
 	return b
 }
 
 func TestProblemDays(t *testing.T) {
 	t.Parallel()
-	b := counted()
-	if diff := cmp.Diff([]int64{1, 0, 1, 2}, b.ProblemDays(day-3, day)); diff != "" {
+	b := countedIndex()
+	if diff := cmp.Diff([]int64{1, 0, 1, 2}, b.ProblemDays(testDay-3, testDay)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := b.ProblemDays(day+1, day); got != nil {
+	if got := b.ProblemDays(testDay+1, testDay); got != nil {
 		t.Errorf("reversed: got %v, want none", got)
 	}
 }
 
 func TestReleaseDays(t *testing.T) {
 	t.Parallel()
-	b := counted()
+	b := countedIndex()
 	want := map[crash.Release][]int64{"Ubuntu 24.04": {0, 0, 0, 6}, "Ubuntu 26.04": {7, 0, 0, 0}}
-	if diff := cmp.Diff(want, b.ReleaseDays(crash.BucketID{1}, day-3, day)); diff != "" {
+	if diff := cmp.Diff(want, b.ReleaseDays(crash.BucketID{1}, testDay-3, testDay)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := b.ReleaseDays(crash.BucketID{9}, day-3, day); len(got) != 0 {
+	if got := b.ReleaseDays(crash.BucketID{9}, testDay-3, testDay); len(got) != 0 {
 		t.Errorf("unknown: got %v, want none", got)
 	}
 }
 
 func TestTracedDays(t *testing.T) {
 	t.Parallel()
-	b := counted()
+	b := countedIndex()
 	want := []Traced{ // buckets merged into a named problem count as named
-		{Day: day, Release: "Ubuntu 24.04", Architecture: "amd64", Named: 5},
-		{Day: day, Release: "Ubuntu 24.04", Architecture: "arm64", Named: 1},
-		{Day: day - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
+		{Day: testDay, Release: "Ubuntu 24.04", Architecture: "amd64", Named: 5},
+		{Day: testDay, Release: "Ubuntu 24.04", Architecture: "arm64", Named: 1},
+		{Day: testDay - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
 	}
 	if diff := cmp.Diff(want,
-		b.TracedDays(day-3, day, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
+		b.TracedDays(testDay-3, testDay, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

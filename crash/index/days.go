@@ -69,7 +69,7 @@ func (d *data) setDays(p *Problem) {
 	}
 }
 
-func (s *scan) extend(cells []cell) {
+func (s *listScan) extend(cells []cell) {
 	if n := len(cells); n > 0 {
 		s.first, s.last = min(s.first, cells[0].day), max(s.last, cells[n-1].day)
 	}

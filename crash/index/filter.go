@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // Column is the sort order of a list.
@@ -79,7 +79,7 @@ func (f Filter) hides() bool {
 	}
 	for _, label := range []string{string(f.Release), f.Version, f.Architecture, f.PackageArchitecture, f.Package,
 		f.Source, f.Packages, f.Type} {
-		if redact.Label(label) != label {
+		if privacy.RedactLabel(label) != label {
 			return true
 		}
 	}

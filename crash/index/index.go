@@ -33,7 +33,7 @@ type data struct {
 	buckets  []bucket
 	bucketAt map[crash.BucketID]int32 // positions in buckets
 	order    []*Problem               // all, in no particular order
-	scan     []scan                   // parallel to order
+	scan     []listScan               // parallel to order
 	places   map[crash.BucketID]int32 // positions of problems in order
 	types    map[string]bool          // present and past problem types
 	cache    *cache.Cache[uint64]     // by change number
@@ -127,9 +127,9 @@ type bucket struct {
 	changed  uint64 // the last change of anything in it; see [Index.Changed]
 }
 
-// scan is the part of a problem that counting reads. It is separate because scans over all problems
+// listScan is the part of a problem that counting reads. It is separate because scans over all problems
 // are limited by memory access.
-type scan struct {
+type listScan struct {
 	cells       []cell // cells of the head
 	key         uint64 // first bytes of the id
 	first, last Day    // days with a report; last < first: none

@@ -5,7 +5,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // labels numbers the versions and releases in facts. Facts contain numbers instead of texts, so
@@ -34,7 +34,7 @@ func (l *labels) number(text string) uint32 {
 	if n, ok := l.of[text]; ok {
 		return n
 	}
-	public := redact.Label(text)
+	public := privacy.RedactLabel(text)
 	if public == text {
 		return l.add(text, l.next())
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // Public returns the problem as visitors see it: redacted like bugs, without assignee, tags and
@@ -48,18 +48,18 @@ func (f Filter) seen(p *Problem, space *Problem) *Problem {
 // private, which is fast to detect. The folded text shares its memory unless a text is redacted.
 func (l *Bucket) setPublic() {
 	l.public = nil
-	texts := redact.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
+	texts := privacy.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
 	public := texts
 	versions := len(l.LowestVersion()) + len(l.HighestVersion()) + len("\x00\x00")
-	if !redact.Quiet(l.folded[:int(l.untitled)-versions]) || !redact.Quiet(l.folded[l.untitled:]) {
+	if !privacy.Quiet(l.folded[:int(l.untitled)-versions]) || !privacy.Quiet(l.folded[l.untitled:]) {
 		public = texts.Public()
-	} else if !redact.PublicTitle(l.Rule) {
+	} else if !privacy.PublicTitle(l.Rule) {
 		public.Title = ""
 	}
 	other := *l
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
-	other.Type, other.Package, other.Source = redact.Label(l.Type), redact.Label(l.Package), redact.Label(l.Source)
+	other.Type, other.Package, other.Source = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package), privacy.RedactLabel(l.Source)
 	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
 	if slices.Equal(other.releases, l.releases) {
 		other.releases = l.releases
@@ -106,5 +106,5 @@ func (ix *Index) Names(public bool) Names { return Names{ix, public} }
 
 // visible reports whether the user of n can see a version or another label.
 func (n Names) visible(label string) bool {
-	return !n.public || redact.Label(label) == label && !strings.Contains(label, redact.Removed)
+	return !n.public || privacy.RedactLabel(label) == label && !strings.Contains(label, privacy.Removed)
 }

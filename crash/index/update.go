@@ -236,10 +236,10 @@ func (ix *Index) replace(id crash.BucketID, members []int32) {
 		ix.order[p.place] = p
 	} else {
 		p.place = int32(len(ix.order)) //nolint:gosec // as many do not fit into memory
-		ix.order, ix.scan = append(ix.order, p), append(ix.scan, scan{})
+		ix.order, ix.scan = append(ix.order, p), append(ix.scan, listScan{})
 		ix.places[id] = p.place
 	}
-	ix.scan[p.place] = scan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
+	ix.scan[p.place] = listScan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
 	ix.setDays(p)
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/query"
 	"mishap/db"
 	"mishap/notify/rules"
 )
@@ -534,7 +533,7 @@ func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until tim
 // Searches reads saved searches.
 type Searches interface {
 	// Read returns the filter and the query of a search by its address. ok is false if it finds nothing.
-	Read(ctx context.Context, path string) (f index.Filter, q query.Query, ok bool, err error)
+	Read(ctx context.Context, path string) (f index.Filter, q index.Query, ok bool, err error)
 }
 
 // maxFollowedSearches limits how many follows of searches a round evaluates, the oldest first.
@@ -619,7 +618,7 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 // readSearch is a saved search that Searches has read.
 type readSearch struct {
 	filter index.Filter
-	query  query.Query
+	query  index.Query
 	ok     bool
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/crash/redact"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/problems"
@@ -54,7 +53,7 @@ type answers struct {
 	releases *crash.ReleaseTable
 	privacy  *privacy.Table
 	now      func() time.Time
-	redacted redact.Cache
+	redacted privacy.RedactionCache
 }
 
 // New returns an API with the given dependencies.

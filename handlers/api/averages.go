@@ -11,7 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 	"mishap/db/problems"
 )
 
@@ -35,7 +35,7 @@ func newPoint(day time.Time, y float64) point { return point{X: day.UnixMilli(),
 // colour derives a colour from the public name of a release, so that new releases need no code.
 func colour(r crash.Release) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(redact.Label(r).Key()))
+	_, _ = h.Write([]byte(privacy.RedactLabel(r).Key()))
 	n := h.Sum32()
 	return fmt.Sprintf("#%02x%02x%02x", 40+n%160, 40+(n>>8)%160, 40+(n>>16)%160)
 }
@@ -97,7 +97,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 	}
 	var objects []any
 	for _, release := range releases {
-		line := series{Color: colour(release), Key: string(redact.Label(release)), Values: []point{}}
+		line := series{Color: colour(release), Key: string(privacy.RedactLabel(release)), Values: []point{}}
 		for i, n := range slices.Backward(counts[release]) {
 			if machines := active[release][i]; n > 0 && machines > 0 {
 				line.Values = append(line.Values, newPoint(since.AddDate(0, 0, i), float64(n)/float64(machines)))
@@ -153,7 +153,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	}
 	var objects []any
 	for _, release := range releases {
-		label := string(redact.Label(release))
+		label := string(privacy.RedactLabel(release))
 		strict := series{Color: colour(release), Key: label + " (by 12.04 standards)", Values: []point{}}
 		complete := series{Color: colour(release), Key: label, Values: []point{}}
 		for _, r := range rates {

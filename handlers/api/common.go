@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	search "mishap/crash/query"
 )
 
 func (a *answers) mostCommonProblems() resource {
@@ -134,7 +133,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	var match func(*index.Problem) bool
-	if q, ok := in.values["q"].(search.Query); ok {
+	if q, ok := in.values["q"].(index.Query); ok {
 		filter, match = narrowed(in, q, filter)
 	}
 	rows, _ := b.All(filter, match)

@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/gate"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 func (a *answers) gateResources() []resource {
@@ -104,7 +104,7 @@ func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	if !in.mayRead() {
-		answer = answer.Labelled(redact.Label)
+		answer = answer.Labelled(privacy.RedactLabel)
 		for id, b := range answer.Buckets {
 			answer.Buckets[id] = a.redacted.Bucket(b)
 		}

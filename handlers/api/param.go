@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	search "mishap/crash/query"
+	"mishap/crash/index"
 )
 
 // kind is the type of a parameter's value.
@@ -156,8 +156,8 @@ func (p *param) search(text string) (any, error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, p.bad("it is not readable.")
 	}
-	q, err := search.Parse(text)
-	if problem, ok := errors.AsType[*search.Error](err); ok {
+	q, err := index.ParseQuery(text)
+	if problem, ok := errors.AsType[*index.QueryError](err); ok {
 		return nil, p.bad("%s (at character %d)", problem.Message, problem.At+1)
 	}
 	return q, err

@@ -3,8 +3,7 @@ package api
 import (
 	"mishap/crash"
 	"mishap/crash/index"
-	search "mishap/crash/query"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // Callers who may not read reports receive redacted texts, as in bugs. Answers also contain the id
@@ -34,7 +33,7 @@ func visibleLabel[T ~string](in input, name T) T {
 	if in.mayRead() {
 		return name
 	}
-	return redact.Label(name)
+	return privacy.RedactLabel(name)
 }
 
 // visibleRow returns a row of the index as the caller may see it.
@@ -47,7 +46,7 @@ func visibleRow(in input, row index.Row) index.Row {
 
 // narrowed returns filter limited to what a query counts, and the function that selects its
 // problems, or nil to select all.
-func narrowed(in input, q search.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+func narrowed(in input, q index.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	q = q.For(in.caller.Names)
 	return q.Narrow(filter), q.Matcher()
 }

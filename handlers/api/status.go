@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // SetStatus is the name of the resource that changes the manual status of a problem.
@@ -157,7 +157,7 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 			out.Entries = append(out.Entries, *newStatusEntry(&t))
 		}
 	} else {
-		manual = redact.Manual(manual)
+		manual = privacy.RedactManual(manual)
 	}
 	out.Manual, out.Text = manual.Words(), manual.Text(in.mayRead())
 	out.Muted, out.WontFix = newStatusEntry(manual.Muted), newStatusEntry(manual.WontFix)

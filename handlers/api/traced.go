@@ -7,7 +7,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // tracedDay is the number of named crashes of a day, by release and by "release:architecture".
@@ -81,7 +81,7 @@ func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	list := a.releases.List(reports)
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
-		release := string(redact.Label(list.Of(c.Release)))
+		release := string(privacy.RedactLabel(list.Of(c.Release)))
 		keys := []string{release}
 		if c.Architecture == "" || index.KnownArchitecture(c.Architecture) {
 			keys = append(keys, release+":"+c.Architecture)

@@ -21,7 +21,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/privacy"
-	"mishap/crash/redact"
 	"mishap/crash/stats"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
@@ -136,12 +135,12 @@ func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) 
 	}
 	status := s.Store.StatusOf(p.Problem)
 	if !signedIn {
-		status = redact.Status(status)
+		status = privacy.RedactStatus(status)
 	}
 	summary.WriteString(" " + status.Text())
 	manual := s.Store.ListedManual(p.ID)
 	if !signedIn {
-		manual = redact.Manual(manual)
+		manual = privacy.RedactManual(manual)
 	}
 	if text := manual.Text(false); text != "" {
 		summary.WriteString(" " + text)

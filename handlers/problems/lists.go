@@ -18,7 +18,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/query"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/handlers/web"
@@ -35,7 +34,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.problemList(r, choice, query.Query{}, cursor)
+	page, err := s.problemList(r, choice, index.Query{}, cursor)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 
 // problemList returns the problems of a choice that match a query, starting after cursor. The
 // empty query matches all.
-func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q query.Query,
+func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q index.Query,
 	cursor *index.Cursor,
 ) (views.ListPage, error) {
 	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL,

@@ -16,7 +16,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/query"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/handlers/export"
@@ -52,8 +51,8 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		return s.Page(w, r, http.StatusOK, views.Search(page))
 	}
 	status := http.StatusOK
-	q, err := query.Parse(text)
-	if problem, ok := errors.AsType[*query.Error](err); ok {
+	q, err := index.ParseQuery(text)
+	if problem, ok := errors.AsType[*index.QueryError](err); ok {
 		status, page.Problem = http.StatusUnprocessableEntity, problem
 	} else if err != nil {
 		return err
@@ -126,7 +125,7 @@ func setSearchPeriod(values url.Values) {
 }
 
 // searchList returns the problems that match a query.
-func (s *Lists) searchList(r *http.Request, text string, q query.Query) (views.ListPage, error) {
+func (s *Lists) searchList(r *http.Request, text string, q index.Query) (views.ListPage, error) {
 	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {
 		return views.ListPage{}, err
@@ -152,8 +151,8 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	if err != nil {
 		return err
 	}
-	q, err := query.Parse(text)
-	if problem, ok := errors.AsType[*query.Error](err); ok {
+	q, err := index.ParseQuery(text)
+	if problem, ok := errors.AsType[*index.QueryError](err); ok {
 		return crash.Errorf(crash.Unprocessable, "bad_query",
 			"%s (at character %d of the query)", problem.Message, problem.At+1)
 	}
@@ -212,7 +211,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		names = append(names, string(release))
 	}
 	known := b.Names(web.IsPublic(r))
-	return s.Part(w, r, views.SearchOffers(query.Complete(text, query.Known{
+	return s.Part(w, r, views.SearchOffers(index.Complete(text, index.Known{
 		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
 		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
 		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
@@ -373,7 +372,7 @@ func NewSearches(facts *bugs.Store, now func() time.Time) *Searches { return &Se
 // week does not count, since a rule concerns the present in any case; days in the address do. ok is
 // false if the search finds nothing: its address is not valid any more, or the tracker does not know
 // the person or the package set.
-func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q query.Query, ok bool, err error) {
+func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q index.Query, ok bool, err error) {
 	address, err := url.Parse(path)
 	if err != nil {
 		return f, q, false, nil //nolint:nilerr // nobody can see such a list
@@ -385,7 +384,7 @@ func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q que
 	}
 	choice, err := readFilters(values)
 	if err == nil {
-		q, err = query.Parse(search)
+		q, err = index.ParseQuery(search)
 	}
 	if err != nil {
 		return f, q, false, nil //nolint:nilerr // nobody can see such a list

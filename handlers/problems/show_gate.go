@@ -6,7 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/gate"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -62,7 +62,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.IsPublic(r) {
-		answer = answer.Labelled(redact.Label)
+		answer = answer.Labelled(privacy.RedactLabel)
 	}
 	for id, b := range answer.Buckets {
 		answer.Buckets[id] = s.SeenBucket(r, b)

@@ -16,8 +16,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/privacy"
-	"mishap/crash/query"
-	"mishap/crash/redact"
 	"mishap/crash/stats"
 	"mishap/db/problems"
 	"mishap/handlers/web"
@@ -191,7 +189,7 @@ func (s *Pages) problemDays(r *http.Request, id crash.BucketID, since, until tim
 		i := int(index.DayOf(day)) - int(index.DayOf(since))
 		for _, release := range releases {
 			if n := counts[release][i]; n > 0 {
-				days = append(days, crash.DayCount{Day: day, Release: redact.Label(release), Reports: n})
+				days = append(days, crash.DayCount{Day: day, Release: privacy.RedactLabel(release), Reports: n})
 			}
 		}
 	}
@@ -342,7 +340,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 		}
 	}
 	for _, release := range slices.SortedFunc(maps.Keys(releases), func(a, b crash.Release) int { return b.Compare(a) }) {
-		m.Releases = append(m.Releases, redact.Label(release))
+		m.Releases = append(m.Releases, privacy.RedactLabel(release))
 	}
 	problems, err := s.Store.Index(r.Context())
 	if err != nil {
@@ -621,7 +619,7 @@ type origin struct {
 	reports index.Filter      // selects the reports of problem
 	system  *crash.SystemID   // or reports of this machine
 	choice  *views.ListChoice // or problems of the front page or of a search
-	query   query.Query       // query of the search
+	query   index.Query       // query of the search
 }
 
 // readOrigin reads the list from which the visitor came. It returns nil if there is none or if
@@ -672,7 +670,7 @@ func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origi
 	case err != nil:
 		return nil, err
 	}
-	if l.query, err = query.Parse(search); err != nil {
+	if l.query, err = index.ParseQuery(search); err != nil {
 		return nil, nil //nolint:nilerr,nilnil // an invalid origin counts as none
 	}
 	choice.Query = search
@@ -823,7 +821,7 @@ func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, versi
 	}
 	rates = slices.Clone(rates) // the store caches the original
 	for i := range rates {      // the chart is part of public pages
-		rates[i].Release = redact.Label(rates[i].Release)
+		rates[i].Release = privacy.RedactLabel(rates[i].Release)
 	}
 	return drawRates(ctx, s, rates, all, since, until)
 }

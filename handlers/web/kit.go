@@ -21,7 +21,6 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
-	"mishap/crash/redact"
 	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
@@ -143,7 +142,7 @@ type Kit struct {
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
-	Redacted  redact.Cache
+	Redacted  privacy.RedactionCache
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
 	fileCache *cache.Cache[string] // files for visitors
 	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision

@@ -9,7 +9,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 	"mishap/views"
 )
 
@@ -75,7 +75,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 	}
 	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
 	if IsPublic(r) {
-		p.Manual = redact.Manual(p.Manual)
+		p.Manual = privacy.RedactManual(p.Manual)
 	}
 	switch p.State {
 	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:

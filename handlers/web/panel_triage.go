@@ -8,7 +8,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 	"mishap/views"
 )
 
@@ -16,7 +16,7 @@ import (
 func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) views.ManualView {
 	u := CurrentUser(r)
 	if IsPublic(r) {
-		m = redact.Manual(m)
+		m = privacy.RedactManual(m)
 	}
 	return views.ManualView{
 		Bucket: b.ID, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.MayTriage(b.SourcePackage),

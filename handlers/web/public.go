@@ -6,8 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/query"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 	"mishap/views"
 )
 
@@ -38,7 +37,7 @@ func SeenRow(r *http.Request, row index.Row) index.Row {
 // SeenLabels returns names, without those that the current user may not see.
 func SeenLabels[T ~string](r *http.Request, names []T) []T {
 	if IsPublic(r) {
-		return redact.Labels(names)
+		return privacy.RedactLabels(names)
 	}
 	return names
 }
@@ -46,7 +45,7 @@ func SeenLabels[T ~string](r *http.Request, names []T) []T {
 // SeenLabel returns a name, redacted if the current user may not read reports.
 func SeenLabel[T ~string](r *http.Request, name T) T {
 	if IsPublic(r) {
-		return redact.Label(name)
+		return privacy.RedactLabel(name)
 	}
 	return name
 }
@@ -54,7 +53,7 @@ func SeenLabel[T ~string](r *http.Request, name T) T {
 // SearchFilter narrows filter by a query and returns a function that matches problems, or nil to
 // match all. For visitors, filter and function see problems as visitors do; otherwise they could
 // find out hidden text by trial.
-func SearchFilter(r *http.Request, q query.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+func SearchFilter(r *http.Request, q index.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
 	q = q.For(CurrentUser(r).Names())
 	filter = q.Narrow(filter)
 	filter.Public = IsPublic(r)
@@ -70,11 +69,11 @@ func (s *Kit) HideProblem(page *views.ProblemPage) {
 	}
 	page.Versions.Releases = slices.Clone(page.Versions.Releases)
 	for i, release := range page.Versions.Releases {
-		page.Versions.Releases[i] = redact.Label(release)
+		page.Versions.Releases[i] = privacy.RedactLabel(release)
 	}
 	page.Versions.Rows = slices.Clone(page.Versions.Rows)
 	for i, row := range page.Versions.Rows {
-		if label := redact.Label(row.Version); label != row.Version {
+		if label := privacy.RedactLabel(row.Version); label != row.Version {
 			page.Versions.Rows[i].Version, page.Versions.Rows[i].Link = label, ""
 		}
 	}
@@ -82,28 +81,28 @@ func (s *Kit) HideProblem(page *views.ProblemPage) {
 	for i, part := range page.Breakdowns {
 		page.Breakdowns[i].Shares = slices.Clone(part.Shares)
 		for j, share := range part.Shares {
-			page.Breakdowns[i].Shares[j].Name = redact.Label(share.Name)
+			page.Breakdowns[i].Shares[j].Name = privacy.RedactLabel(share.Name)
 		}
 	}
-	page.Filter.Releases, page.Filter.Versions = redact.Labels(page.Filter.Releases), redact.Labels(page.Filter.Versions)
-	page.Filter.Architectures = redact.Labels(page.Filter.Architectures)
+	page.Filter.Releases, page.Filter.Versions = privacy.RedactLabels(page.Filter.Releases), privacy.RedactLabels(page.Filter.Versions)
+	page.Filter.Architectures = privacy.RedactLabels(page.Filter.Architectures)
 }
 
 // hideProblems returns a redacted copy of a list of problems, which may be cached.
 func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Bucket, list[i].Package = s.Redacted.Bucket(list[i].Bucket), redact.Label(list[i].Package)
+		list[i].Bucket, list[i].Package = s.Redacted.Bucket(list[i].Bucket), privacy.RedactLabel(list[i].Package)
 	}
 	return list
 }
 
 // HidePackage redacts the page of a package for visitors.
 func (s *Kit) HidePackage(page *views.PackagePage) {
-	page.Problems, page.Binaries = s.hideProblems(page.Problems), redact.Labels(page.Binaries)
+	page.Problems, page.Binaries = s.hideProblems(page.Problems), privacy.RedactLabels(page.Binaries)
 	page.Versions = slices.Clone(page.Versions)
 	for i, v := range page.Versions {
-		page.Versions[i].Version, page.Versions[i].Release = redact.Label(v.Version), redact.Label(v.Release)
+		page.Versions[i].Version, page.Versions[i].Release = privacy.RedactLabel(v.Version), privacy.RedactLabel(v.Release)
 		page.Versions[i].New, page.Versions[i].Gone = s.hideProblems(v.New), s.hideProblems(v.Gone)
 	}
 }
@@ -113,6 +112,6 @@ func (s *Kit) HideRelease(page *views.ReleasePage) {
 	page.Worst, page.New = s.hideProblems(page.Worst), s.hideProblems(page.New)
 	page.Regressions = s.hideProblems(page.Regressions)
 	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool {
-		return redact.Label(p.Name) != p.Name
+		return privacy.RedactLabel(p.Name) != p.Name
 	})
 }

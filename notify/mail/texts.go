@@ -10,7 +10,7 @@ import (
 	"text/template"
 
 	"mishap/crash"
-	"mishap/crash/redact"
+	"mishap/crash/privacy"
 )
 
 // texts is everything that a mail says.
@@ -138,7 +138,7 @@ var path = regexp.MustCompile(`(^|[^\w/.:])(?:~|[A-Za-z]:)?((?:[/\\][\w.+@%~-]+)
 
 // clean removes private data, paths and line breaks from a text of an event.
 func clean(s string) string {
-	s = redact.Redactor{}.Text(oneLine(s))
+	s = privacy.Redactor{}.Text(oneLine(s))
 	s = path.ReplaceAllStringFunc(s, func(m string) string {
 		parts := path.FindStringSubmatch(m)
 		return parts[1] + parts[2][strings.LastIndexAny(parts[2], `/\`)+1:]

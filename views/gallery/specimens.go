@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/query"
+	"mishap/crash/index"
 	"mishap/views"
 )
 
@@ -61,7 +61,7 @@ func specimens() []specimen {
 		{"Review, found, mistakes", views.Review(refusedReview())},
 		{"Search, help", views.Search(views.SearchPage{Shell: shell("Search", visitor)})},
 		{"Search, mistake", views.Search(views.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
-			Problem: &query.Error{
+			Problem: &index.QueryError{
 				Length: 6, Message: "There is no field named colour."}})},
 		{"Keyboard shortcuts", views.Keys(shell("Keyboard shortcuts", visitor))},
 		{"Error, not signed in", views.ErrorPage(shell("Error", visitor),

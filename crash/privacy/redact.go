@@ -1,7 +1,7 @@
 // Package redact removes private data from texts that become public: bugs in the tracker, and
 // pages, feeds and API responses for visitors. It recognises private data by its form, and removes
 // too much rather than too little.
-package redact
+package privacy
 
 import (
 	"net/netip"
@@ -34,9 +34,9 @@ var (
 	homeOwner       = regexp.MustCompile(`/home/([^/\s:'"]+)`)
 )
 
-// New returns a Redactor that also removes the names of the person and the machine that the report
+// NewRedactor returns a Redactor that also removes the names of the person and the machine that the report
 // f reveals.
-func New(f crash.Fields) Redactor {
+func NewRedactor(f crash.Fields) Redactor {
 	found := map[string]bool{}
 	add := func(name string) {
 		name = strings.Trim(strings.TrimSpace(name), `"'`)

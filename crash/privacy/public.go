@@ -1,4 +1,4 @@
-package redact
+package privacy
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ func PublicTitle(rule crash.Rule) bool { return rule == crash.RuleStacktrace }
 func (t Texts) Public() Texts {
 	var r Redactor
 	if all := t.Executable + "\n" + t.Signature + "\n" + t.Title + "\n" + t.Name; strings.Contains(all, "/home/") {
-		r = New(crash.Fields{"Traceback": all})
+		r = NewRedactor(crash.Fields{"Traceback": all})
 	}
 	out := t
 	if !PublicTitle(t.Rule) {
@@ -44,34 +44,34 @@ func (t Texts) Public() Texts {
 	return out
 }
 
-// Label returns the name of a package, version, release, architecture or problem type as visitors
+// RedactLabel returns the name of a package, version, release, architecture or problem type as visitors
 // see it. Names of ordinary characters stay unchanged, since they cannot be addresses or paths.
-func Label[T ~string](s T) T {
+func RedactLabel[T ~string](s T) T {
 	if strings.ContainsAny(string(s), `/\@%$=`) {
 		return T(Redactor{}.Text(string(s)))
 	}
 	return s
 }
 
-// Status returns a status as visitors see it, without private data in releases and versions.
-func Status(s crash.Status) crash.Status {
+// RedactStatus returns a status as visitors see it, without private data in releases and versions.
+func RedactStatus(s crash.Status) crash.Status {
 	public := slices.Clone(s.Releases) // cached statuses share the slice
 	for i := range public {
 		r := &public[i]
-		r.Release = Label(r.Release)
+		r.Release = RedactLabel(r.Release)
 		for _, version := range []*string{&r.Highest, &r.Newer, &r.Fix, &r.FixAfter, &r.AgainAt} {
-			*version = Label(*version)
+			*version = RedactLabel(*version)
 		}
 	}
-	s.Releases, s.Note = public, Label(s.Note)
+	s.Releases, s.Note = public, RedactLabel(s.Note)
 	return s
 }
 
-// Labels returns the names that Label does not change.
-func Labels[T ~string](names []T) []T {
+// RedactLabels returns the names that Label does not change.
+func RedactLabels[T ~string](names []T) []T {
 	var kept []T
 	for _, name := range names {
-		if Label(name) == name {
+		if RedactLabel(name) == name {
 			kept = append(kept, name)
 		}
 	}

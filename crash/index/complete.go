@@ -1,11 +1,11 @@
-package query
+package index
 
 import (
 	"strings"
 )
 
-// Candidate is a possible completion of a query.
-type Candidate struct {
+// Completion is a possible completion of a query.
+type Completion struct {
 	Text  string // the whole query, completed
 	Shown string // the part to show: "state:regression"
 	Means string // a short explanation; may be empty
@@ -24,17 +24,17 @@ type Known struct {
 const maxCandidates = 10
 
 // Complete returns candidates for the last word of a query.
-func Complete(text string, known Known) []Candidate {
+func Complete(text string, known Known) []Completion {
 	at := lastWord(text)
 	head, begun := text[:at], text[at:]
 	sign := ""
 	if strings.HasPrefix(begun, "-") {
 		sign, begun = "-", begun[1:]
 	}
-	var found []Candidate
+	var found []Completion
 	offer := func(shown, means string) {
 		if len(found) < maxCandidates && shown != begun {
-			found = append(found, Candidate{Text: head + sign + shown, Shown: sign + shown, Means: means})
+			found = append(found, Completion{Text: head + sign + shown, Shown: sign + shown, Means: means})
 		}
 	}
 	name, value, isField := strings.Cut(begun, ":")
@@ -81,7 +81,7 @@ func Complete(text string, known Known) []Candidate {
 // NotFields returns the prefixes of words that look like field names but are not: "pkg" of
 // "pkg:zsh". A search looks for such words literally, since signatures contain colons.
 func NotFields(text string) []string {
-	tokens, _ := scan(text) // tokens up to the first error
+	tokens, _ := scanQuery(text) // tokens up to the first error
 	var names []string
 	for _, t := range tokens {
 		name, rest, ok := strings.Cut(t.value, ":")
@@ -95,7 +95,7 @@ func NotFields(text string) []string {
 
 // packageOf returns the last package that a query names, or "".
 func packageOf(text string) string {
-	tokens, _ := scan(text) // tokens up to the first error
+	tokens, _ := scanQuery(text) // tokens up to the first error
 	name := ""
 	for i, t := range tokens {
 		if t.kind == word && (t.field == "package" || t.field == "source") && (i == 0 || tokens[i-1].kind != minus) {

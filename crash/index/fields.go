@@ -1,4 +1,4 @@
-package query
+package index
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
-	"mishap/crash/index"
 )
 
 // field is a field that a query can name.
@@ -22,7 +21,7 @@ type field struct {
 	ordered  bool     // supports < and >
 	versions bool     // its values are versions
 	counts   bool     // restricts the reports that count
-	read     func(op, value string) (holds func(*index.Problem) bool, problem string)
+	read     func(op, value string) (holds func(*Problem) bool, problem string)
 }
 
 // Field describes a field of the query language, for help and completion.
@@ -85,13 +84,13 @@ func kindValues() []string {
 }
 
 var fields = map[string]field{
-	"": {read: func(_, value string) (func(*index.Problem) bool, string) { return anywhere(value), "" }},
+	"": {read: func(_, value string) (func(*Problem) bool, string) { return anywhere(value), "" }},
 	"package": {means: "binary or source package; * stands for any characters", example: "zsh",
-		read: names(func(p *index.Problem) [2]string { return [2]string{p.Package, p.Source} })},
+		read: names(func(p *Problem) [2]string { return [2]string{p.Package, p.Source} })},
 	"source": {means: "source package", example: "mesa",
-		read: names(func(p *index.Problem) [2]string { return [2]string{p.Source} })},
+		read: names(func(p *Problem) [2]string { return [2]string{p.Source} })},
 	"program": {means: "program, by its path or name", example: "nautilus",
-		read: names(func(p *index.Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
+		read: names(func(p *Problem) [2]string { return [2]string{p.Executable, path.Base(p.Executable)} })},
 	"frame": {means: "name of a function in the signature, or part of it", example: "parse_row", read: frame},
 	"file": {means: "path of the program or of a file in the traceback, or part of it", example: "gnome-shell",
 		read: file},
@@ -103,9 +102,9 @@ var fields = map[string]field{
 		read: counted},
 	"arch": {means: "count only reports from this architecture", example: "arm64", counts: true, read: counted},
 	"type": {means: "problem type", example: "Crash",
-		read: names(func(p *index.Problem) [2]string { return [2]string{p.Type} })},
+		read: names(func(p *Problem) [2]string { return [2]string{p.Type} })},
 	"rule": {means: "grouping rule", example: "traceback",
-		read: names(func(p *index.Problem) [2]string { return [2]string{string(p.Rule)} })},
+		read: names(func(p *Problem) [2]string { return [2]string{string(p.Rule)} })},
 	"state": {means: "state, as on the page of the problem", example: "regression", values: states, read: state},
 	"is": {means: "filed, unfiled (without a bug), symbolised, provisional, named, muted, wontfix, fixed-by-hand, " +
 		"held (for people with a role), embargoed (for people who may see that), or a state",
@@ -119,31 +118,31 @@ var fields = map[string]field{
 	"seen": {means: "seen in any such version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
 		read: seen},
 	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.FirstKey() })},
+		read: version(func(p *Problem) string { return p.FirstKey() })},
 	"last": {means: "version of the newest report", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.LastKey() })},
+		read: version(func(p *Problem) string { return p.LastKey() })},
 	"lowest": {means: "lowest version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.LowestKey() })},
+		read: version(func(p *Problem) string { return p.LowestKey() })},
 	"highest": {means: "highest version, in dpkg's order", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *index.Problem) string { return p.HighestKey() })},
+		read: version(func(p *Problem) string { return p.HighestKey() })},
 	"reports": {means: "number of reports (all time)", example: ">100", ordered: true,
-		read: number(func(p *index.Problem) int64 { return p.Reports })},
+		read: number(func(p *Problem) int64 { return p.Reports })},
 	"machines": {means: "number of machines (all time)", example: ">5", ordered: true,
-		read: number(func(p *index.Problem) int64 { return p.Systems })},
+		read: number(func(p *Problem) int64 { return p.Systems })},
 	"since": {means: "count only reports from this day on", example: "2026-11-01", counts: true, read: dated},
 	"until": {means: "count only reports up to this day", example: "2026-11-21", counts: true, read: dated},
 	"new": {means: "day of the oldest report", example: ">=2026-11-01", ordered: true,
-		read: day(func(p *index.Problem) time.Time { return p.First().At })},
+		read: day(func(p *Problem) time.Time { return p.First().At })},
 	"gone": {means: "day of the newest report", example: "<2026-10-01", ordered: true,
-		read: day(func(p *index.Problem) time.Time { return p.Last().At })},
+		read: day(func(p *Problem) time.Time { return p.Last().At })},
 	"id": {means: "beginning of the problem id", example: "9f3ac1", read: id},
 }
 
 // anywhere returns a match for a word in any text that lists show. It ignores case, like all
 // matches.
-func anywhere(value string) func(*index.Problem) bool {
+func anywhere(value string) func(*Problem) bool {
 	lower := strings.ToLower(value)
-	return func(p *index.Problem) bool { return strings.Contains(p.Folded(), lower) }
+	return func(p *Problem) bool { return strings.Contains(p.Folded(), lower) }
 }
 
 // glob returns a match for a pattern in which * matches any characters.
@@ -168,10 +167,10 @@ func glob(pattern string) func(string) bool {
 	}
 }
 
-func names(of func(*index.Problem) [2]string) func(op, value string) (func(*index.Problem) bool, string) {
-	return func(_, value string) (func(*index.Problem) bool, string) {
+func names(of func(*Problem) [2]string) func(op, value string) (func(*Problem) bool, string) {
+	return func(_, value string) (func(*Problem) bool, string) {
 		is := glob(value)
-		return func(p *index.Problem) bool {
+		return func(p *Problem) bool {
 			for _, s := range of(p) {
 				if s != "" && is(s) {
 					return true
@@ -182,14 +181,14 @@ func names(of func(*index.Problem) [2]string) func(op, value string) (func(*inde
 	}
 }
 
-func signature(_, value string) (func(*index.Problem) bool, string) {
+func signature(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
-	return func(p *index.Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
+	return func(p *Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
 }
 
-func title(_, value string) (func(*index.Problem) bool, string) {
+func title(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) ||
 			strings.Contains(strings.ToLower(p.Name), lower))
 	}, ""
@@ -197,13 +196,13 @@ func title(_, value string) (func(*index.Problem) bool, string) {
 
 // frame returns a match for functions in a signature, that is, for its parts after the program and
 // the signal.
-func frame(_, value string) (func(*index.Problem) bool, string) {
+func frame(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
 	if strings.Contains(value, "*") {
 		has, hint = glob(value), ""
 	}
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		if !strings.Contains(p.FoldedSignature(), hint) {
 			return false
 		}
@@ -221,13 +220,13 @@ func frame(_, value string) (func(*index.Problem) bool, string) {
 
 // file returns a match for the program's path, and for parts of the signature that are paths or
 // positions in files: "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
-func file(_, value string) (func(*index.Problem) bool, string) {
+func file(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
 	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
 	if strings.Contains(value, "*") {
 		has, hint = glob(value), ""
 	}
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		if !strings.Contains(p.Folded(), hint) {
 			return false
 		}
@@ -262,50 +261,50 @@ func nextFunction(s string) (function, rest string) {
 	return s, ""
 }
 
-func counted(_, _ string) (func(*index.Problem) bool, string) { return everything, "" }
+func counted(_, _ string) (func(*Problem) bool, string) { return everything, "" }
 
-func everything(*index.Problem) bool { return true }
+func everything(*Problem) bool { return true }
 
 func oneOf(value string, of []string) string {
 	return strconv.Quote(value) + " is none of " + strings.Join(of, ", ") + "."
 }
 
 // state returns a match for the state that pages and lists show.
-func state(_, value string) (func(*index.Problem) bool, string) {
+func state(_, value string) (func(*Problem) bool, string) {
 	value = strings.ToLower(value)
 	if value == "none" {
-		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *Problem) bool { return p.Bug == 0 }, ""
 	}
 	if slices.Contains(states, value) {
-		return func(p *index.Problem) bool { return p.State == crash.StateWord(value) }, ""
+		return func(p *Problem) bool { return p.State == crash.StateWord(value) }, ""
 	}
 	return nil, oneOf(value, states)
 }
 
 // is returns a match for a property: with or without a bug, with or without function names, a
 // manual status, or a state.
-func is(field, value string) (func(*index.Problem) bool, string) {
+func is(field, value string) (func(*Problem) bool, string) {
 	switch value = strings.ToLower(value); value {
 	case "filed":
-		return func(p *index.Problem) bool { return p.Bug != 0 }, ""
+		return func(p *Problem) bool { return p.Bug != 0 }, ""
 	case "unfiled":
-		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *Problem) bool { return p.Bug == 0 }, ""
 	case "symbolised":
-		return func(p *index.Problem) bool { return !p.Provisional }, ""
+		return func(p *Problem) bool { return !p.Provisional }, ""
 	case "provisional":
-		return func(p *index.Problem) bool { return p.Provisional }, ""
+		return func(p *Problem) bool { return p.Provisional }, ""
 	case "named":
-		return func(p *index.Problem) bool { return p.Name != "" }, ""
+		return func(p *Problem) bool { return p.Name != "" }, ""
 	case isMuted:
-		return (*index.Problem).Muted, ""
+		return (*Problem).Muted, ""
 	case isWontFix:
-		return func(p *index.Problem) bool { return p.Triage != nil && p.Triage.WontFix }, ""
+		return func(p *Problem) bool { return p.Triage != nil && p.Triage.WontFix }, ""
 	case isFixedByHand:
-		return func(p *index.Problem) bool { return p.Triage != nil && len(p.Triage.Fixes) > 0 }, ""
+		return func(p *Problem) bool { return p.Triage != nil && len(p.Triage.Fixes) > 0 }, ""
 	case isHeld:
-		return (*index.Problem).Held, ""
+		return (*Problem).Held, ""
 	case isEmbargoed:
-		return func(p *index.Problem) bool { return p.Triage != nil && p.Triage.Embargoed }, ""
+		return func(p *Problem) bool { return p.Triage != nil && p.Triage.Embargoed }, ""
 	case "none":
 	default:
 		if slices.Contains(states, value) {
@@ -315,18 +314,18 @@ func is(field, value string) (func(*index.Problem) bool, string) {
 	return nil, oneOf(value, kinds)
 }
 
-func bug(_, value string) (func(*index.Problem) bool, string) {
+func bug(_, value string) (func(*Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case "none":
-		return func(p *index.Problem) bool { return p.Bug == 0 }, ""
+		return func(p *Problem) bool { return p.Bug == 0 }, ""
 	case "any":
-		return func(p *index.Problem) bool { return p.Bug != 0 }, ""
+		return func(p *Problem) bool { return p.Bug != 0 }, ""
 	}
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, "#"), 10, 64)
 	if err != nil || n < 1 {
 		return nil, strconv.Quote(value) + " is neither the number of a bug, nor none, nor any."
 	}
-	return func(p *index.Problem) bool { return p.Bug == n }, ""
+	return func(p *Problem) bool { return p.Bug == n }, ""
 }
 
 func compared(op string, c int) bool {
@@ -347,12 +346,12 @@ const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
 
 // seen returns a match for the range of versions in which a problem was seen, from the lowest to
 // the highest.
-func seen(op, value string) (func(*index.Problem) bool, string) {
+func seen(op, value string) (func(*Problem) bool, string) {
 	if !dpkg.Valid(value) {
 		return nil, strconv.Quote(value) + notAVersion
 	}
 	key := string(dpkg.Key(value))
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		if p.HighestKey() == "" {
 			return false
 		}
@@ -366,26 +365,26 @@ func seen(op, value string) (func(*index.Problem) bool, string) {
 	}, ""
 }
 
-func version(of func(*index.Problem) (key string)) func(op, value string) (func(*index.Problem) bool, string) {
-	return func(op, value string) (func(*index.Problem) bool, string) {
+func version(of func(*Problem) (key string)) func(op, value string) (func(*Problem) bool, string) {
+	return func(op, value string) (func(*Problem) bool, string) {
 		if !dpkg.Valid(value) {
 			return nil, strconv.Quote(value) + notAVersion
 		}
 		want := string(dpkg.Key(value))
-		return func(p *index.Problem) bool {
+		return func(p *Problem) bool {
 			key := of(p)
 			return key != "" && compared(op, cmp.Compare(key, want))
 		}, ""
 	}
 }
 
-func number(of func(*index.Problem) int64) func(op, value string) (func(*index.Problem) bool, string) {
-	return func(op, value string) (func(*index.Problem) bool, string) {
+func number(of func(*Problem) int64) func(op, value string) (func(*Problem) bool, string) {
+	return func(op, value string) (func(*Problem) bool, string) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
 			return nil, strconv.Quote(value) + " is not a number."
 		}
-		return func(p *index.Problem) bool { return compared(op, cmp.Compare(of(p), n)) }, ""
+		return func(p *Problem) bool { return compared(op, cmp.Compare(of(p), n)) }, ""
 	}
 }
 
@@ -396,33 +395,33 @@ func date(text string) (time.Time, bool) {
 
 const notADay = " is not a day, such as 2026-11-21."
 
-func dated(_, value string) (func(*index.Problem) bool, string) {
+func dated(_, value string) (func(*Problem) bool, string) {
 	if _, ok := date(value); !ok {
 		return nil, strconv.Quote(value) + notADay
 	}
 	return everything, ""
 }
 
-func day(of func(*index.Problem) time.Time) func(op, value string) (func(*index.Problem) bool, string) {
-	return func(op, value string) (func(*index.Problem) bool, string) {
+func day(of func(*Problem) time.Time) func(op, value string) (func(*Problem) bool, string) {
+	return func(op, value string) (func(*Problem) bool, string) {
 		t, ok := date(value)
 		if !ok {
 			return nil, strconv.Quote(value) + notADay
 		}
-		want := index.DayOf(t)
-		return func(p *index.Problem) bool {
+		want := DayOf(t)
+		return func(p *Problem) bool {
 			at := of(p)
-			return !at.IsZero() && compared(op, cmp.Compare(index.DayOf(at), want))
+			return !at.IsZero() && compared(op, cmp.Compare(DayOf(at), want))
 		}, ""
 	}
 }
 
-func id(_, value string) (func(*index.Problem) bool, string) {
+func id(_, value string) (func(*Problem) bool, string) {
 	value = strings.ToLower(value)
 	if len(value) > 40 || strings.Trim(value, "0123456789abcdef") != "" {
 		return nil, strconv.Quote(value) + " is not the beginning of a problem's address: up to 40 of 0–9 and a–f."
 	}
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		var text [40]byte
 		hex.Encode(text[:], p.ID[:])
 		return string(text[:len(value)]) == value

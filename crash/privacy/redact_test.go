@@ -1,4 +1,4 @@
-package redact
+package privacy
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ var ines = crash.Fields{
 
 func TestRedact(t *testing.T) {
 	t.Parallel()
-	r := New(ines)
+	r := NewRedactor(ines)
 	tests := []struct{ name, in, want string }{
 		{"nothing private", `invalid literal for int() with base 10: 'host-77'`,
 			`invalid literal for int() with base 10: 'host-77'`},
@@ -123,7 +123,7 @@ func TestRedact(t *testing.T) {
 
 func TestRedactSignature(t *testing.T) {
 	t.Parallel()
-	r := New(ines)
+	r := NewRedactor(ines)
 	for in, want := range map[string]string{
 		"/usr/bin/gnome-session-binary:5:g_log:main":     "/usr/bin/gnome-session-binary:5:g_log:main",
 		"/usr/bin/gnome-keyring:11:token_init:main":      "/usr/bin/gnome-keyring:11:token_init:main",
@@ -145,7 +145,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("ines.almeida at /home/ines.almeida/x, fe80::1 10.1.2.3 token=abc")
 	f.Add("::::1:2%%ines.almeida,password:ines.almeida")
 	f.Fuzz(func(t *testing.T, s string) {
-		r := New(ines)
+		r := NewRedactor(ines)
 		got := r.Text(s)
 		for _, word := range strings.FieldsFunc(got, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
 			if word == "ines.almeida" {

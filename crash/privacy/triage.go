@@ -1,4 +1,4 @@
-package redact
+package privacy
 
 import (
 	"slices"
@@ -6,16 +6,16 @@ import (
 	"mishap/crash"
 )
 
-// Manual returns a manual status as visitors see it: without persons and reasons, and without
+// RedactManual returns a manual status as visitors see it: without persons and reasons, and without
 // private data in releases and versions.
-func Manual(m crash.ManualStatus) crash.ManualStatus {
+func RedactManual(m crash.ManualStatus) crash.ManualStatus {
 	m.Muted, m.WontFix, m.Returned = publicEntry(m.Muted), publicEntry(m.WontFix), publicEntry(m.Returned)
 	m.Hold = nil
 	m.Fixes = slices.Clone(m.Fixes) // cached statuses share the slice
 	for i := range m.Fixes {
 		f := &m.Fixes[i]
 		f.FixedIn = publicFix(f.FixedIn)
-		f.AgainIn, f.AgainAt = Label(f.AgainIn), Label(f.AgainAt)
+		f.AgainIn, f.AgainAt = RedactLabel(f.AgainIn), RedactLabel(f.AgainAt)
 		f.By = *publicEntry(&f.By)
 	}
 	return m
@@ -27,9 +27,9 @@ func publicEntry(t *crash.Triage) *crash.Triage {
 	}
 	out := crash.Triage{
 		ID: t.ID, Bucket: t.Bucket, Kind: t.Kind, Until: t.Until, At: t.At, UndoneAt: t.UndoneAt, EndedAt: t.EndedAt,
-		EndedWhy: Label(t.EndedWhy),
+		EndedWhy: RedactLabel(t.EndedWhy),
 	}
-	out.Until.Release, out.Until.Version = Label(out.Until.Release), Label(out.Until.Version)
+	out.Until.Release, out.Until.Version = RedactLabel(out.Until.Release), RedactLabel(out.Until.Version)
 	for _, f := range t.Fixes {
 		out.Fixes = append(out.Fixes, publicFix(f))
 	}
@@ -37,5 +37,5 @@ func publicEntry(t *crash.Triage) *crash.Triage {
 }
 
 func publicFix(f crash.FixedIn) crash.FixedIn {
-	return crash.FixedIn{Release: Label(f.Release), Version: Label(f.Version)}
+	return crash.FixedIn{Release: RedactLabel(f.Release), Version: RedactLabel(f.Version)}
 }

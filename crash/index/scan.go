@@ -1,4 +1,4 @@
-package query
+package index
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what is wrong with a query, and where. At and Length are in bytes.
-type Error struct {
+// QueryError says what is wrong with a query, and where. At and Length are in bytes.
+type QueryError struct {
 	At, Length int
 	Message    string // a sentence
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *QueryError) Error() string { return e.Message }
 
-func errorAt(at, length int, format string, args ...any) *Error {
-	return &Error{At: at, Length: length, Message: fmt.Sprintf(format, args...)}
+func errorAt(at, length int, format string, args ...any) *QueryError {
+	return &QueryError{At: at, Length: length, Message: fmt.Sprintf(format, args...)}
 }
 
 type kind int
@@ -39,8 +39,8 @@ type token struct {
 	valueAt    int
 }
 
-// scan splits a query into tokens.
-func scan(text string) ([]token, *Error) {
+// scanQuery splits a query into tokens.
+func scanQuery(text string) ([]token, *QueryError) {
 	var tokens []token
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -70,7 +70,7 @@ func scan(text string) ([]token, *Error) {
 
 // scanWord scans a word, or a field with its value. Only known names are fields, since C++ names
 // and times contain colons, too.
-func scanWord(text string, at int) (token, *Error) {
+func scanWord(text string, at int) (token, *QueryError) {
 	t := token{kind: word, at: at, valueAt: at}
 	if name, _, ok := strings.Cut(text[at:], ":"); ok {
 		if _, known := fields[strings.ToLower(name)]; known {
@@ -102,7 +102,7 @@ func scanWord(text string, at int) (token, *Error) {
 	return t, nil
 }
 
-func scanValue(text string, at int) (value string, length int, err *Error) {
+func scanValue(text string, at int) (value string, length int, err *QueryError) {
 	if at < len(text) && text[at] == '"' {
 		var b strings.Builder
 		for i := at + 1; i < len(text); i++ {

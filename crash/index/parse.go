@@ -1,10 +1,8 @@
-package query
+package index
 
 import (
 	"strings"
 	"unicode/utf8"
-
-	"mishap/crash/index"
 )
 
 // maxDepth is the largest nesting depth of parentheses.
@@ -13,15 +11,15 @@ const maxDepth = 20
 // maxTerms is the largest number of terms, since each is evaluated for each problem.
 const maxTerms = 64
 
-// Parse parses a query. Its errors are of type *Error, and say what is wrong and where.
-func Parse(text string) (Query, error) {
-	if len(text) > MaxLength {
-		return Query{}, errorAt(MaxLength, len(text)-MaxLength, "A query has at most %d characters.", MaxLength)
+// ParseQuery parses a query. Its errors are of type *Error, and say what is wrong and where.
+func ParseQuery(text string) (Query, error) {
+	if len(text) > MaxQueryLength {
+		return Query{}, errorAt(MaxQueryLength, len(text)-MaxQueryLength, "A query has at most %d characters.", MaxQueryLength)
 	}
 	if !utf8.ValidString(text) {
 		return Query{}, errorAt(0, len(text), "The query is not valid text (UTF-8).")
 	}
-	tokens, err := scan(text)
+	tokens, err := scanQuery(text)
 	if err != nil {
 		return Query{}, err
 	}
@@ -68,7 +66,7 @@ func (p *parser) next() token {
 }
 
 // anyOf parses terms separated by OR.
-func (p *parser) anyOf(depth int) (node, *Error) {
+func (p *parser) anyOf(depth int) (node, *QueryError) {
 	first := len(p.counts)
 	var parts anyOf
 	for {
@@ -96,7 +94,7 @@ func (p *parser) nest(from int) {
 }
 
 // allOf parses terms that must all match.
-func (p *parser) allOf(depth int) (node, *Error) {
+func (p *parser) allOf(depth int) (node, *QueryError) {
 	var parts allOf
 	for {
 		switch t := p.peek(); t.kind {
@@ -124,7 +122,7 @@ func (p *parser) allOf(depth int) (node, *Error) {
 	return parts, nil
 }
 
-func (p *parser) missing(t token) *Error {
+func (p *parser) missing(t token) *QueryError {
 	switch t.kind {
 	case or:
 		return errorAt(t.at, 2, `Something has to stand in front of OR. The word itself is written "OR".`)
@@ -136,7 +134,7 @@ func (p *parser) missing(t token) *Error {
 }
 
 // factor parses a term, a group in parentheses, or a negation of either.
-func (p *parser) factor(depth int) (node, *Error) {
+func (p *parser) factor(depth int) (node, *QueryError) {
 	if p.terms++; p.terms > maxTerms {
 		return nil, errorAt(p.peek().at, p.peek().length, "A query has at most %d terms.", maxTerms)
 	}
@@ -169,7 +167,7 @@ func (p *parser) factor(depth int) (node, *Error) {
 	}
 }
 
-func (p *parser) term(t token) (node, *Error) {
+func (p *parser) term(t token) (node, *QueryError) {
 	f := fields[t.field]
 	if t.op != "" && !f.ordered {
 		return nil, errorAt(t.valueAt-len(t.op), len(t.op), "%s: cannot be compared with %s; write %s:%s.", t.field, t.op,
@@ -187,7 +185,7 @@ func (p *parser) term(t token) (node, *Error) {
 }
 
 // gather combines the terms that restrict the reports that count.
-func (q *Query) gather(p *parser) *Error {
+func (q *Query) gather(p *parser) *QueryError {
 	for _, c := range p.counts {
 		if c.nested {
 			return errorAt(c.at, c.length, "%s: says what is counted, so it stands by itself, without OR or a minus.", c.field)
@@ -218,7 +216,7 @@ func (q *Query) gather(p *parser) *Error {
 	return nil
 }
 
-func dayOf(text string) index.Day {
+func dayOf(text string) Day {
 	t, _ := date(text) // term has checked it
-	return index.DayOf(t)
+	return DayOf(t)
 }

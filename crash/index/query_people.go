@@ -1,10 +1,8 @@
-package query
+package index
 
 import (
 	"slices"
 	"strings"
-
-	"mishap/crash/index"
 )
 
 // me is the value of the field assignee that stands for the person who searches.
@@ -12,32 +10,32 @@ const me = "me"
 
 // assignee returns a match for who takes care of a problem. A name without a tilde also matches
 // that name at the tracker. "me" matches nothing until [Query.For] says who that is.
-func assignee(_, value string) (func(*index.Problem) bool, string) {
+func assignee(_, value string) (func(*Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case me:
-		return func(*index.Problem) bool { return false }, ""
+		return func(*Problem) bool { return false }, ""
 	case "none":
-		return func(p *index.Problem) bool { return p.Assignee().Name == "" }, ""
+		return func(p *Problem) bool { return p.Assignee().Name == "" }, ""
 	case "any":
-		return func(p *index.Problem) bool { return p.Assignee().Name != "" }, ""
+		return func(p *Problem) bool { return p.Assignee().Name != "" }, ""
 	}
 	is := glob(value)
-	return func(p *index.Problem) bool {
+	return func(p *Problem) bool {
 		name := p.Assignee().Name
 		return name != "" && (is(name) || is(strings.TrimPrefix(name, "~")))
 	}, ""
 }
 
 // tag returns a match for problems with a tag.
-func tag(_, value string) (func(*index.Problem) bool, string) {
+func tag(_, value string) (func(*Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case "none":
-		return func(p *index.Problem) bool { return len(p.Tags()) == 0 }, ""
+		return func(p *Problem) bool { return len(p.Tags()) == 0 }, ""
 	case "any":
-		return func(p *index.Problem) bool { return len(p.Tags()) > 0 }, ""
+		return func(p *Problem) bool { return len(p.Tags()) > 0 }, ""
 	}
 	is := glob(value)
-	return func(p *index.Problem) bool { return slices.ContainsFunc(p.Tags(), is) }, ""
+	return func(p *Problem) bool { return slices.ContainsFunc(p.Tags(), is) }, ""
 }
 
 // For returns the query as a person with these names asks it: "assignee:me" matches problems that
@@ -88,7 +86,7 @@ func bind(n node, names []string) node {
 		return not{bind(n.node, names)}
 	case term:
 		if n.isMe() {
-			n.holds = func(p *index.Problem) bool { return p.AssignedTo(names) }
+			n.holds = func(p *Problem) bool { return p.AssignedTo(names) }
 		}
 		return n
 	}

@@ -1,4 +1,4 @@
-package query_test
+package index_test
 
 import (
 	"errors"
@@ -9,11 +9,10 @@ import (
 	"mishap/crash"
 	"mishap/crash/dpkg"
 	"mishap/crash/index"
-	"mishap/crash/query"
 )
 
-// seen are the reports of the sample problem.
-var seen = crash.SeenSpan{
+// seenOn are the reports of the sample problem.
+var seenOn = crash.SeenSpan{
 	First: crash.Occurrence{At: time.Date(2026, 9, 2, 5, 0, 0, 0, time.UTC), Version: "1.4-2",
 		Release: "Ubuntu 22.04"},
 	Last: crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3",
@@ -47,8 +46,8 @@ func problem(t testing.TB, seen crash.SeenSpan, change func(*index.Problem)) *in
 
 func TestMatch(t *testing.T) {
 	t.Parallel()
-	p := problem(t, seen, nil)
-	versionless := crash.SeenSpan{First: crash.Occurrence{At: seen.First.At}, Last: crash.Occurrence{At: seen.Last.At}}
+	p := problem(t, seenOn, nil)
+	versionless := crash.SeenSpan{First: crash.Occurrence{At: seenOn.First.At}, Last: crash.Occurrence{At: seenOn.Last.At}}
 	unfiled := problem(t, versionless, func(p *index.Problem) {
 		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.Triage{{Kind: crash.TriageFixed}}}
 		p.Bug, p.State, p.Provisional = 0, "", true
@@ -116,7 +115,7 @@ func TestMatch(t *testing.T) {
 		"std::vector":                        {true, true}, // not a field
 		`"OR"`:                               {true, true}, // occurs in "vector"
 	} {
-		q, err := query.Parse(text)
+		q, err := index.ParseQuery(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -124,7 +123,7 @@ func TestMatch(t *testing.T) {
 		if got := [2]bool{q.Match(p), q.Match(unfiled)}; got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
-		again, err := query.Parse(q.String())
+		again, err := index.ParseQuery(q.String())
 		if err != nil || again.String() != q.String() || again.Match(p) != want[0] || again.Match(unfiled) != want[1] {
 			t.Errorf("%q: printed as %q and parsed again: got %v, or another query", text, q, err)
 		}
@@ -133,7 +132,7 @@ func TestMatch(t *testing.T) {
 
 func TestNarrow(t *testing.T) {
 	t.Parallel()
-	q, err := query.Parse(`release:"Ubuntu 24.04" arch:arm64 version:5.9-4 since:2026-11-01 until:2026-11-20 zsh`)
+	q, err := index.ParseQuery(`release:"Ubuntu 24.04" arch:arm64 version:5.9-4 since:2026-11-01 until:2026-11-20 zsh`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +143,7 @@ func TestNarrow(t *testing.T) {
 	if got != want || !q.HasDays() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	plain, err := query.Parse("zsh")
+	plain, err := index.ParseQuery("zsh")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +185,8 @@ func TestParseErrors(t *testing.T) {
 		strings.Repeat("a", 2001):           {2000, "at most 2000"},
 		"a\xff":                             {0, "UTF-8"},
 	} {
-		_, err := query.Parse(text)
-		e, ok := errors.AsType[*query.Error](err)
+		_, err := index.ParseQuery(text)
+		e, ok := errors.AsType[*index.QueryError](err)
 		if !ok {
 			t.Errorf("%.40q: got %v, want an error with a position", text, err)
 			continue
@@ -210,7 +209,7 @@ func TestComplete(t *testing.T) {
 			return found
 		}
 	}
-	known := query.Known{
+	known := index.Known{
 		Packages: some("zsh", "zsh-common", "mesa"), Releases: some("Ubuntu 24.04", "Debian 13"),
 		Architectures: some("amd64"), Types: some("Crash"),
 		Programs: some("zsh5"), Frames: some("zsh_main"),
@@ -237,7 +236,7 @@ func TestComplete(t *testing.T) {
 		`"package:zs`:           "",
 		"frame::x unknown:val":  "",
 	} {
-		found := query.Complete(text, known)
+		found := index.Complete(text, known)
 		if want == "" {
 			if len(found) > 0 {
 				t.Errorf("%q: got %v, want nothing", text, found)
@@ -248,7 +247,7 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%q: got %v, want %q first", text, found, want)
 		}
 	}
-	if got := query.Complete("", known); len(got) != 10 || got[0].Means == "" {
+	if got := index.Complete("", known); len(got) != 10 || got[0].Means == "" {
 		t.Errorf("empty query: got %v, want the first ten fields with explanations", got)
 	}
 }
@@ -259,7 +258,7 @@ func TestNotFields(t *testing.T) {
 		"pkg:zsh package:mesa": "pkg", "-ver:1 (foo:bar OR a)": "ver foo", "ns::f": "", "https://x/y": "", `"a b:c"`: "",
 		"/usr/bin/a:11:f": "", "(pkg:x": "pkg",
 	} {
-		if got := strings.Join(query.NotFields(text), " "); got != want {
+		if got := strings.Join(index.NotFields(text), " "); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
@@ -267,8 +266,8 @@ func TestNotFields(t *testing.T) {
 
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	for _, f := range query.Fields() {
-		if _, err := query.Parse(f.Name + ":" + f.Example); err != nil || f.Means == "" {
+	for _, f := range index.Fields() {
+		if _, err := index.ParseQuery(f.Name + ":" + f.Example); err != nil || f.Means == "" {
 			t.Errorf("%s:%s: got %v, want a valid example and an explanation", f.Name, f.Example, err)
 		}
 	}
@@ -281,20 +280,20 @@ func FuzzParse(f *testing.F) {
 		`(a OR "b c") -(d e) f::g()`, `"\\\"":x`, "OR ) ( - -a", "new:<2026-01-01"} {
 		f.Add(s)
 	}
-	p := problem(f, seen, nil)
+	p := problem(f, seenOn, nil)
 	f.Fuzz(func(t *testing.T, text string) {
-		query.Complete(text, query.Known{})
-		q, err := query.Parse(text)
+		index.Complete(text, index.Known{})
+		q, err := index.ParseQuery(text)
 		if err != nil {
-			e, ok := errors.AsType[*query.Error](err)
+			e, ok := errors.AsType[*index.QueryError](err)
 			if !ok || e.At < 0 || e.At > len(text) || e.At+e.Length > len(text)+1 || e.Message == "" {
 				t.Errorf("%q: got %#v", text, err)
 			}
 			return
 		}
-		again, err := query.Parse(q.String())
+		again, err := index.ParseQuery(q.String())
 		if err != nil {
-			if e, ok := errors.AsType[*query.Error](err); ok && e.At >= query.MaxLength {
+			if e, ok := errors.AsType[*index.QueryError](err); ok && e.At >= index.MaxQueryLength {
 				return // quotation marks made it too long
 			}
 			t.Fatalf("%q is printed as %q: %v", text, q, err)
@@ -312,7 +311,7 @@ func TestNarrowMuted(t *testing.T) {
 		"": index.MutedHidden, "tidewatch": index.MutedHidden, "is:wontfix": index.MutedHidden,
 		"is:muted": index.MutedShown, "tidewatch (is:open OR -is:MUTED)": index.MutedShown,
 	} {
-		q, err := query.Parse(text)
+		q, err := index.ParseQuery(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,21 +1,20 @@
-package query_test
+package index_test
 
 import (
 	"testing"
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/query"
 )
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	is := func(name, tags string) *index.Problem {
-		return problem(t, seen, func(p *index.Problem) {
+		return problem(t, seenOn, func(p *index.Problem) {
 			p.People = &index.People{Assigned: crash.Assigned{Name: name}, TagList: tags}
 		})
 	}
-	anna, team, nobody := is("anna", "sru c++"), is("~desktop-packages", ""), problem(t, seen, nil)
+	anna, team, nobody := is("anna", "sru c++"), is("~desktop-packages", ""), problem(t, seenOn, nil)
 	for text, want := range map[string][3]bool{ // results for anna, team and nobody
 		"assignee:anna":                {true, false, false},
 		"assignee:ANNA":                {true, false, false},
@@ -37,7 +36,7 @@ func TestPeople(t *testing.T) {
 		"tag:c++ tag:sru":              {true, false, false},
 		"tag:sr":                       {false, false, false},
 	} {
-		q, err := query.Parse(text)
+		q, err := index.ParseQuery(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -54,7 +53,7 @@ func TestPeople(t *testing.T) {
 	}
 	// Visitors see no assignees and no tags.
 	for _, text := range []string{"assignee:any", "tag:any", "assignee:anna"} {
-		if q, err := query.Parse(text); err != nil || q.Match(anna.Public()) {
+		if q, err := index.ParseQuery(text); err != nil || q.Match(anna.Public()) {
 			t.Errorf("%s matches for a visitor (%v)", text, err)
 		}
 	}
@@ -63,7 +62,7 @@ func TestPeople(t *testing.T) {
 // TestMeIsAPerson checks that two people do not share a cached list.
 func TestMeIsAPerson(t *testing.T) {
 	t.Parallel()
-	q, err := query.Parse("assignee:me")
+	q, err := index.ParseQuery("assignee:me")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +70,7 @@ func TestMeIsAPerson(t *testing.T) {
 	if !q.Personal() || anna.Query == bob.Query {
 		t.Errorf("both lists have the key %q", anna.Query)
 	}
-	if q, err = query.Parse("tidewatch"); err != nil {
+	if q, err = index.ParseQuery("tidewatch"); err != nil {
 		t.Fatal(err)
 	}
 	if q.Personal() || q.For([]string{"anna"}).Narrow(index.Filter{}) != q.Narrow(index.Filter{}) {

@@ -1,4 +1,4 @@
-package redact
+package privacy
 
 import (
 	"strings"
@@ -46,11 +46,11 @@ func TestLabels(t *testing.T) {
 		"libstdc++6":           "libstdc++6",
 		"bob@mail.example.org": "[removed]", "/home/bob/x": "[removed]",
 	} {
-		if got := Label(in); got != want {
+		if got := RedactLabel(in); got != want {
 			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
-	if got := Labels([]crash.Release{"Ubuntu 24.04", "of bob@mail.example.org"}); len(got) != 1 ||
+	if got := RedactLabels([]crash.Release{"Ubuntu 24.04", "of bob@mail.example.org"}); len(got) != 1 ||
 		got[0] != "Ubuntu 24.04" {
 		t.Errorf("got %q, want the first only", got)
 	}
@@ -127,7 +127,7 @@ func BenchmarkPublic(b *testing.B) {
 			}
 		})
 		b.Run(name+", cached", func(b *testing.B) {
-			var c Cache
+			var c RedactionCache
 			for b.Loop() {
 				for range 100 {
 					c.Public(row)

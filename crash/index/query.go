@@ -4,18 +4,16 @@
 //
 // All adjacent terms must match. OR separates alternatives, parentheses group, and a leading "-"
 // negates a term. The search page, the API and exports use the same language. The package is pure.
-package query
+package index
 
 import (
 	"cmp"
 	"strings"
 	"unicode"
-
-	"mishap/crash/index"
 )
 
-// MaxLength is the largest length of a query, in bytes.
-const MaxLength = 2000
+// MaxQueryLength is the largest length of a query, in bytes.
+const MaxQueryLength = 2000
 
 // Query is a parsed search. The zero value matches everything.
 type Query struct {
@@ -23,7 +21,7 @@ type Query struct {
 
 	// counted contains the terms that restrict the reports that a list counts, in addition to the
 	// problems that it contains. Only Release, Version, Architecture and the days are used.
-	counted            index.Filter
+	counted            Filter
 	hasSince, hasUntil bool
 
 	person string // whom "assignee:me" means; see For
@@ -32,7 +30,7 @@ type Query struct {
 
 // node is a part of a query.
 type node interface {
-	match(*index.Problem) bool
+	match(*Problem) bool
 	text(inside int) string // inside: precedence of the enclosing node
 }
 
@@ -51,11 +49,11 @@ type (
 		field string // empty: a word
 		op    string // "", "<", "<=", ">", ">="
 		value string
-		holds func(*index.Problem) bool
+		holds func(*Problem) bool
 	}
 )
 
-func (n allOf) match(p *index.Problem) bool {
+func (n allOf) match(p *Problem) bool {
 	for _, part := range n {
 		if !part.match(p) {
 			return false
@@ -64,7 +62,7 @@ func (n allOf) match(p *index.Problem) bool {
 	return true
 }
 
-func (n anyOf) match(p *index.Problem) bool {
+func (n anyOf) match(p *Problem) bool {
 	for _, part := range n {
 		if part.match(p) {
 			return true
@@ -73,8 +71,8 @@ func (n anyOf) match(p *index.Problem) bool {
 	return false
 }
 
-func (n not) match(p *index.Problem) bool  { return !n.node.match(p) }
-func (n term) match(p *index.Problem) bool { return n.holds(p) }
+func (n not) match(p *Problem) bool  { return !n.node.match(p) }
+func (n term) match(p *Problem) bool { return n.holds(p) }
 
 func (n allOf) text(inside int) string { return join(n, " ", bindAnd, inside) }
 func (n anyOf) text(inside int) string { return join(n, " OR ", bindOr, inside) }
@@ -121,10 +119,10 @@ func (q Query) String() string {
 func (q Query) Empty() bool { return q.node == nil }
 
 // Match reports whether the query matches a problem.
-func (q Query) Match(p *index.Problem) bool { return q.node == nil || q.node.match(p) }
+func (q Query) Match(p *Problem) bool { return q.node == nil || q.node.match(p) }
 
 // Matcher returns q.Match, or nil if the query matches everything.
-func (q Query) Matcher() func(*index.Problem) bool {
+func (q Query) Matcher() func(*Problem) bool {
 	if q.Empty() {
 		return nil
 	}
@@ -133,7 +131,7 @@ func (q Query) Matcher() func(*index.Problem) bool {
 
 // Narrow restricts a filter to the reports that the query counts: by release, version, architecture
 // or days. The filter then belongs to the list with q.Match, since its Query identifies that match.
-func (q Query) Narrow(f index.Filter) index.Filter {
+func (q Query) Narrow(f Filter) Filter {
 	f.Query = q.String()
 	if q.person != "" {
 		f.Query += "\x00" + q.person
@@ -141,8 +139,8 @@ func (q Query) Narrow(f index.Filter) index.Filter {
 	f.Release = cmp.Or(q.counted.Release, f.Release)
 	f.Version = cmp.Or(q.counted.Version, f.Version)
 	f.Architecture = cmp.Or(q.counted.Architecture, f.Architecture)
-	if q.muted && f.Muted == index.MutedHidden {
-		f.Muted = index.MutedShown
+	if q.muted && f.Muted == MutedHidden {
+		f.Muted = MutedShown
 	}
 	if q.hasSince {
 		f.Since = q.counted.Since
