@@ -285,6 +285,9 @@ func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, o
 			return err
 		})
 	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return claim, false, nil // another instance sent the last one while this one chose the endpoint
+	}
 	if err != nil {
 		return claim, false, fmt.Errorf("claim a delivery: %w", err)
 	}
