@@ -19,7 +19,7 @@ tests     := ./handlers ./cmd/mishap ./tracker ./...
 more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-quick test-more cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
+.PHONY: help run build test test-quick test-more cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-strangers bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,10 @@ bench-pages: build ## measures pages on a database that "devtool load --fill" fi
 bench-api: build ## measures the API on a database that "devtool load --fill" filled: make bench-api DATA_DIR=...
 	@.ci/need postgresql
 	@bin/devtool bench-pages --data-dir '$(DATA_DIR)' --only API
+
+bench-strangers: build ## measures a page and reports while visitors never pause, on a filled database: make bench-strangers DATA_DIR=...
+	@.ci/need postgresql
+	@bin/devtool bench-strangers --data-dir '$(DATA_DIR)' --limits
 
 bench-symbols: ## measures symbolising: cores per minute, memory, frames as in gdb, addresses per second, the sandbox
 	@.ci/need symbols

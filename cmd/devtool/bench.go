@@ -14,7 +14,8 @@ import (
 
 // bench holds the options of all measurements. Each command has flags for the options that it uses.
 //
-// The measurements are "make bench", "make bench-growth", "make bench-pages" and "make bench-api".
+// The measurements are "make bench", "make bench-growth", "make bench-pages", "make bench-api" and
+// "make bench-strangers".
 // Two built programs are compared by:
 //
 //	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap [--only ingest]
@@ -24,18 +25,20 @@ import (
 type bench struct {
 	program, against, database, dataDir, only string
 	reports, rate, pageRate, clients, rounds  int
-	strangers                                 int
+	strangers, slow                           int
+	limits                                    bool
 	length                                    time.Duration
 	out, err                                  io.Writer
 }
 
 func benchCommands() []*cobra.Command {
+	const usual = 2 * time.Second
 	b := &bench{}
-	ingest := b.command(b.ingest, "bench", "Measures storing reports, on an empty database by default")
-	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one with few reports")
+	ingest := b.command(b.ingest, "bench", "Measures storing reports, on an empty database by default", usual)
+	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one with few reports", usual)
 	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and "+
-		"marks slow ones")
-	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases")
+		"marks slow ones", usual)
+	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases", usual)
 	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
 		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "`folder`: the data_dir whose private PostgreSQL to use")
 	}
@@ -46,7 +49,7 @@ func benchCommands() []*cobra.Command {
 	for _, cmd := range []*cobra.Command{growth, programs} {
 		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
 	}
-	for _, cmd := range []*cobra.Command{growth, pages, programs} {
+	for _, cmd := range []*cobra.Command{growth, programs} {
 		cmd.Flags().IntVar(&b.rate, "rate", 200, "`number` of reports sent per second")
 		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "`number` of pages and resources requested per second")
 	}
@@ -56,14 +59,14 @@ func benchCommands() []*cobra.Command {
 	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` to compare --program with")
 	pages.Flags().IntVar(&b.clients, "connections", 8,
 		"`number` of concurrent clients; each sends its next request after an answer")
-	pages.Flags().IntVar(&b.strangers, "strangers", 0,
-		"measure a page and reports while this `number` of visitors request one public address after the other")
 	pages.MarkFlagsOneRequired("database", "data-dir")
 	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
-	return []*cobra.Command{ingest, growth, pages, programs}
+	return []*cobra.Command{ingest, growth, pages, programs, strangersCommand()}
 }
 
-func (b *bench) command(run func(context.Context) error, use, short string) *cobra.Command {
+func (b *bench) command(
+	run func(context.Context) error, use, short string, length time.Duration,
+) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		Long: short + `.
@@ -76,7 +79,7 @@ removed at the end. No other server may use the database meanwhile.`,
 	}
 	cmd.Flags().StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
 	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "`number` of rounds for each kind of traffic")
-	cmd.Flags().DurationVar(&b.length, "for", 2*time.Second, "`duration` of a round")
+	cmd.Flags().DurationVar(&b.length, "for", length, "`duration` of a round")
 	return cmd
 }
 
@@ -84,7 +87,7 @@ const mostConnections = 128
 
 // ingest measures storing reports.
 func (b *bench) ingest(ctx context.Context) error {
-	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database)
+	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database, false)
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (b *bench) ingest(ctx context.Context) error {
 
 // growth compares a filled database with a new one of few reports.
 func (b *bench) growth(ctx context.Context) error {
-	filled, err := startSubject(ctx, "filled", b.program, b.dataDir, "")
+	filled, err := startSubject(ctx, "filled", b.program, b.dataDir, "", false)
 	if err != nil {
 		return err
 	}
@@ -141,7 +144,7 @@ func (b *bench) programs(ctx context.Context) error {
 // startFilled starts a program on a new database and posts reports to it like machines do, which
 // works with any version.
 func (b *bench) startFilled(ctx context.Context, name, program string) (*subject, error) {
-	s, err := startSubject(ctx, name, program, "", "")
+	s, err := startSubject(ctx, name, program, "", "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -173,14 +176,11 @@ func (b *bench) pair(ctx context.Context, subjects ...*subject) error {
 
 // pages measures all pages and resources.
 func (b *bench) pages(ctx context.Context) error {
-	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database)
+	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database, false)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	if b.strangers > 0 {
-		return b.strangersTable(ctx, s)
-	}
 	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) })
 	if err != nil {
 		return err

@@ -28,8 +28,11 @@ type subject struct {
 }
 
 // startSubject starts a program with a practice tracker and a signed-in account. It uses a
-// database, else the private PostgreSQL of a data_dir, else a new one.
-func startSubject(ctx context.Context, name, program, dataDir, database string) (_ *subject, err error) {
+// database, else the private PostgreSQL of a data_dir, else a new one. limits says whether the usual
+// limits per address apply to visitors.
+func startSubject(
+	ctx context.Context, name, program, dataDir, database string, limits bool,
+) (_ *subject, err error) {
 	s := &subject{name: name}
 	defer func() {
 		if err != nil {
@@ -68,8 +71,10 @@ func startSubject(ctx context.Context, name, program, dataDir, database string) 
 	d := demo{folder: folder, program: program, environ: append(os.Environ(),
 		"MISHAP_DATABASE_URL="+database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
 		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
-		"MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0",
-		"MISHAP_READ_ARCHIVE=false")}
+		"MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
+	if !limits {
+		d.environ = append(d.environ, "MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0")
+	}
 	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"mishap/crash/crashtest"
 )
@@ -42,6 +41,7 @@ each run posts the same reports. The server recognises most of them as duplicate
 func loadCommand() *cobra.Command {
 	var ingest, address string
 	var connections int
+	var slow bool
 	var length time.Duration
 	var fill filling
 	cmd := &cobra.Command{
@@ -63,7 +63,11 @@ from machines. They cover 400 days and about a thousand packages. After an inter
 				return fill.run(cmd.Context(), cmd.ErrOrStderr(), cmd.OutOrStdout())
 			}
 			if address != "" {
-				return requestAll(cmd, traffic{next: get(address, nil, false), connections: connections, length: length})
+				v := visitors{address: address, number: connections, length: length}
+				if slow {
+					return v.readSlowly(cmd.Context(), cmd.OutOrStdout())
+				}
+				return v.request(cmd.Context(), cmd.OutOrStdout())
 			}
 			to, err := url.Parse(ingest)
 			if err != nil || to.Scheme != "http" || to.Port() == "" {
@@ -80,7 +84,9 @@ from machines. They cover 400 days and about a thousand packages. After an inter
 		},
 	}
 	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
-	cmd.Flags().StringVar(&address, "get", "", "request this `address` instead of posting reports")
+	cmd.Flags().StringVar(&address, "get", "", "request this `address` instead of posting reports, as visitors from "+
+		"different loopback addresses")
+	cmd.Flags().BoolVar(&slow, "slow", false, "with --get: request it once on each connection, and read 512 bytes a second")
 	cmd.Flags().IntVar(&connections, "connections", 32, "`number` of concurrent connections")
 	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "`duration` of the measurement")
 	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with this `number` of reports instead")
@@ -93,17 +99,4 @@ from machines. They cover 400 days and about a thousand packages. After an inter
 	cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
 	cmd.MarkFlagsMutuallyExclusive("fill", "to")
 	return cmd
-}
-
-// requestAll sends requests that the server may refuse, and prints the answers by status.
-func requestAll(cmd *cobra.Command, t traffic) error {
-	var m vegeta.Metrics
-	err := t.sendInto(cmd.Context(), &m)
-	m.Close()
-	if err != nil && len(m.StatusCodes) == 0 {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%.0f/s, p99 %.2f ms, by status: %v\n", m.Rate, ms(m.Latencies.P99),
-		m.StatusCodes)
-	return err
 }
