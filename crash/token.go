@@ -18,19 +18,17 @@ const (
 	ScopeReadPrivate Scope = "read-private" // private data: core dumps, histories of machines
 	ScopeTriage      Scope = "triage"       // change the status, assignee and tags of problems
 	ScopeFile        Scope = "file"         // create bugs
-	ScopeUpload      Scope = "upload"       // upload symbols
 	ScopeAdmin       Scope = "admin"        // read what administrators see, and erase machines
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeRead, ScopeReadPrivate, ScopeTriage, ScopeFile, ScopeUpload, ScopeAdmin}
+var Scopes = []Scope{ScopeRead, ScopeReadPrivate, ScopeTriage, ScopeFile, ScopeAdmin}
 
 // oldScopes maps scopes to the ones that included them in tokens of the old form. Such tokens keep
 // what they could do until they expire.
 var oldScopes = map[Scope]Scope{ScopeReadPrivate: ScopeRead, ScopeAdmin: ScopeRead, ScopeTriage: ScopeFile}
 
-// MayScope reports whether the person may create tokens with a scope. Uploading symbols needs the role
-// triager for all packages, since symbols belong to no package.
+// MayScope reports whether the person may create tokens with a scope.
 func (u User) MayScope(s Scope) bool {
 	switch s {
 	case ScopeRead:
@@ -39,8 +37,6 @@ func (u User) MayScope(s Scope) bool {
 		return u.Private.Some()
 	case ScopeTriage, ScopeFile:
 		return u.MayTriageSome()
-	case ScopeUpload:
-		return u.Role.Allows(RoleTriager)
 	case ScopeAdmin:
 		return u.Role.Allows(RoleAdmin)
 	}
@@ -53,7 +49,7 @@ func ParseScope(s string) (Scope, error) {
 		return Scope(s), nil
 	}
 	return "", Errorf(Invalid, "unknown_scope",
-		"%.40q is not a scope; the scopes are read, read-private, triage, file, upload and admin.", s)
+		"%.40q is not a scope; the scopes are read, read-private, triage, file and admin.", s)
 }
 
 // The form of the text of a token: the prefix, 32 random bytes in base62, and the CRC-32 (IEEE) of these

@@ -64,7 +64,7 @@ func TestOldScopes(t *testing.T) {
 	}{
 		{"mishap_abcd", crash.ScopeRead, "read read-private admin"},
 		{"mishap_abcd", crash.ScopeFile, "triage file"},
-		{"mishap_abcd", crash.ScopeUpload, "upload"},
+		{"mishap_abcd", "upload", ""}, // a scope of an earlier version
 		{"abcd1234", crash.ScopeRead, "read"},
 		{"abcd1234", crash.ScopeFile, "file"},
 		{"abcd1234", crash.ScopeAdmin, "admin"},

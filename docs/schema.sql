@@ -166,7 +166,7 @@ COMMENT ON COLUMN api_tokens.user_id IS 'The account.';
 COMMENT ON COLUMN api_tokens.hash IS 'SHA-256 of the token.';
 COMMENT ON COLUMN api_tokens.name IS 'Name that the person gave it.';
 COMMENT ON COLUMN api_tokens.hint IS 'Last 8 characters of the token; of tokens made before 2026-11: the first 11, which begin with mishap_.';
-COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, read-private, triage, file, upload, admin.';
+COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, read-private, triage, file, admin.';
 COMMENT ON COLUMN api_tokens.created IS 'When it was added.';
 COMMENT ON COLUMN api_tokens.expires IS 'When it expires.';
 COMMENT ON COLUMN api_tokens.last_used IS 'When it was used last, to the minute. Null: never.';

@@ -17,7 +17,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/crash/symbols/debuginfo"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -72,11 +71,7 @@ type twin struct {
 func newTwin(t *testing.T, embargoed bool) *twin {
 	t.Helper()
 	w := &twin{address: dbtest.URL(t), clients: map[string]*handlertest.Client{"": nil}, tokens: map[string]string{}}
-	folder, err := debuginfo.OpenFolder(t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.pages = newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address), SymbolFiles: folder})
+	w.pages = newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address)})
 	clock := today // advances, because reports of the same moment have no order
 	w.intake = intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time {
 		clock = clock.Add(time.Second)
@@ -116,7 +111,7 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 		w.clients[reader.name].SignIn(reader.name, handlertest.Password).Want(http.StatusSeeOther)
 	}
 	for _, name := range []string{"triager read", "triager read-private", "triager triage", "triager file",
-		"triager upload", "insider read", "insider read-private", "ada-admin admin"} {
+		"insider read", "insider read-private", "ada-admin admin"} {
 		reader, scope, _ := strings.Cut(name, " ")
 		person, err := w.People.ByName(t.Context(), reader)
 		if err != nil {
@@ -363,7 +358,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	for _, report := range embargoedReports() {
 		ids = append(ids, bucketOf(t, report))
 	}
-	cases := embargoCases(t, slices.DeleteFunc(site.Routes(t), isSymbolRoute), fills)
+	cases := embargoCases(t, site.Routes(t), fills)
 	those := func(u crash.User, start string) (some []rightsCase) {
 		for _, c := range cases {
 			if c.need(u, marker) && strings.HasPrefix(c.route, start) {
@@ -407,7 +402,6 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 		compare(t, site, other, "triager", those(person, "GET "), handlertest.Header{Name: "Accept", Value: media})
 	}
 	site.compareTokens(t, other, ids)
-	site.compareSymbols(t, other)
 	site.checkInsider(t, ids)
 	compare(t, site, other, "triager", those(person, "POST ")) // last: it signs out
 	if got := site.stateOf(t, ids); got != state {

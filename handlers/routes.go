@@ -14,7 +14,6 @@ import (
 	"mishap/crash/gate"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
-	"mishap/handlers/debuginfod"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -48,9 +47,6 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	root.Method(http.MethodGet, assets.Prefix+"*", compressMost(assets.Handler(s.Config.AssetsDir)))
-	if s.symbols != nil {
-		root.Mount(debuginfod.Prefix, s.symbolRoutes())
-	}
 
 	// Mail programs unsubscribe without cookies, so there is no session and no CSRF token.
 	root.Group(func(links chi.Router) {
@@ -66,13 +62,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.MethodNotAllowed(s.Do(s.wrongMethod))
 	visited := site.With(s.LimitVisitors)
 	root.Mount("/", site)
-	apiRoutes := s.apiRoutes()
-	root.Mount(strings.TrimSuffix(api.Prefix, "/"), apiRoutes)
-	if s.uploads != nil {
-		root.Mount(api.Prefix+"symbols", s.uploadRoutes())
-		root.Handle(api.Prefix+api.MissingSymbols, apiRoutes)
-		root.Handle(api.Prefix+api.MissingSymbols+"/*", apiRoutes)
-	}
+	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
 
 	site.Group(func(public chi.Router) {
 		visited.Get(web.PathSignIn, s.Do(s.people.ShowSignIn))
@@ -311,30 +301,6 @@ func (s *Server) apiRoutes() http.Handler {
 	}, s.Do(s.serveAPI))
 	r.Method(http.MethodGet, "/*", answer)
 	r.Method(http.MethodPost, "/*", answer)
-	return r
-}
-
-// symbolRoutes returns the handler of programs, debug files and sources for debuggers, which have no
-// accounts.
-func (s *Server) symbolRoutes() http.Handler {
-	r := chi.NewRouter()
-	r.Use(chimw.GetHead)
-	r.NotFound(s.symbols.NotFound)
-	r.Get("/{id}/executable", s.symbols.Executable)
-	r.Get("/{id}/debuginfo", s.symbols.Debuginfo)
-	r.Get("/{id}/source/*", s.symbols.Source)
-	return r
-}
-
-// uploadRoutes returns the handler of uploads of symbols. Parts may take longer than other requests.
-func (s *Server) uploadRoutes() http.Handler {
-	r := chi.NewRouter()
-	r.Use(s.NoteAddress, s.authenticateToken, s.limitRate, s.needUpload)
-	r.NotFound(s.Do(s.notFound))
-	r.MethodNotAllowed(s.Do(s.wrongMethod))
-	r.Get("/{id}/{kind}", s.Do(s.uploads.Show))
-	r.Put("/{id}/{kind}", s.Do(s.uploads.Receive))
-	r.Post("/builds", s.Do(s.uploads.Learn))
 	return r
 }
 

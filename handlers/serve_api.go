@@ -142,24 +142,6 @@ func rateLimitKey(r *http.Request) (string, error) {
 	return "address:" + proxies.Key(proxies.Client(r)), nil
 }
 
-// needUpload refuses requests without an API token that may upload symbols.
-func (s *Server) needUpload(next http.Handler) http.Handler {
-	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		v := web.VisitOf(r)
-		if v.Token == nil {
-			return crash.Errorf(crash.Unauthenticated, "no_token", "Uploading symbols needs an API token with the scope upload.")
-		}
-		if err := v.Token.Need(crash.ScopeUpload); err != nil {
-			return err
-		}
-		if !v.User.Role.Allows(crash.RoleTriager) {
-			return crash.Errorf(crash.Forbidden, "role", "Your role does not allow uploading symbols.")
-		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
-}
-
 // setStatusByAPI returns the handler that changes the manual status of problems, with the same
 // rights as createByAPI.
 func (s *Server) setStatusByAPI() http.Handler {

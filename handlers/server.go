@@ -14,7 +14,6 @@ import (
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
-	"mishap/handlers/debuginfod"
 	"mishap/handlers/events"
 	"mishap/handlers/export"
 	"mishap/handlers/people"
@@ -33,8 +32,6 @@ type Server struct {
 	admin     *admin.Pages
 	people    *people.Pages
 	events    *events.Pages
-	symbols   *debuginfod.Files   // nil: not served to debuggers
-	uploads   *debuginfod.Uploads // nil: symbols cannot be uploaded
 	handler   http.Handler
 }
 
@@ -52,12 +49,6 @@ func New(d web.Deps) (*Server, error) {
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter), admin: admin.New(exporter), people: people.New(kit), events: events.New(exporter),
-	}
-	if d.SymbolFiles != nil {
-		s.uploads = debuginfod.NewUploads(d.SymbolFiles, d.SharedSymbols, d.Store, d.Log)
-		if d.Config.ServeSymbols {
-			s.symbols = debuginfod.NewFiles(d.SymbolFiles)
-		}
 	}
 	s.lists, s.problems, s.decisions = problems.New(panel, exporter)
 	s.handler, err = s.routes()

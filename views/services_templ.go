@@ -1248,7 +1248,6 @@ func scopeMeans(s crash.Scope) string {
 		crash.ScopeReadPrivate: "read private data, core dumps and histories of machines",
 		crash.ScopeTriage:      "change the status, assignee and tags of problems",
 		crash.ScopeFile:        "create bugs",
-		crash.ScopeUpload:      "upload symbols",
 		crash.ScopeAdmin:       "read what administrators see, and erase machines",
 	}[s]
 }

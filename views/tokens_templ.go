@@ -387,8 +387,7 @@ func revokeToken(name string) string { return "Revoke " + name }
 func tokenScopeName(s crash.Scope) string {
 	return map[crash.Scope]string{
 		crash.ScopeRead: "read", crash.ScopeReadPrivate: "read private data", crash.ScopeTriage: "triage",
-		crash.ScopeFile: "create bugs", crash.ScopeUpload: "upload symbols", crash.ScopeAdmin: "read as an administrator, " +
-			"erase machines",
+		crash.ScopeFile: "create bugs", crash.ScopeAdmin: "read as an administrator, erase machines",
 	}[s]
 }
 

@@ -23,7 +23,6 @@ import (
 var readingCommands = map[string]bool{
 	"mishap access list": true, "mishap check": true, "mishap gate": true, "mishap inspect": true, "mishap serve": true,
 	"mishap symbols list": true, "mishap token list": true, "mishap user list": true, "mishap version": true,
-	"mishap symbols push": true, // the server records it
 }
 
 // actAs puts the actor of a command into its context.

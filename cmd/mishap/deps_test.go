@@ -126,13 +126,11 @@ var rules = map[string]rule{
 	"handlers/admin": {ours: "crash/* db db/people db/audits db/bugs db/problems db/erase db/retention db/symbols tracker views handlers/export handlers/web", others: areaLibraries},
 	"handlers/people/oidc": {ours: "crash", others: "github.com/coreos/go-oidc/v3 golang.org/x/oauth2",
 		never: "database testing"},
-	"handlers/debuginfod": {ours: "crash crash/symbols/builds crash/symbols/debuginfo crash/symbols/elffile db db/disk db/symbols",
-		others: "github.com/go-chi/chi/v5 github.com/klauspost/compress"},
 	"handlers/people":   {ours: "crash crash/* db db/bugs db/people db/problems handlers/people/oidc handlers/people/openid handlers/proxies handlers/web tracker views", others: areaLibraries + " github.com/pquerna/otp"},
 	"handlers/events":   {ours: "crash crash/* db db/bugs db/events db/people db/problems db/symbols handlers/export handlers/web notify/mail notify/rules notify/webhook tracker views", others: areaLibraries},
 	"handlers/problems": {ours: "crash/* db db/bugs db/people db/problems db/symbols handlers/export handlers/web views", others: areaLibraries},
 	"handlers": {
-		ours:   "crash crash/gate views assets handlers/people handlers/admin handlers/api handlers/bugs handlers/debuginfod handlers/events handlers/export handlers/problems handlers/proxies handlers/web",
+		ours:   "crash crash/gate views assets handlers/people handlers/admin handlers/api handlers/bugs handlers/events handlers/export handlers/problems handlers/proxies handlers/web",
 		others: "github.com/go-chi/chi/v5 github.com/go-chi/httprate github.com/klauspost/compress",
 	},
 	"handlers/ingest": {

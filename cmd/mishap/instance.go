@@ -223,14 +223,6 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
-	added, _, err := symbolFolders(i.config)
-	if err != nil {
-		return err
-	}
-	shared, err := sharedFiles(i.config)
-	if err != nil {
-		return err
-	}
 	i.server, err = handlers.New(web.Deps{
 		Releases:    releases,
 		Store:       i.store,
@@ -265,7 +257,6 @@ func (i *instance) buildWeb() error {
 			Cores:                 i.cores,
 			AskForCores:           i.config.Cores == "wanted",
 			CorePackages:          i.config.CorePatterns(),
-			ServeSymbols:          i.config.ServeSymbols,
 			Version:               version,
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
@@ -274,13 +265,11 @@ func (i *instance) buildWeb() error {
 			ConfigFile:            i.config.File,
 			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
 		},
-		Log:           i.log,
-		Now:           i.now,
-		Registerer:    i.metrics,
-		Tracer:        i.traces.Tracer(),
-		SymbolFiles:   added,
-		SharedSymbols: shared,
-		Health:        i.health,
+		Log:        i.log,
+		Now:        i.now,
+		Registerer: i.metrics,
+		Tracer:     i.traces.Tracer(),
+		Health:     i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)
 		},

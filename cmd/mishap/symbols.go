@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -31,7 +30,7 @@ functions. They are stored by build-id under data_dir/symbols, in the layout of 
 		RunE: needsCommand,
 	}
 	c := symbolCommands{p}
-	cmd.AddCommand(c.add(), c.push(), c.list())
+	cmd.AddCommand(c.add(), c.list())
 	return cmd
 }
 
@@ -39,8 +38,7 @@ functions. They are stored by build-id under data_dir/symbols, in the layout of 
 type symbolCommands struct{ *program }
 
 func (c symbolCommands) add() *cobra.Command {
-	var sources []string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "add FILE|DIR|PACKAGE...",
 		Short: "Adds programs, libraries and debug files",
 		Long: `Adds ELF files with a build-id: programs, libraries and debug files. A folder stands for all ELF files
@@ -51,57 +49,28 @@ To name the functions of a crash, mishap needs both the program or library and i
 packages, it learns in the database which build each version has, so that crashes without a core dump
 can be named, too.
 
-With --source it also stores the source files that the debug files name, for developers' debuggers (see
-serve_symbols). DIR is a folder whose path the compiler recorded. FROM=DIR is a folder that the compiler
-recorded as FROM, for example because of -ffile-prefix-map.
-
 It prints each file. If a file is refused, it prints the reason, and the exit status is 1; the others
 are added.`,
 		Example: `  mishap symbols add build/usr/bin/tidewatch tidewatch.debug
   mishap symbols add tidewatch_1.0_amd64.deb tidewatch-dbgsym_1.0_amd64.ddeb
-  mishap symbols add /srv/builds
-  mishap symbols add --source /usr/src/tidewatch=. tidewatch-dbgsym_1.0_amd64.ddeb`,
+  mishap symbols add /srv/builds`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trees, err := sourceTrees(cmd, sources)
-			if err != nil {
-				return err
-			}
 			configured, err := c.dataConfig(cmd)
 			if err != nil {
 				return err
 			}
-			return c.addSymbols(cmd.Context(), configured, args, trees)
+			return c.addSymbols(cmd.Context(), configured, args)
 		},
 	}
-	cmd.Flags().StringArrayVar(&sources, "source", nil, "also add source files below this `[FROM=]DIR`; may be repeated")
-	return cmd
 }
 
-// sourceTrees parses the values of --source.
-func sourceTrees(cmd *cobra.Command, values []string) ([]debuginfo.SourceTree, error) {
-	trees := make([]debuginfo.SourceTree, len(values))
-	for i, value := range values {
-		var err error
-		trees[i], err = debuginfo.ParseSourceTree(value)
-		if err == nil {
-			_, err = os.ReadDir(trees[i].Dir)
-		}
-		if err != nil {
-			return nil, &usageError{fmt.Errorf("--source: %w", err), cmd.CommandPath()}
-		}
-	}
-	return trees, nil
-}
-
-func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config, names []string,
-	trees []debuginfo.SourceTree,
-) error {
+func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config, names []string) error {
 	added, _, err := symbolFolders(configured)
 	if err != nil {
 		return err
 	}
-	got, err := c.collect(ctx, added, names, trees, c.printf)
+	got, err := c.collect(ctx, added, names)
 	if err != nil {
 		return err
 	}
@@ -128,11 +97,10 @@ type collected struct {
 	facts                  []builds.Fact
 }
 
-// collect stores files in a folder, with their sources. It calls show with a line for each of them, and
-// prints why others are refused.
-func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, names []string,
-	trees []debuginfo.SourceTree, show func(format string, args ...any),
-) (got collected, err error) {
+// collect stores files in a folder, and prints each of them, or why it is refused.
+func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, names []string) (got collected,
+	err error,
+) {
 	for _, name := range names {
 		err := folder.Add(ctx, name, func(a debuginfo.Added) {
 			if f := factOf(a); f.Valid() {
@@ -145,15 +113,12 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 				return
 			case a.Known:
 				got.known++
-				show("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
+				c.printf("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
 			default:
 				got.stored++
-				show("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
+				c.printf("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
 			}
 			got.added = append(got.added, a)
-			if a.Kind == debuginfo.Debuginfo && len(trees) > 0 && c.addSources(ctx, folder, a, trees, show) {
-				got.added = append(got.added, debuginfo.Added{ID: a.ID, Kind: debuginfo.Sources})
-			}
 		})
 		if ctx.Err() != nil {
 			return got, fmt.Errorf("interrupted: %w", ctx.Err())
@@ -164,20 +129,6 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 		}
 	}
 	return got, nil
-}
-
-// addSources adds the sources of an added debug file, and reports whether there are any. It calls show
-// with their number, or prints why there are none.
-func (c symbolCommands) addSources(ctx context.Context, folder *debuginfo.Folder, a debuginfo.Added,
-	trees []debuginfo.SourceTree, show func(format string, args ...any),
-) bool {
-	n, err := folder.AddSources(ctx, a.ID, trees)
-	if err != nil {
-		_, _ = fmt.Fprintf(c.err, "%s: no source files: %s\n", onOneLine(a.Name), onOneLine(reason(err)))
-		return false
-	}
-	show("%s  %-10s  %d files named by %s", a.ID, debuginfo.Sources, n, onOneLine(a.Name))
-	return n > 0
 }
 
 func (c symbolCommands) list() *cobra.Command {

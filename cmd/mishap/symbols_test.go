@@ -2,17 +2,18 @@ package main
 
 import (
 	"encoding/json"
-	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"mishap/crash/symbols/symboltest"
 )
 
-// TestSymbolise runs the commands of docs/symbols.md: without files, with added files, and with a
-// debuginfod server.
+// TestSymbolise runs the commands of docs/symbols.md: without files, with added files, and with its
+// debuginfod over packages.
 func TestSymbolise(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
@@ -48,7 +49,7 @@ func TestSymbolise(t *testing.T) {
 		}
 	}
 
-	server := symboltest.Debuginfod(t, []string{"deep"}, filepath.Join(dir, "root"), filepath.Join(dir, "symbols"))
+	server := symboltest.Debuginfod(t, []string{"deep"}, debuginfodOptions(t, packages(t, "deep"))...)
 	status, stdout, stderr = runIn(t.Context(), nil, []string{"MISHAP_DEBUGINFOD_URLS=" + server}, "symbolise", "--json",
 		conf,
 		symboltest.Crash(t, "deep", symboltest.Core(t, "deep")))
@@ -57,12 +58,62 @@ func TestSymbolise(t *testing.T) {
 		t.Fatalf("got %d, %v, %q and\n%s", status, err, stderr, stdout)
 	}
 	if got.State != "done" || got.Signature != "/usr/bin/deep:11:down:down:down:down:down" ||
-		got.Modules[0].Executable.Origin != server || got.Fields["Disassembly"] == "" || got.CPUSeconds == 0 {
+		got.Modules[0].Executable.Origin != server+" (deep_1.0_amd64.deb)" || got.Fields["Disassembly"] == "" || got.CPUSeconds == 0 {
 		t.Errorf("from a server: got\n%s", stdout)
 	}
 	if left, err := os.ReadDir(filepath.Join(data, "symbols", "jobs")); err != nil || len(left) > 0 {
 		t.Errorf("got %v, %v; want no folder of a job", left, err)
 	}
+}
+
+// debuginfodOptions returns the options of the unit file in docs/symbols.md, for another folder.
+func debuginfodOptions(t *testing.T, folder string) []string {
+	t.Helper()
+	const start, port, index, packages = "ExecStart=/usr/bin/debuginfod ", "-p 8002 ", "-d ${STATE_DIRECTORY}/index ",
+		" /srv/packages\n"
+	_, line, _ := strings.Cut(readFile(t, "../../docs/symbols.md"), start+port+index)
+	line, _, ok := strings.Cut(line, packages)
+	if !ok {
+		t.Fatalf("docs/symbols.md has no line %s%s%s…%s", start, port, index, packages)
+	}
+	var options []string
+	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(line, -1) {
+		options = append(options, strings.Trim(word, `"`))
+	}
+	return append(options, folder)
+}
+
+// packages returns a folder with the package of a program, and that of its debug file.
+func packages(t *testing.T, program string) string {
+	t.Helper()
+	dir, folder, id := symboltest.Programs(t), t.TempDir(), string(symboltest.BuildID(t, program))
+	for _, p := range []struct{ file, from, to string }{
+		{program + "_1.0_amd64.deb", "root/usr/bin/" + program, "usr/bin/" + program},
+		{program + "-dbgsym_1.0_amd64.ddeb", "symbols/" + program + ".debug",
+			"usr/lib/debug/.build-id/" + id[:2] + "/" + id[2:] + ".debug"},
+	} {
+		root := t.TempDir()
+		name, _, _ := strings.Cut(p.file, "_")
+		for to, content := range map[string][]byte{
+			"DEBIAN/control": []byte("Package: " + name + "\nVersion: 1.0\nArchitecture: amd64\n" +
+				"Maintainer: A <a@example.com>\nDescription: x\n"),
+			p.to: symboltest.Read(t, filepath.Join(dir, p.from)),
+		} {
+			err := os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o755)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(root, to), content, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-b", root,
+			filepath.Join(folder, p.file)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("dpkg-deb: %v\n%s", err, out)
+		}
+	}
+	return folder
 }
 
 func TestSymboliseRefuses(t *testing.T) {
@@ -87,39 +138,5 @@ func TestSymboliseRefuses(t *testing.T) {
 		if err != nil || status != exitFailed || !strings.Contains(got.Failed, want) {
 			t.Errorf("%s: got %d and %s, want %q", file, status, stdout, want)
 		}
-	}
-}
-
-// TestServeSymbols adds a debug file with its sources, and downloads both only if the configuration
-// says so.
-func TestServeSymbols(t *testing.T) {
-	t.Parallel()
-	dir, id := symboltest.Programs(t), string(symboltest.BuildID(t, "tail"))
-	debug := filepath.Join(dir, "symbols/tail.debug")
-	for line, want := range map[string]int{"serve_symbols = true": http.StatusOK,
-		"serve_symbols = false": http.StatusNotFound} {
-		in := install(t, line)
-		status, stdout, stderr := runIn(t.Context(), nil, in.environ, "symbols", "add", "--config", in.config,
-			"--source", "/usr/src/tide="+dir+"/src", "--source", "/nowhere", debug)
-		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "open /nowhere: no such file") {
-			t.Errorf("a missing folder: got %d, %q and\n%s", status, stderr, stdout)
-		}
-		status, stdout, stderr = runIn(t.Context(), nil, in.environ, "symbols", "add", "--config", in.config,
-			"--source", "/usr/src/tide="+dir+"/src", debug)
-		if status != exitOK || !strings.Contains(stdout, id+"  source.zip  1 files named by ") {
-			t.Errorf("symbols add: got %d, %q and\n%s", status, stderr, stdout)
-		}
-		if got := in.get(in.url+"/buildid/"+id+"/debuginfo", want); want == http.StatusOK &&
-			got != string(symboltest.Read(t, debug)) {
-			t.Errorf("got a debug file of %d bytes", len(got))
-		}
-		got := in.get(in.url+"/buildid/"+id+"/source/usr/src/tide/tail.c", want)
-		if want == http.StatusOK && got != string(symboltest.Read(t, filepath.Join(dir, "src/tail.c"))) {
-			t.Errorf("got the source %q", got)
-		}
-	}
-	status, _, stderr := runIn(t.Context(), nil, nil, "symbols", "add", noConfig(t), "--source", "src", debug)
-	if status != exitUsage || !strings.Contains(stderr, `"src" is neither an absolute path nor FROM=DIR`) {
-		t.Errorf("a relative folder: got %d and %q", status, stderr)
 	}
 }

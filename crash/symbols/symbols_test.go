@@ -213,7 +213,7 @@ func TestFramesEqualDebugger(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	names := []string{"tiny", "tiny32", "tidewatch", "isobar", "keel", "tail", "aborted", "ebb", "flow", "lost", "reef"}
-	server := symboltest.Debuginfod(t, append(names, "libtide.so.1"), filepath.Join(dir, "root"),
+	server := symboltest.Debuginfod(t, append(names, "libtide.so.1"), "-F", filepath.Join(dir, "root"),
 		filepath.Join(dir, "symbols"))
 	signatures := map[string]string{
 		"tiny":      "/tiny:11:parse:row:load:_start",

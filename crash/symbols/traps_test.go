@@ -145,13 +145,13 @@ func TestBuildOfPackage(t *testing.T) {
 func TestStrippedProgramAsDebuginfo(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
-	stripped := symboltest.Debuginfod(t, []string{"scripted"}, filepath.Join(dir, "root"))
+	stripped := symboltest.Debuginfod(t, []string{"scripted"}, "-F", filepath.Join(dir, "root"))
 	r := newBench(t, stripped).must(t, symboltest.Core(t, "scripted"))
 	m := r.Modules[0]
 	if m.Debuginfo == nil || m.Debuginfo.Found || m.Debuginfo.Attempts[2].Outcome != debuginfo.OutcomeUnusable {
 		t.Fatalf("got %+v, want it unusable", m.Debuginfo)
 	}
-	good := symboltest.Debuginfod(t, []string{"scripted"}, filepath.Join(dir, "symbols"))
+	good := symboltest.Debuginfod(t, []string{"scripted"}, "-F", filepath.Join(dir, "symbols"))
 	r = newBench(t, stripped+" "+good).must(t, symboltest.Core(t, "scripted"))
 	if got := functions(r); r.State != symbols.Done || !hasPrefix(got, "parse", "load") {
 		t.Errorf("got %s, %q", r.State, got)

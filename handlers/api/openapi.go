@@ -64,7 +64,7 @@ func (a *API) OpenAPI() map[string]any {
 			"securitySchemes": object{
 				"token": object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of " +
 					"one's own account. Scopes: read (reports and traces), read-private (private data), triage (status, " +
-					"assignee and tags), file (create bugs), upload (symbols), admin (what administrators read)."},
+					"assignee and tags), file (create bugs), admin (what administrators read)."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
 			},
 		},

@@ -7,13 +7,9 @@ import (
 	"mishap/crash"
 )
 
-// MissingSymbols is the name of the list of missing symbols. Uploads of symbols have addresses
-// below its first part.
-const MissingSymbols = "symbols/missing"
-
 func (a *answers) symbolResources() []resource {
 	return []resource{{
-		name: MissingSymbols, method: http.MethodGet, access: signedIn,
+		name: "symbols/missing", method: http.MethodGet, access: signedIn,
 		summary: "The symbols that are missing, those first that would name the most reports.",
 		doc: "Counts the reports of the problems that wait for a symbol. Of more than 10,000 waiting crashes, those of " +
 			"the problems with the most reports count. The list has at most 10,000 entries.",

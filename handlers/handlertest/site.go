@@ -54,7 +54,6 @@ type Options struct {
 	Cores                              *cores.Store                              // core dumps; nil: none
 	NoCores                            bool                                      // machines are not asked for cores
 	CorePackages                       debuginfo.Patterns                        // of which programs they are; nil: all
-	SymbolFiles                        *debuginfo.Folder                         // added symbols, served; nil: none
 	Privacy                            *privacy.Table                            // nil: the built-in table
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 	ExportRatePerAddress               int                                       // files per minute; 0: no limit
@@ -159,11 +158,10 @@ func New(t testing.TB, o Options) *Site {
 		Filer:     site.Filer, Tracker: client,
 		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
 		Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,
-		SymbolFiles: o.SymbolFiles,
 		Config: web.Config{
 			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
 			TrackerName: "the practice tracker", Privacy: o.Privacy,
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores, ServeSymbols: true,
+			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
 			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
 			ExportRatePerAddress: o.ExportRatePerAddress,

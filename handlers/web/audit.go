@@ -27,8 +27,6 @@ var recordedRoutes = map[string]string{
 	"POST /admin/mail/test":             "mail.test",
 	"POST /admin/mail/{id}/retry":       "mail.retry",
 	"POST /admin/tracker/request-token": "tracker.request",
-	"PUT /api/1.0/symbols/{id}/{kind}":  "symbols.upload",
-	"POST /api/1.0/symbols/builds":      "symbols.upload",
 }
 
 // UnrecordedRoutes are routes with a method for changes that leave no record, with the reasons.

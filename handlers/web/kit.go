@@ -49,7 +49,6 @@ type Config struct {
 	Cores          *cores.Store           // core dumps; nil: not on this machine
 	AskForCores    bool                   // machines are asked for cores
 	CorePackages   debuginfo.Patterns     // of which programs machines are asked for cores
-	ServeSymbols   bool                   // to debuggers
 	SourceLinks    grouping.LinkTemplates // to lines of source packages
 	VersionLinks   grouping.LinkTemplates // to versions of source packages
 	AssetsDir      string                 // development: serve assets from this folder
@@ -82,26 +81,24 @@ type Retention struct {
 
 // Deps are the dependencies of a Server. All but Releases, Tracer and Health are required.
 type Deps struct {
-	Releases      *crash.ReleaseTable // nil: the built-in table
-	Store         *db.Store
-	People        *people.Store
-	Bugs          *bugs.Store
-	Problems      *problems.Store
-	Decisions     *db.Decisions
-	Events        *events.Store
-	Mailer        *mail.Mailer
-	Symbols       *symbols.Store
-	Sender        *webhook.Client // tests endpoints
-	Filer         *tracker.Filer
-	Tracker       *tracker.Client
-	Credentials   *tracker.Credentials
-	Config        Config
-	Log           *slog.Logger
-	Now           func() time.Time
-	Registerer    prometheus.Registerer
-	Tracer        *span.Tracer      // records requests; nil: none
-	SymbolFiles   *debuginfo.Folder // added symbols; nil: none
-	SharedSymbols debuginfo.Shared  // where other instances find them; nil: nowhere
+	Releases    *crash.ReleaseTable // nil: the built-in table
+	Store       *db.Store
+	People      *people.Store
+	Bugs        *bugs.Store
+	Problems    *problems.Store
+	Decisions   *db.Decisions
+	Events      *events.Store
+	Mailer      *mail.Mailer
+	Symbols     *symbols.Store
+	Sender      *webhook.Client // tests endpoints
+	Filer       *tracker.Filer
+	Tracker     *tracker.Client
+	Credentials *tracker.Credentials
+	Config      Config
+	Log         *slog.Logger
+	Now         func() time.Time
+	Registerer  prometheus.Registerer
+	Tracer      *span.Tracer // records requests; nil: none
 
 	// Health checks whether this instance works; nil: checks only the database.
 	Health func(context.Context) []crash.HealthCheck

@@ -67,7 +67,6 @@ type Config struct {
 	DebuginfodURLs       string // see debuginfo.ParseServers
 	SymbolsFromMachine   bool
 	SymbolsCacheMaxBytes int
-	ServeSymbols         bool
 	SymboliseSeconds     int
 	SymboliseMaxMemory   int          // bytes
 	APIRatePerAddress    int          // requests per minute; 0: off

@@ -93,6 +93,9 @@ base_url = "crashes.example.com"
 				`F:5: ingest_max_bytes: expected a number of bytes above 0, got what is not TOML: strings must be quoted`,
 				`F:6: foo: unknown key`,
 			}},
+		{"a key of an earlier version", "serve_symbols = true\n", nil, []string{
+			`F:1: serve_symbols: mishap no longer serves debug files; delete this key, and run debuginfod (docs/symbols.md)`,
+		}},
 		{"no end", "listen =", nil, []string{
 			`F:1: listen: expected an address such as 127.0.0.1:8080, got what is not TOML: expected value, not end of input`,
 		}},
@@ -318,9 +321,11 @@ func TestConfigFileMissing(t *testing.T) {
 func TestStrayVariables(t *testing.T) {
 	t.Parallel()
 	got := StrayVariables([]string{"MISHAP_LISTN=x", "MISHAP_DATABASE_URI_FILE=x", "MISHAP_LISTEN=x",
-		"MISHAP_SERVICE_HOST=x", "MISHAP_DATA_DIR_FILE=x", "LISTN=x"})
+		"MISHAP_SERVICE_HOST=x", "MISHAP_DATA_DIR_FILE=x", "LISTN=x", "MISHAP_SERVE_SYMBOLS=x"})
 	want := []string{"MISHAP_LISTN is not used; did you mean MISHAP_LISTEN?",
-		"MISHAP_DATABASE_URI_FILE is not used; did you mean MISHAP_DATABASE_URL_FILE?"}
+		"MISHAP_DATABASE_URI_FILE is not used; did you mean MISHAP_DATABASE_URL_FILE?",
+		"MISHAP_SERVE_SYMBOLS is not used: mishap no longer serves debug files; delete this key, and run debuginfod " +
+			"(docs/symbols.md)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stray variables (-want +got):\n%s", diff)
 	}

@@ -102,6 +102,10 @@ func StrayVariables(environ []string) []string {
 		if base, file := strings.CutSuffix(plain, "_FILE"); file {
 			plain, suffix = base, "_FILE"
 		}
+		if advice := removed[strings.ToLower(plain)]; advice != "" {
+			stray = append(stray, name+" is not used: "+advice)
+			continue
+		}
 		near := nearest(plain, keys)
 		if near != "" && near != strings.ToLower(plain) {
 			stray = append(stray, name+" is not used; did you mean "+Variable(near)+suffix+"?")

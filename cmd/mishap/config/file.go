@@ -36,7 +36,7 @@ func (c *Config) readFile(file string, doc []byte) Mistakes {
 		case seen[e.key] > 0:
 			say(e.line, e.key, "given twice, first on line %d", seen[e.key])
 		case known < 0:
-			say(e.line, e.key, "unknown key%s", suggestion(e.key, keys))
+			say(e.line, e.key, "%s", unknown(e.key, keys))
 		case !keys[known].take(e):
 			say(e.line, e.key, "expected %s, got %s", keys[known].wants, e.shown(keys[known].secret))
 		default:

@@ -95,7 +95,6 @@ func (c *Config) keys() []key {
 			&c.DebuginfodURLs, isServers),
 		flag("symbols_from_machine", &c.SymbolsFromMachine),
 		number("symbols_cache_max_bytes", "a number of bytes above 0", &c.SymbolsCacheMaxBytes, 1, 1<<50),
-		flag("serve_symbols", &c.ServeSymbols),
 		number("symbolise_seconds", seconds+" above 0", &c.SymboliseSeconds, 1, 3600),
 		number("symbolise_max_memory_bytes", "a number of bytes, at least 536870912", &c.SymboliseMaxMemory, 512<<20, 1<<50),
 		number("api_rate_per_address", "a number of requests per minute, or 0 for no limit", &c.APIRatePerAddress, 0, 1e9),
@@ -345,12 +344,20 @@ func isToken(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// suggestion returns "; did you mean listen?" for an unknown key that resembles listen.
-func suggestion(name string, keys []key) string {
-	if near := nearest(name, keys); near != "" {
-		return "; did you mean " + near + "?"
+// removed says what to do about keys of earlier versions.
+var removed = map[string]string{
+	"serve_symbols": "mishap no longer serves debug files; delete this key, and run debuginfod (docs/symbols.md)",
+}
+
+// unknown says what is wrong with a key that does not exist: "unknown key; did you mean listen?".
+func unknown(name string, keys []key) string {
+	if advice := removed[name]; advice != "" {
+		return advice
 	}
-	return ""
+	if near := nearest(name, keys); near != "" {
+		return "unknown key; did you mean " + near + "?"
+	}
+	return "unknown key"
 }
 
 // nearest returns the key that most resembles a name, or an empty string.

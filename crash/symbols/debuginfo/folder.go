@@ -54,9 +54,6 @@ func (f *Folder) removeLeftovers() error {
 	return nil
 }
 
-// Dir returns the path of the folder.
-func (f *Folder) Dir() string { return f.dir }
-
 func (f *Folder) path(id elffile.BuildID, k Kind) string {
 	return filepath.Join(f.dir, string(id), string(k))
 }
@@ -90,15 +87,6 @@ func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) err
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	return nil
-}
-
-// Open opens a stored file and returns where it came from (empty: unknown). The error is
-// fs.ErrNotExist if the folder does not have the file. The caller closes it.
-func (f *Folder) Open(id elffile.BuildID, k Kind) (file *os.File, origin string, err error) {
-	if file, err = f.open(id, k); err != nil {
-		return nil, "", err
-	}
-	return file, f.origin(id, k), nil
 }
 
 // open opens a file and marks it as used now. The error is fs.ErrNotExist if the file is not there.
@@ -146,7 +134,7 @@ func (f *Folder) List() ([]Entry, error) {
 		if err != nil {
 			continue
 		}
-		for _, k := range []Kind{Executable, Debuginfo, Sources} {
+		for _, k := range []Kind{Executable, Debuginfo} {
 			info, err := os.Stat(f.path(id, k))
 			if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 				continue

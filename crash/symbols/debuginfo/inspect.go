@@ -73,15 +73,14 @@ func altOf(f *elffile.File, s elffile.Section) (elffile.BuildID, error) {
 	return elffile.ParseBuildID(fmt.Sprintf("%x", id))
 }
 
-// Kind is one of the files of a build. Its value is the name of the file in a [Folder]; except for
-// Sources, debuginfod's cache and servers use the same names.
+// Kind is one of the files of a build. Its value is the name of the file in a [Folder], as in
+// debuginfod's cache and on its servers.
 type Kind string
 
 // The kinds of files.
 const (
 	Executable Kind = "executable" // the program or library
 	Debuginfo  Kind = "debuginfo"  // its debug information
-	Sources    Kind = "source.zip" // its source files, in a zip archive
 )
 
 // kinds returns the kinds that a file can serve as.

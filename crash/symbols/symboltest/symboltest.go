@@ -206,9 +206,9 @@ func Crash(t *testing.T, name string, core []byte) string {
 	return file
 }
 
-// Debuginfod runs Debian's debuginfod on folders, waits until it has indexed these programs, and
-// returns its address.
-func Debuginfod(t *testing.T, programs []string, folders ...string) string {
+// Debuginfod runs Debian's debuginfod with options and folders, waits until it has indexed these
+// programs, and returns its address.
+func Debuginfod(t *testing.T, programs []string, args ...string) string {
 	t.Helper()
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -218,7 +218,7 @@ func Debuginfod(t *testing.T, programs []string, folders ...string) string {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index"), "-F"}, folders...)
+	args = append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index")}, args...)
 	cmd := exec.CommandContext(t.Context(), "debuginfod", args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
