@@ -140,7 +140,7 @@ func configPage(title, commented string) []byte {
 	}
 	page.WriteString(".SH FILES\n.TP\n\\fI/usr/share/doc/mishap/local_config.default.toml\\fP\nAll keys with these " +
 		"texts, to copy " +
-		"from.\n.SH SEE ALSO\nmishap(1), mishap\\-doctor(1)\n")
+		"from.\n" + manEnvironment + ".SH SEE ALSO\nmishap(1), mishap\\-doctor(1)\n")
 	return page.Bytes()
 }
 

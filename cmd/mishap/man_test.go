@@ -40,6 +40,11 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	page, file := read(filepath.Join(dir, "mishap.toml.5")), read(commented)
+	for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "KEYS", "FILES", "ENVIRONMENT", "SEE ALSO"} {
+		if strings.Count(page, "\n.SH "+section+"\n") != 1 {
+			t.Errorf("mishap.toml.5: got not one section %s", section)
+		}
+	}
 	keys := regexp.MustCompile(`(?m)^([a-z_0-9]+) = `).FindAllStringSubmatch(file, -1)
 	for _, key := range keys {
 		if !regexp.MustCompile(`\n\.TP\n\\fB` + key[1] + `\\fP = .*\n[A-Z]`).MatchString(page) {
