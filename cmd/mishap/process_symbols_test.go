@@ -141,12 +141,13 @@ func (f symbolsFixture) signature(t *testing.T, report crash.OopsID) string {
 }
 
 // TestServeSymbolises checks the whole way: a report without names is answered with CORE, the core is
-// sent, and its problem gets the names.
+// sent, and its problem gets the names. The instances write to data_dir only: there is no TMPDIR.
 func TestServeSymbolises(t *testing.T) {
 	t.Parallel()
 	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
-	_, addresses := serveProcess(t, f.environ, "--only", "ingest")
-	p, _ := serveProcess(t, f.environ, "--only", "symbols")
+	environ := append(slices.Clone(f.environ), "TMPDIR=/nonexistent")
+	_, addresses := serveProcess(t, environ, "--only", "ingest")
+	p, _ := serveProcess(t, environ, "--only", "symbols")
 	report := sendCore(t, addresses["ingest_listen"], "tiny")
 	f.until(t, report, crash.SymbolsDone)
 	if got := f.signature(t, report); got != "/usr/bin/tiny:11:parse:row:load:_start" {
