@@ -25,6 +25,7 @@ import (
 type restoreFlags struct {
 	dataDir, databaseURL string
 	erasures             string
+	asOf                 time.Time
 	verify               bool
 	jobs                 int
 }
@@ -47,6 +48,8 @@ configuration and the keys. It never changes existing data. A backup of an older
 
 Machines that were erased after the backup are erased again. Their record is read from the data_dir of
 the configuration, from all backups in the same folder or under the same prefix, and from --erasures (docs/removal.md).
+If the backup was made of a database that another program had restored to an earlier time, --as-of names
+that time (docs/backup.md).
 
 Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
 reconcile --apply" has compared the database with the tracker.
@@ -99,6 +102,8 @@ metrics and "mishap doctor" show it.`,
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "new data directory `folder`")
 	cmd.Flags().StringVar(&f.databaseURL, "database-url", "", "address of an empty `database`")
 	cmd.Flags().StringVar(&f.erasures, "erasures", "", "the newest "+backup.ErasuresName+", if it is elsewhere: a `file`")
+	cmd.Flags().TimeVar(&f.asOf, "as-of", time.Time{}, []string{time.RFC3339, "2006-01-02 15:04:05Z07"},
+		"when the state of the database was current, if that was before the backup: a `time`")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "restore into a temporary folder and check the result")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 2, "`number` of tables that are written at the same time")
 	return cmd
@@ -189,6 +194,13 @@ func (r *restore) check(cmd *cobra.Command) (err error) {
 	}
 	if err := r.manifest.Verify(ctx, r.dir); err != nil {
 		return err
+	}
+	if r.asOf.After(r.manifest.Taken) {
+		return crash.Errorf(crash.Invalid, "as_of_later", "The backup was taken %s, so it has no later state; correct --as-of.",
+			r.manifest.Taken.UTC().Format(time.DateTime+" UTC"))
+	}
+	if !r.asOf.IsZero() && !r.verify {
+		r.manifest.Taken = r.asOf
 	}
 	if r.manifest.Method == backup.Base { // say so before anything is unpacked
 		if err := embedded.CheckMajor(ctx, r.manifest.PostgreSQL); err != nil {

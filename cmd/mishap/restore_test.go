@@ -190,3 +190,30 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 		t.Errorf("in the end: got %s, want %s", got, after)
 	}
 }
+
+// TestRestoreOfEarlierState restores a backup of a database that another program had restored to an earlier time. The
+// comparison with the tracker reaches back to that time.
+func TestRestoreOfEarlierState(t *testing.T) {
+	t.Parallel()
+	p := prepare(t)
+	dbtest.Exec(t, p.url, `
+		insert into own_tracker_accounts
+			(user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
+		select 1, tracker_url, consumer_key, 'tess-lp', 't', '', '', now() from (values ('`+p.tracker.URL+`', 'mishap'))
+			as v (tracker_url, consumer_key)`)
+	earlier := time.Now().UTC().AddDate(0, 0, -10)
+	p.tracker.Add(trackertest.Bug{Title: "by tess", Reporter: "tess-lp", Package: "tidewatch",
+		Created: earlier.AddDate(0, 0, 1), Description: "http://localhost:8080" + p.bucket.Path() + "\n"})
+	dir := backUp(t, p.environ, t.TempDir())
+	wantRefusal(t, p.environ, "it has no later state", "restore", dir, "--database-url", dbtest.Empty(t), "--as-of",
+		time.Now().UTC().Add(time.Hour).Format(time.RFC3339), noConfig(t))
+	for asOf, want := range map[string]string{
+		earlier.Format("2006-01-02 15:04:05Z07"):                "can be linked",
+		time.Now().UTC().Add(-time.Minute).Format(time.RFC3339): "Every bug of mishap's account is linked",
+	} {
+		url := dbtest.Empty(t)
+		wantOutput(t, p.environ, []string{"restore", dir, "--database-url", url, "--as-of", asOf, noConfig(t)},
+			"Restored the state of")
+		wantOutput(t, append(p.environ, "MISHAP_DATABASE_URL="+url), []string{"filings", "reconcile", noConfig(t)}, want)
+	}
+}
