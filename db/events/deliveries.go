@@ -284,15 +284,19 @@ func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, o
 			ok, again, err = s.claimDelivery(ctx, tx, &claim)
 			return err
 		})
-	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return claim, false, nil // another instance sent the last one while this one chose the endpoint
+		if errors.Is(err, errNoneLeft) {
+			again, err = true, nil
+		}
 	}
 	if err != nil {
 		return claim, false, fmt.Errorf("claim a delivery: %w", err)
 	}
 	return claim, ok, nil
 }
+
+// errNoneLeft undoes the claim of an endpoint whose delivery is no longer due: another instance has just
+// sent it, or its problem was embargoed.
+var errNoneLeft = errors.New("no delivery is left")
 
 // claimDelivery returns again if it has held back an endpoint, and there may be another one.
 func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.DeliveryClaim) (ok, again bool, err error) {
@@ -333,7 +337,11 @@ func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.Deliv
 	if err != nil {
 		return false, false, err
 	}
-	if claim.Delivery, err = pgx.CollectExactlyOneRow(rows, scanDelivery); err != nil {
+	claim.Delivery, err = pgx.CollectExactlyOneRow(rows, scanDelivery)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, false, errNoneLeft
+	}
+	if err != nil {
 		return false, false, err
 	}
 	args["delivery"], args["limit"] = claim.ID, maxSummarised

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db/dbtest"
 	"mishap/notify/webhook"
 )
 
@@ -63,6 +64,63 @@ func TestTwoInstances(t *testing.T) {
 		if len(ids) != 25 {
 			t.Errorf("receiver %d got %d deliveries, want 25", i, len(ids))
 		}
+	}
+}
+
+// TestClaimSentMeanwhile stops an instance while it looks for an endpoint with a delivery, until another
+// instance has sent the delivery. It checks that the first one then finds nothing, without an error.
+func TestClaimSentMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	to := f.add(crash.Endpoint{Address: crash.Secret(newReceiver(t).URL)})
+	f.publish(1, to)
+	other := newFixtureOn(t, f.url, f.clock, webhook.Config{Allow: loopback})
+
+	// The first instance that looks at a delivery waits for lock -1, which the test holds.
+	conn := dbtest.Connect(t, f.url)
+	for _, sql := range []string{
+		`create function first_waits() returns boolean language plpgsql volatile as $$ begin
+			if pg_try_advisory_xact_lock(-2) then perform pg_advisory_xact_lock(-1); end if;
+			return true;
+		end $$`,
+		"alter table deliveries rename to all_deliveries",
+		"create view deliveries as select * from all_deliveries where first_waits()",
+		"select pg_advisory_lock(-1)",
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type claimed struct {
+		ok  bool
+		err error
+	}
+	done := make(chan claimed)
+	go func() {
+		_, ok, err := f.store.ClaimDelivery(t.Context())
+		done <- claimed{ok, err}
+	}()
+	for waits := false; !waits; {
+		if err := conn.QueryRow(t.Context(), `select exists (select from pg_locks where not granted and
+			locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()))`).Scan(
+			&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.round()
+	if d := f.deliveries(to.ID)[0]; d.State != crash.DeliveryDelivered {
+		t.Fatalf("got %+v, want it delivered by the other instance", d)
+	}
+	if _, err := conn.Exec(t.Context(), "select pg_advisory_unlock(-1)"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got.ok || got.err != nil {
+		t.Errorf("got %v, %v; want nothing claimed and no error", got.ok, got.err)
+	}
+	f.publish(1, to)
+	f.round()
+	if d := f.deliveries(to.ID); len(d) != 2 || d[0].State != crash.DeliveryDelivered {
+		t.Errorf("got %+v, want the next delivery delivered as usual", d)
 	}
 }
 
