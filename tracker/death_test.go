@@ -186,20 +186,6 @@ func TestWhenToSearch(t *testing.T) {
 	}
 }
 
-// TestRestart checks that after a restart the filings of the old process are settled within
-// seconds.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	h := newFixture(t)
-	old := h.instance(patient)
-	signature := h.problem(1)
-	h.sending(old, signature, trackertest.HangAfter)
-	old.store.Close()
-	h.instance().run(t)
-	h.until("the bug is found", nil, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
-	h.wantOneBug(signature)
-}
-
 // TestClose checks that Close waits for a call while ctx permits, then cancels it without losing
 // the bug.
 func TestClose(t *testing.T) {

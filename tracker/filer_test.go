@@ -244,39 +244,6 @@ func TestUncertainIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestFailedSearchLeavesItUncertain checks that a failed search does not decide the outcome.
-func TestFailedSearchLeavesItUncertain(t *testing.T) {
-	t.Parallel()
-	h := newFixture(t)
-	u := h.instance()
-	signature := h.problem(1)
-	h.lp.Fail(trackertest.OpCreate, trackertest.Lost502)
-	h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpSearch, Fault: trackertest.Error503, Times: 3})
-	_, _ = u.filer.CreateBug(t.Context(), signature, tracker.Options{})
-	h.until("the bug is found", []*instance{u}, func() bool {
-		return h.bucket(signature).Filing.State == crash.FilingFiled
-	})
-	h.wantOneBug(signature)
-	if creates, searches := len(h.lp.Requests(trackertest.OpCreate)),
-		len(h.lp.Requests(trackertest.OpSearch)); creates != 1 || searches != 4 {
-		t.Errorf("got %d creates and %d searches, want 1 and 4", creates, searches)
-	}
-}
-
-// TestNobodyWaits checks that a filing continues if nobody waits for it.
-func TestNobodyWaits(t *testing.T) {
-	t.Parallel()
-	h := newFixture(t)
-	u := h.instance()
-	signature := h.problem(1)
-	r, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{})
-	if err != nil || r.State == crash.FilingRefused {
-		t.Errorf("got %+v, %v, want it in progress", r.Filing, err)
-	}
-	h.until("the bug is filed", nil, func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
-	h.wantOneBug(signature)
-}
-
 // TestLinkedByHand checks that a bug linked by hand is returned instead of filing one.
 func TestLinkedByHand(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -14,16 +13,6 @@ import (
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
-
-// finder returns a client that can file bugs, and a tracker with small pages.
-func finder(t *testing.T, o trackertest.Options) (*tracker.Client, *trackertest.Tracker) {
-	t.Helper()
-	lp := trackertest.New(t, o)
-	cfg := tracker.Config{
-		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: timeout,
-	}
-	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
-}
 
 const marker = "https://mishap.example/problem/1"
 
@@ -108,10 +97,7 @@ func TestFailedSearchIsUnknown(t *testing.T) {
 			}
 			t.Run(string(op)+" "+string(fault), func(t *testing.T) {
 				t.Parallel()
-				lp := trackertest.New(t)
-				cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer),
-					Timeout: timeout, Transport: lp.TimeOutHung}
-				c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
+				c, lp := authorised(t)
 				lp.Add(trackertest.Bug{Title: "x", Description: "other", Package: "tidewatch", Reporter: "practice-person"})
 				// Several times, because Go repeats a read request if a reused connection was closed.
 				lp.FailWith(trackertest.FaultSpec{Operation: op, Fault: fault, Times: 5})
@@ -132,21 +118,6 @@ func TestSearchOfUnknownPackage(t *testing.T) {
 		t.Errorf("got %d, %v, want certainly none", n, err)
 	}
 	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "harbor", Reporter: "practice-person"})
-	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
-		t.Errorf("got %d, %v, want %d", n, err, want)
-	}
-}
-
-// TestFindBugOfFormerAccount checks that bugs filed by a former account are found.
-func TestFindBugOfFormerAccount(t *testing.T) {
-	t.Parallel()
-	lp := trackertest.New(t)
-	store := newMemory()
-	store.health["before"] = crash.TokenHealth{Account: "old-robot"}
-	cfg := tracker.Config{URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer),
-		Timeout: timeout}
-	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
-	want := lp.Add(trackertest.Bug{Title: "x", Description: marker, Package: "tidewatch", Reporter: "old-robot"})
 	if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); err != nil || n != want {
 		t.Errorf("got %d, %v, want %d", n, err, want)
 	}
@@ -182,38 +153,6 @@ func TestFindBugOfLostAccount(t *testing.T) {
 				t.Errorf("got %d, %v, want 0 and an error: %t", n, err, fails)
 			}
 		})
-	}
-}
-
-// TestSearchParameters checks the parameters of a search, because the defaults hide closed bugs and
-// duplicates.
-func TestSearchParameters(t *testing.T) {
-	t.Parallel()
-	c, lp := finder(t, trackertest.Options{})
-	since := time.Date(2026, 11, 21, 12, 30, 0, 0, time.FixedZone("", 3600))
-	if _, err := c.FindBug(t.Context(), anIntent, since, nil); err != nil {
-		t.Fatal(err)
-	}
-	request := lp.Requests(trackertest.OpSearch)[0]
-	u, err := url.Parse(request.URI)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if request.Method != http.MethodGet || u.Path != "/devel/ubuntu/+source/tidewatch" {
-		t.Errorf("got %s %s", request.Method, u.Path)
-	}
-	for name, want := range map[string]string{
-		"ws.op": "searchTasks", "omit_duplicates": "false", "created_since": `"2026-11-20T11:30:00+00:00"`,
-		"bug_reporter": `"` + lp.APIURL + `/~practice-person"`,
-	} {
-		if got := u.Query().Get(name); got != want {
-			t.Errorf("got %s=%s, want %s", name, got, want)
-		}
-	}
-	for _, status := range []string{"New", "Fix Released", "Won't Fix", "Invalid", "Expired", "Opinion"} {
-		if !strings.Contains(u.Query().Get("status"), `"`+status+`"`) {
-			t.Errorf("got statuses %s, want %s among them", u.Query().Get("status"), status)
-		}
 	}
 }
 

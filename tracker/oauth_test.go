@@ -18,15 +18,7 @@ import (
 // practice returns a client of a practice tracker, without a token and without a database.
 func practice(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
 	t.Helper()
-	lp := trackertest.New(t)
-	cfg := tracker.Config{
-		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
-		Timeout: timeout, Transport: lp.TimeOutHung,
-	}
-	for _, c := range change {
-		c(&cfg)
-	}
-	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
+	return authorised(t, append(change, withoutToken)...)
 }
 
 func TestOAuth(t *testing.T) {

@@ -24,8 +24,9 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	h.lp.Revoke(token.Token)
 	for i := range clicks {
 		_, err := instances[i%2].filer.CreateBug(t.Context(), h.problem(i), tracker.Options{Person: "ines", Wait: patience})
-		if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_credentials" {
-			t.Errorf("click %d: got %v, want tracker_credentials", i, err)
+		if crash.KindOf(err) != crash.Unavailable || codeOf(err) != "tracker_credentials" ||
+			!contains(err.Error(), "Expired token") {
+			t.Errorf("click %d: got %v, want tracker_credentials with the tracker's text", i, err)
 		}
 	}
 	for range 5 {
@@ -41,6 +42,12 @@ func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	}
 	if got := len(h.lp.Requests(trackertest.OpCreate)); got != 1 {
 		t.Errorf("got %d requests to create, want 1", got)
+	}
+	if got := len(h.lp.Requests(trackertest.OpMe)); got > len(instances) {
+		t.Errorf("got %d probes, want at most one by each instance", got)
+	}
+	if s := h.status(instances[0]); !s.Dead || !contains(s.LastError, "Expired token") || s.LastErrorAt.IsZero() {
+		t.Errorf("got %+v, want a dead token and the reason", s)
 	}
 	if err := instances[1].creds.SaveToken(t.Context(), h.lp.Token(consumer), "ada"); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
@@ -118,22 +117,7 @@ func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
 // report stores a report and returns the signature of its bucket.
 func (h *fixture) report(r crashtest.Report) string {
 	h.t.Helper()
-	return saveReport(h.t, h.db, r)
-}
-
-func saveReport(t testing.TB, store *db.Store, r crashtest.Report) string {
-	t.Helper()
-	report := crash.Report{System: "5d41402abc4b2a76b9719d911017c592", Fields: r.Fields()}
-	in := intake.New(intake.Config{MaxAgeDays: 3660}, store)
-	rec, err := in.Examine(report)
-	if err != nil {
-		t.Fatalf("examine report: %v", err)
-	}
-	if _, err := in.Accept(t.Context(), report); err != nil {
-		t.Fatalf("store report: %v", err)
-	}
-	dbtest.Counted(t, store)
-	return rec.Grouping.Signature
+	return h.save("5d41402abc4b2a76b9719d911017c592", time.Now(), r)
 }
 
 // problem stores a report of the nth problem.

@@ -3,7 +3,6 @@ package watch_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -204,51 +203,26 @@ func TestReadingThroughFaults(t *testing.T) {
 	}
 }
 
+// TestOneInstanceReadsAtATime checks that an instance reads nothing while another one has the lock.
 func TestOneInstanceReadsAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first, second := f.instance(), f.instance()
-	for n := range 5 {
-		f.file(first, f.problem(n))
-	}
-	f.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Slow, Times: 100,
-		Delay: 2 * time.Millisecond})
-	before := len(f.lp.Requests(trackertest.OpBug))
-	options := everyRound
-	options.Again = time.Hour
-	var group sync.WaitGroup
-	for _, i := range []*instance{first, second} {
-		w := f.reader(i, options)
-		group.Go(func() {
-			for range 4 {
-				if err := w.Round(t.Context()); err != nil {
-					t.Errorf("round: %v", err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	// Queries for changes overlap, so a new bug may be read twice, but by one instance at a time.
-	if totals, err := bugs.New(f.db).BugTotals(t.Context()); err != nil || totals.Followed != 5 || totals.Failing != 0 ||
-		totals.Oldest.IsZero() {
-		t.Errorf("got %+v, %v; want 5 bugs, all read", totals, err)
-	}
-	if got := len(f.lp.Requests(trackertest.OpBug)) - before; got < 5 {
-		t.Errorf("got %d readings, want at least 5", got)
-	}
-	unlock, ok, err := first.store.LockBugs(t.Context())
+	signature := f.inVersion(1, "1.0-1")
+	f.file(first, signature)
+	w := f.reader(first, everyRound)
+	unlock, ok, err := second.store.LockBugs(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("acquire the lock: got %t, %v", ok, err)
 	}
-	if _, ok, err := second.store.LockBugs(t.Context()); ok || err != nil {
+	round(t, w)
+	f.wantState(signature, crash.StateUnread, "")
+	if _, ok, err := first.store.LockBugs(t.Context()); ok || err != nil {
 		t.Errorf("while another instance has the lock: got %t, %v; want false", ok, err)
 	}
 	unlock()
-	if unlock, ok, err = second.store.LockBugs(t.Context()); !ok || err != nil {
-		t.Errorf("after unlock: got %t, %v; want true", ok, err)
-	} else {
-		unlock()
-	}
+	round(t, w)
+	f.wantState(signature, crash.StateOpen, "New")
 }
 
 func TestComments(t *testing.T) {
@@ -292,19 +266,10 @@ func TestComments(t *testing.T) {
 	}
 
 	f.inVersion(1, "1.2-1")
-	f.lp.Fail(trackertest.OpComment, trackertest.DropAfter) // added, but the answer is lost
 	for range 3 {
-		round(t, f.reader(i, everyRound))
+		round(t, w)
 	}
-	if got := comments(); len(got) != 2 {
-		t.Errorf("after an unknown outcome: got %d messages, want the one of 1.1-1 and one of 1.2-1", len(got))
-	}
-	f.inVersion(1, "1.3-1")
-	f.lp.Fail(trackertest.OpComment, trackertest.TooMany429) // certainly not added
-	for range 3 {
-		round(t, f.reader(i, everyRound))
-	}
-	if got := comments(); len(got) != 3 || !strings.Contains(got[2], "1.3-1") {
-		t.Errorf("after a temporary refusal: got %q, want one more comment", got)
+	if got := comments(); len(got) != 2 || !strings.Contains(got[1], "1.2-1") {
+		t.Errorf("another version: got %q, want one more comment", got)
 	}
 }

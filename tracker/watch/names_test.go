@@ -52,26 +52,16 @@ func TestCommentWithNames(t *testing.T) {
 	i := f.instance()
 	w := f.reader(i, everyRound)
 	first, firstID := f.nameless("1139")
-	second, secondID := f.nameless("2000")
+	second, _ := f.nameless("2000")
 	closed, closedID := f.nameless("3000")
 	numbers := []int64{f.file(i, first), f.file(i, second), f.file(i, closed)}
 	f.lp.Change(numbers[2], func(b *trackertest.Bug) { b.Status = "Invalid" })
 	later := f.problem(4) // a bug filed with names
 	numbers = append(numbers, f.file(i, later))
-	comments := func(number int64) (out []string) {
-		for _, b := range f.lp.Bugs() {
-			for _, m := range b.Messages {
-				if b.Number == number {
-					out = append(out, m.Content)
-				}
-			}
-		}
-		return out
-	}
 	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
 	round(t, w)
 	for _, n := range numbers {
-		if got := comments(n); len(got) != 0 {
+		if got := f.comments(n); len(got) != 0 {
 			t.Fatalf("bug %d, before there are names: got %q", n, got)
 		}
 	}
@@ -79,7 +69,7 @@ func TestCommentWithNames(t *testing.T) {
 	f.name(firstID)
 	f.name(closedID)
 	round(t, w)
-	if got := comments(numbers[0]); len(got) != 0 {
+	if got := f.comments(numbers[0]); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want no comment", got)
 	}
 	if due, err := bugs.New(i.store).NamedBugs(t.Context()); err != nil || len(due) != 1 || due[0].Number != numbers[0] {
@@ -89,7 +79,7 @@ func TestCommentWithNames(t *testing.T) {
 	for range 3 {
 		round(t, w)
 	}
-	got := comments(numbers[0])
+	got := f.comments(numbers[0])
 	if len(got) != 1 || !strings.Contains(got[0], "Signature: /usr/bin/tidewatch:11:parse:load:main") ||
 		!strings.Contains(got[0], "#1  load at tide.c:2") || !strings.Contains(got[0], "https://mishap.example/problem/") {
 		t.Fatalf("switched on: got %q, want one comment with the signature, the stack and the address", got)
@@ -98,18 +88,8 @@ func TestCommentWithNames(t *testing.T) {
 		t.Errorf("got %q, want it redacted", got[0])
 	}
 	for _, n := range numbers[1:] {
-		if got := comments(n); len(got) != 0 {
+		if got := f.comments(n); len(got) != 0 {
 			t.Errorf("bug %d: got %q, want no comment on a bug that is closed, still nameless, or had names", n, got)
 		}
-	}
-
-	// A second crash gets the same names; the answer to its comment is lost, so it is not sent again.
-	f.lp.Fail(trackertest.OpComment, trackertest.DropAfter)
-	f.name(secondID)
-	for range 3 {
-		round(t, f.reader(i, everyRound))
-	}
-	if got := comments(numbers[1]); len(got) != 1 {
-		t.Errorf("after an unknown outcome: got %d comments, want 1", len(got))
 	}
 }

@@ -362,27 +362,6 @@ func TestSectionAfterDeath(t *testing.T) {
 	}
 }
 
-func TestSectionOfTwoInstances(t *testing.T) {
-	t.Parallel()
-	f := newSectionFixture(t)
-	var group sync.WaitGroup
-	for range 3 {
-		w := f.reader(f.instance(), everyRound)
-		group.Go(func() {
-			for range 3 {
-				if err := w.Round(t.Context()); err != nil {
-					t.Errorf("round: %v", err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	round(t, f.w) // the others may all have met a lock
-	if f.changes() != 1 || strings.Count(f.description(), sectionBegins) != 1 {
-		t.Errorf("got %d changes and\n%s\nwant one", f.changes(), f.description())
-	}
-}
-
 func TestSectionOnlyOfOpenPublicBugs(t *testing.T) {
 	t.Parallel()
 	f := newSectionFixture(t)
