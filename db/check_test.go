@@ -7,19 +7,19 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/check"
 	"mishap/db/dbtest"
+	"mishap/db/upkeep"
 )
 
 func checkStore(t *testing.T, s *db.Store, scope crash.CheckScope) crash.CheckResult {
 	t.Helper()
 	steps := 0
-	result, err := check.Run(t.Context(), s, scope, func() { steps++ })
+	result, err := upkeep.Check(t.Context(), s, scope, func() { steps++ })
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
-	if steps != check.Steps {
-		t.Errorf("got %d steps, want the %d that were announced", steps, check.Steps)
+	if steps != upkeep.CheckSteps {
+		t.Errorf("got %d steps, want the %d that were announced", steps, upkeep.CheckSteps)
 	}
 	return result
 }

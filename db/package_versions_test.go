@@ -13,7 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // versionReads counts the statements that read the versions in use of all packages.
@@ -72,7 +72,7 @@ func TestVersionsInUse(t *testing.T) {
 	want("a new version", 1, "1.0-1", "1.1-1")
 	add("three", now.AddDate(0, 0, -5), "1.1-1")
 	want("an older report", 1, "1.0-1", "1.1-1")
-	e, err := erase.New(s).Request(t.Context(), crash.NewSystemID("one"), false, "ada")
+	e, err := upkeep.NewErasing(s).Request(t.Context(), crash.NewSystemID("one"), false, "ada")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
 	"mishap/views"
 )
@@ -39,7 +39,7 @@ func TestErasePage(t *testing.T) {
 	c.Post(views.ErasePath(system), confirm).WantRedirect(http.StatusSeeOther, views.PathErasures)
 	c.Get(views.PathErasures).WantText("tbody tr", "running").WantText("tbody tr", "nothing.")
 	c.Get(views.ErasePath(system)).WantText("main", "is being erased").WantNone("form#erase")
-	if err := erase.New(site.Store).Continue(t.Context(), nil); err != nil {
+	if err := upkeep.NewErasing(site.Store).Continue(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	list := c.Get(views.PathErasures).WantText("tbody tr", "1 report;")

@@ -11,7 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/privacy"
-	"mishap/db/retention"
+	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
 	"mishap/views"
 )
@@ -118,7 +118,7 @@ func TestPrivacyPage(t *testing.T) {
 	}
 	c.Post(views.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, views.PathPrivacy)
 	c.Post(views.PathPrivacy+"/check", nil).Want(http.StatusConflict).WantText("[role=alert]", "has not ended yet")
-	store := retention.New(site.Store, table)
+	store := upkeep.NewRetention(site.Store, table)
 	if err := store.Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +149,10 @@ func TestExpiredCounts(t *testing.T) {
 	c.Get("/api/1.0/most-common-problems/?period=" + old).Want(http.StatusOK)
 	c.Get("/api/1.0/retracers-results/" + old + "/").Want(http.StatusOK)
 
-	if _, err := retention.New(site.Store, nil).ExpireCounts(t.Context(), 2); err != nil {
+	if _, err := upkeep.NewRetention(site.Store, nil).ExpireCounts(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	from := retention.CountsFrom(time.Now(), 2)
+	from := upkeep.CountsFrom(time.Now(), 2)
 	c.Get(views.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
 	for _, path := range []string{"/api/1.0/most-common-problems/?period=" + old, "/api/1.0/retracers-results/" + old + "/"} {
 		if body := c.Get(path).Want(http.StatusBadRequest).Body; !strings.Contains(body, "counts_expired") {

@@ -15,7 +15,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash/audit"
 	"mishap/db"
-	"mishap/db/audits"
+	"mishap/db/upkeep"
 )
 
 // readingCommands are the commands that change nothing in the database. Others leave a record in the
@@ -76,7 +76,7 @@ after, and with which result (docs/audit.md). Days and times are UTC.`,
 				}
 				out := bufio.NewWriter(p.out)
 				lines := json.NewEncoder(out)
-				for record, err := range audits.New(store).All(ctx, f) {
+				for record, err := range upkeep.NewAuditLog(store).All(ctx, f) {
 					if err == nil {
 						err = lines.Encode(record)
 					}

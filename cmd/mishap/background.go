@@ -19,14 +19,11 @@ import (
 	"mishap/crash/health"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
-	"mishap/db/audits"
-	"mishap/db/erase"
 	"mishap/db/events"
 	"mishap/db/jobs"
 	"mishap/db/people"
-	"mishap/db/retention"
 	"mishap/db/symbols"
-	"mishap/db/vitals"
+	"mishap/db/upkeep"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
@@ -57,7 +54,7 @@ func (i *instance) sharedTasks() []task {
 		},
 	}, {
 		"erase-machines", "erases the machines that people asked to erase",
-		5 * time.Second, func(ctx context.Context) error { return erase.New(i.store).Continue(ctx, i.cores) },
+		5 * time.Second, func(ctx context.Context) error { return upkeep.NewErasing(i.store).Continue(ctx, i.cores) },
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, people.NewSessions(i.store).DeleteExpired,
@@ -72,23 +69,23 @@ func (i *instance) sharedTasks() []task {
 			"are older than counts_keep_years",
 		6 * time.Hour, func(ctx context.Context) error {
 			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()),
-				retention.New(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
+				upkeep.NewRetention(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
 		},
 	}, {
 		"expire-fields", "begins to remove private fields that are older than private_keep_days",
 		time.Hour, func(ctx context.Context) error {
-			return retention.New(i.store, i.config.Privacy()).StartExpiring(ctx, i.config.PrivateKeepDays)
+			return upkeep.NewRetention(i.store, i.config.Privacy()).StartExpiring(ctx, i.config.PrivateKeepDays)
 		},
 	}, {
 		"examine-fields", "works on a run that checks or removes fields of stored reports",
-		10 * time.Second, retention.New(i.store, i.config.Privacy()).Continue,
+		10 * time.Second, upkeep.NewRetention(i.store, i.config.Privacy()).Continue,
 	}, {
 		"decide-quality", "decides how much reports of earlier versions of mishap say about their crashes",
 		time.Hour, i.store.DecideQuality,
 	}, {
 		"drop-old-audit", "drops records of the audit log that are older than audit_keep_days",
 		6 * time.Hour, func(ctx context.Context) error {
-			return audits.New(i.store).Drop(ctx, i.config.AuditKeepDays)
+			return upkeep.NewAuditLog(i.store).Drop(ctx, i.config.AuditKeepDays)
 		},
 	}, {
 		"send-mail", "decides which notices become mails, and sends those that are due", 5 * time.Second, i.mailer.Round,
@@ -130,7 +127,7 @@ func (i *instance) ownTasks() []task {
 		"log-problems", "logs once when a disk is full or a clock wrong, and its end",
 		30 * time.Second, func(ctx context.Context) error {
 			checks := i.disk.Health()
-			if v, err := vitals.New(i.store, nil, false).Read(ctx); err == nil { // other tasks report errors
+			if v, err := upkeep.NewVitals(i.store, nil, false).Read(ctx); err == nil { // other tasks report errors
 				checks = append(checks, slices.DeleteFunc(health.Judge(v),
 					func(c crash.HealthCheck) bool { return c.ID != "clock" })...)
 			}
@@ -177,7 +174,7 @@ type erasuresFile struct {
 }
 
 func (f *erasuresFile) save(ctx context.Context) error {
-	store := erase.New(f.instance.store)
+	store := upkeep.NewErasing(f.instance.store)
 	state, err := store.State(ctx)
 	if err != nil || state == f.state {
 		return err

@@ -28,10 +28,10 @@ import (
 	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db/backup"
-	"mishap/db/backups"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/schema"
+	"mishap/db/upkeep"
 	"mishap/tracker/trackertest"
 )
 
@@ -454,7 +454,7 @@ func TestMoreRemoteBackup(t *testing.T) {
 	}
 	state := func() crash.Backups {
 		t.Helper()
-		b, err := backups.Read(t.Context(), dbtest.Open(t, url).Handle)
+		b, err := upkeep.ReadBackups(t.Context(), dbtest.Open(t, url).Handle)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/check"
+	"mishap/db/upkeep"
 )
 
 // checkExamples is the maximum number of printed differences of one kind.
@@ -58,8 +58,8 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	bar := p.progressBar(check.Steps, "recounting")
-	result, err := check.Run(ctx, store, scope, func() { _ = bar.Add(1) }) // errors of the bar do not matter
+	bar := p.progressBar(upkeep.CheckSteps, "recounting")
+	result, err := upkeep.Check(ctx, store, scope, func() { _ = bar.Add(1) }) // errors of the bar do not matter
 	_ = bar.Finish()
 	if err != nil {
 		return err

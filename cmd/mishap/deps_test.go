@@ -41,8 +41,8 @@ var rules = []rule{
 	{of: "db/body db/connect db/disk db/embedded db/reader db/record db/schema",
 		ours: "crash crash/audit db/connect migrations"},
 	{of: "db", ours: "crash/* db/body db/connect db/reader db/record db/schema migrations " + noCores},
-	{of: "db/vitals", ours: "crash/* db db/backups db/bugs db/symbols " + noCores},
-	{of: "db/backup", ours: "crash/* db db/backups db/connect db/embedded db/schema migrations"},
+	{of: "db/upkeep", ours: "crash/* db db/bugs db/symbols " + noCores},
+	{of: "db/backup", ours: "crash/* db db/connect db/upkeep db/embedded db/schema migrations"},
 	{of: "db/events", ours: "crash/* db db/people db/reader notify/rules " + noCores},
 	{of: "db/*", ours: "crash/* db db/reader"}, // no area imports another
 

@@ -11,7 +11,7 @@ import (
 	"mishap/crash/intake"
 	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db/dbtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // TestMoreRemoteErasures erases a machine between two backups in object storage. Restoring the first one
@@ -48,7 +48,7 @@ func TestMoreRemoteErasures(t *testing.T) {
 	}
 	restored := dbtest.Open(t, target)
 	for system, want := range map[crash.SystemID]int64{machine: 0, "another machine": 1} {
-		if facts, err := erase.New(restored).Facts(t.Context(), system); err != nil || facts.Reports != want {
+		if facts, err := upkeep.NewErasing(restored).Facts(t.Context(), system); err != nil || facts.Reports != want {
 			t.Errorf("%s: got %+v, %v; want %d reports", system, facts, err, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestEraseUnknown(t *testing.T) {
 	for _, args := range [][]string{{"system", "erase", "nobody"}, {"system", "erase", "nobody", "--yes"}} {
 		wantRefusal(t, environ, "mishap knows nothing of a machine with this id", append(args, noConfig(t))...)
 	}
-	if all, err := erase.New(dbtest.Open(t, url)).Erasures(t.Context(), 10); err != nil || len(all) != 0 {
+	if all, err := upkeep.NewErasing(dbtest.Open(t, url)).Erasures(t.Context(), 10); err != nil || len(all) != 0 {
 		t.Errorf("got erasures %v, %v; want none", all, err)
 	}
 	status, out, stderr := runIn(t.Context(), nil, environ, "system", "erase", "nobody", "--yes", "--block", noConfig(t))

@@ -22,7 +22,6 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
-	"mishap/db/backups"
 	"mishap/db/bugs"
 	"mishap/db/disk"
 	"mishap/db/events"
@@ -30,7 +29,7 @@ import (
 	"mishap/db/people"
 	"mishap/db/problems"
 	dbsymbols "mishap/db/symbols"
-	"mishap/db/vitals"
+	"mishap/db/upkeep"
 	"mishap/handlers"
 	"mishap/handlers/ingest"
 	"mishap/handlers/web"
@@ -139,14 +138,14 @@ func (i *instance) build() error {
 		}
 		i.onIngest.replace(handler)
 	}
-	if err := i.metrics.Register(backups.NewMetrics(i.store.Handle)); err != nil {
+	if err := i.metrics.Register(upkeep.NewBackupMetrics(i.store.Handle)); err != nil {
 		return fmt.Errorf("register metrics of backups: %w", err)
 	}
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)
 	}
-	site := vitals.New(i.store, i.connection, i.config.SMTPURL != "")
-	if err := i.metrics.Register(vitals.NewMetrics(site, i.health)); err != nil {
+	site := upkeep.NewVitals(i.store, i.connection, i.config.SMTPURL != "")
+	if err := i.metrics.Register(upkeep.NewMetrics(site, i.health)); err != nil {
 		return fmt.Errorf("register metrics of the site: %w", err)
 	}
 	i.onOps.replace(opsHandler(i.metrics, i.health, site.Checks))

@@ -13,7 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/db"
-	"mishap/db/retention"
+	"mishap/db/upkeep"
 )
 
 func privacyCommand(p *program) *cobra.Command {
@@ -75,7 +75,7 @@ continues it, or this command if called again. The page /admin/privacy shows the
 				kind = privacy.RunApply
 			}
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return examineFields(ctx, p, retention.New(store, c.Privacy()), kind)
+				return examineFields(ctx, p, upkeep.NewRetention(store, c.Privacy()), kind)
 			})
 		},
 	}
@@ -84,7 +84,7 @@ continues it, or this command if called again. The page /admin/privacy shows the
 }
 
 // examineFields starts a run, or continues the one in progress if it is of the same kind.
-func examineFields(ctx context.Context, p *program, store *retention.Store, kind privacy.RunKind) error {
+func examineFields(ctx context.Context, p *program, store *upkeep.Retention, kind privacy.RunKind) error {
 	run, err := store.Start(ctx, kind, store.Now(), "")
 	if errors.Is(err, crash.Conflict) {
 		refused := err

@@ -16,7 +16,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // secret is in everything that the erased machine sends.
@@ -183,7 +183,7 @@ func TestEraseMachine(t *testing.T) {
 		t.Fatalf("restore: %s", stderr)
 	}
 	wantNone("restored", url2, restored)
-	if _, err := os.Stat(filepath.Join(restored, erase.FileName)); err != nil {
+	if _, err := os.Stat(filepath.Join(restored, upkeep.ErasuresFile)); err != nil {
 		t.Errorf("the record of erasures: %v", err)
 	}
 
@@ -193,12 +193,12 @@ func TestEraseMachine(t *testing.T) {
 	dbtest.Counted(t, store)
 	killed := start(t, environ, "system", "erase", machine+"b", "--yes", noConfig(t))
 	eventually(t, "the erasure has begun", func() bool {
-		of, err := erase.New(store).Of(t.Context(), crash.SystemID(machine+"b"))
+		of, err := upkeep.NewErasing(store).Of(t.Context(), crash.SystemID(machine+"b"))
 		return err == nil && len(of) > 0 && of[0].Counts.Reports > 0
 	})
 	killed.kill()
 	eventually(t, "the server finishes the erasure", func() bool {
-		of, err := erase.New(store).Of(t.Context(), crash.SystemID(machine+"b"))
+		of, err := upkeep.NewErasing(store).Of(t.Context(), crash.SystemID(machine+"b"))
 		return err == nil && !of[0].Finished.IsZero() && of[0].Counts.Reports == 600
 	})
 	wantNone("killed", url, data)

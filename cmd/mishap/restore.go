@@ -18,7 +18,7 @@ import (
 	"mishap/crash"
 	"mishap/db/backup"
 	"mishap/db/embedded"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // restoreFlags are the flags of the command restore.
@@ -121,7 +121,7 @@ type restore struct {
 	// beside are the records of erasures in this and in all other backups of the same place.
 	beside []string
 	// erased is what was erased, also after the backup.
-	erased erase.Record
+	erased upkeep.ErasureRecord
 	log    *slog.Logger
 }
 
@@ -196,7 +196,8 @@ func (r *restore) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if r.asOf.After(r.manifest.Taken) {
-		return crash.Errorf(crash.Invalid, "as_of_later", "The backup was taken %s, so it has no later state; correct --as-of.",
+		return crash.Errorf(crash.Invalid, "as_of_later",
+			"The backup was taken %s, so it has no later state; correct --as-of.",
 			r.manifest.Taken.UTC().Format(time.DateTime+" UTC"))
 	}
 	if !r.asOf.IsZero() && !r.verify {

@@ -19,7 +19,7 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 	"mishap/views"
 )
 
@@ -51,13 +51,13 @@ records it.`,
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
 				out := bufio.NewWriter(p.out)
 				system := crash.NewSystemID(args[0])
-				if err := erase.New(store).Dump(ctx, system, "", out); err != nil {
+				if err := upkeep.NewErasing(store).Dump(ctx, system, "", out); err != nil {
 					return err
 				}
 				if err := out.Flush(); err != nil || folder == "" {
 					return err
 				}
-				return dumpCores(ctx, c, erase.New(store), system, folder)
+				return dumpCores(ctx, c, upkeep.NewErasing(store), system, folder)
 			})
 		},
 	}
@@ -66,7 +66,7 @@ records it.`,
 }
 
 // dumpCores writes the core dumps of a machine to a folder that only its owner can read.
-func dumpCores(ctx context.Context, c config.Config, store *erase.Store, system crash.SystemID, folder string) error {
+func dumpCores(ctx context.Context, c config.Config, store *upkeep.Erasing, system crash.SystemID, folder string) error {
 	stored, err := openCores(ctx, c)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ machine. Nothing is recorded, and the exit status is 1, if nothing is known of t
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				system, machines := crash.NewSystemID(args[0]), erase.New(store)
+				system, machines := crash.NewSystemID(args[0]), upkeep.NewErasing(store)
 				if err := machines.Known(ctx, system); err != nil && !block {
 					return err
 				}
@@ -142,7 +142,7 @@ machine. Nothing is recorded, and the exit status is 1, if nothing is known of t
 }
 
 // runErasure works on an erasure and prints its receipt.
-func runErasure(ctx context.Context, p *program, c config.Config, machines *erase.Store, e crash.Erasure,
+func runErasure(ctx context.Context, p *program, c config.Config, machines *upkeep.Erasing, e crash.Erasure,
 	asJSON bool) error {
 	cores, err := openCores(ctx, c)
 	if err != nil {
@@ -158,7 +158,7 @@ func runErasure(ctx context.Context, p *program, c config.Config, machines *eras
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(p.out).Encode(erase.NewReceipt(e))
+		return json.NewEncoder(p.out).Encode(upkeep.NewErasureReceipt(e))
 	}
 	for _, line := range eraseReceipt(e) {
 		p.printf("%s", line)
@@ -176,14 +176,14 @@ erased, also when the machine sends them again.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				was, err := erase.New(store).Unblock(ctx, crash.NewSystemID(args[0]), "")
+				was, err := upkeep.NewErasing(store).Unblock(ctx, crash.NewSystemID(args[0]), "")
 				if err == nil && !was {
 					err = crash.Errorf(crash.NotFound, "not_blocked", "This machine is not blocked.")
 				}
 				if err != nil {
 					return err
 				}
-				return erase.New(store).WriteFile(ctx, c.DataDir)
+				return upkeep.NewErasing(store).WriteFile(ctx, c.DataDir)
 			})
 		},
 	}
@@ -194,7 +194,7 @@ erased, also when the machine sends them again.`,
 func (r *restore) readErasures(cmd *cobra.Command) error {
 	files := slices.Clone(r.beside)
 	if c, err := r.program.config(cmd); err == nil {
-		files = append(files, filepath.Join(c.DataDir, erase.FileName))
+		files = append(files, filepath.Join(c.DataDir, upkeep.ErasuresFile))
 	}
 	if r.erasures != "" {
 		if _, err := os.Stat(r.erasures); err != nil {
@@ -224,11 +224,11 @@ func (r *restore) eraseAgain(ctx context.Context, url, dataDir string) error {
 		return err
 	}
 	defer store.Close()
-	var cores erase.Cores
+	var cores upkeep.ErasedCores
 	if dataDir != "" {
 		cores = coreFiles{filepath.Join(dataDir, "cores"), filepath.Join(dataDir, "blobs", "cores")}
 	}
-	machines := erase.New(store)
+	machines := upkeep.NewErasing(store)
 	if err := machines.Continue(ctx, cores); err != nil || dataDir == "" {
 		return err
 	}

@@ -27,8 +27,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/symbols/blobs"
 	"mishap/db"
-	"mishap/db/backups"
 	"mishap/db/embedded"
+	"mishap/db/upkeep"
 	"mishap/migrations"
 )
 
@@ -41,7 +41,7 @@ const (
 )
 
 // keyFiles lists the small files of a data directory that every backup contains: keys, and the record of
-// erasures (see package erase).
+// erasures (see package upkeep).
 var keyFiles = []string{"cores.key", ErasuresName}
 
 // ErasuresName is the name of the record of erasures in a data directory.
@@ -150,7 +150,7 @@ func Record(ctx context.Context, url string, r Result) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // everything is committed
-	return backups.Add(ctx, conn, crash.Backup{Taken: r.Taken, Place: r.Path, Bytes: r.Size(), Reports: r.Reports})
+	return upkeep.AddBackup(ctx, conn, crash.Backup{Taken: r.Taken, Place: r.Path, Bytes: r.Size(), Reports: r.Reports})
 }
 
 // Newest returns dir if it is a backup or named like one, else the newest backup in dir. It returns
@@ -192,7 +192,7 @@ func RecordVerification(ctx context.Context, url, name, problem string) (known b
 	if latest, err := knownSchema(); err != nil || now.Schema < latest {
 		return false, err
 	}
-	return backups.Verified(ctx, conn, name, problem)
+	return upkeep.BackupVerified(ctx, conn, name, problem)
 }
 
 // fill writes all files of a backup to dir. See server.choose for the notice.

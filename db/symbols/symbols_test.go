@@ -10,9 +10,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/db/check"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
+	"mishap/db/upkeep"
 )
 
 const folder = "store 1"
@@ -256,7 +256,7 @@ func TestFinishJob(t *testing.T) {
 func (f fixture) checkCounts() {
 	f.Helper()
 	dbtest.Counted(f, f.Store.Store)
-	result, err := check.Run(f.Context(), f.Store.Store, crash.CheckScope{Most: 10}, func() {})
+	result, err := upkeep.Check(f.Context(), f.Store.Store, crash.CheckScope{Most: 10}, func() {})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
-	"mishap/db/audits"
+	"mishap/db/upkeep"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -30,7 +30,7 @@ func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 		page.Problem = web.AnswerTo(r, err).Message
 		return s.Page(w, r, http.StatusBadRequest, views.Audit(page))
 	}
-	if page.Records, err = audits.New(s.Store).List(r.Context(), filter, after, auditSize+1); err != nil {
+	if page.Records, err = upkeep.NewAuditLog(s.Store).List(r.Context(), filter, after, auditSize+1); err != nil {
 		return err
 	}
 	if len(page.Records) > auditSize {
@@ -66,7 +66,7 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	out := bufio.NewWriterSize(w, 64<<10)
 	lines := json.NewEncoder(out)
-	for record, err := range audits.New(s.Store).All(ctx, filter) {
+	for record, err := range upkeep.NewAuditLog(s.Store).All(ctx, filter) {
 		if err == nil {
 			err = lines.Encode(record)
 		}

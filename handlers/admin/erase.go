@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -36,7 +36,7 @@ func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p v
 	if err := s.AuditView(r, "read.machine", string(p.System)); err != nil {
 		return err
 	}
-	machines := erase.New(s.Store)
+	machines := upkeep.NewErasing(s.Store)
 	if p.Facts, err = machines.Facts(r.Context(), p.System); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 		return s.askErase(w, r, http.StatusUnprocessableEntity,
 			views.ErasePage{Block: block, Problem: errEraseConfirm.Message})
 	}
-	if _, err := erase.New(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
+	if _, err := upkeep.NewErasing(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
 	if err := s.Flash(r, views.FlashDone, "The machine is being erased."); err != nil {
@@ -70,7 +70,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 // ListErasures shows the receipts of erased machines.
 func (s *Pages) ListErasures(w http.ResponseWriter, r *http.Request) (err error) {
 	var p views.ErasuresPage
-	if p.Erasures, err = erase.New(s.Store).Erasures(r.Context(), shownErasures); err != nil {
+	if p.Erasures, err = upkeep.NewErasing(s.Store).Erasures(r.Context(), shownErasures); err != nil {
 		return err
 	}
 	p.Shell = s.Shell(r, "Erased machines")
@@ -94,7 +94,7 @@ func (s *Pages) DumpSystem(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="machine.jsonl"`)
 	w.Header().Set("Cache-Control", "no-store")
-	if err := erase.New(s.Store).Dump(ctx, system, u.Name, w); err != nil {
+	if err := upkeep.NewErasing(s.Store).Dump(ctx, system, u.Name, w); err != nil {
 		s.Log.WarnContext(ctx, "the dump of a machine was cut short", "request_id", web.RequestID(r), "error", err)
 		panic(http.ErrAbortHandler) // the client must not take a part for everything
 	}

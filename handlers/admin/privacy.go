@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/db/retention"
+	"mishap/db/upkeep"
 	"mishap/handlers/web"
 	"mishap/views"
 )
@@ -27,7 +27,7 @@ func (s *Pages) ShowPrivacy(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, problem string) error {
 	table := s.Config.Privacy
-	store := retention.New(s.Store, table)
+	store := upkeep.NewRetention(s.Store, table)
 	p := views.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
 		Problem: problem}
 	var err error
@@ -63,7 +63,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 }
 
 // removals returns how long the kinds of data are stored, and how much of them will be removed.
-func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []privacy.Removal, held int64, err error) {
+func (s *Pages) removals(ctx context.Context, store *upkeep.Retention) (all []privacy.Removal, held int64, err error) {
 	keep, until := s.Config.Retention, s.Now().Add(dueTime)
 	due, err := store.Due(ctx, until, keep.Periods)
 	if err != nil {
@@ -85,11 +85,11 @@ func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []pri
 	all = []privacy.Removal{
 		cores,
 		{What: "Private fields of reports", Key: "private_keep_days", Days: keep.PrivateDays, Week: due.Private,
-			All: due.Stored, Least: due.Private >= retention.CountLimit},
+			All: due.Stored, Least: due.Private >= upkeep.CountLimit},
 	}
 	for i, l := range keep.Reports.Limits() {
 		r := privacy.Removal{What: reportsOfType(l.Type), Key: "reports_keep_types", Days: l.Days, Week: due.Reports[i],
-			Least: due.Reports[i] >= retention.CountLimit, Unknown: true}
+			Least: due.Reports[i] >= upkeep.CountLimit, Unknown: true}
 		if l.Type == "" {
 			r.Key, r.All, r.Unknown = "reports_keep_days", due.Stored, false
 		}
@@ -97,9 +97,9 @@ func (s *Pages) removals(ctx context.Context, store *retention.Store) (all []pri
 	}
 	return append(all,
 		privacy.Removal{What: "Daily counts of problems", Key: "counts_keep_years", Years: keep.CountsYears, Week: due.Days,
-			All: due.DaysStored, Least: due.Days >= retention.CountLimit},
+			All: due.DaysStored, Least: due.Days >= upkeep.CountLimit},
 		privacy.Removal{What: "Records of the audit log", Key: "audit_keep_days", Days: keep.AuditDays, Week: due.Audit,
-			All: due.AuditStored, Least: due.Audit >= retention.CountLimit},
+			All: due.AuditStored, Least: due.Audit >= upkeep.CountLimit},
 		privacy.Removal{What: "Problems with a count", All: due.Problems},
 	), due.Held, nil
 }
@@ -116,7 +116,7 @@ func (s *Pages) ApplyPrivacy(w http.ResponseWriter, r *http.Request) error {
 
 // startPrivacyRun starts a run. A task of any instance does the work.
 func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind privacy.RunKind) error {
-	_, err := retention.New(s.Store, s.Config.Privacy).Start(r.Context(), kind, s.Now(), web.CurrentUser(r).Name)
+	_, err := upkeep.NewRetention(s.Store, s.Config.Privacy).Start(r.Context(), kind, s.Now(), web.CurrentUser(r).Name)
 	if errors.Is(err, crash.Conflict) {
 		return s.sendPrivacy(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // EraseMachine is the name of the resource that erases a machine.
@@ -53,7 +53,7 @@ func (a *API) Erase(w http.ResponseWriter, r *http.Request, person string) error
 	if err := readQuestion(body, &q, eraseShape); err != nil {
 		return err
 	}
-	e, err := erase.New(a.from.store).Request(r.Context(), crash.NewSystemID(q.System), q.Block, person)
+	e, err := upkeep.NewErasing(a.from.store).Request(r.Context(), crash.NewSystemID(q.System), q.Block, person)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/db/check"
+	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
 )
 
@@ -70,7 +70,7 @@ func TestPackageArchitecture(t *testing.T) {
 
 func differences(t *testing.T, h *fixture) int64 {
 	t.Helper()
-	result, err := check.Run(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
+	result, err := upkeep.Check(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

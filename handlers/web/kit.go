@@ -31,7 +31,7 @@ import (
 	"mishap/db/problems"
 	"mishap/db/reader"
 	"mishap/db/symbols"
-	"mishap/db/vitals"
+	"mishap/db/upkeep"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
@@ -124,7 +124,7 @@ type Kit struct {
 	Creds    *tracker.Credentials
 	Write    func(context.Context, crash.AccessToken) error
 	Health   func(context.Context) []crash.HealthCheck
-	Vitals   *vitals.Store
+	Vitals   *upkeep.Vitals
 	Config   Config
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -233,10 +233,10 @@ func NewKit(d Deps) (*Kit, error) {
 		Filer:   d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
 		Write:  d.WriteTokens,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
-		Vitals: vitals.New(d.Store, nil, d.Mailer.Enabled()),
+		Vitals: upkeep.NewVitals(d.Store, nil, d.Mailer.Enabled()),
 	}
 	if d.Config.AllowBugFiling {
-		s.Vitals = vitals.New(d.Store, d.Credentials.Status, d.Mailer.Enabled())
+		s.Vitals = upkeep.NewVitals(d.Store, d.Credentials.Status, d.Mailer.Enabled())
 	}
 	if s.Health == nil {
 		s.Health = d.Store.Health

@@ -11,9 +11,9 @@ import (
 	"mishap/crash"
 	"mishap/crash/health"
 	"mishap/db"
-	"mishap/db/backups"
 	"mishap/db/bugs"
 	"mishap/db/embedded"
+	"mishap/db/upkeep"
 )
 
 // facts are what the other checks need from the database.
@@ -107,7 +107,7 @@ func pgDump(ctx context.Context, major int) Finding {
 
 // backups checks the last backup and its verification.
 func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
-	b, err := backups.Read(ctx, h)
+	b, err := upkeep.ReadBackups(ctx, h)
 	if err != nil {
 		return []Finding{failed("backup", explain(err), "see docs/backup.md")}
 	}

@@ -9,8 +9,8 @@ import (
 	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/symboltest"
 	"mishap/crash/symbols/worker"
-	"mishap/db/check"
 	"mishap/db/dbtest"
+	"mishap/db/upkeep"
 )
 
 func (f fixture) nameAddresses() {
@@ -83,7 +83,7 @@ func TestNameAddresses(t *testing.T) {
 		err != nil {
 		t.Errorf("a core: got %v, %v; want none asked for after the addresses have names", wanted, err)
 	}
-	result, err := check.Run(t.Context(), f.store.Store, crash.CheckScope{Most: 10}, func() {})
+	result, err := upkeep.Check(t.Context(), f.store.Store, crash.CheckScope{Most: 10}, func() {})
 	if err != nil || len(result.Differences) > 0 {
 		t.Errorf("check: got %v, %+v", err, result.Differences)
 	}

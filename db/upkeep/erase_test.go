@@ -1,4 +1,4 @@
-package erase_test
+package upkeep_test
 
 import (
 	"bytes"
@@ -16,9 +16,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/intake"
 	"mishap/db"
-	"mishap/db/check"
 	"mishap/db/dbtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 // marker is in every field of the machine that is erased.
@@ -90,7 +89,7 @@ func save(t *testing.T, s *db.Store, system crash.SystemID, from, until int) (id
 func checkCounts(t *testing.T, s *db.Store) crash.CheckResult {
 	t.Helper()
 	dbtest.Counted(t, s)
-	result, err := check.Run(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
+	result, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
 	if err != nil || result.Found > 0 {
 		t.Fatalf("check: got %+v, %v, want no difference", result, err)
 	}
@@ -139,9 +138,9 @@ func traces(t *testing.T, url string, words ...string) (found []string) {
 // work requests an erasure and works on it.
 func work(t *testing.T, s *db.Store, system crash.SystemID, block bool) crash.Erasure {
 	t.Helper()
-	e, err := erase.New(s).Request(t.Context(), system, block, "ada")
+	e, err := upkeep.NewErasing(s).Request(t.Context(), system, block, "ada")
 	if err == nil {
-		e, err = erase.New(s).Work(t.Context(), e.ID, nil, nil)
+		e, err = upkeep.NewErasing(s).Work(t.Context(), e.ID, nil, nil)
 	}
 	if err != nil || e.Finished.IsZero() || e.System != "" {
 		t.Fatalf("got %+v, %v, want it finished", e, err)
@@ -178,7 +177,7 @@ func TestErase(t *testing.T) {
 		t.Fatalf("got traces only in %v before", before)
 	}
 	before := checkCounts(t, s)
-	facts, err := erase.New(s).Facts(t.Context(), erased)
+	facts, err := upkeep.NewErasing(s).Facts(t.Context(), erased)
 	if err != nil || facts.Reports != n || facts.Cores != 1 || facts.Jobs != 1 || facts.Only == 0 {
 		t.Errorf("facts: got %+v, %v", facts, err)
 	}
@@ -237,7 +236,7 @@ func TestBlock(t *testing.T) {
 	if _, _, err := s.SaveReport(t.Context(), report(t, erased, 9)); code(err) != "erased" {
 		t.Errorf("a new crash: got %v, want that it is refused", err)
 	}
-	if was, err := erase.New(s).Unblock(t.Context(), erased, "ada"); err != nil || !was {
+	if was, err := upkeep.NewErasing(s).Unblock(t.Context(), erased, "ada"); err != nil || !was {
 		t.Fatalf("unblock: got %v, %v", was, err)
 	}
 	save(t, s, erased, 9, 10)
@@ -275,7 +274,7 @@ func TestInterrupted(t *testing.T) {
 	const n = 700
 	save(t, s, erased, 0, n)
 	save(t, s, other, 0, 20)
-	e, err := erase.New(s).Request(t.Context(), erased, false, "")
+	e, err := upkeep.NewErasing(s).Request(t.Context(), erased, false, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,13 +290,13 @@ func TestInterrupted(t *testing.T) {
 	}()
 	working := make(chan error, 1)
 	go func() {
-		_, err := erase.New(second).Work(t.Context(), e.ID, nil, nil)
+		_, err := upkeep.NewErasing(second).Work(t.Context(), e.ID, nil, nil)
 		working <- err
 	}()
 	interruptions := 0
 	for e.Finished.IsZero() {
 		ctx, cancel := context.WithCancel(t.Context())
-		e, err = erase.New(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
+		e, err = upkeep.NewErasing(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
 			if interruptions++; interruptions%2 == 0 {
 				cancel()
 			}
@@ -307,7 +306,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.Finished.IsZero() {
-			if e, err = erase.New(s).Erasure(t.Context(), e.ID); err != nil {
+			if e, err = upkeep.NewErasing(s).Erasure(t.Context(), e.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -334,7 +333,7 @@ func TestFile(t *testing.T) {
 	save(t, s, erased, 10, 12) // after the backup
 	work(t, s, erased, true)
 	folder := t.TempDir()
-	if err := erase.New(s).WriteFile(t.Context(), folder); err != nil {
+	if err := upkeep.NewErasing(s).WriteFile(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -343,8 +342,8 @@ func TestFile(t *testing.T) {
 	if found := traces(t, url, string(erased)); len(found) == 0 {
 		t.Fatal("the backup has no trace of the machine")
 	}
-	var r erase.Record
-	if err := r.ReadFile(filepath.Join(folder, erase.FileName)); err != nil || r.Empty() {
+	var r upkeep.ErasureRecord
+	if err := r.ReadFile(filepath.Join(folder, upkeep.ErasuresFile)); err != nil || r.Empty() {
 		t.Fatalf("read: got %v, empty %v", err, r.Empty())
 	}
 	for want := range 2 { // adding again changes nothing
@@ -358,7 +357,7 @@ func TestFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := erase.New(s).Continue(t.Context(), nil); err != nil {
+		if err := upkeep.NewErasing(s).Continue(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -382,7 +381,7 @@ func TestDump(t *testing.T) {
 	save(t, s, other, 0, 8)
 	dbtest.Exec(t, url, `insert into core_requests (report_id, system) values ($1, $2)`, [16]byte(ids[3]), string(erased))
 	var out bytes.Buffer
-	if err := erase.New(s).Dump(t.Context(), erased, "ada", &out); err != nil {
+	if err := upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &out); err != nil {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]int{`{"kind":"machine"`: 1, `{"kind":"report"`: 8, `{"kind":"core request"`: 1,

@@ -1,5 +1,4 @@
-// Package audits reads the audit log, and drops its old records. Package db inserts records.
-package audits
+package upkeep
 
 import (
 	"context"
@@ -13,11 +12,11 @@ import (
 	"mishap/db"
 )
 
-// Store reads the audit log. It is safe for concurrent use.
-type Store struct{ store *db.Store }
+// AuditLog reads the audit log. It is safe for concurrent use.
+type AuditLog struct{ store *db.Store }
 
-// New returns a Store for the audit log in store.
-func New(store *db.Store) *Store { return &Store{store} }
+// NewAuditLog returns a Store for the audit log in store.
+func NewAuditLog(store *db.Store) *AuditLog { return &AuditLog{store} }
 
 const sqlRecords = `
 	select id, at, kind, person, via, address, request_id, action, subject, before, after, detail, result, reason
@@ -31,7 +30,7 @@ const sqlRecords = `
 	order by at desc, id desc limit @limit`
 
 // List returns at most limit records after a cursor, newest first.
-func (s *Store) List(ctx context.Context, f audit.Filter, after audit.Cursor, limit int) ([]audit.Record, error) {
+func (s *AuditLog) List(ctx context.Context, f audit.Filter, after audit.Cursor, limit int) ([]audit.Record, error) {
 	// Each filter has an index. A generic plan could use only one of them, so PostgreSQL plans each query.
 	rows, err := s.store.Pool.Query(ctx, sqlRecords, pgx.QueryExecModeCacheDescribe, pgx.NamedArgs{
 		"who": f.Person, "action": f.Action, "object": f.Object, "address": f.Address, "result": f.Result,
@@ -57,7 +56,7 @@ const exportChunk = 1000
 
 // All returns all records that a filter selects, newest first, without holding them in memory. It
 // leaves out records that are inserted after the first is read.
-func (s *Store) All(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error] {
+func (s *AuditLog) All(ctx context.Context, f audit.Filter) iter.Seq2[audit.Record, error] {
 	return func(yield func(audit.Record, error) bool) {
 		var after audit.Cursor
 		for {
@@ -89,18 +88,18 @@ func timeOrNull(t time.Time) any {
 const sqlDrop = `select drop_audit_events(@oldest, @most)`
 
 const (
-	// MinKeepDays is the shortest time for which records stay. The database enforces it, too.
-	MinKeepDays = 31
-	dropChunk   = 10_000 // records that one statement deletes
+	// MinAuditDays is the shortest time for which records stay. The database enforces it, too.
+	MinAuditDays = 31
+	dropChunk    = 10_000 // records that one statement deletes
 )
 
 // Drop removes records older than keepDays days, and records how many. It removes none if keepDays is
 // 0. Records of removed accounts stay, so that nobody else gets their names.
-func (s *Store) Drop(ctx context.Context, keepDays int) error {
+func (s *AuditLog) Drop(ctx context.Context, keepDays int) error {
 	if keepDays == 0 {
 		return nil
 	}
-	oldest, dropped := s.store.Now().AddDate(0, 0, -max(keepDays, MinKeepDays)), int64(0)
+	oldest, dropped := s.store.Now().AddDate(0, 0, -max(keepDays, MinAuditDays)), int64(0)
 	for {
 		var n int64
 		err := s.store.Pool.QueryRow(ctx, sqlDrop, pgx.NamedArgs{"oldest": oldest, "most": dropChunk}).Scan(&n)

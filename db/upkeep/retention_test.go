@@ -1,4 +1,4 @@
-package retention_test
+package upkeep_test
 
 import (
 	"strings"
@@ -12,16 +12,15 @@ import (
 	"mishap/crash/intake"
 	"mishap/crash/privacy"
 	"mishap/db"
-	"mishap/db/check"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
-	"mishap/db/retention"
+	"mishap/db/upkeep"
 )
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// save stores a report of an age in days, and returns its id and bucket.
-func save(t *testing.T, s *db.Store, days int, r crashtest.Report) (crash.OopsID, crash.BucketID) {
+// saveOld stores a report of an age in days, and returns its id and bucket.
+func saveOld(t *testing.T, s *db.Store, days int, r crashtest.Report) (crash.OopsID, crash.BucketID) {
 	t.Helper()
 	at := today.AddDate(0, 0, -days)
 	in := intake.New(intake.Config{MaxAgeDays: 3660, Now: func() time.Time { return at }}, s)
@@ -38,7 +37,7 @@ func save(t *testing.T, s *db.Store, days int, r crashtest.Report) (crash.OopsID
 }
 
 // run does all steps of a new run.
-func run(t *testing.T, s *retention.Store, kind privacy.RunKind, until time.Time) privacy.Run {
+func run(t *testing.T, s *upkeep.Retention, kind privacy.RunKind, until time.Time) privacy.Run {
 	t.Helper()
 	r, err := s.Start(t.Context(), kind, until, "ada")
 	if err == nil {
@@ -70,7 +69,7 @@ func TestExpireKeepsGrouping(t *testing.T) {
 			r["JournalErrors"], r["ProcEnviron"] = "private 1", "private 2"
 			before := r.Fields()
 			want := grouping.SignatureOf(before)
-			rest, removed := retention.Expire(table, before, grouping.SummaryOf(before).AddressSignature)
+			rest, removed := upkeep.Expire(table, before, grouping.SummaryOf(before).AddressSignature)
 			if got := grouping.SignatureOf(rest); got.Signature != want.Signature || got.Rule != want.Rule {
 				t.Errorf("got %q by %q, want %q by %q", got.Signature, got.Rule, want.Signature, want.Rule)
 			}
@@ -86,7 +85,7 @@ func TestExpireKeepsGrouping(t *testing.T) {
 					t.Errorf("%s stays, which determines nothing", field)
 				}
 			}
-			if _, again := retention.Expire(table, rest, ""); len(again) > 0 {
+			if _, again := upkeep.Expire(table, rest, ""); len(again) > 0 {
 				t.Errorf("second time: removed %v", again)
 			}
 		})
@@ -101,13 +100,13 @@ func TestRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := retention.New(store, table)
+	s := upkeep.NewRetention(store, table)
 	var ids []crash.OopsID
 	for i := range 3 {
-		id, _ := save(t, store, 3-i, crashtest.Native(crashtest.Process(i), crashtest.Set("FooNote", "stays")))
+		id, _ := saveOld(t, store, 3-i, crashtest.Native(crashtest.Process(i), crashtest.Set("FooNote", "stays")))
 		ids = append(ids, id)
 	}
-	heldID, held := save(t, store, 2, crashtest.Python())
+	heldID, held := saveOld(t, store, 2, crashtest.Python())
 	if err := problems.New(store).Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +131,12 @@ func TestRuns(t *testing.T) {
 	if report, err := store.Report(t.Context(), heldID); err != nil || report.Fields["UserGroups"] == "" {
 		t.Errorf("report of a held problem: got %v, %v; want its field there", report.Fields, err)
 	}
-	checkCounts(t, store)
+	checkExpired(t, store)
 }
 
-func checkCounts(t *testing.T, s *db.Store) {
+func checkExpired(t *testing.T, s *db.Store) {
 	t.Helper()
-	result, err := check.Run(t.Context(), s, crash.CheckScope{Most: 10}, func() {})
+	result, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 10}, func() {})
 	if err != nil || result.Found != 0 {
 		t.Errorf("check: got %+v, %v; want no difference", result, err)
 	}
@@ -148,11 +147,11 @@ func checkCounts(t *testing.T, s *db.Store) {
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	s, holds := retention.New(store, nil), problems.New(store)
-	old, _ := save(t, store, 40, crashtest.Native())
-	heldID, held := save(t, store, 39, crashtest.Python())
-	middle, _ := save(t, store, 20, crashtest.Native(crashtest.Process(2)))
-	young, _ := save(t, store, 1, crashtest.Native(crashtest.Process(3)))
+	s, holds := upkeep.NewRetention(store, nil), problems.New(store)
+	old, _ := saveOld(t, store, 40, crashtest.Native())
+	heldID, held := saveOld(t, store, 39, crashtest.Python())
+	middle, _ := saveOld(t, store, 20, crashtest.Native(crashtest.Process(2)))
+	young, _ := saveOld(t, store, 1, crashtest.Native(crashtest.Process(3)))
 	if err := holds.Hold(t.Context(), crash.Hold{Bucket: held}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,7 @@ func TestExpire(t *testing.T) {
 		t.Errorf("after the hold: got %+v, want 3 reports, and one changed", r)
 	}
 	want(old, heldID, middle)
-	checkCounts(t, store)
+	checkExpired(t, store)
 }
 
 // TestTwoInstances lets two instances work on one run. Each report changes once.
@@ -212,7 +211,7 @@ func TestTwoInstances(t *testing.T) {
 		})
 	}
 	saving.Wait()
-	a, b := retention.New(one, nil), retention.New(two, nil)
+	a, b := upkeep.NewRetention(one, nil), upkeep.NewRetention(two, nil)
 	r, err := a.Start(t.Context(), privacy.RunExpire, time.Now().AddDate(10, 0, 0), "")
 	if err != nil {
 		t.Fatal(err)
@@ -224,5 +223,5 @@ func TestTwoInstances(t *testing.T) {
 	if err != nil || last.LookedAt != reports || last.Changed != reports {
 		t.Errorf("got %+v, %v; want each of %d reports changed once", last, err, reports)
 	}
-	checkCounts(t, one)
+	checkExpired(t, one)
 }

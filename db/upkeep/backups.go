@@ -1,6 +1,4 @@
-// Package backups records complete backups and their verifications in the database, and exports the age
-// of the last ones. It does not write backups.
-package backups
+package upkeep
 
 import (
 	"context"
@@ -31,8 +29,8 @@ const (
 		left join (select * from backups where verified is not null order by verified desc limit 1) as v on true`
 )
 
-// Add records a complete backup.
-func Add(ctx context.Context, conn interface {
+// AddBackup records a complete backup.
+func AddBackup(ctx context.Context, conn interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, b crash.Backup) error {
 	_, err := conn.Exec(ctx, sqlAddBackup, pgx.NamedArgs{"taken": b.Taken, "place": b.Place, "bytes": b.Bytes,
@@ -43,9 +41,9 @@ func Add(ctx context.Context, conn interface {
 	return nil
 }
 
-// Verified records whether the backup with this name is good. known is false if the database does not
+// BackupVerified records whether the backup with this name is good. known is false if the database does not
 // know the backup; nothing is recorded then.
-func Verified(ctx context.Context, conn interface {
+func BackupVerified(ctx context.Context, conn interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, name, problem string) (known bool, err error) {
 	tag, err := conn.Exec(ctx, sqlVerified, pgx.NamedArgs{"name": name, "problem": problem})
@@ -55,8 +53,8 @@ func Verified(ctx context.Context, conn interface {
 	return tag.RowsAffected() > 0, nil
 }
 
-// Read returns the facts about the backups.
-func Read(ctx context.Context, h *db.Handle) (b crash.Backups, err error) {
+// ReadBackups returns the facts about the backups.
+func ReadBackups(ctx context.Context, h *db.Handle) (b crash.Backups, err error) {
 	var taken, ended *time.Time
 	err = h.Pool.QueryRow(ctx, sqlBackups).Scan(&b.Installed, &taken, &b.Last.Place, &b.Last.Bytes, &b.Last.Reports,
 		&ended, &b.Place, &b.Problem)
@@ -81,8 +79,8 @@ type metrics struct {
 	good     *prometheus.Desc
 }
 
-// NewMetrics returns metrics about the last backup.
-func NewMetrics(h *db.Handle) prometheus.Collector {
+// NewBackupMetrics returns metrics about the last backup.
+func NewBackupMetrics(h *db.Handle) prometheus.Collector {
 	return &metrics{
 		handle: h,
 		taken: prometheus.NewDesc("mishap_backup_last_timestamp_seconds",
@@ -107,7 +105,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // the interface of the registry has no context
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	b, err := Read(ctx, m.handle)
+	b, err := ReadBackups(ctx, m.handle)
 	if err != nil {
 		return
 	}

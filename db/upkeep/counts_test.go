@@ -1,4 +1,4 @@
-package retention_test
+package upkeep_test
 
 import (
 	"fmt"
@@ -11,10 +11,9 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/privacy"
 	"mishap/db"
-	"mishap/db/check"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
-	"mishap/db/retention"
+	"mishap/db/upkeep"
 )
 
 // number returns the result of a query for one number.
@@ -37,7 +36,7 @@ func execute(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 func daysOf(t *testing.T, conn *pgx.Conn, id crash.BucketID) int64 {
 	t.Helper()
 	return number(t, conn, "select count(*) from bucket_days where bucket_id = $1 and day < $2", id[:],
-		retention.CountsFrom(time.Now(), 2))
+		upkeep.CountsFrom(time.Now(), 2))
 }
 
 // TestExpireCounts lets the counts of years expire, and fails in each of its steps first. It checks that
@@ -47,17 +46,17 @@ func TestExpireCounts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
-	s, holds := retention.New(store, nil), problems.New(store)
+	s, holds := upkeep.NewRetention(store, nil), problems.New(store)
 	conn := dbtest.Connect(t, url)
 	years := []int{2000, 1500, 1490, 1000, 400, 100, 1}
-	_, long := save(t, store, 2100, crashtest.Native(crashtest.Process(100)))
+	_, long := saveOld(t, store, 2100, crashtest.Native(crashtest.Process(100)))
 	for i, days := range years {
-		save(t, store, days, crashtest.Native(crashtest.Process(i)))
+		saveOld(t, store, days, crashtest.Native(crashtest.Process(i)))
 	}
-	_, held := save(t, store, 1600, crashtest.Python())
-	_, over := save(t, store, 1601, crashtest.Oops())
-	_, worked := save(t, store, 1602, crashtest.Java())
-	stored, needed := save(t, store, 1603, crashtest.GoPanic())
+	_, held := saveOld(t, store, 1600, crashtest.Python())
+	_, over := saveOld(t, store, 1601, crashtest.Oops())
+	_, worked := saveOld(t, store, 1602, crashtest.Java())
+	stored, needed := saveOld(t, store, 1603, crashtest.GoPanic())
 	if err := holds.Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestExpireCounts(t *testing.T) {
 	total := number(t, conn, "select reports from buckets where id = $1", long[:])
 	versions := number(t, conn, "select sum(reports) from bucket_versions where bucket_id = $1", long[:])
 	recent := `select coalesce(sum(hashtext(d::text)::bigint), 0) from bucket_days as d where day >= $1`
-	before := number(t, conn, recent, retention.CountsFrom(time.Now(), 2))
+	before := number(t, conn, recent, upkeep.CountsFrom(time.Now(), 2))
 	active := activeMachines(t, store)
 
 	if e, err := s.ExpireCounts(t.Context(), 0); err != nil || !e.Before.IsZero() {
@@ -85,13 +84,13 @@ func TestExpireCounts(t *testing.T) {
 			t.Errorf("%s: got no error, want the step to fail", table)
 		}
 		execute(t, conn, "drop trigger kill on "+table)
-		checkCounts(t, store)
+		checkExpired(t, store)
 	}
 	e, err := s.ExpireCounts(t.Context(), 2)
-	if from := retention.CountsFrom(time.Now(), 2); err != nil || !e.Before.Equal(from) || e.Problems != 1 {
+	if from := upkeep.CountsFrom(time.Now(), 2); err != nil || !e.Before.Equal(from) || e.Problems != 1 {
 		t.Fatalf("got %+v, %v; want days before %s and one problem", e, err, from)
 	}
-	checkCounts(t, store)
+	checkExpired(t, store)
 	if n := number(t, conn, "select count(*) from buckets where id = $1", over[:]); n != 0 {
 		t.Error("the problem without a day or work is still there")
 	}
@@ -152,12 +151,12 @@ func TestExpireCounts(t *testing.T) {
 	if n := number(t, conn, "select count(*) from buckets where id in ($1, $2)", held[:], needed[:]); n != 0 {
 		t.Errorf("%d problems are still there, after the hold and the last report", n)
 	}
-	checkCounts(t, store)
+	checkExpired(t, store)
 }
 
 func checked(t *testing.T, s *db.Store) crash.CheckResult {
 	t.Helper()
-	r, err := check.Run(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
+	r, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +184,7 @@ func TestKeepTypes(t *testing.T) {
 		"recoverable": crashtest.Recoverable()} {
 		for _, days := range []int{20, 100, 200} {
 			r["ProcStatus"] = fmt.Sprint("Pid:\t", days) // another crash each time
-			stored[fmt.Sprint(name, days)], _ = save(t, store, days, r)
+			stored[fmt.Sprint(name, days)], _ = saveOld(t, store, days, r)
 		}
 	}
 	want := func(gone ...string) {
@@ -202,7 +201,7 @@ func TestKeepTypes(t *testing.T) {
 		}
 	}
 	keep := privacy.Keep{Days: 150, Types: map[string]int{"KernelOops": 60, "RecoverableProblem": 0}}
-	due, err := retention.New(store, nil).Due(t.Context(), time.Now(), privacy.Periods{Reports: keep})
+	due, err := upkeep.NewRetention(store, nil).Due(t.Context(), time.Now(), privacy.Periods{Reports: keep})
 	if err != nil || len(due.Reports) != 3 || due.Reports[0] != 1 || due.Reports[1] != 2 || due.Reports[2] != 0 {
 		t.Errorf("due: got %v, %v; want one crash and two oopses", due.Reports, err)
 	}
@@ -211,12 +210,12 @@ func TestKeepTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("crash200", "oops100", "oops200")
-		checkCounts(t, store)
+		checkExpired(t, store)
 	}
 	keep.Types["RecoverableProblem"] = 30
 	if err := store.DropOldReports(t.Context(), keep); err != nil {
 		t.Fatal(err)
 	}
 	want("crash200", "oops100", "oops200", "recoverable100", "recoverable200")
-	checkCounts(t, store)
+	checkExpired(t, store)
 }

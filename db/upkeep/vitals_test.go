@@ -1,4 +1,4 @@
-package vitals_test
+package upkeep_test
 
 import (
 	"strings"
@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/db/backups"
 	"mishap/db/dbtest"
-	"mishap/db/vitals"
+	"mishap/db/upkeep"
 )
 
 // TestRead reads the vitals of a site whose mails and core dumps wait. Work that cannot be done now does
@@ -17,7 +16,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
-	s := vitals.New(store, nil, false)
+	s := upkeep.NewVitals(store, nil, false)
 	check := func(id string, want crash.HealthStatus, text string) {
 		t.Helper()
 		for _, c := range s.Checks(t.Context()) {
@@ -36,7 +35,7 @@ func TestRead(t *testing.T) {
 	dbtest.Exec(t, url, `update applied_migrations set applied = now() - interval '48 hours'`)
 	check("backup", crash.HealthWarning, "No backup was ever made")
 	for _, place := range []string{"/b/mishap-20261123T002000Z", "s3://b/p/mishap-20261124T002000Z?endpoint=http://h/x"} {
-		err := backups.Add(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place})
+		err := upkeep.AddBackup(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +53,7 @@ func TestRead(t *testing.T) {
 		{"mishap-20261124T002000Z", "toc.dat is missing.", true, crash.HealthFailure, "toc.dat is missing."},
 		{"mishap-20261124T002000Z", "", true, crash.HealthOK, "endpoint=http://h/x is good"},
 	} {
-		if known, err := backups.Verified(t.Context(), store.Pool, v.name, v.problem); err != nil || known != v.known {
+		if known, err := upkeep.BackupVerified(t.Context(), store.Pool, v.name, v.problem); err != nil || known != v.known {
 			t.Errorf("%s: got %t, %v, want %t", v.name, known, err, v.known)
 		}
 		check("verification", v.status, v.text)

@@ -1,4 +1,4 @@
-package erase_test
+package upkeep_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/erase"
+	"mishap/db/upkeep"
 )
 
 const (
@@ -118,7 +118,7 @@ func BenchmarkSaveWhileErasing(b *testing.B) {
 			all, one := saveAll(b, s, others.make(benchBatch))
 			alone, before, longestAlone = alone+all, before+benchBatch, max(longestAlone, one)
 		}
-		machines := erase.New(dbtest.Open(b, url))
+		machines := upkeep.NewErasing(dbtest.Open(b, url))
 		e, err := machines.Request(b.Context(), erased, false, "")
 		if err != nil {
 			b.Fatal(err)

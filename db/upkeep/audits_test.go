@@ -1,4 +1,4 @@
-package audits_test
+package upkeep_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 
 	"mishap/crash/audit"
 	"mishap/db"
-	"mishap/db/audits"
 	"mishap/db/dbtest"
+	"mishap/db/upkeep"
 )
 
 func mustExec(t *testing.T, conn *pgx.Conn, sql string) {
@@ -35,7 +35,7 @@ func wantRefused(t *testing.T, conn *pgx.Conn, statements ...string) {
 	}
 }
 
-func actions(t *testing.T, s *audits.Store, f audit.Filter) []string {
+func actions(t *testing.T, s *upkeep.AuditLog, f audit.Filter) []string {
 	t.Helper()
 	var got []string
 	for r, err := range s.All(t.Context(), f) {
@@ -51,7 +51,7 @@ func actions(t *testing.T, s *audits.Store, f audit.Filter) []string {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t))
-	s := audits.New(store)
+	s := upkeep.NewAuditLog(store)
 	record := func(a *audit.Actor, e db.AuditEvent) {
 		t.Helper()
 		ctx := t.Context()
@@ -123,7 +123,7 @@ func TestOnce(t *testing.T) {
 		view(s, "ines", "r2")
 		view(s, "kim", "r1")
 	}
-	if got := actions(t, audits.New(one), audit.Filter{}); len(got) != 3 {
+	if got := actions(t, upkeep.NewAuditLog(one), audit.Filter{}); len(got) != 3 {
 		t.Errorf("got %q, want three records", got)
 	}
 	for i := range 1100 {
@@ -133,7 +133,8 @@ func TestOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(actions(t, audits.New(one), audit.Filter{Action: audit.SignInRefused})); got < 1000 || got > 1099 {
+	got := len(actions(t, upkeep.NewAuditLog(one), audit.Filter{Action: audit.SignInRefused}))
+	if got < 1000 || got > 1099 {
 		t.Errorf("got %d records of visitors, want 1000, or some more if an hour began meanwhile", got)
 	}
 }
@@ -153,7 +154,7 @@ func TestAppendOnly(t *testing.T) {
 		"begin; set local mishap.dropping_audit_events = 'on'; delete from audit_events; commit",
 	)
 	mustExec(t, conn, "rollback")
-	s := audits.New(store)
+	s := upkeep.NewAuditLog(store)
 	if err := s.Drop(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestSeparateRole(t *testing.T) {
 		"set session_replication_role = replica", "set role "+quote(owner), "select drop_audit_events(now(), 10)",
 		"create table other () inherits (audit_events)", "create rule r as on insert to audit_events do instead nothing",
 	)
-	s := audits.New(store)
+	s := upkeep.NewAuditLog(store)
 	if err := s.Drop(t.Context(), 31); err != nil {
 		t.Fatalf("drop old records as the application: %v", err)
 	}
@@ -295,7 +296,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%s: %v", action, err)
 		}
 	}
-	for r, err := range audits.New(store).All(t.Context(), audit.Filter{}) {
+	for r, err := range upkeep.NewAuditLog(store).All(t.Context(), audit.Filter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
