@@ -25,19 +25,43 @@ var (
 	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
 )
 
+// composer composes the texts of bugs.
+type composer struct {
+	cfg      Config
+	problems problems
+}
+
+// problems reads the problem that a bug describes.
+type problems interface {
+	// BucketVersions returns the versions × releases table, newest version first.
+	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
+	// BucketArchitectures returns how often the bucket was seen by architecture, the most first.
+	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
+	// RepresentativeReport returns the report that says most about the bucket, or NotFound if it
+	// has none.
+	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	// BugTemplate returns the template for bugs of a source package and a problem type. Its body is
+	// empty if there is none, and DefaultTemplate applies.
+	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
+	// UpdateRules returns what mishap writes to bugs by itself.
+	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
+	// Judge adds the status to problems.
+	Judge(ctx context.Context, buckets ...*crash.Bucket) error
+}
+
 // compose returns the bug that one click files for a bucket. From the report it uses only the
 // redacted location of the fault. It returns Unprocessable if no bug can be filed.
-func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
-	target, err := f.target(b, opts)
+func (c *composer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
+	target, err := c.target(b, opts)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	w, err := f.writer(ctx, b)
+	w, err := c.writer(ctx, b)
 	if err != nil {
 		return crash.Intent{}, err
 	}
 	in := crash.Intent{
-		Bucket: b.ID, Person: opts.Person, Target: target, Tags: f.releaseTags(w.versions, w.redact), Marker: w.marker,
+		Bucket: b.ID, Person: opts.Person, Target: target, Tags: c.releaseTags(w.versions, w.redact), Marker: w.marker,
 		Subscribe: true, Own: opts.Own,
 	}
 	in.Title, in.Description = w.bug()
@@ -46,54 +70,54 @@ func (f *Filer) compose(ctx context.Context, b crash.Bucket, opts Options) (cras
 }
 
 // writer reads the data for the bug of a bucket.
-func (f *Filer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
-	versions, err := f.store.BucketVersions(ctx, b.ID)
+func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
+	versions, err := c.problems.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
 	}
-	architectures, _, err := f.store.BucketArchitectures(ctx, b.ID)
+	architectures, _, err := c.problems.BucketArchitectures(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
 	}
-	report, err := f.store.RepresentativeReport(ctx, b.ID)
+	report, err := c.problems.RepresentativeReport(ctx, b.ID)
 	if err != nil && !errors.Is(err, crash.NotFound) {
 		return writer{}, err
 	}
-	template, err := f.store.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
+	template, err := c.problems.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
 	if err != nil {
 		return writer{}, err
 	}
 	whole := report.Fields
-	report.Fields = f.cfg.Privacy.ForBugs(whole)
+	report.Fields = c.cfg.Privacy.ForBugs(whole)
 	w := writer{
 		bucket: b, report: report, versions: versions, architectures: architectures,
-		marker: f.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
+		marker: c.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
-	rules, err := f.store.UpdateRules(ctx)
+	rules, err := c.problems.UpdateRules(ctx)
 	if err != nil || !rules.For(b.SourcePackage).Section {
 		return w, err
 	}
-	if err := f.store.Judge(ctx, &b); err != nil {
+	if err := c.problems.Judge(ctx, &b); err != nil {
 		return writer{}, err
 	}
 	w.section = func(rows int) Section {
-		return ComposeSection([]SectionProblem{{Bucket: b, Versions: versions, Marker: w.marker}}, f.cfg.Now(), rows)
+		return ComposeSection([]SectionProblem{{Bucket: b, Versions: versions, Marker: w.marker}}, c.cfg.Now(), rows)
 	}
 	return w, nil
 }
 
 // Marker returns the permanent address of a problem. Every bug holds it, so that a search finds the
 // bug.
-func (f *Filer) Marker(id crash.BucketID) string { return f.cfg.BaseURL + id.Path() }
+func (c *composer) Marker(id crash.BucketID) string { return c.cfg.BaseURL + id.Path() }
 
 // target returns the path of the source package that the bug is filed against, or of the
 // distribution if there is no package and the options permit it.
-func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
+func (c *composer) target(b crash.Bucket, opts Options) (string, error) {
 	b.SourcePackage = cmp.Or(strings.TrimSpace(opts.Source), b.SourcePackage)
-	distribution := "/" + escape(f.cfg.Target)
+	distribution := "/" + escape(c.cfg.Target)
 	if b.SourcePackage == "" && opts.Distribution {
-		b.SourcePackage = f.cfg.Target
+		b.SourcePackage = c.cfg.Target
 		if reason := b.NoFiling(); reason != "" {
 			return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 		}
@@ -112,10 +136,10 @@ func (f *Filer) target(b crash.Bucket, opts Options) (string, error) {
 // releaseTags returns tags for the releases of the tracker's distribution in which the problem was seen,
 // oldest first. The tag is the codename of a known release, or the name of another one if that is a valid
 // tag.
-func (f *Filer) releaseTags(versions []crash.VersionCount, hide privacy.Redactor) []string {
+func (c *composer) releaseTags(versions []crash.VersionCount, hide privacy.Redactor) []string {
 	var tags []string
 	for _, r := range ReleasesOf(versions).Ascending() {
-		if r == crash.OtherReleases || r.Distribution() != f.cfg.Target {
+		if r == crash.OtherReleases || r.Distribution() != c.cfg.Target {
 			continue
 		}
 		name := Clean(string(r), 40)

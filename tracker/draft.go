@@ -54,25 +54,25 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 }
 
 // Distribution returns the name of the distribution that bugs are filed under, such as "ubuntu".
-func (f *Filer) Distribution() string { return f.cfg.Target }
+func (c *composer) Distribution() string { return c.cfg.Target }
 
 // earlierIntent returns the intent of a filing that a person may retry, or zero.
 func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent, error) {
 	if b.Filing.ID == 0 || !needsIntent(b.Filing) {
 		return crash.Intent{}, nil
 	}
-	filing, err := f.store.Filing(ctx, b.Filing.ID)
+	filing, err := f.requests.Filing(ctx, b.Filing.ID)
 	return filing.Intent, err
 }
 
 // draftOf returns the draft that an intent was made from.
-func (f *Filer) draftOf(in crash.Intent) crash.Draft {
+func (c *composer) draftOf(in crash.Intent) crash.Draft {
 	d := crash.Draft{
 		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType,
 		Subscribe: in.Subscribe,
 	}
 	var found bool
-	if d.Package, found = strings.CutPrefix(in.Target, "/"+escape(f.cfg.Target)+"/+source/"); !found {
+	if d.Package, found = strings.CutPrefix(in.Target, "/"+escape(c.cfg.Target)+"/+source/"); !found {
 		d.Package, d.OnDistribution = "", true
 	}
 	return d
@@ -98,10 +98,11 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 	for _, field := range slices.Sorted(maps.Keys(problems)) {
 		return crash.Intent{}, crash.Errorf(crash.Unprocessable, "bad_draft", "%s", problems[field])
 	}
-	if b.SourcePackage = d.Package; d.OnDistribution {
-		b.SourcePackage = ""
+	chosen := b
+	if chosen.SourcePackage = d.Package; d.OnDistribution {
+		chosen.SourcePackage = ""
 	}
-	target, err := f.target(b, Options{Distribution: d.OnDistribution})
+	target, err := f.target(chosen, Options{Distribution: d.OnDistribution})
 	if err != nil {
 		return crash.Intent{}, err
 	}
@@ -117,18 +118,14 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 
 // addSection adds the section that mishap updates to a bug that a person has edited, if there is room
 // for it. It removes an older one. Private bugs get none, because mishap does not update it there.
-func (f *Filer) addSection(ctx context.Context, b crash.Bucket, in *crash.Intent) error {
+func (c *composer) addSection(ctx context.Context, b crash.Bucket, in *crash.Intent) error {
 	if len(SectionsIn(in.Description)) > 0 {
 		in.Description = WithMarker(WithoutSections(in.Description), in.Marker)
 	}
 	if in.InformationType.Private() {
 		return nil
 	}
-	bucket, err := f.store.Bucket(ctx, b.ID) // b may have another source package
-	if err != nil {
-		return err
-	}
-	w, err := f.writer(ctx, bucket)
+	w, err := c.writer(ctx, b)
 	if err != nil || w.section == nil {
 		return err
 	}
@@ -142,7 +139,7 @@ func (f *Filer) addSection(ctx context.Context, b crash.Bucket, in *crash.Intent
 // CheckDraft returns what is wrong with a draft, by field. It applies the tracker's rules: one line
 // of at most 200 characters for the title, at most 50,000 for the description with the problem's
 // address, and the syntax of tags and package names. Client.HasSource checks that a package exists.
-func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems {
+func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems {
 	problems := crash.DraftProblems{}
 	add := func(field crash.DraftField, format string, args ...any) {
 		if problems[field] == "" {
@@ -159,7 +156,7 @@ func (f *Filer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems
 	case !storable(d.Title):
 		add(crash.DraftTitle, "The title holds bytes that are no text.")
 	}
-	whole := WithMarker(d.Description, f.Marker(id))
+	whole := WithMarker(d.Description, c.Marker(id))
 	switch n := utf8.RuneCountInString(whole); {
 	case strings.TrimSpace(d.Description) == "":
 		add(crash.DraftDescription, "A bug needs a description.")
@@ -244,17 +241,17 @@ func withMarker(description, marker string) string {
 
 // ByTemplate returns the bug of a bucket by another template, as a preview. It returns
 // Unprocessable if CheckTemplate finds a problem.
-func (f *Filer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, error) {
+func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, error) {
 	if problems := CheckTemplate(template); len(problems) > 0 {
 		return crash.Draft{}, crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
 	}
-	w, err := f.writer(ctx, b)
+	w, err := c.writer(ctx, b)
 	if err != nil {
 		return crash.Draft{}, err
 	}
 	w.template = template
 	d := crash.Draft{
-		Tags: f.releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
+		Tags: c.releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
 		Information: crash.InformationPublic,
 	}
 	d.Title, d.Description = w.bug()

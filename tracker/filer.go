@@ -18,8 +18,14 @@ import (
 // If the outcome is unknown, a search follows once the tracker can no longer be processing the
 // request.
 type Filer struct {
+	*composer
+	*owners
+	requests requests
+	queue    queue
+	evidence evidence
+	pending  subscriptions
+
 	cfg    Config
-	store  Store
 	client *Client
 	log    *slog.Logger
 	slots  chan struct{} // one value for each step in progress, at most maxCalls
@@ -38,6 +44,36 @@ type Filer struct {
 	probes prober
 }
 
+// Store stores filings and reads problems. All methods may return Unavailable.
+type Store interface {
+	problems
+	requests
+	queue
+	evidence
+	subscriptions
+	ownAccounts
+	ownHealth
+	filingTotals
+}
+
+// requests stores what people request. Its times are the database's, one clock for all instances.
+type requests interface {
+	// Bucket returns NotFound for an id that no bucket has. Bug and Filing are filled in.
+	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
+	// RequestFiling stores the intent and the job that files it in one transaction. A bucket has only one
+	// filing. If one exists, RequestFiling returns it, and stored is false. It renews a filing that was
+	// refused or waits for a retry with this intent, if it still equals seen. Then stored is true.
+	RequestFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
+	// Filing returns NotFound for an unknown id.
+	Filing(ctx context.Context, id int64) (crash.Filing, error)
+	// HastenFiling makes a waiting filing due at once, or as soon as a search can tell. It returns
+	// other filings unchanged, and NotFound for an unknown one.
+	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
+	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
+	// sent or is final, and NotFound for an unknown one.
+	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
+}
+
 // maxCalls is how many calls to the tracker one instance makes at the same time.
 const maxCalls = 4
 
@@ -45,7 +81,9 @@ const maxCalls = 4
 func NewFiler(cfg Config, store Store, client *Client) *Filer {
 	cfg = cfg.WithDefaults()
 	f := &Filer{
-		cfg: cfg, store: store, client: client, log: cfg.Log,
+		composer: &composer{cfg, store}, owners: &owners{cfg, client, store, store},
+		requests: store, queue: store, evidence: store, pending: store,
+		cfg: cfg, client: client, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
 		steps:   map[int64]chan struct{}{},
@@ -84,7 +122,7 @@ type Result struct {
 // cannot be reached or rejects our credentials (tracker_credentials). In that case it stores the
 // intent and files the bug as soon as possible.
 func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
-	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
+	bucket, err := f.requests.Bucket(ctx, crash.BucketIDOf(signature))
 	if err != nil {
 		return Result{}, err
 	}
@@ -99,7 +137,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 		if err != nil {
 			return Result{}, err
 		}
-		if filing, isNew, err = f.store.RequestFiling(ctx, intent, bucket.Filing); err != nil {
+		if filing, isNew, err = f.requests.RequestFiling(ctx, intent, bucket.Filing); err != nil {
 			return Result{}, err
 		}
 	}
@@ -155,7 +193,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		case <-ctx.Done():
 			return filing, nil
 		}
-		now, err := f.store.Filing(ctx, filing.ID)
+		now, err := f.requests.Filing(ctx, filing.ID)
 		if ctx.Err() != nil {
 			return filing, nil // still open
 		}
@@ -233,7 +271,7 @@ func (f *Filer) working(id int64) bool {
 // when the step is done or ctx ends. In the second case the step continues, and its outcome is
 // still recorded.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
-	next, err := f.store.NextFiling(ctx)
+	next, err := f.queue.NextFiling(ctx)
 	if err != nil {
 		return err
 	}
@@ -262,7 +300,7 @@ const maxDue = 50
 // StartDue starts work on due filings, oldest first, and does not wait for it. It finds filings
 // whose job was lost or came too early, and those whose instance died.
 func (f *Filer) StartDue(ctx context.Context) error {
-	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
+	ids, err := f.queue.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
 		f.start(ctx, id)
 	}
@@ -299,20 +337,20 @@ func (f *Filer) Close(ctx context.Context) {
 // once, and restarts one that was refused or abandoned. It does not change a filing that is in
 // progress or filed. It returns NotFound for an unknown filing, and the errors of CreateBug.
 func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing, error) {
-	filing, err := f.store.Filing(ctx, id)
+	filing, err := f.requests.Filing(ctx, id)
 	if err != nil {
 		return filing, err
 	}
 	switch filing.State {
 	case crash.FilingRefused, crash.FilingAbandoned:
-		bucket, err := f.store.Bucket(ctx, filing.Bucket)
+		bucket, err := f.requests.Bucket(ctx, filing.Bucket)
 		if err != nil {
 			return filing, err
 		}
 		result, err := f.CreateBug(ctx, bucket.Signature, opts)
 		return result.Filing, err
 	case crash.FilingQueued, crash.FilingUncertain:
-		if filing, err = f.store.HastenFiling(ctx, id, opts.Person); err != nil {
+		if filing, err = f.requests.HastenFiling(ctx, id, opts.Person); err != nil {
 			return filing, err
 		}
 		f.start(ctx, id)
@@ -329,14 +367,14 @@ func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing
 // Conflict if the filing is being sent or is final, NotFound if it is unknown, and Unprocessable
 // without a reason.
 func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
-	if _, err := f.store.Filing(ctx, id); err != nil {
+	if _, err := f.requests.Filing(ctx, id); err != nil {
 		return crash.Filing{}, err
 	}
 	if reason = Clean(reason, maxWords); reason == "" {
 		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason",
 			"Enter a reason for giving up; others will read it.")
 	}
-	return f.store.GiveUpFiling(ctx, id, person, reason)
+	return f.requests.GiveUpFiling(ctx, id, person, reason)
 }
 
 // BugURL returns the address of the page of a bug.

@@ -53,9 +53,15 @@ func (m *metrics) took(operation string, d time.Duration) {
 	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
 }
 
+// filingTotals counts filings for the monitor.
+type filingTotals interface {
+	// FilingTotals counts filings for the monitor.
+	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
+}
+
 // filingMetrics reads its values from the database, so that all instances report the same.
 type filingMetrics struct {
-	store  Store
+	store  filingTotals
 	now    func() time.Time
 	states *prometheus.Desc
 	oldest *prometheus.Desc
@@ -63,7 +69,7 @@ type filingMetrics struct {
 	own    *prometheus.Desc
 }
 
-func newFilingMetrics(store Store, now func() time.Time) *filingMetrics {
+func newFilingMetrics(store filingTotals, now func() time.Time) *filingMetrics {
 	return &filingMetrics{
 		store: store, now: now,
 		states: prometheus.NewDesc("mishap_filings",

@@ -20,7 +20,7 @@ type sender struct {
 // still works.
 func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	application := sender{client: f.client}
-	filing, err := f.store.Filing(ctx, id)
+	filing, err := f.requests.Filing(ctx, id)
 	if err != nil {
 		return application, err
 	}
@@ -31,7 +31,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	if user == 0 {
 		return application, nil
 	}
-	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), user)
+	own, token, err := f.accounts.OwnToken(ctx, f.cfg.Key(), user)
 	if err != nil {
 		return application, err
 	}
@@ -40,18 +40,49 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	case filing.State == crash.FilingUncertain && own.Account != filing.SentAs:
 		return application, nil
 	case why == "":
-		return sender{f.client.as(own, token, f.store), own}, nil
+		return sender{f.as(own, token), own}, nil
 	case filing.State == crash.FilingQueued:
-		return application, f.store.FallBack(ctx, id, why)
+		return application, f.queue.FallBack(ctx, id, why)
 	}
 	return application, nil
 }
 
+// owners manages the accounts that people have at the tracker.
+type owners struct {
+	cfg         Config
+	application *Client
+	accounts    ownAccounts
+	health      ownHealth
+}
+
+// ownAccounts stores the access tokens of the accounts that people have at the tracker.
+type ownAccounts interface {
+	// OwnAccount returns the zero value if the person has not connected an account.
+	OwnAccount(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, error)
+	// OwnToken is like OwnAccount, and returns the token too.
+	OwnToken(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, crash.AccessToken, error)
+	// SaveOwnToken stores the token of an account whose name is not known yet.
+	SaveOwnToken(ctx context.Context, key crash.TrackerKey, u crash.User, token crash.AccessToken) error
+	// ConfirmOwnAccount records the name of the account, which makes it usable.
+	ConfirmOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, token, account string) error
+	// RemoveOwnAccount deletes the token.
+	RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User) error
+	// PreferOwnAccount sets whether the person's bugs are filed with it by default.
+	PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, preferred bool) error
+}
+
+// ownHealth stores the health of access tokens of people's own accounts.
+type ownHealth interface {
+	// SaveOwnHealth stores the last success and error of a token.
+	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
+}
+
 // as returns a client that acts for a person's own account.
-func (c *Client) as(own crash.OwnAccount, token crash.AccessToken, store OwnAccounts) *Client {
-	out := *c
+func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) *Client {
+	out := *o.application
 	out.creds = &Credentials{
-		cfg: c.cfg, store: ownCredentials{c.creds.store, store, own}, log: c.cfg.Log, configured: token, offered: true,
+		cfg: o.cfg, store: ownCredentials{o.application.creds.store, o.health, own}, log: o.cfg.Log,
+		configured: token, offered: true,
 	}
 	return &out
 }
@@ -60,8 +91,8 @@ func (c *Client) as(own crash.OwnAccount, token crash.AccessToken, store OwnAcco
 // application's, such as its accounts, whose bugs a search includes.
 type ownCredentials struct {
 	CredentialStore
-	store OwnAccounts
-	own   crash.OwnAccount
+	health ownHealth
+	own    crash.OwnAccount
 }
 
 // TokenHealth implements CredentialStore.
@@ -73,7 +104,7 @@ func (s ownCredentials) TokenHealth(context.Context, crash.TrackerKey, string) (
 func (s ownCredentials) SaveTokenHealth(
 	ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth,
 ) error {
-	return s.store.SaveOwnHealth(ctx, key, s.own.User, token, h)
+	return s.health.SaveOwnHealth(ctx, key, s.own.User, token, h)
 }
 
 // rejectsAccount reports whether the tracker refused because of the access token or its account, and
@@ -85,23 +116,23 @@ func (e *CallError) rejectsAccount() bool {
 
 // OwnAccount returns a person's connection to their own account of the tracker, or the zero value if
 // there is none.
-func (f *Filer) OwnAccount(ctx context.Context, user int64) (crash.OwnAccount, error) {
-	return f.store.OwnAccount(ctx, f.cfg.Key(), user)
+func (o *owners) OwnAccount(ctx context.Context, user int64) (crash.OwnAccount, error) {
+	return o.accounts.OwnAccount(ctx, o.cfg.Key(), user)
 }
 
 // ConnectOwnAccount stores the access token of a person's own account, and checks it. If the check
 // fails, the token stays, and CheckOwnAccount may be called again. The errors are those of Check.
-func (f *Filer) ConnectOwnAccount(ctx context.Context, u crash.User, token crash.AccessToken) (string, error) {
-	if err := f.store.SaveOwnToken(ctx, f.cfg.Key(), u, token); err != nil {
+func (o *owners) ConnectOwnAccount(ctx context.Context, u crash.User, token crash.AccessToken) (string, error) {
+	if err := o.accounts.SaveOwnToken(ctx, o.cfg.Key(), u, token); err != nil {
 		return "", err
 	}
-	return f.CheckOwnAccount(ctx, u)
+	return o.CheckOwnAccount(ctx, u)
 }
 
 // CheckOwnAccount reads the name of a person's own account from the tracker, after which bugs can be
 // filed with it. It returns Conflict if the person has not connected one, and the errors of Check.
-func (f *Filer) CheckOwnAccount(ctx context.Context, u crash.User) (string, error) {
-	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), u.ID)
+func (o *owners) CheckOwnAccount(ctx context.Context, u crash.User) (string, error) {
+	own, token, err := o.accounts.OwnToken(ctx, o.cfg.Key(), u.ID)
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +140,7 @@ func (f *Filer) CheckOwnAccount(ctx context.Context, u crash.User) (string, erro
 		return "", crash.Errorf(crash.Conflict, "not_connected",
 			"There is no usable access token for your own account. Connect it again.")
 	}
-	account, err := f.client.as(own, token, f.store).Me(ctx)
+	account, err := o.as(own, token).Me(ctx)
 	if e, ok := errors.AsType[*CallError](err); ok {
 		if e.rejectsAccount() {
 			return "", crash.Errorf(crash.Refused, "own_rejected",
@@ -120,22 +151,22 @@ func (f *Filer) CheckOwnAccount(ctx context.Context, u crash.User) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return account, f.store.ConfirmOwnAccount(ctx, f.cfg.Key(), u, token.Token, account)
+	return account, o.accounts.ConfirmOwnAccount(ctx, o.cfg.Key(), u, token.Token, account)
 }
 
 // DisconnectOwnAccount deletes the access token of a person's own account. Bugs that wait for it are
 // filed with the application's account.
-func (f *Filer) DisconnectOwnAccount(ctx context.Context, u crash.User) error {
-	return f.store.RemoveOwnAccount(ctx, f.cfg.Key(), u)
+func (o *owners) DisconnectOwnAccount(ctx context.Context, u crash.User) error {
+	return o.accounts.RemoveOwnAccount(ctx, o.cfg.Key(), u)
 }
 
 // PreferOwnAccount sets whether a person's bugs are filed with their own account unless they choose
 // otherwise.
-func (f *Filer) PreferOwnAccount(ctx context.Context, u crash.User, preferred bool) error {
-	return f.store.PreferOwnAccount(ctx, f.cfg.Key(), u, preferred)
+func (o *owners) PreferOwnAccount(ctx context.Context, u crash.User, preferred bool) error {
+	return o.accounts.PreferOwnAccount(ctx, o.cfg.Key(), u, preferred)
 }
 
 // TokensURL returns the address at which people revoke the access tokens of an account.
-func (f *Filer) TokensURL(account string) string {
-	return f.cfg.URL + "/~" + account + "/+oauth-tokens"
+func (o *owners) TokensURL(account string) string {
+	return o.cfg.URL + "/~" + account + "/+oauth-tokens"
 }

@@ -16,6 +16,46 @@ const (
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
 
+// queue stores the progress of filings.
+type queue interface {
+	// NextFiling returns which filing is sent next, and in how long.
+	NextFiling(ctx context.Context) (crash.NextFiling, error)
+	// DueFilings lists filings with a due step: those to search for, and the next one to send. First
+	// it marks filings as uncertain if their instance died, or if their claim is older than terms
+	// allow.
+	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
+	// ClaimFiling claims the next step of a filing for this instance, which does it with a person's own
+	// account or, if own is zero, with that of the application. Step is StepNone if nothing is due, the
+	// filing is to be sent with another account, another instance works on it, or another filing must
+	// be sent first.
+	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error)
+	// FinishFiling records the outcome of a claimed step and returns the filing. It always records
+	// a filed bug, and another outcome only while the filing waits for this step.
+	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
+	// PostponeFilings postpones a due filing, and all others that need the application's account, for a
+	// reason that applies to all of them.
+	PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error
+	// FallBack has the application's account file a queued bug instead of the person's own one.
+	FallBack(ctx context.Context, filing int64, reason string) error
+}
+
+// evidence stores what a step must know apart from its filing.
+type evidence interface {
+	// Restored tells whether the database was restored from a backup and not compared with the tracker
+	// since. ClaimFiling sends nothing meanwhile.
+	Restored(ctx context.Context) (crash.Restored, error)
+	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
+	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
+}
+
+// subscriptions stores which people are to be subscribed to their bugs.
+type subscriptions interface {
+	// ClaimSubscription claims a pending subscription. Its Filing is 0 if there is none.
+	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
+	// FinishSubscription records the outcome of a subscription.
+	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
+}
+
 // terms returns the time limits of filings.
 func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
@@ -33,7 +73,7 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 		}
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
-	claim, err := f.store.ClaimFiling(ctx, id, as.own)
+	claim, err := f.queue.ClaimFiling(ctx, id, as.own)
 	if err != nil {
 		return err
 	}
@@ -91,7 +131,7 @@ func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sende
 func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
-	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
+	others, err := f.evidence.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +149,7 @@ type prober struct {
 // ready returns nil if filings can be worked on, else the *crash.Error to show: the database was
 // restored, or there are no credentials. It first tests refused credentials with a harmless call.
 func (f *Filer) ready(ctx context.Context) error {
-	restored, err := f.store.Restored(ctx)
+	restored, err := f.evidence.Restored(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +179,7 @@ func (f *Filer) park(ctx context.Context, id int64, why error) error {
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.store.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
+	return f.queue.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
 }
 
 // created returns the result of sending a bug.
@@ -274,7 +314,7 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Filing, error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
-	return f.store.FinishFiling(ctx, result, f.terms())
+	return f.queue.FinishFiling(ctx, result, f.terms())
 }
 
 // logOutcome logs the outcome of a step with the tracker's cleaned words, and nothing of the
@@ -311,7 +351,7 @@ func Jitter(d time.Duration) time.Duration {
 // once; the ledger records its outcome.
 func (f *Filer) subscribe(ctx context.Context) error {
 	for {
-		sub, err := f.store.ClaimSubscription(ctx)
+		sub, err := f.pending.ClaimSubscription(ctx)
 		if err != nil || sub.Filing == 0 {
 			return err
 		}
@@ -334,10 +374,10 @@ func (f *Filer) subscribe(ctx context.Context) error {
 // subscribePerson subscribes a person with their own account if it works and sees the bug, else with
 // the application's account.
 func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) error {
-	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), sub.User)
+	own, token, err := f.accounts.OwnToken(ctx, f.cfg.Key(), sub.User)
 	if err == nil && own.Unusable() == "" && own.Account == sub.Account && !sub.Private {
 		sub.As = own.Account
-		err = f.client.as(own, token, f.store).Subscribe(ctx, sub.Bug, sub.Account)
+		err = f.as(own, token).Subscribe(ctx, sub.Bug, sub.Account)
 		if e, ok := errors.AsType[*CallError](err); !ok || !e.rejectsAccount() {
 			return err
 		}
@@ -349,7 +389,7 @@ func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) er
 func (f *Filer) saveSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return f.store.FinishSubscription(ctx, sub, a, done)
+	return f.pending.FinishSubscription(ctx, sub, a, done)
 }
 
 // startSubscribing runs subscribe in the background, at most once at a time.
