@@ -162,8 +162,9 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// plainChunk is how many bytes of an answer are decompressed at a time, for clients without gzip.
-const plainChunk = 256 << 10
+// plainChunk is how many bytes of an answer are decompressed at a time, for clients without gzip. It is
+// small because each of thousands of slow readers has one.
+const plainChunk = 32 << 10
 
 // send answers with the page, or with 304 if the browser has it.
 func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error {

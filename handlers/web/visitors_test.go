@@ -68,6 +68,40 @@ func TestSlowReaders(t *testing.T) {
 	})
 }
 
+// TestManySlowReaders checks that visitors who read a large file slowly, without gzip, hold little of it in
+// memory each, and that it is complete in the end.
+func TestManySlowReaders(t *testing.T) {
+	t.Parallel()
+	s := visitorsKit(t)
+	const size = 1 << 20
+	page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
+		_, err := w.Write(make([]byte, size))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := parts{ResponseRecorder: httptest.NewRecorder()}
+	if err := s.send(&w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), page); err != nil {
+		t.Fatal(err)
+	}
+	if w.largest > 32<<10 || w.Body.Len() != size {
+		t.Errorf("got %d bytes in parts of up to %d, want %d in parts of 32 KiB", w.Body.Len(), w.largest, size)
+	}
+}
+
+// parts records the largest part of an answer.
+type parts struct {
+	*httptest.ResponseRecorder
+
+	largest int
+}
+
+func (w *parts) Write(b []byte) (int, error) {
+	w.largest = max(w.largest, len(b))
+	return w.ResponseRecorder.Write(b)
+}
+
 // TestSlots checks that one answer for visitors is made at a time, that one who waits too long is told so,
 // and that nobody else waits.
 func TestSlots(t *testing.T) {
