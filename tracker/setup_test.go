@@ -3,7 +3,6 @@ package tracker_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -74,23 +73,6 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 		u.filer.Close(ctx)
 	})
 	return u
-}
-
-// run starts the queue's workers and the loop for due filings, as an instance does. They end with
-// the test.
-func (u *instance) run(t *testing.T) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var done sync.WaitGroup
-	done.Go(func() {
-		if err := work(ctx, u.store, u.filer); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		done.Wait()
-	})
 }
 
 // work runs the queue's workers and the loop for due filings until ctx ends.

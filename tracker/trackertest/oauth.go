@@ -160,7 +160,7 @@ func (s *Server) authorizeToken(c *call) response {
 		page.Message = "Unable to identify application. This request has been decided already."
 	}
 	if page.Message != "" {
-		return htmlPage(200, authorizeTemplate, page)
+		return htmlPage(authorizeTemplate, page)
 	}
 	page.Consumer, page.Levels = t.Consumer, levels
 	if strings.HasPrefix(t.Consumer, "System-wide: ") {
@@ -171,7 +171,7 @@ func (s *Server) authorizeToken(c *call) response {
 			return s.decide(t, l, c.form)
 		}
 	}
-	return htmlPage(200, authorizeTemplate, page)
+	return htmlPage(authorizeTemplate, page)
 }
 
 // decide records the person's choice.
@@ -186,5 +186,5 @@ func (s *Server) decide(t *requestToken, l level, form url.Values) response {
 	if l.Value == "UNAUTHORIZED" {
 		message = "Access was denied to " + t.Consumer + "."
 	}
-	return htmlPage(200, authorizeTemplate, authorizePage{Person: person, Message: message})
+	return htmlPage(authorizeTemplate, authorizePage{Person: person, Message: message})
 }

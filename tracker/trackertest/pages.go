@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-func htmlPage(status int, t *template.Template, data any) response {
+func htmlPage(t *template.Template, data any) response {
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
 		return text(500, "error in a page of the practice tracker")
 	}
-	return text(status, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy",
+	return text(200, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy",
 		"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 }
 
@@ -23,7 +23,7 @@ func htmlPage(status int, t *template.Template, data any) response {
 func (s *Server) page(c *call) response {
 	switch c.r.URL.Path {
 	case "/":
-		return htmlPage(200, indexTemplate, s.state.Bugs)
+		return htmlPage(indexTemplate, s.state.Bugs)
 	case "/+style.css":
 		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
 	}
@@ -41,7 +41,7 @@ func (s *Server) page(c *call) response {
 		}
 		return text(303, "").with("Location", c.r.URL.EscapedPath())
 	}
-	return htmlPage(200, bugTemplate, bugPage{bug, statuses})
+	return htmlPage(bugTemplate, bugPage{bug, statuses})
 }
 
 // edit applies the form of a bug's page, or returns a message about an invalid value.
