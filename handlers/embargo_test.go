@@ -172,6 +172,9 @@ func TestEmbargoedList(t *testing.T) {
 	admin.Post(native.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"writes"}}).Want(http.StatusSeeOther)
 	page := admin.Get("/embargoed").Want(http.StatusOK).WantText("main", "Embargoed by ada-admin").
 		WantText("main", "writes")
+	if got := page.HTML().Find(`.rule-list time[datetime]`).Length(); got != 1 {
+		t.Errorf("got %d times, want since when it is embargoed", got)
+	}
 	for path, want := range map[string]int{native.ID.Path(): 1, native.ID.Path() + "/embargo": 1, python.ID.Path(): 0} {
 		if got := page.HTML().Find(`main a[href="` + path + `"]`).Length(); got != want {
 			t.Errorf("%s: got %d links, want %d", path, got, want)

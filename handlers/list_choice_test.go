@@ -125,7 +125,8 @@ func TestListProblemsSortLinks(t *testing.T) {
 	}
 }
 
-// TestListProblemsWords checks the words for problems that are new, or that rise.
+// TestListProblemsWords checks the words for problems that are new, or that rise, and that files call the
+// same ones rising.
 func TestListProblemsWords(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -138,6 +139,23 @@ func TestListProblemsWords(t *testing.T) {
 	for row, want := range []string{"rising", "", "new"} {
 		if got := a.HTML().Find("tbody tr:has(td.problem)").Eq(row).Find(".word-warn").Text(); got != want {
 			t.Errorf("row %d: got %q, want %q", row+1, got, want)
+		}
+	}
+	for _, path := range []string{"/problems.json", "/search.json?q=type:Crash"} {
+		var file struct {
+			Objects []struct {
+				Count  int64
+				Rising bool
+			}
+		}
+		p.Visitor(t).Get(path).Want(http.StatusOK).JSON(&file)
+		if len(file.Objects) < 2 {
+			t.Fatalf("%s: got %v, want the problems", path, file.Objects)
+		}
+		for i, o := range file.Objects {
+			if o.Rising != (i == 0) {
+				t.Errorf("%s: got %v, want the first one rising", path, file.Objects)
+			}
 		}
 	}
 	if got, want := a.Attr("td.reports", "title"), "Rank 1 by reports; 9 reports in the 7 days before"; got != want {

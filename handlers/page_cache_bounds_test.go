@@ -77,19 +77,38 @@ func TestPublicPagesTellNothing(t *testing.T) {
 // cachedPages returns the number of cached pages from the metrics.
 func cachedPages(t *testing.T, p *pages) int {
 	t.Helper()
+	return cached(t, p, "mishap_cache_entries", "pages")
+}
+
+// cached returns a metric of a cache.
+func cached(t *testing.T, p *pages, metric, cache string) int {
+	t.Helper()
 	families, err := p.Metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == "mishap_cache_entries" && m.GetLabel()[0].GetValue() == "pages" {
+			if family.GetName() == metric && m.GetLabel()[0].GetValue() == cache {
 				return int(m.GetGauge().GetValue())
 			}
 		}
 	}
-	t.Fatal("got no metric of cached pages")
+	t.Fatalf("got no %s of cached %s", metric, cache)
 	return 0
+}
+
+// TestCachedLists checks that the memory of cached lists is in the metrics.
+func TestCachedLists(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.several(3, crashtest.Native)
+	p.Visitor(t).Get("/?period=year").Want(http.StatusOK)
+	for _, metric := range []string{"mishap_cache_entries", "mishap_cache_bytes"} {
+		if cached(t, p, metric, "lists") == 0 {
+			t.Errorf("%s: got 0 for lists, want what the page has computed", metric)
+		}
+	}
 }
 
 // TestPollChangesNothing reads unchanged bugs from the tracker again. Visitors still get the cached

@@ -13,7 +13,7 @@ import (
 )
 
 // TestOneWeek checks that everything that counts the reports of the past week counts the same seven
-// UTC days, today included, and the same seven days before.
+// UTC days, today included, and the same seven days before. API 1.0 counts eight days, as documented.
 func TestOneWeek(t *testing.T) {
 	t.Parallel()
 	p := newPagesIn(t, handlertest.Options{Store: dbtest.OpenAt(t, dbtest.URL(t), today)})
@@ -37,6 +37,17 @@ func TestOneWeek(t *testing.T) {
 	p.As(t, crash.RoleViewer).Get("/problems.json?period=week").Want(http.StatusOK).JSON(&file)
 	if len(file.Objects) != 2 || fmt.Sprint(file.Objects[0].Count) != week {
 		t.Errorf("problems.json: got %v, want %s reports", file.Objects, week)
+	}
+	if rows := csvOf(t, p.As(t, crash.RoleViewer).Get("/problems.csv?period=week").Want(http.StatusOK)); len(rows) != 2 ||
+		rows[0]["count"] != week {
+		t.Errorf("problems.csv: got %v, want %s reports", rows, week)
+	}
+	var eight struct {
+		Objects []struct{ Count int64 }
+	}
+	p.Visitor(t).Get("/api/1.0/most-common-problems/?period=week").Want(http.StatusOK).JSON(&eight)
+	if len(eight.Objects) != 2 || eight.Objects[0].Count != 20 {
+		t.Errorf("API: got %v, want 20 reports in eight days", eight.Objects)
 	}
 	p.As(t, crash.RoleViewer).Get("/?period=year").WantText("tbody tr:nth-child(1) .reports", fmt.Sprint(year))
 	page := p.As(t, crash.RoleViewer).Get(path).Want(http.StatusOK)

@@ -200,6 +200,39 @@ func TestPublicFiles(t *testing.T) {
 	})
 }
 
+// timed is an answer that keeps the time until which it can be written.
+type timed struct {
+	*httptest.ResponseRecorder
+
+	until time.Time
+}
+
+func (w *timed) SetWriteDeadline(t time.Time) error {
+	w.until = t
+	return nil
+}
+
+// TestSendRate checks that a visitor has to read a file at a minimum speed.
+func TestSendRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := visitorsKit(t)
+		const seconds = 90
+		h := s.Identify(Deadline(time.Hour)(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+			return s.PublicFile(w, r, "1", `"1"`, time.Hour,
+				func(_ context.Context, w http.ResponseWriter, _ func() error) error {
+					_, err := w.Write(make([]byte, seconds*minSendRate))
+					return err
+				})
+		})))
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a.csv", nil))
+		if got, want := time.Until(w.until), sendGrace+seconds*time.Second; got != want {
+			t.Errorf("got %v to read the file, want %v", got, want)
+		}
+	})
+}
+
 // TestHold checks the limit of the answers that visitors are reading.
 func TestHold(t *testing.T) {
 	t.Parallel()
