@@ -66,6 +66,47 @@ func TestSymbolise(t *testing.T) {
 	}
 }
 
+// TestPanicOfCommands checks that the text of a Go panic decides in the commands as in the server, whatever
+// the core shows.
+func TestPanicOfCommands(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	conf := "--config=" + configFile(t, "data_dir = \""+filepath.Join(symboltest.TempDir(t), "data")+
+		"\"\nsymbols_from_machine = false\n")
+	status, stdout, stderr := runIn(t.Context(), nil, nil, "symbols", "add", conf,
+		filepath.Join(dir, "root/usr/bin/spring"), filepath.Join(dir, "symbols/spring.debug"))
+	if status != exitOK {
+		t.Fatalf("symbols add: got %d, %q and\n%s", status, stderr, stdout)
+	}
+	file := symboltest.Crash(t, "spring", symboltest.Core(t, "spring-index"))
+	signatures := func(want string, commands ...string) {
+		t.Helper()
+		for _, command := range commands {
+			_, stdout, stderr := runIn(t.Context(), nil, nil, command, "--json", conf, file)
+			var got struct{ Signature string }
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Signature != want {
+				t.Errorf("%s: got %q, %v, %s; want %q", command, got.Signature, err, stderr, want)
+			}
+		}
+	}
+	signatures("/usr/bin/spring:11:main.(*row).index:main.main", "symbolise")
+	report := append(symboltest.Read(t, file), []byte(`StdErr:
+ panic: runtime error: index out of range [3] with length 0
+ 
+ goroutine 1 [running]:
+ main.(*row).index(...)
+ 	/src/main.go:18
+ main.main()
+ 	/src/main.go:30 +0x1d
+ exit status 2
+`)...)
+	if err := os.WriteFile(file, report, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signatures("/usr/bin/spring:panic:index out of range [N] with length N:main.(*row).index:main.main",
+		"symbolise", "inspect")
+}
+
 // debuginfodOptions returns the options of the unit file in docs/symbols.md, for another folder.
 func debuginfodOptions(t *testing.T, folder string) []string {
 	t.Helper()
