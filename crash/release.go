@@ -2,7 +2,6 @@ package crash
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -18,24 +17,31 @@ const maxReleaseKey = 64
 // ("Debian sid") after numbers. "LTS" makes no difference. The key of the empty release is empty;
 // others consist of lower-case letters, digits and single blanks.
 func (r Release) Key() string {
-	var tokens []string
+	var key []byte
 	for rest := strings.ToLower(Truncate(string(r), maxReleaseKey)); rest != ""; {
 		token := pytext.Run(rest, pytext.IsDigit)
-		if token != "" {
-			rest = rest[len(token):]
-			token = strings.TrimLeft(token, "0")
-			token = fmt.Sprintf("%02d%s", len(token), token)
-		} else if token = pytext.Run(rest, unicode.IsLetter); token != "" {
-			rest = rest[len(token):]
-		} else {
+		isNumber := token != ""
+		if !isNumber {
+			token = pytext.Run(rest, unicode.IsLetter)
+		}
+		if token == "" {
 			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !pytext.IsDigit(r) && !unicode.IsLetter(r) })
 			continue
 		}
-		if token != "lts" {
-			tokens = append(tokens, token)
+		rest = rest[len(token):]
+		if token == "lts" {
+			continue
 		}
+		if len(key) > 0 {
+			key = append(key, ' ')
+		}
+		if isNumber {
+			token = strings.TrimLeft(token, "0")
+			key = append(key, '0'+byte(len(token)/10), '0'+byte(len(token)%10)) // at most maxReleaseKey
+		}
+		key = append(key, token...)
 	}
-	return strings.Join(tokens, " ")
+	return string(key)
 }
 
 // Compare orders releases by Key, and those with the same key by name.
