@@ -24,19 +24,21 @@ type Index struct {
 
 // data is what an index shares with those that omit problems of it.
 type data struct {
-	mu       sync.RWMutex
-	change   uint64 // increases with every change that may affect a list
-	versions Numbers[string]
-	origins  Numbers[origin]
-	labels   *labels           // of facts
-	texts    map[string]string // shared copies of texts that many buckets have
-	buckets  []bucket
-	bucketAt map[crash.BucketID]int32 // positions in buckets
-	order    []*Problem               // all, in no particular order
-	scan     []listScan               // parallel to order
-	places   map[crash.BucketID]int32 // positions of problems in order
-	types    map[string]bool          // present and past problem types
-	cache    *cache.Cache[uint64]     // by change number
+	mu        sync.RWMutex
+	change    uint64 // increases with every change that may affect a list
+	versions  Numbers[string]
+	origins   Numbers[origin]
+	releases  Numbers[string]
+	releaseOf []uint16          // by number of an origin: the number of its release
+	labels    *labels           // of facts
+	texts     map[string]string // shared copies of texts that many buckets have
+	buckets   []bucket
+	bucketAt  map[crash.BucketID]int32 // positions in buckets
+	order     []*Problem               // all, in no particular order
+	scan      []listScan               // parallel to order
+	places    map[crash.BucketID]int32 // positions of problems in order
+	types     map[string]bool          // present and past problem types
+	cache     *cache.Cache[uint64]     // by change number
 
 	byPackage map[string][]int32 // positions of the present and past buckets of a binary or source package
 }
@@ -44,7 +46,7 @@ type data struct {
 // New returns an empty index.
 func New() *Index {
 	return &Index{data: &data{
-		versions: NewNumbers[string](), origins: NewNumbers[origin](), labels: newLabels(),
+		versions: NewNumbers[string](), origins: NewNumbers[origin](), releases: NewNumbers[string](), labels: newLabels(),
 		texts: map[string]string{}, bucketAt: map[crash.BucketID]int32{}, places: map[crash.BucketID]int32{},
 		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
 	}}
@@ -148,6 +150,12 @@ type cell struct {
 
 // origin is the release and the architectures of a report. Origins are numbered; see Index.origins.
 type origin struct{ release, machine, pkg string } // architectures of the machine and of the package
+
+// inRelease returns a number for the version and the release of a cell: that of the release is in the
+// lowest 16 bits.
+func (d *data) inRelease(c cell) uint64 {
+	return uint64(c.version)<<16 | uint64(d.releaseOf[c.origin])
+}
 
 func (a cell) compare(b cell) int {
 	switch {

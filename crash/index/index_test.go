@@ -402,3 +402,36 @@ func TestReleaseFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestOccurrences checks that architectures of one release are added, that versions of merged buckets of
+// other packages are not compared, and that days whose reports were all moved away do not count.
+func TestOccurrences(t *testing.T) {
+	t.Parallel()
+	head, other := crash.BucketIDOf("head"), crash.BucketIDOf("other")
+	today := index.DayOf(time.Date(2026, 5, 20, 0, 0, 0, 0, time.UTC))
+	ix := index.New()
+	ix.Update(func(u *index.Updater) {
+		u.SetBucket(index.Bucket{ID: head, Head: head, Package: "reef"})
+		u.SetBucket(index.Bucket{ID: other, Head: head, Package: "tide"})
+		set := func(id crash.BucketID, ago index.Day, version, machine string, reports int64) {
+			u.SetCell(id, today-ago, []byte("Ubuntu 24.04"), []byte(version), []byte(machine), []byte(machine), reports)
+		}
+		set(head, 30, "1.0", "amd64", 0)
+		set(head, 20, "1.0", "amd64", 2)
+		set(head, 1, "1.0", "arm64", 3)
+		set(head, 2, "0.9", "arm64", 0)
+		set(other, 1, "7.0", "amd64", 4)
+		set(other, 9, "6.0", "arm64", 5)
+	})
+	p, _ := ix.Problem(head)
+	got := ix.Occurrences(p, today)
+	slices.SortFunc(got, func(a, b crash.VersionSeen) int { return cmp.Compare(a.Version, b.Version) })
+	day := func(ago index.Day) time.Time { return (today - ago).Time() }
+	want := []crash.VersionSeen{
+		{Release: "Ubuntu 24.04", Reports: 9, Week: 4, First: day(9), Last: day(1)},
+		{Release: "Ubuntu 24.04", Version: "1.0", Reports: 5, Week: 3, First: day(20), Last: day(1)},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

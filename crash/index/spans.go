@@ -93,23 +93,19 @@ func (ix *Index) PackageReports(name string) map[InVersion]int64 {
 	defer ix.mu.RUnlock()
 	type packageReports string
 	return cached(ix, packageReports(name), func() map[InVersion]int64 {
-		type place struct {
-			version uint32
-			origin  uint16
-		}
-		counts := map[place]int64{}
+		counts := map[uint64]int64{}
 		seen := map[int32]bool{}
 		for _, at := range ix.byPackage[name] {
 			if l := &ix.buckets[at]; l.Package == name && !seen[at] && !ix.hidden[l.Head] {
 				seen[at] = true
 				for _, c := range l.cells {
-					counts[place{c.version, c.origin}] += int64(c.n)
+					counts[ix.inRelease(c)] += int64(c.n)
 				}
 			}
 		}
 		reports := map[InVersion]int64{}
-		for p, n := range counts {
-			reports[InVersion{crash.Release(ix.origins.values[p.origin].release), ix.versions.values[p.version]}] += n
+		for at, n := range counts {
+			reports[InVersion{crash.Release(ix.releases.values[at&(1<<16-1)]), ix.versions.values[at>>16]}] = n
 		}
 		return reports
 	})

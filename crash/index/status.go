@@ -12,27 +12,27 @@ import (
 func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	type key struct {
-		version int64 // number of the version, or -1 if it cannot be compared
-		release string
-	}
+	const incomparable = 1 << 48         // instead of the number of a version
 	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
-	var keys []key
+	var keys []uint64                    // of a version and a release
 	var list []crash.VersionSeen
 	var first, last []Day
 	for l := range ix.bucketsOf(p) {
 		for _, c := range l.cells {
-			k := key{int64(c.version), ix.origins.values[c.origin].release}
+			if c.n == 0 {
+				continue
+			}
+			k := ix.inRelease(c)
 			if l.Package != p.Package {
-				k.version = -1
+				k = incomparable | k&(1<<16-1)
 			}
 			i := slices.Index(keys, k) // linear search: most problems have few versions
 			if i < 0 {
 				i = len(keys)
 				keys = append(keys, k)
-				o := crash.VersionSeen{Release: crash.Release(k.release)}
-				if k.version >= 0 {
-					o.Version = ix.versions.values[k.version]
+				o := crash.VersionSeen{Release: crash.Release(ix.origins.values[c.origin].release)}
+				if l.Package == p.Package {
+					o.Version = ix.versions.values[c.version]
 				}
 				list = append(list, o)
 				first, last = append(first, c.day), append(last, c.day)
@@ -41,9 +41,7 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 			if c.day+week > today && c.day <= today {
 				list[i].Week += int64(c.n)
 			}
-			if c.n > 0 {
-				first[i], last[i] = min(first[i], c.day), max(last[i], c.day)
-			}
+			first[i], last[i] = min(first[i], c.day), max(last[i], c.day)
 		}
 	}
 	for i := range list {

@@ -132,6 +132,7 @@ func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
 	n, ok := u.ix.origins.of[origin{string(release), string(machine), string(pkg)}]
 	if !ok && len(u.ix.origins.values) < 1<<16 {
 		n = u.ix.origins.add(origin{string(release), string(machine), string(pkg)})
+		u.ix.releaseOf = append(u.ix.releaseOf, uint16(u.ix.releases.Number(string(release)))) //nolint:gosec // at most n
 	} else if !ok {
 		n = 1<<16 - 1
 	}
