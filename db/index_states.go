@@ -212,43 +212,70 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 				counted[p.Package] && p.Last().At.Before(weekAgo)
 		})...)
 	}
-	judged := make(map[crash.BucketID]bool, len(changed))
+	judging, judged := st.judging(now), make(map[crash.BucketID]bool, len(changed))
 	for chunk := range slices.Chunk(changed, judgeChunk) {
 		states := make(map[crash.BucketID]index.State, len(chunk))
 		for _, p := range chunk {
 			if !judged[p.ID] {
 				judged[p.ID] = true
-				states[p.ID] = index.State{Word: st.of(p, now).Word, Bug: st.bugs[p.ID].Number, People: st.peopleOf(p)}
+				states[p.ID] = index.State{Word: judging.of(p).Word, Bug: st.bugs[p.ID].Number, People: st.peopleOf(p)}
 			}
 		}
 		st.ix.SetStates(states)
 	}
 }
 
-// of returns the status of a problem in the index.
-func (st *statuses) of(p *index.Problem, now time.Time) crash.Status {
-	return st.judgeBucket(crash.Bucket{
-		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At,
-		LastSeen: p.Last().At,
-		Package:  p.Package, SourcePackage: p.Source, Bug: st.bugs[p.ID],
-	}, p, now)
+// judging judges problems. It groups and counts the versions of each package once.
+type judging struct {
+	*statuses
+	now   time.Time
+	known map[packageIn]stats.VersionsByRelease
 }
 
-func (st *statuses) judgeBucket(b crash.Bucket, p *index.Problem, now time.Time) crash.Status {
+// packageIn is a binary package in an index, which may omit embargoed problems.
+type packageIn struct {
+	ix   *index.Index
+	name string
+}
+
+func (st *statuses) judging(now time.Time) judging {
+	return judging{st, now, map[packageIn]stats.VersionsByRelease{}}
+}
+
+// of returns the status of a problem in the index.
+func (j judging) of(p *index.Problem) crash.Status {
+	return j.bucket(crash.Bucket{
+		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At,
+		LastSeen: p.Last().At,
+		Package:  p.Package, SourcePackage: p.Source, Bug: j.bugs[p.ID],
+	}, p)
+}
+
+// bucket returns the status of a problem whose bucket may be newer than the index.
+func (j judging) bucket(b crash.Bucket, p *index.Problem) crash.Status {
 	var seen []crash.VersionSeen
 	if p != nil {
-		seen = st.ix.Occurrences(p, index.DayOf(now))
+		seen = j.ix.Occurrences(p, index.DayOf(j.now))
 	}
-	known := st.inUse.known(b.Package)
-	ix := st.public
-	if p != nil && slices.Contains(st.hidden, p.ID) {
-		ix = st.ix
+	ix := j.public
+	if p != nil && slices.Contains(j.hidden, p.ID) {
+		ix = j.ix
 	}
-	reports := ix.PackageReports(b.Package)
+	return stats.Judge(b, seen, j.versions(packageIn{ix, b.Package}), j.now)
+}
+
+// versions returns the versions of a package in use, with their numbers of reports.
+func (j judging) versions(of packageIn) stats.VersionsByRelease {
+	if known, ok := j.known[of]; ok {
+		return known
+	}
+	known := j.inUse.known(of.name)
+	reports := of.ix.PackageReports(of.name)
 	for i, k := range known {
 		known[i].Reports = reports[index.InVersion{Release: k.Release, Version: k.Version}]
 	}
-	return stats.Judge(b, seen, known, now)
+	j.known[of] = stats.ByRelease(known)
+	return j.known[of]
 }
 
 // Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It uses the
@@ -265,9 +292,10 @@ func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
 	if err := s.readPublic(ctx, st); err != nil { // as in lists
 		return err
 	}
+	judging := st.judging(s.Now())
 	for _, bucket := range buckets {
 		p, _ := b.Problem(bucket.ID)
-		bucket.Status = st.judgeBucket(*bucket, p, s.Now())
+		bucket.Status = judging.bucket(*bucket, p)
 	}
 	return nil
 }
@@ -279,5 +307,5 @@ func (s *Store) StatusOf(p *index.Problem) crash.Status {
 	if st == nil {
 		return crash.Status{}
 	}
-	return st.of(p, s.Now())
+	return st.judging(s.Now()).of(p)
 }

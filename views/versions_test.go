@@ -54,7 +54,7 @@ func TestVersionTableMarks(t *testing.T) {
 	status := stats.Judge(crash.Bucket{Reports: 31}, []crash.VersionSeen{
 		{Release: "Debian sid", Version: "1.9-2", Reports: 18, Last: now.AddDate(0, 0, -30)},
 		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},
-	}, inUse, now)
+	}, stats.ByRelease(inUse), now)
 	facts := views.VersionFacts{Story: stats.NewVersionStory(seen, inUse), Known: inUse, Status: status, Now: now}
 	doc := parse(t, render(t, views.VersionsPart(facts.Table())))
 	want := []string{

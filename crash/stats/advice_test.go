@@ -20,7 +20,7 @@ func TestAdvise(t *testing.T) {
 	}
 	judged := func(seen []crash.VersionSeen, inUse []stats.VersionKnown) crash.Bucket {
 		b := plain
-		b.Status = stats.Judge(b, seen, inUse, judgedAt)
+		b.Status = stats.Judge(b, seen, stats.ByRelease(inUse), judgedAt)
 		return b
 	}
 	tests := map[string]struct {

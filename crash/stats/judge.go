@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 )
 
 // quietDays is the number of days for which a newer version must be in use, without a report of the
@@ -17,7 +16,7 @@ const quietDays = 7
 // with the number of these reports.
 // Judge modifies none of them. It compares versions only within one release, in dpkg's order. It
 // considers whole UTC days, so its result changes only with the facts or at midnight.
-func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) crash.Status {
+func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRelease, now time.Time) crash.Status {
 	j := newJudgement(b, seen, inUse, now)
 	out := crash.Status{Read: j.read}
 	for release, found := range j.seen {
@@ -54,20 +53,14 @@ type judgement struct {
 	read    time.Time
 	today   time.Time
 	seen    map[crash.Release][]crash.VersionSeen
-	inUse   map[crash.Release][]VersionKnown
+	inUse   VersionsByRelease
 }
 
-func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse []VersionKnown, now time.Time) *judgement {
-	j := &judgement{b: b, today: crash.Midnight(now), seen: map[crash.Release][]crash.VersionSeen{},
-		inUse: map[crash.Release][]VersionKnown{}}
+func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRelease, now time.Time) *judgement {
+	j := &judgement{b: b, today: crash.Midnight(now), seen: map[crash.Release][]crash.VersionSeen{}, inUse: inUse}
 	for _, o := range seen {
 		if o.Reports > 0 {
 			j.seen[o.Release] = append(j.seen[o.Release], o)
-		}
-	}
-	for _, k := range inUse {
-		if dpkg.Valid(k.Version) {
-			j.inUse[k.Release] = append(j.inUse[k.Release], k)
 		}
 	}
 	if b.Bug.Number == 0 {

@@ -101,7 +101,7 @@ func (s situation) bucket() crash.Bucket {
 	if s.change != nil {
 		s.change(&b)
 	}
-	b.Status = stats.Judge(b, s.seen, s.inUse, judgedAt)
+	b.Status = stats.Judge(b, s.seen, stats.ByRelease(s.inUse), judgedAt)
 	return b
 }
 

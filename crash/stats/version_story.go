@@ -26,6 +26,20 @@ func (k VersionKnown) Equal(other VersionKnown) bool {
 		k.Since.Equal(other.Since)
 }
 
+// VersionsByRelease are versions of a package in use that dpkg can compare.
+type VersionsByRelease map[crash.Release][]VersionKnown
+
+// ByRelease groups versions by release. It omits those that dpkg cannot compare.
+func ByRelease(known []VersionKnown) VersionsByRelease {
+	grouped := VersionsByRelease{}
+	for _, k := range known {
+		if dpkg.Valid(k.Version) {
+			grouped[k.Release] = append(grouped[k.Release], k)
+		}
+	}
+	return grouped
+}
+
 // VersionStory shows a problem in the history of its package's versions.
 type VersionStory struct {
 	Counts []crash.VersionCount // newest version first; Reports 0: in use, but the problem was not seen
