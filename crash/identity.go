@@ -62,6 +62,7 @@ type Identity struct {
 	Groups  []string // all groups that the source states
 	Session string   // session at that site (sid of OpenID Connect); empty: unknown
 	Refresh Secret   // refresh token, by which the site states the groups again; empty: none
+	Offline bool     // Refresh stays valid when the person signs out there
 }
 
 // RightsConfig configures what people may do without a role that an administrator has given to them.

@@ -1274,6 +1274,7 @@ CREATE TABLE identities (
     last_sign_in timestamp with time zone NOT NULL,
     groups_read timestamp with time zone,
     refresh_token text DEFAULT ''::text NOT NULL,
+    refresh_offline boolean DEFAULT false NOT NULL,
     CONSTRAINT identities_source_check CHECK ((source = ANY (ARRAY['launchpad'::text, 'oidc'::text, 'proxy'::text]))),
     CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 500)))
 );
@@ -1288,6 +1289,7 @@ COMMENT ON COLUMN identities.created IS 'First sign-in.';
 COMMENT ON COLUMN identities.last_sign_in IS 'Last sign-in.';
 COMMENT ON COLUMN identities.groups_read IS 'When the site or the proxy stated the groups last; null: it has refused to state them again, so they do not count.';
 COMMENT ON COLUMN identities.refresh_token IS 'Refresh token of OpenID Connect, encrypted; empty: the provider gave none.';
+COMMENT ON COLUMN identities.refresh_offline IS 'Whether the refresh token came with offline_access. If not, it is erased when the person signs out at the provider.';
 
 ALTER TABLE identities ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME identities_id_seq

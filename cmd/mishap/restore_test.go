@@ -101,6 +101,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 		crash.Filing{}); err != nil {
 		t.Fatal(err)
 	}
+	dbtest.Exec(t, p.url, `insert into sessions (token, data, expiry, user_id) values ('t', '{}', now() + interval '1 day', 1)`)
 	dir := backUp(t, p.environ, t.TempDir())
 
 	comments := func() (n int) {
@@ -131,6 +132,9 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	status, out, stderr := runIn(t.Context(), nil, p.environ, "restore", dir, "--database-url", url, noConfig(t))
 	if status != exitOK || !strings.Contains(out, "Nothing is filed or sent until") {
 		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
+	}
+	if left := dbtest.Lines(t, url, `select token, token from sessions`); len(left) > 0 {
+		t.Errorf("got sessions %v, want that the restore has ended them", left)
 	}
 	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)
 	_, addresses := serveProcess(t, environ)

@@ -37,7 +37,9 @@ const (
 	sqlSkipWarnings = `
 		update api_tokens set warned = now()
 		where warned is null and revoked is null and expires <= now() + @warning::interval`
-	sqlAnalyze = `analyze`
+	// sqlEndSessions also ends sessions that ended after the backup.
+	sqlEndSessions = `delete from sessions`
+	sqlAnalyze     = `analyze`
 )
 
 // restoreLock is the key of the advisory lock of a restore in the database that it fills.
@@ -147,7 +149,8 @@ func (m Manifest) finish(ctx context.Context, conn *pgx.Conn, url string, log *s
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"taken": m.Taken, "warning": crash.TokenWarning}
-		for _, sql := range []string{sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndRestore} {
+		for _, sql := range []string{sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndSessions,
+			sqlEndRestore} {
 			if _, err := tx.Exec(ctx, sql, args); err != nil {
 				return err
 			}

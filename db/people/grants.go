@@ -229,7 +229,8 @@ const (
 	sqlInsertGroups = `
 		insert into user_groups (identity_id, group_name) select @identity, unnest(@groups::text[])
 		on conflict do nothing`
-	sqlGroupsRead = `update identities set groups_read = @now, refresh_token = @refresh where id = @identity`
+	sqlGroupsRead = `
+		update identities set groups_read = @now, refresh_token = @refresh, refresh_offline = @offline where id = @identity`
 )
 
 // replaceGroups stores the groups and the refresh token that a source has stated now, instead of those
@@ -242,7 +243,8 @@ func (a *Store) replaceGroups(ctx context.Context, tx pgx.Tx, identity int64, in
 			return fmt.Errorf("encrypt refresh token: %w", err)
 		}
 	}
-	args := pgx.NamedArgs{"identity": identity, "groups": in.Groups, "refresh": sealed, "now": a.store.Now()}
+	args := pgx.NamedArgs{"identity": identity, "groups": in.Groups, "refresh": sealed,
+		"offline": in.Offline, "now": a.store.Now()}
 	for _, sql := range []string{sqlDeleteGroups, sqlInsertGroups, sqlGroupsRead} {
 		if _, err := tx.Exec(ctx, sql, args); err != nil {
 			return fmt.Errorf("store groups: %w", err)
@@ -255,14 +257,17 @@ func (a *Store) replaceGroups(ctx context.Context, tx pgx.Tx, identity int64, in
 func refreshContext(identity int64) string { return "refresh token " + strconv.FormatInt(identity, 10) }
 
 const sqlRefreshable = `
-	select i.id, i.user_id, i.subject, i.refresh_token
+	select i.id, i.user_id, i.subject, i.refresh_token, i.refresh_offline
 	from identities as i join users as u on u.id = i.user_id and not u.disabled
 	where i.source = @source and i.issuer = @issuer and i.refresh_token <> '' and i.groups_read < @before
+		and not exists (select from filing_writer where restored is not null)
 	order by random()`
 
 // Refreshable returns the people of an issuer of OpenID Connect who have a refresh token, and whose
 // groups it stated before a time. They are in random order, so that one for whom the provider
-// fails does not hold up the others for ever. Tokens that cannot be decrypted any more are left out.
+// fails does not hold up the others for ever. Tokens that cannot be decrypted any more are left out. There
+// are none in a restored database that was not compared with the tracker yet: the server from which the
+// backup is may still run, and use the same tokens.
 func (a *Store) Refreshable(ctx context.Context, issuer string, before time.Time) ([]crash.StoredIdentity, error) {
 	rows, err := a.store.Pool.Query(ctx, sqlRefreshable, pgx.NamedArgs{"source": crash.SourceOIDC, "issuer": issuer,
 		"before": before})
@@ -272,7 +277,7 @@ func (a *Store) Refreshable(ctx context.Context, issuer string, before time.Time
 	var all []crash.StoredIdentity
 	i := crash.StoredIdentity{Identity: crash.Identity{Source: crash.SourceOIDC, Issuer: issuer}}
 	var sealed string
-	if _, err := pgx.ForEachRow(rows, []any{&i.ID, &i.UserID, &i.Subject, &sealed}, func() (err error) {
+	if _, err := pgx.ForEachRow(rows, []any{&i.ID, &i.UserID, &i.Subject, &sealed, &i.Offline}, func() (err error) {
 		if i.Refresh, err = a.store.OpenSecret(sealed, refreshContext(i.ID)); err == nil {
 			all = append(all, i)
 		}

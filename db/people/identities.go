@@ -341,12 +341,16 @@ const sqlEndProviderSessions = `
 		where i.id = s.identity_id and i.source = @source and i.issuer = @issuer
 			and (@subject = '' or i.subject = @subject)
 			and (@session = '' or s.provider_session = @session or s.provider_session = '' and @subject <> '')
-		returning i.user_id
+		returning i.id, i.user_id
+	), forgotten as (
+		update identities as i set refresh_token = ''
+		where i.source = @source and i.issuer = @issuer and i.refresh_token <> '' and not i.refresh_offline
+			and (i.subject = @subject or i.id in (select id from ended))
 	)
 	select u.name, count(*) from ended join users as u on u.id = ended.user_id group by u.name order by u.name`
 
 // EndProviderSessions ends the sessions of a person who has signed out at the provider, records that, and
-// returns how many they were. Subject and Session of who select them, and either may be empty.
+// returns how many they were. It erases the refresh token unless it came with offline_access. Subject and Session of who select them, and either may be empty.
 func (a *Store) EndProviderSessions(ctx context.Context, who crash.Identity) (n int, err error) {
 	if who.Subject == "" && who.Session == "" {
 		return 0, nil

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -140,7 +141,13 @@ func TestRefreshGroups(t *testing.T) {
 		return n
 	}
 	groups := func(groups any) { s.provider.Do(func() { s.provider.Groups = groups }) }
+	dbtest.Exec(t, s.database, `update filing_writer set restored = now()`)
 	before := asked()
+	if refresh(nil); asked() != before {
+		t.Error("a restored database uses tokens that another server may use, too")
+	}
+	dbtest.Exec(t, s.database, `update filing_writer set restored = null`)
+	dbtest.Exec(t, s.database, `update identities set groups_read = now()`)
 	if err := s.RefreshGroups(t.Context()); err != nil || asked() != before {
 		t.Errorf("fresh groups: got %v and %d requests, want none", err, asked()-before)
 	}
@@ -218,6 +225,45 @@ func TestRefreshGroups(t *testing.T) {
 	refresh(nil)
 	if asked() != before {
 		t.Error("the provider is asked about a disabled account")
+	}
+}
+
+// TestRefreshTokenAfterLogout checks that a refresh token outlasts the session at the provider only if it came
+// with offline_access, and that signing out here does not end it. The groups stay in either case.
+func TestRefreshTokenAfterLogout(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	for _, tt := range []struct {
+		scope string
+		kept  bool
+	}{{"openid profile groups", false}, {"openid profile groups offline_access", true}, {"", true}} {
+		s.provider.Do(func() {
+			s.provider.Tokens = func(c oidctest.Claims) {
+				if c["scope"] = tt.scope; tt.scope == "" {
+					delete(c, "scope") // it is that of the request
+				}
+			}
+		})
+		c := s.Visitor(t)
+		s.signIn(c, "/my")
+		has := func(when string, want bool) {
+			t.Helper()
+			if got := s.Value(t, `select (refresh_token <> '')::text from identities`) == "true"; got != want {
+				t.Errorf("scope %q, %s: got a refresh token %t, want %t", tt.scope, when, got, want)
+			}
+			s.wantRights(crash.RoleTriager, true, false)
+		}
+		has("signed in", true)
+		s.later("7 hours")
+		if err := s.RefreshGroups(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		has("asked for the groups", true)
+		c.Post("/logout", nil)
+		has("signed out here", true)
+		token := s.provider.Sign("logout+jwt", s.provider.LogoutToken(rand.Text(), "id2", ""))
+		s.Visitor(t).Post("/login/oidc/logout", url.Values{"logout_token": {token}}).Want(http.StatusOK)
+		has("signed out at the provider", tt.kept)
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *Pages) FinishOIDC(w http.ResponseWriter, r *http.Request) error {
 		return errNotConfigured()
 	}
 	return s.finish(w, r, crash.SourceOIDC, func(a attempt, query url.Values) (crash.Identity, error) {
-		return s.oidc.Finish(r.Context(), query, a.Nonce, a.Verifier)
+		return s.oidc.Finish(r.Context(), query, a.Nonce, a.Verifier, !a.NoRefresh)
 	})
 }
 
@@ -111,6 +111,7 @@ func (s *Pages) RefreshGroups(ctx context.Context) error {
 	}
 	for _, was := range due {
 		now, failed := s.oidc.Refresh(ctx, was.Subject, was.Refresh)
+		now.Offline = was.Offline
 		if err := s.People.StoreRefresh(ctx, was, now, failed); err != nil {
 			return err
 		}

@@ -127,9 +127,10 @@ func (c *Client) Begin(ctx context.Context, state, nonce, verifier string, refre
 }
 
 // Finish checks the answer of the provider, which the browser has brought as a query, and gets the person
-// from the provider. Errors of kind Unauthenticated say why the answer is refused; the provider may be
-// Unavailable.
-func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier string) (crash.Identity, error) {
+// from the provider. refresh is what Begin got. Errors of kind Unauthenticated say why the answer is
+// refused; the provider may be Unavailable.
+func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier string, refresh bool) (crash.Identity,
+	error) {
 	p, err := c.discover(ctx)
 	if err != nil {
 		return crash.Identity{}, err
@@ -162,7 +163,17 @@ func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier s
 	}
 	in, err := c.person(token.Subject, claims)
 	in.Refresh = crash.Secret(tokens.RefreshToken)
+	in.Offline = in.Refresh != "" && c.offline(p, tokens, refresh)
 	return in, err
+}
+
+// offline reports whether a refresh token was issued with offline_access. A provider may leave out the scope
+// of its answer if it is that of the request.
+func (c *Client) offline(p *provider, tokens *oauth2.Token, refresh bool) bool {
+	if scope, _ := tokens.Extra("scope").(string); scope != "" {
+		return slices.Contains(strings.Fields(scope), oidc.ScopeOfflineAccess)
+	}
+	return refresh && slices.Contains(p.Scopes, oidc.ScopeOfflineAccess)
 }
 
 // Refresh gets the present groups of a person by a refresh token. The identity has the next refresh token,
