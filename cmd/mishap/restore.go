@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +124,18 @@ type restore struct {
 	// erased is what was erased, also after the backup.
 	erased upkeep.ErasureRecord
 	log    *slog.Logger
+}
+
+// start returns the command that starts mishap with a restored data directory.
+func (r *restore) start(dataDir string) string {
+	command := "mishap serve --config " + filepath.Join(dataDir, restoredConfig)
+	// The environment, as of the container images, wins over the restored configuration.
+	if setting := config.Variable("data_dir") + "="; slices.ContainsFunc(r.program.environ, func(v string) bool {
+		return strings.HasPrefix(v, setting)
+	}) {
+		command = setting + dataDir + " " + command
+	}
+	return command
 }
 
 // fromRemote copies the backup from object storage to a temporary folder, and restores it from
@@ -263,7 +276,7 @@ func (r *restore) run(ctx context.Context) error {
 	if os.Geteuid() == 0 {
 		r.program.printf("It belongs to root. If another user runs mishap: chown -R USER: '%s'", dataDir)
 	}
-	r.program.printf("Start it with: mishap serve --config %s", filepath.Join(dataDir, restoredConfig))
+	r.program.printf("Start it with: %s", r.start(dataDir))
 	if !r.manifest.Secrets && r.lacksSecrets {
 		r.program.printf("The backup has no secrets: set those that the configuration names in comments.")
 	}

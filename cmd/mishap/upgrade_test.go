@@ -97,7 +97,10 @@ func TestMoreUpgradePostgreSQL(t *testing.T) {
 		t.Fatalf("got backups %v, %v", dumps, err)
 	}
 	moved := filepath.Join(folder, "moved")
-	run(environ, "", "restore", dumps[0], "--data-dir="+moved)
+	start := "Start it with: MISHAP_DATA_DIR=" + moved + " mishap serve" // the images set that variable
+	if out := run(environ, "", "restore", dumps[0], "--data-dir="+moved); !strings.Contains(out, start) {
+		t.Errorf("restored: got %s, want %q", out, start)
+	}
 	if got := version(filepath.Join(moved, "postgres", "data")); got != "17" {
 		t.Errorf("restored: got PostgreSQL %s, want 17", got)
 	}
