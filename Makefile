@@ -146,10 +146,11 @@ deb: ## builds a Debian package in bin, the same bytes from the same commit
 test-deb: ## builds the package twice, runs lintian, and installs, upgrades, removes and purges it in a chroot; needs root
 	@packaging/test-deb
 
+# podman and buildah leave out the health check in their own format.
 image: build ## builds container images, without and with PostgreSQL, with podman, docker or buildah
 	@engine=$$(command -v podman || command -v docker || command -v buildah) || { echo 'Install podman: apt-get install podman' >&2; exit 1; }; \
 	for contents in minimal postgresql; do \
-		$$engine build --build-arg CONTENTS=$$contents --tag mishap:$$(cat VERSION)-$$contents . || exit 1; \
+		BUILDAH_FORMAT=docker $$engine build --build-arg CONTENTS=$$contents --tag mishap:$$(cat VERSION)-$$contents . || exit 1; \
 	done
 
 test-image: build ## builds both images with buildah and runs them; needs root
