@@ -74,11 +74,16 @@ func TestAssertedLines(t *testing.T) {
 	}
 }
 
-// TestNoFileHelps checks that a stack that no file can name says so.
+// TestNoFileHelps checks that a stack that no file can name says so, and that others do not.
 func TestNoFileHelps(t *testing.T) {
 	t.Parallel()
+	r := newBench(t, "", published(t, "stray")...).must(t, symboltest.Core(t, "stray"))
+	if r.State != symbols.Partial || !r.NoFileHelps || !strings.Contains(r.Incomplete, "no file can help") {
+		t.Errorf("at an address in no file: got %s, %v: %s\n%s", r.State, r.NoFileHelps, r.Incomplete,
+			r.Fields["Stacktrace"])
+	}
 	core := symboltest.Core(t, "lost")
-	r := newBench(t, "", published(t, "lost")...).must(t, core)
+	r = newBench(t, "", published(t, "lost")...).must(t, core)
 	if r.State != symbols.Done || r.NoFileHelps {
 		t.Errorf("got %s, %v: %s", r.State, r.NoFileHelps, r.Incomplete)
 	}

@@ -157,6 +157,13 @@ cat > lost.c <<'C'
 __attribute__((noinline)) int load(int (*f)(void)) { return f() + 1; }
 int main(void) { return load((int (*)(void))8); }
 C
+cat > stray.c <<'C'
+/* A jump to an address in no file, from a stack that leads nowhere. */
+int main(void) {
+	__asm__ volatile("xor %%ebp, %%ebp\n push $0\n push $0\n mov $8, %%eax\n jmp *%%rax" ::: "rax", "memory");
+	return 0;
+}
+C
 cat > split.c <<'C'
 __attribute__((noinline)) int parse(volatile int *p) { return *p; }
 __attribute__((noinline)) int load(volatile int *p) { return parse(p) + 1; }
@@ -301,6 +308,7 @@ gcc $flags -pthread -o ../original/many many.c
 gcc $flags -o ../original/aborted aborted.c
 gcc $flags -o ../original/asserted asserted.c
 gcc $flags -o ../original/lost lost.c
+gcc $flags -o ../original/stray stray.c
 gcc $flags -gsplit-dwarf -o ../original/split split.c
 rm ../original/*.dwo # nobody publishes these
 gcc $flags -DNAME=ebb -o ../original/ebb ebb.c

@@ -226,6 +226,22 @@ func TestWorker(t *testing.T) {
 	}
 }
 
+// TestNoFileHelps checks that a job that no file can help says so, lists no missing file and is not tried again.
+func TestNoFileHelps(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.add("root/usr/bin/stray", "symbols/stray.debug")
+	r := f.crashed("m1")
+	f.sends(r, asSent(symboltest.Core(t, "stray")))
+	f.round()
+	if j := f.wantJob(r, crash.SymbolsPartial, "No file can help"); !j.NotBefore.IsZero() {
+		t.Errorf("got a next try at %v, want none", j.NotBefore)
+	}
+	if missing, err := f.store.MissingFiles(t.Context(), f.cores.ID()); err != nil || len(missing) > 0 {
+		t.Errorf("got %v, %v; want no missing file", missing, err)
+	}
+}
+
 // TestGoPanics checks that three faults of a Go program, whose reports say nothing of the stack, become
 // three problems, and that a call through a null pointer gets a name.
 func TestGoPanics(t *testing.T) {
