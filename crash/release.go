@@ -37,7 +37,8 @@ func (r Release) Key() string {
 		}
 		if isNumber {
 			token = strings.TrimLeft(token, "0")
-			key = append(key, '0'+byte(len(token)/10), '0'+byte(len(token)%10)) // at most maxReleaseKey
+			const digits = "0123456789" // at most maxReleaseKey characters have two
+			key = append(key, digits[len(token)/10], digits[len(token)%10])
 		}
 		key = append(key, token...)
 	}

@@ -23,7 +23,8 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 	report := func(signature, version string, day time.Time, machines ...string) (bucket crash.BucketID) {
 		t.Helper()
 		for _, machine := range machines {
-			rec := record(t, day, signature+machine, crash.Fields{"DuplicateSignature": signature, "Package": "harbor " + version})
+			rec := record(t, day, signature+machine, crash.Fields{"DuplicateSignature": signature,
+				"Package": "harbor " + version})
 			save(t, s, rec)
 			bucket = crash.BucketIDOf(rec.Grouping.Signature)
 		}

@@ -20,8 +20,9 @@ func TestAccessPage(t *testing.T) {
 		return c.Post("/admin/access", url.Values{"source": {source}, "group": {group}, "role": {role}})
 	}
 	grant("oidc", "staff<b>", "triager").WantRedirect(http.StatusSeeOther, "/admin/access")
-	signed, err := site.People.SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
-		Subject: "42", Name: "kim", Groups: []string{"staff<b>"}})
+	signed, err := site.People.SignInIdentity(t.Context(), crash.Identity{
+		Source: crash.SourceOIDC, Issuer: "https://id.example", Subject: "42", Name: "kim", Groups: []string{"staff<b>"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ from machines. They cover 400 days and about a thousand packages. After an inter
 	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")
 	cmd.Flags().StringVar(&address, "get", "", "request this `address` instead of posting reports, as visitors from "+
 		"different loopback addresses")
-	cmd.Flags().BoolVar(&slow, "slow", false, "with --get: request it once on each connection, and read 512 bytes a second")
+	cmd.Flags().BoolVar(&slow, "slow", false, "with --get: request it once on each connection and read 512 bytes a second")
 	cmd.Flags().IntVar(&connections, "connections", 32, "`number` of concurrent connections")
 	cmd.Flags().DurationVar(&length, "for", 10*time.Second, "`duration` of the measurement")
 	cmd.Flags().IntVar(&fill.volume.Reports, "fill", 0, "fill a database with this `number` of reports instead")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,7 +34,8 @@ func (v visitors) request(ctx context.Context, out io.Writer) error {
 	var group sync.WaitGroup
 	for i := range v.number {
 		group.Go(func() {
-			attacker := vegeta.NewAttacker(vegeta.LocalAddr(net.IPAddr{IP: loopback(i)}), vegeta.Workers(1), vegeta.MaxWorkers(1))
+			attacker := vegeta.NewAttacker(vegeta.LocalAddr(net.IPAddr{IP: loopback(i)}), vegeta.Workers(1),
+				vegeta.MaxWorkers(1))
 			defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 			for r := range attacker.Attack(get(v.address, nil, false), vegeta.Rate{}, v.length, "") {
 				mu.Lock()
@@ -105,11 +107,12 @@ func readSlowly(ctx context.Context, address *url.URL, from net.IP) (status int,
 	if err != nil {
 		return 0, 0
 	}
+	defer func() { _ = answer.Body.Close() }()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for part := make([]byte, slowPart); ; {
 		switch _, err := io.ReadFull(answer.Body, part); {
-		case ctx.Err() != nil, err == io.EOF: //nolint:errorlint // ReadFull returns exactly this
+		case ctx.Err() != nil, errors.Is(err, io.EOF):
 			return answer.StatusCode, 0
 		case err != nil:
 			return answer.StatusCode, time.Since(began)

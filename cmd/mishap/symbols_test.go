@@ -58,7 +58,8 @@ func TestSymbolise(t *testing.T) {
 		t.Fatalf("got %d, %v, %q and\n%s", status, err, stderr, stdout)
 	}
 	if got.State != "done" || got.Signature != "/usr/bin/deep:11:down:down:down:down:down" ||
-		got.Modules[0].Executable.Origin != server+" (deep_1.0_amd64.deb)" || got.Fields["Disassembly"] == "" || got.CPUSeconds == 0 {
+		got.Modules[0].Executable.Origin != server+" (deep_1.0_amd64.deb)" || got.Fields["Disassembly"] == "" ||
+		got.CPUSeconds == 0 {
 		t.Errorf("from a server: got\n%s", stdout)
 	}
 	if left, err := os.ReadDir(filepath.Join(data, "symbols", "jobs")); err != nil || len(left) > 0 {

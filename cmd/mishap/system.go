@@ -66,7 +66,9 @@ records it.`,
 }
 
 // dumpCores writes the core dumps of a machine to a folder that only its owner can read.
-func dumpCores(ctx context.Context, c config.Config, store *upkeep.Erasing, system crash.SystemID, folder string) error {
+func dumpCores(
+	ctx context.Context, c config.Config, store *upkeep.Erasing, system crash.SystemID, folder string,
+) error {
 	stored, err := openCores(ctx, c)
 	if err != nil {
 		return err

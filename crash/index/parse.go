@@ -14,7 +14,8 @@ const maxTerms = 64
 // ParseQuery parses a query. Its errors are of type *Error, and say what is wrong and where.
 func ParseQuery(text string) (Query, error) {
 	if len(text) > MaxQueryLength {
-		return Query{}, errorAt(MaxQueryLength, len(text)-MaxQueryLength, "A query has at most %d characters.", MaxQueryLength)
+		return Query{}, errorAt(MaxQueryLength, len(text)-MaxQueryLength,
+			"A query has at most %d characters.", MaxQueryLength)
 	}
 	if !utf8.ValidString(text) {
 		return Query{}, errorAt(0, len(text), "The query is not valid text (UTF-8).")

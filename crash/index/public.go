@@ -59,7 +59,8 @@ func (l *Bucket) setPublic() {
 	other := *l
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
-	other.Type, other.Package, other.Source = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package), privacy.RedactLabel(l.Source)
+	other.Type, other.Package = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package)
+	other.Source = privacy.RedactLabel(l.Source)
 	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
 	if slices.Equal(other.releases, l.releases) {
 		other.releases = l.releases

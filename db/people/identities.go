@@ -350,7 +350,8 @@ const sqlEndProviderSessions = `
 	select u.name, count(*) from ended join users as u on u.id = ended.user_id group by u.name order by u.name`
 
 // EndProviderSessions ends the sessions of a person who has signed out at the provider, records that, and
-// returns how many they were. It erases the refresh token unless it came with offline_access. Subject and Session of who select them, and either may be empty.
+// returns how many they were. It erases the refresh token unless it came with
+// offline_access. Subject and Session of who select them, and either may be empty.
 func (a *Store) EndProviderSessions(ctx context.Context, who crash.Identity) (n int, err error) {
 	if who.Subject == "" && who.Session == "" {
 		return 0, nil

@@ -126,7 +126,8 @@ func newBench(t *testing.T) *bench {
 	if b.recovery, err = b.two.ConfirmSecondFactor(t.Context(), b.user, b.code()); err != nil || len(b.recovery) != 10 {
 		t.Fatalf("confirm: got %v, %v", b.recovery, err)
 	}
-	if f, err := b.one.SecondFactor(t.Context(), b.user.ID); err != nil || !f.On() || f.Secret != "" || f.RecoveryCodes != 10 {
+	f, err = b.one.SecondFactor(t.Context(), b.user.ID)
+	if err != nil || !f.On() || f.Secret != "" || f.RecoveryCodes != 10 {
 		t.Fatalf("confirmed: got %+v, %v", f, err)
 	}
 	return b

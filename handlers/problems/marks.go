@@ -495,7 +495,9 @@ func (s *Decisions) ShowEmbargo(w http.ResponseWriter, r *http.Request) error {
 	return s.showEmbargo(w, r, b, "", http.StatusOK)
 }
 
-func (s *Decisions) showEmbargo(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
+func (s *Decisions) showEmbargo(
+	w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int,
+) error {
 	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return err

@@ -84,7 +84,8 @@ func (s *Kit) HideProblem(page *views.ProblemPage) {
 			page.Breakdowns[i].Shares[j].Name = privacy.RedactLabel(share.Name)
 		}
 	}
-	page.Filter.Releases, page.Filter.Versions = privacy.RedactLabels(page.Filter.Releases), privacy.RedactLabels(page.Filter.Versions)
+	page.Filter.Releases = privacy.RedactLabels(page.Filter.Releases)
+	page.Filter.Versions = privacy.RedactLabels(page.Filter.Versions)
 	page.Filter.Architectures = privacy.RedactLabels(page.Filter.Architectures)
 }
 

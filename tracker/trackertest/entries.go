@@ -33,8 +33,8 @@ func etag(entry map[string]any) string {
 	return fmt.Sprintf(`"practice-%x"`, sha256.Sum256(b))
 }
 
-// list returns one page of a collection of entries of one type, or its size. In version devel, the result of an operation
-// has no size unless it fits on one page. A link leads to the size instead.
+// list returns one page of a collection of entries of one type, or its size. In version devel, the result of an
+// operation has no size unless it fits on one page. A link leads to the size instead.
 func (s *Server) list(c *call, kind string, all []any) response {
 	const maxPage = 300
 	size, start := s.opts.PageSize, 0

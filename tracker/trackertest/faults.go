@@ -161,7 +161,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, wo
 		drop(w, "")
 	case Truncated:
 		answer := work()
-		drop(w, fmt.Sprintf("HTTP/1.1 %d Cut\r\nContent-Length: %d\r\n\r\n%s", answer.status, len(answer.body)+1, answer.body))
+		drop(w, fmt.Sprintf("HTTP/1.1 %d Cut\r\nContent-Length: %d\r\n\r\n%s", answer.status, len(answer.body)+1,
+			answer.body))
 	case Slow:
 		s.wait(spec)
 		work().write(w)

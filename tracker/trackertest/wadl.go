@@ -135,7 +135,8 @@ var wadlTemplate = template.Must(template.New("wadl").Funcs(template.FuncMap{
 <representation href="#{{.ID}}-page"/></response></method></resource_type>
 <representation id="{{.ID}}-page" mediaType="application/json">
 <param name="start" style="plain" path="$['start']"/><param name="total_size" style="plain" path="$['total_size']"/>
-<param name="total_size_link" style="plain" path="$['total_size_link']"><link resource_type="{{$root}}/#ScalarValue"/></param>
+<param name="total_size_link" style="plain" path="$['total_size_link']">
+<link resource_type="{{$root}}/#ScalarValue"/></param>
 <param name="next_collection_link" style="plain" path="$['next_collection_link']">
 <link resource_type="{{$root}}/#{{.ID}}-page-resource"/></param>
 <param name="entries" style="plain" path="$['entries']"/></representation>

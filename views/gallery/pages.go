@@ -54,8 +54,9 @@ func status(b crash.Bucket) crash.Status {
 	return stats.Judge(b, []crash.VersionSeen{
 		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
 		{Release: releases[1], Version: "46.2-0ubuntu1", Reports: 2110, Week: 11, Last: now},
-	}, stats.ByRelease([]stats.VersionKnown{{Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9),
-		Since: now.AddDate(0, 0, -9)}}), now)
+	}, stats.ByRelease([]stats.VersionKnown{{
+		Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9),
+	}}), now)
 }
 
 // problem returns the page of a problem with everything that this person may see.

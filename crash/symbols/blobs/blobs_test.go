@@ -156,8 +156,8 @@ func keepsFirst(t *testing.T, s Store) {
 	}
 }
 
-// putsAtOnce checks that of many processes that store under one key at the same time, one succeeds, and its content stays
-// complete.
+// putsAtOnce checks that of many processes that store under one key at the same time, one succeeds, and its content
+// stays complete.
 func putsAtOnce(t *testing.T, s Store) {
 	t.Helper()
 	const size = 1 << 20
