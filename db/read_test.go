@@ -366,8 +366,9 @@ func TestRepresentativeReport(t *testing.T) {
 	stack := func(signature, deepest string) crash.OopsID {
 		t.Helper()
 		at = at.Add(time.Second)
-		return save(t, s, record(t, at, "a", crash.Fields{"DuplicateSignature": signature, "Stacktrace": "#0  0x0000000000001000 in parse ()\n" +
-			"#1  0x0000000000002000 in load ()\n#2  0x0000000000003000 in " + deepest + " ()\n"}))
+		return save(t, s, record(t, at, "a", crash.Fields{"DuplicateSignature": signature,
+			"Stacktrace": "#0  0x0000000000001000 in parse ()\n" +
+				"#1  0x0000000000002000 in load ()\n#2  0x0000000000003000 in " + deepest + " ()\n"}))
 	}
 	for range 25 {
 		stack("alpha", "??")

@@ -17,7 +17,7 @@ import (
 type Copy struct {
 	Major    int                                         // major version of PostgreSQL
 	Database string                                      // mishap's database in it
-	Private  bool                                        // the files are those of a private PostgreSQL; its configuration stays
+	Private  bool                                        // of a private PostgreSQL, whose configuration stays
 	Write    func(ctx context.Context, dir string) error // writes the files to the empty directory dir
 }
 
