@@ -60,6 +60,11 @@ func (s *Kit) CachePage(
 		if !s.isCacheable(r) {
 			return s.inSlot(r.Context(), w, r, func(w http.ResponseWriter) error { return render(w, r) })
 		}
+		leave, err := s.visitors.enter(r.Context())
+		if err != nil {
+			return err
+		}
+		defer leave()
 		query, err := canonical(r)
 		if err != nil {
 			return err
@@ -74,11 +79,6 @@ func (s *Kit) CachePage(
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
-			release, err := acquire(ctx, s.visitors.slots)
-			if err != nil {
-				return nil, err
-			}
-			defer release()
 			page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
 				return render(w, publicRequest(ctx, revision, u, params, part, theme))
 			})
@@ -90,7 +90,7 @@ func (s *Kit) CachePage(
 		if err != nil && !errors.Is(err, errNotCacheable) {
 			return err
 		}
-		return s.send(w, r, page)
+		return s.send(w, r, page, leave)
 	}
 }
 
@@ -166,8 +166,13 @@ func (w *recorder) Write(b []byte) (int, error) {
 // small because each of thousands of slow readers has one.
 const plainChunk = 32 << 10
 
-// send answers with the page, or with 304 if the browser has it.
-func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error {
+// maxSlotSend is the longest time that an answer is sent in a slot. Nearly all fit into the buffers of
+// the connection at once; who reads slowly is served outside.
+const maxSlotSend = 20 * time.Millisecond
+
+// send answers with the page, or with 304 if the browser has it. It calls leave, which leaves the slot
+// of the request, when sending takes long.
+func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage, leave func()) error {
 	unchanged := p.tag != "" && negotiate.Matches(r.Header.Get("If-None-Match"), p.tag)
 	if p.size > 0 && !unchanged {
 		release, err := s.visitors.hold(p)
@@ -195,9 +200,11 @@ func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage) error 
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
 		w.WriteHeader(p.status)
+		defer time.AfterFunc(maxSlotSend, leave).Stop()
 		_, _ = w.Write(p.compressed) // an error means that the visitor has left
 		return nil
 	}
+	leave()
 	plain, err := gzip.NewReader(bytes.NewReader(p.compressed))
 	if err != nil {
 		return fmt.Errorf("decompress a page: %w", err)

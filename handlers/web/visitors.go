@@ -14,8 +14,10 @@ import (
 )
 
 // visitors limits what requests without an account take from people who are signed in and from
-// machines, however many there are. A request waits for a slot while its answer is made, in the order
-// of the requests. It does not hold the slot while the answer is sent.
+// machines, however many there are. A request waits for a slot, in the order of the requests, and holds
+// it while its answer is made or looked up, and while it is sent, at most maxSlotSend. Cached answers
+// need a slot, too: hundreds a second keep all processors of Go busy, and then a page for people waits
+// some milliseconds for each answer of the database, although the processors have time to spare.
 type visitors struct {
 	slots chan struct{} // as many as half the processors, at least one
 	files chan struct{} // for files, which take long; each also needs a slot for its work
@@ -56,10 +58,19 @@ func acquire(ctx context.Context, from chan struct{}) (release func(), err error
 	}
 }
 
+// enter waits for a slot until ctx ends. leave may be called more than once.
+func (v *visitors) enter(ctx context.Context) (leave func(), err error) {
+	release, err := acquire(ctx, v.slots)
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(release), nil
+}
+
 // needsSlot reports whether the answer to a request is to be made in a slot that it does not have yet.
 func needsSlot(r *http.Request) bool { return CurrentUser(r).ID == 0 && !VisitOf(r).slot }
 
-// LimitVisitors returns middleware that makes answers for visitors in a slot, and sends them without it.
+// LimitVisitors returns middleware that answers visitors in a slot.
 // Handlers that cache pages or send files do that themselves.
 func (s *Kit) LimitVisitors(next http.Handler) http.Handler {
 	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
@@ -71,27 +82,24 @@ func (s *Kit) LimitVisitors(next http.Handler) http.Handler {
 	})
 }
 
-// inSlot makes an answer in a slot, and sends it without it, because a slow reader must not delay the
-// others. ctx limits the wait for the slot.
+// inSlot answers in a slot. ctx limits the wait for it.
 func (s *Kit) inSlot(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, render func(http.ResponseWriter) error,
 ) error {
-	page, err := func() (*cachedPage, error) {
-		release, err := acquire(ctx, s.visitors.slots)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		v := VisitOf(r)
-		v.slot = true
-		defer func() { v.slot = false }()
-		return s.record(w.Header(), render)
-	}()
+	leave, err := s.visitors.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	v := VisitOf(r)
+	v.slot = true
+	page, err := s.record(w.Header(), render)
+	v.slot = false
 	if err != nil {
 		return err
 	}
 	page.header, page.tag = nil, "" // w has the headers
-	return s.send(w, r, page)
+	return s.send(w, r, page, leave)
 }
 
 // hold counts an answer as being sent until release is called. Readers of the same answer share it.
@@ -171,5 +179,10 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 	}
 	within := sendGrace + time.Duration(file.size)*time.Second/minSendRate
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) // not every writer supports it
-	return s.send(w, r, file)
+	leave, err := s.visitors.enter(r.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.send(w, r, file, leave)
 }

@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alexedwards/scs/v2"
+	"github.com/go-chi/chi/v5"
+
 	"mishap/crash/cache"
 )
 
@@ -82,7 +85,7 @@ func TestManySlowReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := parts{ResponseRecorder: httptest.NewRecorder()}
-	if err := s.send(&w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), page); err != nil {
+	if err := s.send(&w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), page, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	if w.largest > 32<<10 || w.Body.Len() != size {
@@ -141,6 +144,49 @@ func TestSlots(t *testing.T) {
 			t.Errorf("got status %d after waiting in vain, want 503 with Retry-After", second.Code)
 		}
 		close(until)
+	})
+}
+
+// TestCachedPagesNeedSlots checks that a visitor waits for a slot even if the page is cached.
+func TestCachedPagesNeedSlots(t *testing.T) {
+	t.Parallel()
+	sessions := scs.New() // outside of synctest, because it starts a goroutine
+	synctest.Test(t, func(t *testing.T) {
+		s := visitorsKit(t)
+		s.Sessions, s.pageCache = sessions, cache.New[string](maxPageBytes)
+		made := 0
+		page := s.CachePage(func(*http.Request) (string, error) { return "", nil },
+			func(w http.ResponseWriter, _ *http.Request) error {
+				made++
+				_, err := w.Write([]byte("page"))
+				return err
+			})
+		router := chi.NewRouter()
+		router.Use(s.Identify, s.WithSession)
+		router.Get("/", s.Do(func(w http.ResponseWriter, r *http.Request) error {
+			VisitOf(r).revision = "1"
+			return page(w, r)
+		}))
+		get := func() *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			router.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			return w
+		}
+		get()
+		leave, err := s.visitors.enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan *httptest.ResponseRecorder, 1)
+		go func() { answer <- get() }()
+		synctest.Wait()
+		if len(answer) != 0 {
+			t.Error("got a cached page without a slot")
+		}
+		leave()
+		if w := <-answer; w.Body.String() != "page" || made != 1 {
+			t.Errorf("got %d %q, made %d times, want the cached page", w.Code, w.Body, made)
+		}
 	})
 }
 
