@@ -129,11 +129,19 @@ func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
 		return next
 	}
 	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.Do(
-		func(http.ResponseWriter, *http.Request) error {
+		func(_ http.ResponseWriter, r *http.Request) error {
+			select {
+			case <-time.After(refusalPause):
+			case <-r.Context().Done():
+			}
 			return crash.Errorf(crash.TooMany, "too_many_requests",
 				"Too many requests: at most %d a minute. Go on later.", perMinute)
 		})))(next)
 }
+
+// refusalPause is how long a client waits for the answer that it sent too many requests. Without it,
+// clients that repeat requests at once get thousands of such answers a second.
+const refusalPause = time.Second
 
 func rateLimitKey(r *http.Request) (string, error) {
 	if t := web.VisitOf(r).Token; t != nil {

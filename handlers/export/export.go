@@ -117,12 +117,11 @@ func describe(w http.ResponseWriter, format string, t Table) {
 	}
 }
 
-// restingRows returns rows that calls rest between pages.
+// restingRows returns rows that calls rest before each row.
 func restingRows(rows iter.Seq2[Row, error], rest func() error) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		n := 0
 		for row, err := range rows {
-			if n++; n%ExportPage == 0 && err == nil {
+			if err == nil {
 				err = rest()
 			}
 			if !yield(row, err) || err != nil {

@@ -28,8 +28,10 @@ type visitors struct {
 }
 
 const (
-	maxPublicFiles = 2        // files that are made for visitors at the same time
-	maxSending     = 64 << 20 // bytes of all answers that visitors are reading
+	maxPublicFiles = 2 // files that are made for visitors at the same time
+	// maxFileWork is how long work on a file lasts before others go first.
+	maxFileWork = 10 * time.Millisecond
+	maxSending  = 64 << 20 // bytes of all answers that visitors are reading
 	// minSendRate is the lowest speed, in bytes a second, at which a visitor may read a file. It is so low
 	// that a poor mobile connection reaches it.
 	minSendRate = 8 << 10
@@ -148,10 +150,14 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 		defer func() { release() }()
 		began := time.Now()
 		rest := func() (err error) {
+			worked := time.Since(began)
+			if worked < maxFileWork {
+				return nil
+			}
 			release()
 			release = func() {}
 			select {
-			case <-time.After(time.Since(began)): // at most half of the time
+			case <-time.After(3 * worked): // a quarter of the time
 			case <-ctx.Done():
 			}
 			if release, err = acquire(ctx, s.visitors.slots); err != nil {
