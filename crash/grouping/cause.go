@@ -42,12 +42,23 @@ type causeStack struct {
 }
 
 // causeOf returns the stack that mishap groups by: Stacktrace if mishap has worked it out, else
-// apport's StacktraceTop, else Stacktrace.
+// apport's StacktraceTop, else Stacktrace. Where the program called a wrong pointer, one of the five
+// frames of StacktraceTop does not show the cause, and Stacktrace has more.
 func causeOf(f crash.Fields) causeStack {
-	s := causeStack{field: "StacktraceTop"}
-	if f["Stacktrace"] != "" && (f[crash.SymbolisedBy] != "" || f["StacktraceTop"] == "") {
-		s.field = "Stacktrace"
+	stacktrace := f["Stacktrace"] != ""
+	if stacktrace && (f[crash.SymbolisedBy] != "" || f["StacktraceTop"] == "") {
+		return causeIn("Stacktrace", f)
 	}
+	s := causeIn("StacktraceTop", f)
+	if stacktrace && len(s.lines) == maxSignatureFrames && s.why[0] == whyNoCode {
+		return causeIn("Stacktrace", f)
+	}
+	return s
+}
+
+// causeIn returns the stack in a field.
+func causeIn(field string, f crash.Fields) causeStack {
+	s := causeStack{field: field}
 	text := headOf(f[s.field])
 	for at, line := range linesAt(text, 0) {
 		if len(s.lines) == maxFrames {

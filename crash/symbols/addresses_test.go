@@ -55,6 +55,7 @@ func addressReport(t testing.TB, name string) crash.Fields {
 	t.Helper()
 	dir := symboltest.Programs(t)
 	core := filepath.Join(dir, "cores", name+".core")
+	name, _, _ = strings.Cut(name, "-") // of the program
 	args := []string{"-nx", "-batch", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-iex",
 		"set backtrace past-main on", "-iex", "set width 0"}
 	out, err := exec.CommandContext(t.Context(), "gdb", append(args, "-x", "testdata/addresses.py",

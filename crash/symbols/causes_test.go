@@ -1,10 +1,13 @@
 package symbols_test
 
 import (
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/symboltest"
 )
@@ -21,8 +24,6 @@ var causes = map[string]struct{ program, functions string }{
 	"gale-own":     {"gale", "6:own:main"},
 	"gale-quiet":   {"gale", "6:own:quiet:main"},
 	"gale-main":    {"gale", "6:std::vector::_M_range_check:std::vector::at:main"},
-	"adrift":       {"adrift", "11:load:main"},
-	"adrift2":      {"adrift2", "11:load:main"},
 	"alarm":        {"alarm", "11:give_up:on_alarm"},
 	"alarm-abort":  {"alarm", "6:give_up:on_alarm:<signal handler called>:spin:main"},
 	"length":       {"length", "11:strlen:load:main"},
@@ -46,6 +47,80 @@ func TestCauses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nullCalls lists the ways in which adrift calls a null function pointer, with the first functions of
+// their signatures.
+var nullCalls = map[string]string{
+	"load":      "11:load:main", // a pointer in a struct
+	"direct":    "11:direct:main",
+	"hidden":    "11:hidden:shown:main", // a static function
+	"table":     "11:draw:main",
+	"recursive": "11:deep:deep:deep:deep:deep",
+	"worker":    "11:direct:work:start_thread:", // a thread
+	"signal":    "11:on_signal",
+	"compare":   "11:compare:msort_with_tmp:msort_with_tmp:", // called by the C library
+}
+
+// TestNullPointers checks that a call through a null function pointer has one signature in two builds
+// with different addresses. A report with the stack of a debugger and one without names, which mishap
+// names by its core or by its addresses, get the same.
+func TestNullPointers(t *testing.T) {
+	t.Parallel()
+	for way, functions := range nullCalls {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			signatures := map[string]string{} // by source
+			add := func(program, source string, got crash.Grouping) {
+				_, signature, _ := strings.Cut(got.Signature, "/original/"+program+":")
+				if !strings.HasPrefix(signature, functions) || got.Provisional {
+					t.Errorf("%s, %s: got %+v, want %s", program, source, got, functions)
+				}
+				if other := signatures[source]; other != "" && other != signature {
+					t.Errorf("%s: got %q and %q, want one signature", source, other, signature)
+				}
+				signatures[source] = signature
+			}
+			for _, program := range []string{"adrift", "adrift2"} {
+				b, core := newBench(t, "", published(t, program)...), symboltest.Core(t, program+"-"+way)
+				r := b.must(t, core)
+				if r.State != symbols.Done {
+					t.Errorf("%s: got %s: %s\n%s", program, r.State, r.Incomplete, r.Fields["Stacktrace"])
+				}
+				add(program, "core", r.Grouping)
+
+				report := addressReport(t, program+"-"+way)
+				if report["StacktraceAddressSignature"] != "" {
+					named, err := b.namer(t, buildsIn(t, core)).Name(t.Context(), report)
+					if err != nil {
+						t.Fatal(err)
+					}
+					add(program, "addresses", named.Grouping)
+				}
+				if way == "signal" {
+					continue // apport itself leaves the handler out
+				}
+				stack := debuggerStack(t, program, program+"-"+way)
+				report["Stacktrace"], report["StacktraceTop"] = stack, grouping.StacktraceTop(stack)
+				add(program, "debugger", grouping.SignatureOf(report))
+			}
+		})
+	}
+}
+
+// debuggerStack returns the stack that a machine with debug files sends: gdb prints it for the original
+// program.
+func debuggerStack(t *testing.T, program, core string) string {
+	t.Helper()
+	dir := symboltest.Programs(t)
+	out, err := exec.CommandContext(t.Context(), "gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex",
+		"set debuginfod enabled off", "-iex", "set width 0", "-ex", "bt full", filepath.Join(dir, "original", program),
+		filepath.Join(dir, "cores", core+".core")).Output()
+	if err != nil {
+		t.Fatalf("gdb: %v", err)
+	}
+	// gdb prints the first frame when it loads the core, too.
+	return string(out[strings.LastIndex(string(out), "\n#0 ")+1:])
 }
 
 // TestPanicWins checks that the panic in a report decides, whatever the core shows.

@@ -240,15 +240,49 @@ int main(int argc, char **argv) {
 }
 C
 cat > adrift.c <<'C'
-/* A call through a null pointer. */
+/* Calls through a null pointer. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#define apart __attribute__((noinline))
+struct ops { int (*close)(int); int (*open)(int); };
+static struct ops o;
+static int (*hook)(int);
+static volatile int last;
+static int (*const *table)(int) = &hook;
 #ifdef LATER
-__attribute__((noinline)) int more(volatile int n) { return n * 3; }
+apart int more(volatile int n) { return n * 3; }
+static apart int compare(const void *a, const void *b) { return hook(*(int *)a) - *(int *)b; }
 #else
-__attribute__((noinline)) int more(int n) { return n; }
+apart int more(int n) { return n; }
 #endif
-struct ops { int (*open)(int); };
-__attribute__((noinline)) int load(struct ops *o) { return o->open(1) + 1; }
-int main(int argc, char **argv) { static struct ops o; (void)argv; return load(&o) + more(argc); }
+apart int load(struct ops *o) { return o->open(1) + 1; }
+apart int direct(void) { return hook(1) + 1; }
+static apart int hidden(int n) { return hook(n) + 1; }
+apart int shown(int n) { return hidden(n) + 1; }
+apart int draw(int (*const *table)(int)) { return table[0](2) + 1; }
+apart int deep(volatile int n) { return (n ? deep(n - 1) : hook(n)) + 1; }
+static void *work(void *arg) { return (char *)arg + direct(); }
+apart int start(void) { pthread_t t; pthread_create(&t, 0, work, 0); return pthread_join(t, 0) + 1; }
+static void on_signal(int n) { last = o.close(n); }
+apart int spin(void) { return raise(SIGUSR1) + 1; }
+#ifndef LATER
+static apart int compare(const void *a, const void *b) { return hook(*(int *)a) - *(int *)b; }
+#endif
+apart int sort(void) { int n[] = {2, 1}; qsort(n, 2, sizeof *n, compare); return n[0] + 1; }
+int main(int argc, char **argv) {
+	signal(SIGUSR1, on_signal);
+	switch (argc > 1 ? *argv[1] : 0) {
+	case 'd': return direct() + more(argc);
+	case 'h': return shown(argc) + more(argc);
+	case 't': return draw(table) + more(argc);
+	case 'r': return deep(30) + more(argc);
+	case 'w': return start() + more(argc);
+	case 's': return spin() + more(argc);
+	case 'c': return sort() + more(argc);
+	}
+	return load(&o) + more(argc);
+}
 C
 cat > alarm.c <<'C'
 #include <signal.h>
@@ -315,8 +349,8 @@ gcc $flags -DNAME=ebb -o ../original/ebb ebb.c
 gcc $flags -DNAME=flow -o ../original/flow ebb.c
 (cd spring && GO111MODULE=off CGO_ENABLED=0 GOFLAGS= go build -trimpath -ldflags '-B gobuildid' -o ../../original/spring main.go)
 g++ $flags -o ../original/gale gale.cc
-gcc $flags -o ../original/adrift adrift.c
-gcc $flags -DLATER -o ../original/adrift2 adrift.c
+gcc $flags -pthread -o ../original/adrift adrift.c
+gcc $flags -pthread -O1 -falign-functions=64 -DLATER -o ../original/adrift2 adrift.c
 gcc $flags -o ../original/alarm alarm.c
 gcc $flags -o ../original/length length.c
 mkdir -p later
@@ -331,6 +365,7 @@ for file in ../original/*; do
 	*.so.*) ;;
 	*/spring) for way in read index store main; do crash spring-$way $way & done ;;
 	*/gale) for way in row name own quiet main; do crash gale-$way $way & done ;;
+	*/adrift*) for way in load direct hidden table recursive worker signal compare; do crash "$(basename "$file")-$way" $way & done ;;
 	*/alarm) crash alarm & crash alarm-abort abort & ;;
 	*) crash "$(basename "$file")" & ;;
 	esac

@@ -253,7 +253,7 @@ func TestGoPanics(t *testing.T) {
 		"spring-read":  "/usr/bin/spring:6:main.read:main.main",
 		"spring-index": "/usr/bin/spring:6:main.(*row).index:main.main",
 		"spring-store": "/usr/bin/spring:6:main.store:main.main",
-		"adrift":       "/usr/bin/adrift:11:load:main",
+		"adrift-load":  "/usr/bin/adrift:11:load:main",
 	} {
 		program, _, _ := strings.Cut(core, "-")
 		signal, _, _ := strings.Cut(strings.TrimPrefix(want, "/usr/bin/"+program+":"), ":")
