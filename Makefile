@@ -15,7 +15,7 @@ gotestsum := $(GO) tool -modfile=tools.mod gotestsum --format pkgname-and-test-f
 # What "make test" needs, and its packages: those with the longest tests come first, so that no processor
 # idles at the end. Tests named TestMore… need more, or minutes: "make test-more" runs them.
 testneeds := postgresql chromium compiler symbols prometheus launchpadlib openid
-tests     := ./handlers ./cmd/mishap ./tracker ./...
+tests     := ./handlers ./cmd/mishap ./handlers/problems ./tracker ./handlers/bugs ./...
 more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
 .DEFAULT_GOAL := help
@@ -105,7 +105,7 @@ hard: ## kills, freezes, fails over and restores servers under load, and repeats
 	@.ci/need postgresql
 	@MISHAP_TEST_KILLS=200 $(GO) run ./cmd/devtool postgres -- \
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestMoreFailover|TestMoreKilledInstances)$$' ./cmd/mishap ./tracker
-	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) -count=1 -timeout 60m ./crash/... ./handlers
+	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) -count=1 -timeout 60m ./crash/... ./handlers/...
 
 bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less
 	@.ci/need postgresql

@@ -34,7 +34,7 @@ var screens = []struct {
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{SearchTime: time.Millisecond})
-	often, once := twins(t, site)
+	often, once := handlertest.Twins(t, site)
 	python := site.Save(t, crashtest.Python())
 	site.Save(t, crashtest.Markup())
 	site.Save(t, crashtest.Long())

@@ -61,8 +61,8 @@ var changeSteps = []changeStep{
 	{"rule.change", "/admin/rules/1/switch", "on=", `"on": true`},
 	{"rule.delete", "/admin/rules/1/delete", "", `"name": `},
 	{"rule.restore", "/admin/rules/1/restore", "", `"name": `},
-	{"template.save", templatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
-	{"template.drop", templatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
+	{"template.save", handlertest.TemplatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
+	{"template.drop", handlertest.TemplatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
 	{"tracker.updates", views.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},
 	{"tracker.updates", views.PathUpdates, "do=save&pattern=a&weeks=7", `{"again": false, "quiet": true, `},
 	{"tracker.updates", views.PathUpdates, "do=add&pattern=b&quiet=on&weeks=6", `"weeks": 6`},
@@ -82,24 +82,25 @@ var changeSteps = []changeStep{
 
 // stepSite is a site with what changeSteps are about.
 type stepSite struct {
-	*pages
+	*handlertest.Pages
 	fill *strings.Replacer
 }
 
 func newStepSite(t *testing.T) stepSite {
 	t.Helper()
 	address := dbtest.URL(t)
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), SMTPURL: mailtest.New(t).URL,
+	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), SMTPURL: mailtest.New(t).URL,
 		CreateWait: handlertest.Patience})
 	fill := newRightsPackage(t, p, address, "alpha", "1").fill
-	p.accept("machine-1", crashtest.Python())
+	p.Accept("machine-1", crashtest.Python())
 	return stepSite{p, fill}
 }
 
 // request returns the address and the fields of a step.
 func (s stepSite) request(t *testing.T, step changeStep) (path string, form url.Values) {
 	t.Helper()
-	own := strings.NewReplacer("{other}", bucketOf(t, crashtest.Python()).String(), "{problem_url}", "%7Bproblem_url%7D",
+	own := strings.NewReplacer("{other}", handlertest.BucketOf(t, crashtest.Python()).String(), "{problem_url}",
+		"%7Bproblem_url%7D",
 		"{password}", url.QueryEscape(handlertest.Password))
 	form, err := url.ParseQuery(s.fill.Replace(own.Replace(step.form)))
 	if err != nil {

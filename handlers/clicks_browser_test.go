@@ -75,20 +75,21 @@ func TestClicks(t *testing.T) {
 	relay := mailtest.New(t)
 	site := handlertest.New(t, handlertest.Options{SMTPURL: relay.URL})
 	ada := site.AddUser(t, crash.RoleAdmin)
-	b := candidates(t, site, 1)[0]
+	b := handlertest.Candidates(t, site, 1)[0]
 	if err := site.Events.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.Events.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "tidewatch crashed", Bucket: &b.ID}, ada.ID)
+	handlertest.Publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "tidewatch crashed", Bucket: &b.ID},
+		ada.ID)
 	if err := site.Mailer.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	mails := relay.Mails()
-	problem := linkIn(t, mails[len(mails)-1], "/problem/")
-	unsubscribe := linkIn(t, mails[len(mails)-1], "/unsubscribe/")
+	problem := handlertest.LinkIn(t, mails[len(mails)-1], "/problem/")
+	unsubscribe := handlertest.LinkIn(t, mails[len(mails)-1], "/unsubscribe/")
 	ctx := browsertest.Start(t)
 	s := &story{t: t, ctx: ctx, url: site.URL}
 	// A visitor may unsubscribe, so this comes before signing in.
@@ -112,7 +113,7 @@ func TestClicks(t *testing.T) {
 			s.open(problem, "#manual")
 			s.click("#manual a[href$='/mute']", "#dialog .presets")
 			s.click("#dialog .presets button", "#manual .manual-line .state")
-			if standing(t, site, b.ID).Muted == nil {
+			if handlertest.ManualStatus(t, site, b.ID).Muted == nil {
 				t.Error("the problem is not muted")
 			}
 		}},
@@ -129,7 +130,7 @@ func TestClicks(t *testing.T) {
 			s.click("#manual a[href$='/fixed']", "#dialog #fix-0")
 			s.do(browsertest.Type("#fix-0", "99"))
 			s.click("#dialog button.primary", "#flash .flash-done")
-			if fixes := standing(t, site, b.ID).Fixes; len(fixes) != 1 || fixes[0].Version != "99" {
+			if fixes := handlertest.ManualStatus(t, site, b.ID).Fixes; len(fixes) != 1 || fixes[0].Version != "99" {
 				t.Errorf("fixed in: got %+v", fixes)
 			}
 		}},
@@ -158,7 +159,7 @@ func TestClicks(t *testing.T) {
 			s.do(browsertest.Type("#rule-name", "Harbour"))
 			s.click("#rule-form button[value=rehearse]", "#rule-form button[value=save]")
 			s.click("#rule-form button[value=save]", "#flash .flash-done")
-			if n := ruleCount(t, site); n != 7 { // the shipped ones, and that of candidates
+			if n := handlertest.RuleCount(t, site); n != 7 { // the shipped ones, and that of candidates
 				t.Errorf("make a rule: got %d rules, want 7", n)
 			}
 		}},

@@ -58,7 +58,7 @@ var embargoReaders = []struct {
 
 // twin is a site of TestEmbargoLeavesNoTrace, with a client for each reader.
 type twin struct {
-	*pages
+	*handlertest.Pages
 	address string
 	clients map[string]*handlertest.Client
 	tokens  map[string]string // of the triager and the insider, by name and scope
@@ -71,17 +71,17 @@ type twin struct {
 func newTwin(t *testing.T, embargoed bool) *twin {
 	t.Helper()
 	w := &twin{address: dbtest.URL(t), clients: map[string]*handlertest.Client{"": nil}, tokens: map[string]string{}}
-	w.pages = newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address)})
-	clock := today // advances, because reports of the same moment have no order
-	w.intake = intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time {
+	w.Pages = handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, w.address)})
+	clock := handlertest.Today // advances, because reports of the same moment have no order
+	w.Intake = intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time {
 		clock = clock.Add(time.Second)
 		return clock
 	}}, w.Store)
-	w.several(3, crashtest.Native)
-	w.several(2, crashtest.Python)
-	w.several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
-	w.several(1, crashtest.Java)
-	w.public = w.accept("machine-x", crashtest.Oops())
+	w.Several(3, crashtest.Native)
+	w.Several(2, crashtest.Python)
+	w.Several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	w.Several(1, crashtest.Java)
+	w.public = w.Accept("machine-x", crashtest.Oops())
 	if embargoed {
 		for i, report := range embargoedReports() {
 			for n := range 4 {
@@ -91,7 +91,7 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 				}
 				copied := maps.Clone(report)
 				crashtest.Process(900 + 10*i + n)(copied)
-				w.hidden = append(w.hidden, w.accept(system, copied))
+				w.hidden = append(w.hidden, w.Accept(system, copied))
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 		insert into candidates (id, bucket_id, rule_id, automatic, state, why, machines, created) overriding system value
 		values (@id, @bucket, (select min(id) from rules), false, 'waiting', 'zyxwv', 1, now())`
 	for i, report := range embargoedReports() {
-		id := bucketOf(t, report)
+		id := handlertest.BucketOf(t, report)
 		for path, form := range map[string]url.Values{
 			id.Path() + "/notes": {"text": {marker}}, id.Path() + "/assign": {"do": {"me"}},
 			id.Path() + "/tags": {"tag": {marker}}, id.Path() + "/wontfix": {"reason": {marker}},
@@ -231,7 +231,7 @@ var embargoForms = []rightsCase{
 // no entry in [rightsCases], so a new route is covered by itself.
 func embargoCases(t *testing.T, routes []string, fills []*strings.Replacer) (cases []rightsCase) {
 	t.Helper()
-	public, last := strings.NewReplacer("{public}", bucketOf(t, crashtest.Native()).String()), []rightsCase{}
+	public, last := strings.NewReplacer("{public}", handlertest.BucketOf(t, crashtest.Native()).String()), []rightsCase{}
 	seen := map[string]bool{}
 	add := func(c rightsCase) {
 		if c.path == "" {
@@ -356,7 +356,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	fills := site.decide(t)
 	var ids []crash.BucketID
 	for _, report := range embargoedReports() {
-		ids = append(ids, bucketOf(t, report))
+		ids = append(ids, handlertest.BucketOf(t, report))
 	}
 	cases := embargoCases(t, site.Routes(t), fills)
 	those := func(u crash.User, start string) (some []rightsCase) {
@@ -448,11 +448,12 @@ func (w *twin) compareTokens(t *testing.T, other *twin, ids []crash.BucketID) {
 			}
 		}
 		for _, path := range paths {
-			check(path, w.Visitor(t).Get(path, bearer(token)...), other.Visitor(t).Get(path, bearer(other.tokens[name])...))
+			check(path, w.Visitor(t).Get(path, handlertest.Bearer(token)...), other.Visitor(t).Get(path,
+				handlertest.Bearer(other.tokens[name])...))
 		}
 		for path, question := range questions {
-			check(path, w.Visitor(t).PostJSON(path, question, bearer(token)...),
-				other.Visitor(t).PostJSON(path, question, bearer(other.tokens[name])...))
+			check(path, w.Visitor(t).PostJSON(path, question, handlertest.Bearer(token)...),
+				other.Visitor(t).PostJSON(path, question, handlertest.Bearer(other.tokens[name])...))
 		}
 		if sees != (name == "insider read-private") {
 			t.Errorf("token of %s: sees an embargoed problem: %v", name, sees)

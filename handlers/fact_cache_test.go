@@ -7,22 +7,23 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
 )
 
 // TestFactCacheFollows checks that signed-in people see changes at once although pages use cached
 // facts. It covers lists and the pages of problems, packages and releases.
 func TestFactCacheFollows(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	id := bucketOf(t, crashtest.Native())
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	id := handlertest.BucketOf(t, crashtest.Native())
 	ada := p.As(t, crash.RoleTriager)
 	release := "/release/Ubuntu%2024.04"
 	ada.Get(id.Path()).WantText(".figures", "reports (all time) 3 machines (all time) 3")
 	ada.Get("/").WantText("td.reports", "3")
 	ada.Get("/package/tidewatch").WantText("td.reports", "3")
 	ada.Get(release).WantText("td.reports", "3")
-	p.several(2, crashtest.Native)
+	p.Several(2, crashtest.Native)
 	ada.Get(id.Path()).WantText(".figures", "reports (all time) 5 machines (all time) 5")
 	ada.Get("/").WantText("td.reports", "5")
 	ada.Get("/package/tidewatch").WantText("td.reports", "5")

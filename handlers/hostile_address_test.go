@@ -132,7 +132,7 @@ func (h hostile) queries(page string, usual int, queries []string) {
 // each route gets a quarter of the texts. Four successive routes, which mostly share code, get all.
 func TestHostileAddresses(t *testing.T) {
 	t.Parallel()
-	var log safeBuffer
+	var log handlertest.SafeBuffer
 	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	b := site.Save(t, crashtest.Native())
 	h := hostile{t, site.As(t, crash.RoleAdmin)}
@@ -244,8 +244,8 @@ func (h hostile) sendForms(problem string) {
 // TestCrashFileByToken checks that scripts can fetch the crash file of a report with an API token.
 func TestCrashFileByToken(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	id := p.accept("m", crashtest.Native())
+	p := handlertest.NewPages(t)
+	id := p.Accept("m", crashtest.Native())
 	visitor := p.Visitor(t)
 	path := "/oops/" + id.String() + ".crash"
 	token := func(scopes ...crash.Scope) handlertest.Header {

@@ -156,22 +156,22 @@ var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}|http:/
 func TestVisitorsInferNothing(t *testing.T) {
 	t.Parallel()
 	type side struct {
-		*pages
+		*handlertest.Pages
 		visitor *handlertest.Client
 		ids     []crash.BucketID
 	}
 	var sides [2]side
 	for i, s := range secrets {
-		p := newPages(t)
-		sides[i] = side{pages: p, visitor: p.Visitor(t)}
+		p := handlertest.NewPages(t)
+		sides[i] = side{Pages: p, visitor: p.Visitor(t)}
 		for n, report := range s.reports() {
 			// Problems with the same id have equal counts. Lists sort others of equal counts by id.
 			for m := range max(1, n/2, n*(n/4)) {
 				report := crashtest.Report(report.Fields())
 				crashtest.Process(1000*n + m)(report)
-				p.accept(crash.SystemID(fmt.Sprintf("m-%d-%d", n, m)), report)
+				p.Accept(crash.SystemID(fmt.Sprintf("m-%d-%d", n, m)), report)
 			}
-			sides[i].ids = append(sides[i].ids, bucketOf(t, report))
+			sides[i].ids = append(sides[i].ids, handlertest.BucketOf(t, report))
 		}
 		if err := p.Store.WaitCounted(t.Context()); err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestVisitorsInferNothing(t *testing.T) {
 	}
 	t.Logf("%d requests", len(requests))
 	reader := sides[0].As(t, crash.RoleViewer)
-	body := reader.Get(searchFor(`package:harbor-sync "load(): c"`)).Body
+	body := reader.Get(handlertest.SearchFor(`package:harbor-sync "load(): c"`)).Body
 	if !strings.Contains(body, sides[0].ids[1].String()) {
 		t.Error("people who may read reports do not find the message of a title")
 	}

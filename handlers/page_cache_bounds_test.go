@@ -13,7 +13,7 @@ import (
 
 // publicPaths returns pages that are cached for visitors.
 func publicPaths(t *testing.T) []string {
-	id := bucketOf(t, crashtest.Native())
+	id := handlertest.BucketOf(t, crashtest.Native())
 	return []string{"/", "/?period=month", "/search", "/search?q=tide", "/search?q=nothing-like-that",
 		"/package/tidewatch", "/release/Ubuntu%2024.04",
 		id.Path(), id.Path() + "?versions=all", id.Path() + "?via=" + url.QueryEscape("/?period=month")}
@@ -23,8 +23,8 @@ func publicPaths(t *testing.T) []string {
 // cache entries.
 func TestUnknownParameters(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
 	visitor := p.Visitor(t)
 	for _, path := range publicPaths(t) {
 		first := visitor.Get(path).Want(http.StatusOK)
@@ -56,8 +56,8 @@ func TestUnknownParameters(t *testing.T) {
 // person.
 func TestPublicPagesTellNothing(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
 	for _, path := range publicPaths(t) {
 		a := p.Visitor(t).Get(path, handlertest.Header{Name: "Cookie", Value: "sessionid=mine; csrftoken=canary"},
 			handlertest.Header{Name: "Referer", Value: p.URL + "/canary"},
@@ -75,13 +75,13 @@ func TestPublicPagesTellNothing(t *testing.T) {
 }
 
 // cachedPages returns the number of cached pages from the metrics.
-func cachedPages(t *testing.T, p *pages) int {
+func cachedPages(t *testing.T, p *handlertest.Pages) int {
 	t.Helper()
 	return cached(t, p, "mishap_cache_entries", "pages")
 }
 
 // cached returns a metric of a cache.
-func cached(t *testing.T, p *pages, metric, cache string) int {
+func cached(t *testing.T, p *handlertest.Pages, metric, cache string) int {
 	t.Helper()
 	families, err := p.Metrics.Gather()
 	if err != nil {
@@ -101,8 +101,8 @@ func cached(t *testing.T, p *pages, metric, cache string) int {
 // TestCachedLists checks that the memory of cached lists is in the metrics.
 func TestCachedLists(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
 	p.Visitor(t).Get("/?period=year").Want(http.StatusOK)
 	for _, metric := range []string{"mishap_cache_entries", "mishap_cache_bytes"} {
 		if cached(t, p, metric, "lists") == 0 {
@@ -115,9 +115,9 @@ func TestCachedLists(t *testing.T) {
 // page.
 func TestPollChangesNothing(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	id := bucketOf(t, crashtest.Native())
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	id := handlertest.BucketOf(t, crashtest.Native())
 	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
 		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 // signed-in people get their own.
 func TestPageCache(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	id := bucketOf(t, crashtest.Native())
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	id := handlertest.BucketOf(t, crashtest.Native())
 	for _, path := range []string{"/", "/?period=day", "/search?q=tide", "/package/tidewatch", id.Path()} {
 		first := p.Visitor(t).Get(path).Want(http.StatusOK)
 		tag := first.Header.Get("ETag")
@@ -49,12 +49,12 @@ func TestPageCache(t *testing.T) {
 // TestPageCacheFollows checks that cached pages show changes at once.
 func TestPageCacheFollows(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	id := bucketOf(t, crashtest.Native())
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	id := handlertest.BucketOf(t, crashtest.Native())
 	visitor := p.Visitor(t)
 	visitor.Get(id.Path()).WantText(".figures", "reports (all time) 3 machines (all time) 3")
-	p.several(1, crashtest.Native, crashtest.Version("2.0-1"))
+	p.Several(1, crashtest.Native, crashtest.Version("2.0-1"))
 	visitor.Get(id.Path()).WantText(".figures", "reports (all time) 4 machines (all time) 4")
 	visitor.Get("/").WantNone(".status-mark a")
 	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
@@ -79,8 +79,8 @@ func TestPageCacheFollows(t *testing.T) {
 // it, and that redirects and errors are not cached.
 func TestCachedPagesAsSent(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
 	body := map[string]string{}
 	for accept, want := range map[string]string{"gzip, br": "gzip", "gzip;q=0": "", "identity": "",
 		"br;q=1, *;q=0.1": "gzip", "*, gzip;q=0": "", "GZIP; q=0.5": "gzip"} {
@@ -114,8 +114,8 @@ func TestCachedPagesAsSent(t *testing.T) {
 	}
 	visitor := p.Visitor(t)
 	for range 2 {
-		visitor.Get("/search?q="+bucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther,
-			bucketOf(t, crashtest.Native()).Path())
+		visitor.Get("/search?q="+handlertest.BucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther,
+			handlertest.BucketOf(t, crashtest.Native()).Path())
 		if a := visitor.Get("/release/none").Want(http.StatusNotFound); a.Header.Get("ETag") != "" {
 			t.Errorf("not found: got the tag %q, want none", a.Header.Get("ETag"))
 		}

@@ -21,7 +21,7 @@ var privatePlace = regexp.MustCompile("(?m)^\\| `((?:GET|POST) /[^`]*)` \\|[^|]*
 func TestPrivatePlaces(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
+	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
 	alpha := newRightsPackage(t, p, address, "alpha", "1")
 	text, err := os.ReadFile("../docs/privacy.md")
 	if err != nil {

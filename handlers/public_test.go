@@ -41,7 +41,7 @@ func privateReports() map[string]crashtest.Report {
 
 // publicRequests returns addresses of each public GET route, and of the API, that may show
 // problems.
-func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []string {
+func publicRequests(p *handlertest.Pages, ids []crash.BucketID, signatures []string) []string {
 	paths := []string{
 		"GET /login /login", "GET /login/code /login/code", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api",
 		"GET /keys /keys",
@@ -100,15 +100,15 @@ func publicRequests(p *pages, ids []crash.BucketID, signatures []string) []strin
 
 func TestVisitorsSeeNothingPrivate(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
+	p := handlertest.NewPages(t)
 	var ids []crash.BucketID
 	var signatures []string
 	for name, report := range privateReports() {
 		for n := range 2 {
-			p.accept(crash.SystemID(name+string(rune('a'+n))), report)
+			p.Accept(crash.SystemID(name+string(rune('a'+n))), report)
 		}
 		signatures = append(signatures, grouping.SignatureOf(report.Fields()).Signature)
-		ids = append(ids, bucketOf(t, report))
+		ids = append(ids, handlertest.BucketOf(t, report))
 	}
 	if err := p.Store.WaitCounted(t.Context()); err != nil {
 		t.Fatal(err)
@@ -208,9 +208,9 @@ func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 // TestSearchIsNoOracle checks that visitors cannot infer hidden text from search results.
 func TestSearchIsNoOracle(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.accept("m", crashtest.Native(crashtest.Set("ExecutablePath", privateHome+"/bin/tide")))
-	p.accept("m", crashtest.Native(crashtest.Process(7)))
+	p := handlertest.NewPages(t)
+	p.Accept("m", crashtest.Native(crashtest.Set("ExecutablePath", privateHome+"/bin/tide")))
+	p.Accept("m", crashtest.Native(crashtest.Process(7)))
 	if err := p.Store.WaitCounted(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -76,14 +76,14 @@ type rightsPackage struct {
 func (p rightsPackage) secrets() []string { return []string{"zebra-" + p.source, "horse-" + p.source} }
 
 // newRightsPackage stores a report of a package, a note, a triage entry and a candidate.
-func newRightsPackage(t *testing.T, p *pages, url, source, candidate string) rightsPackage {
+func newRightsPackage(t *testing.T, p *handlertest.Pages, url, source, candidate string) rightsPackage {
 	t.Helper()
 	set := crashtest.Set
 	report := crashtest.Native(set("Package", source+" 1-1"), set("SourcePackage", source),
 		set("ExecutablePath", "/usr/bin/"+source), set("ProcEnviron", "LANG=C\nTOKEN=zebra-"+source),
 		set("ProcCmdline", source+" --key zebra-"+source), set("JournalErrors", "zebra-"+source))
-	oops := p.accept(crash.SystemID("horse-"+source), report)
-	b := p.Bucket(t, bucketOf(t, report))
+	oops := p.Accept(crash.SystemID("horse-"+source), report)
+	b := p.Bucket(t, handlertest.BucketOf(t, report))
 	if b.SourcePackage != source {
 		t.Fatalf("got a problem of %q, want of %q", b.SourcePackage, source)
 	}
@@ -149,7 +149,7 @@ func refusedBy(a *handlertest.Answer) bool {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
+	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
 	packages := []rightsPackage{newRightsPackage(t, p, address, "alpha", "1"),
 		newRightsPackage(t, p, address, "beta", "2")}
 	covered := map[string]bool{}
@@ -216,7 +216,7 @@ func (c rightsCase) checkPrivate(t *testing.T, a *handlertest.Answer, u crash.Us
 func TestRightsOnSomeRows(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	p := newPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
+	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
 	both := newRightsPackage(t, p, address, "alpha", "1").fill.Replace("{problem}") + "." +
 		newRightsPackage(t, p, address, "beta", "2").fill.Replace("{problem}")
 	dbtest.AddUserWithoutPrivate(t, p.Store, "kim", crash.RoleViewer, handlertest.Password)

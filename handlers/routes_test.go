@@ -61,16 +61,16 @@ func TestRoutesByRole(t *testing.T) {
 		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
 		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},
 		{"GET /admin", "/admin", [4]int{303, 403, 403, 200}},
-		{"GET /admin/tracker", trackerPath, [4]int{303, 403, 403, 200}},
-		{"POST /admin/tracker/request-token", trackerPath + "/request-token", [4]int{401, 403, 403, 303}},
-		{"POST /admin/tracker/access-token", trackerPath + "/access-token", [4]int{401, 403, 403, 409}},
-		{"POST /admin/tracker/check", trackerPath + "/check", [4]int{401, 403, 403, 503}},
-		{"POST /admin/tracker/show-token", trackerPath + "/show-token", [4]int{401, 403, 403, 503}},
-		{"GET /admin/tracker/updates", trackerPath + "/updates", [4]int{303, 403, 403, 200}},
-		{"POST /admin/tracker/updates", trackerPath + "/updates", [4]int{401, 403, 403, 400}},
-		{"POST /admin/tracker/forget", trackerPath + "/forget", [4]int{401, 403, 403, 303}},
-		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(createPath, "/"), [4]int{401, 403, 400, 400}},
-		{"POST /api/1.0/create-bug-report/", createPath, [4]int{401, 403, 400, 400}},
+		{"GET /admin/tracker", handlertest.TrackerPath, [4]int{303, 403, 403, 200}},
+		{"POST /admin/tracker/request-token", handlertest.TrackerPath + "/request-token", [4]int{401, 403, 403, 303}},
+		{"POST /admin/tracker/access-token", handlertest.TrackerPath + "/access-token", [4]int{401, 403, 403, 409}},
+		{"POST /admin/tracker/check", handlertest.TrackerPath + "/check", [4]int{401, 403, 403, 503}},
+		{"POST /admin/tracker/show-token", handlertest.TrackerPath + "/show-token", [4]int{401, 403, 403, 503}},
+		{"GET /admin/tracker/updates", handlertest.TrackerPath + "/updates", [4]int{303, 403, 403, 200}},
+		{"POST /admin/tracker/updates", handlertest.TrackerPath + "/updates", [4]int{401, 403, 403, 400}},
+		{"POST /admin/tracker/forget", handlertest.TrackerPath + "/forget", [4]int{401, 403, 403, 303}},
+		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(handlertest.CreatePath, "/"), [4]int{401, 403, 400, 400}},
+		{"POST /api/1.0/create-bug-report/", handlertest.CreatePath, [4]int{401, 403, 400, 400}},
 		{"POST /api/1.0/set-problem-status", "/api/1.0/set-problem-status", [4]int{401, 403, 415, 415}},
 		{"POST /api/1.0/set-problem-status/", "/api/1.0/set-problem-status/", [4]int{401, 403, 415, 415}},
 		{"GET /problem/{id}/review", b.ID.Path() + "/review", [4]int{303, 403, 200, 200}},
@@ -302,12 +302,12 @@ func TestUnknownAddresses(t *testing.T) {
 	page := c.Get("/no/such/page").Want(http.StatusNotFound).WantText("h1", "Not found")
 	page.WantText(".hint", page.Header.Get("X-Request-ID"))
 
-	var got apiError
+	var got handlertest.APIError
 	c.Get("/api/1.0/no-such-thing").Want(http.StatusNotFound).JSON(&got)
 	if got.Code != "no_resource" || got.Error == "" {
 		t.Errorf("got %+v, want a message and no_resource", got)
 	}
-	a := c.Get(createPath).Want(http.StatusMethodNotAllowed)
+	a := c.Get(handlertest.CreatePath).Want(http.StatusMethodNotAllowed)
 	if allow := a.Header.Values("Allow"); len(allow) != 1 || allow[0] != "POST" {
 		t.Errorf("Allow: got %q, want POST", allow)
 	}
@@ -408,7 +408,7 @@ func TestCompression(t *testing.T) {
 // log get.
 func TestInternalErrorsStayInside(t *testing.T) {
 	t.Parallel()
-	var log safeBuffer
+	var log handlertest.SafeBuffer
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Broken(t), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for _, path := range []string{"/", "/problem/" + strings.Repeat("0", 40), "/bug/1", "/bucket/?id=x", "/readyz"} {
 		for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart,
@@ -438,7 +438,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 
 func TestLogHoldsNoContents(t *testing.T) {
 	t.Parallel()
-	var log safeBuffer
+	var log handlertest.SafeBuffer
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience,
 		Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	b := site.Save(t, crashtest.Native())
@@ -446,7 +446,7 @@ func TestLogHoldsNoContents(t *testing.T) {
 	c.Get(b.ID.Path())
 	c.Get("/user/machine-secret")
 	c.Get("/bucket/?id=" + "private-signature")
-	c.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+	c.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	for _, private := range []string{b.Signature, "machine-secret", "private-signature", handlertest.Password,
 		c.Cookie("sessionid"), c.Cookie("csrftoken")} {
 		if strings.Contains(log.String(), private) {

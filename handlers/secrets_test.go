@@ -46,12 +46,13 @@ func wantNoSecret(t *testing.T, where, text string, s crashtest.Secret) {
 func TestSecretsInEveryOutput(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
-	p := newPagesIn(t, handlertest.Options{Log: slog.New(slog.NewTextHandler(log, nil)), CreateWait: handlertest.Patience})
+	p := handlertest.NewPagesIn(t, handlertest.Options{Log: slog.New(slog.NewTextHandler(log, nil)),
+		CreateWait: handlertest.Patience})
 	set := crashtest.Set
 	accept := func(r crashtest.Report) crash.BucketID {
-		p.pid++
+		p.PID++
 		signature := grouping.SignatureOf(r.Fields()).Signature
-		if _, err := p.intake.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(p.pid)),
+		if _, err := p.Intake.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(p.PID)),
 			Fields: r.Fields()}); err != nil || signature == "" {
 			t.Fatalf("accept: %v, signature %q", err, signature)
 		}
@@ -99,7 +100,7 @@ func TestSecretsInEveryOutput(t *testing.T) {
 	admin := p.As(t, crash.RoleAdmin)
 	for i := range ids {
 		b := p.Bucket(t, ids[i])
-		admin.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+		admin.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 		bugs := p.Tracker.Bugs()
 		bug := bugs[len(bugs)-1]
 		wantNoSecret(t, "a bug", bug.Title+"\n"+bug.Description+"\n"+strings.Join(bug.Tags, " "), secrets[i/3])
@@ -115,12 +116,12 @@ const hidden = "\u202e\u200b\u2066\ufeff\u00ad"
 // TestHiddenCharacters checks titles of pages, files, feeds, events, names of files and bugs.
 func TestHiddenCharacters(t *testing.T) {
 	t.Parallel()
-	p := newPagesIn(t, handlertest.Options{CreateWait: handlertest.Patience})
+	p := handlertest.NewPagesIn(t, handlertest.Options{CreateWait: handlertest.Patience})
 	set := crashtest.Set
 	report := crashtest.Native(set("ExecutablePath", "/usr/bin/tide"+hidden+"watch\x1b[31m"),
 		set("Package", "tide"+hidden+"watch 1.4.9-2"))
-	p.accept("m", report)
-	b := p.Bucket(t, bucketOf(t, report))
+	p.Accept("m", report)
+	b := p.Bucket(t, handlertest.BucketOf(t, report))
 	if !strings.Contains(b.Title, hidden) {
 		t.Fatalf("got title %q, want it as it came", b.Title)
 	}
@@ -154,7 +155,7 @@ func TestHiddenCharacters(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	admin.PostJSON(createPath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+	admin.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := p.Tracker.Bugs()[0].Title; strings.ContainsAny(got, hidden+"\x1b") {
 		t.Errorf("got a bug with the title %q", got)
 	}

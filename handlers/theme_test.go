@@ -18,8 +18,8 @@ import (
 // cache and for people who are signed in.
 func TestTheme(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
 	system := p.Visitor(t).Get("/").Want(http.StatusOK)
 	if system.HTML().Find("html[data-theme]").Length() != 0 || system.Attr("meta[name=color-scheme]",
 		"content") != "light dark" {

@@ -19,11 +19,12 @@ func TestFilesForVisitors(t *testing.T) {
 	visitor, person := site.Visitor(t), site.As(t, crash.RoleViewer)
 	first := visitor.Get("/search.csv?q=tide").Want(http.StatusOK)
 	again := visitor.Get("/search.csv?q=tide").Want(http.StatusOK)
-	if len(csvOf(t, first)) != 1 || again.Body != first.Body || again.Header.Get("ETag") != first.Header.Get("ETag") {
+	if len(handlertest.CSVOf(t, first)) != 1 || again.Body != first.Body ||
+		again.Header.Get("ETag") != first.Header.Get("ETag") {
 		t.Errorf("got %q and then %q, want the same file", first.Body, again.Body)
 	}
 	site.Save(t, crashtest.Native(crashtest.Process(2)))
-	if rows := csvOf(t, visitor.Get("/search.csv?q=tide").Want(http.StatusOK)); rows[0]["count"] != "2" {
+	if rows := handlertest.CSVOf(t, visitor.Get("/search.csv?q=tide").Want(http.StatusOK)); rows[0]["count"] != "2" {
 		t.Errorf("got %v after another report, want a new file", rows)
 	}
 	visitor.Get("/problems.atom").Want(http.StatusOK)
@@ -34,7 +35,7 @@ func TestFilesForVisitors(t *testing.T) {
 		}
 	}
 	visitor.Get("/").Want(http.StatusOK)
-	token := handlertest.Header{Name: "Authorization", Value: "Bearer " + makeToken(t, person, "read")}
+	token := handlertest.Header{Name: "Authorization", Value: "Bearer " + handlertest.MakeToken(t, person, "read")}
 	for range limit + 1 {
 		person.Get("/problems.csv").Want(http.StatusOK)
 		visitor.Get("/problems.csv", token).Want(http.StatusOK)

@@ -30,11 +30,11 @@ func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string
 
 func TestWalkThroughChosenReports(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(2, crashtest.Native)
-	p.several(3, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
-	p.several(2, crashtest.Native)
-	id := bucketOf(t, crashtest.Native())
+	p := handlertest.NewPages(t)
+	p.Several(2, crashtest.Native)
+	p.Several(3, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	p.Several(2, crashtest.Native)
+	id := handlertest.BucketOf(t, crashtest.Native())
 	c := p.As(t, crash.RoleViewer)
 	chosen := id.Path() + "?release=Ubuntu+22.04"
 	list := c.Get(chosen).Want(http.StatusOK)
@@ -59,11 +59,11 @@ func TestWalkThroughChosenReports(t *testing.T) {
 
 func TestWalkThroughSearch(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(3, crashtest.Native)
-	p.several(1, crashtest.Native, crashtest.On("Ubuntu 22.04"))
-	p.several(2, crashtest.Python)
-	p.several(1, crashtest.Java)
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	p.Several(1, crashtest.Native, crashtest.On("Ubuntu 22.04"))
+	p.Several(2, crashtest.Python)
+	p.Several(1, crashtest.Java)
 	const search = `/search?q=release%3A"Ubuntu+24.04"+-type%3ASnap`
 	c := p.As(t, crash.RoleViewer)
 	list := c.Get(search).Want(http.StatusOK)
@@ -97,10 +97,10 @@ func TestWalkThroughSearch(t *testing.T) {
 // TestWalkOddWays checks that no page follows a "via" parameter that points elsewhere.
 func TestWalkOddWays(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.several(2, crashtest.Native)
+	p := handlertest.NewPages(t)
+	p.Several(2, crashtest.Native)
 	c := p.As(t, crash.RoleViewer)
-	problem := bucketOf(t, crashtest.Native()).Path()
+	problem := handlertest.BucketOf(t, crashtest.Native()).Path()
 	report := c.Get(problem).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
 	for _, via := range []string{
 		"https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)", "/problem/x", "/search?q=%28",
@@ -115,11 +115,11 @@ func TestWalkOddWays(t *testing.T) {
 
 func TestWalkThroughMachine(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	p.accept("m", crashtest.Native())
-	p.accept("m", crashtest.Python())
-	p.accept("other", crashtest.Python())
-	p.accept("", crashtest.Java())
+	p := handlertest.NewPages(t)
+	p.Accept("m", crashtest.Native())
+	p.Accept("m", crashtest.Python())
+	p.Accept("other", crashtest.Python())
+	p.Accept("", crashtest.Java())
 	c := p.As(t, crash.RoleViewer)
 	for path, want := range map[string]int{"/user/m": 2, "/user/": 1} {
 		a := c.Get(path).Want(http.StatusOK)

@@ -1,0 +1,316 @@
+package problems_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/handlertest"
+)
+
+func TestMuteOnPage(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2")))
+	c := site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/mute"
+	page := c.Get(b.ID.Path()).Want(http.StatusOK)
+	if got := page.Attr("#manual a", "href"); got != path {
+		t.Errorf("link: got %q, want %q", got, path)
+	}
+	c.Get(path).WantText("h1", "Mute this problem").WantText(".presets", "For a week")
+
+	c.Post(path, url.Values{"preset": {"week"}, "reason": {"waits for upstream"}}).WantRedirect(http.StatusSeeOther,
+		b.ID.Path())
+	week := crash.Midnight(time.Now()).AddDate(0, 0, 7).Format("2 January 2006")
+	page = c.Get(b.ID.Path()).WantText(".flash-done", "Muted until "+week).WantText("#manual", "until "+week).
+		WantText("#manual", "ada-triager").WantText("#manual", "waits for upstream").
+		WantText("#decisions", "until "+week).WantText("#manual a", "Change the mute")
+	if word := page.Text(".verdict"); strings.Contains(word, "muted") {
+		t.Errorf("the derived status has the manual one in it: %q", word)
+	}
+	visitor := site.Visitor(t).Get(b.ID.Path()).WantText("#manual", "until "+week).WantNone("#manual form, #manual a")
+	if text := visitor.Text("main"); strings.Contains(text, "ada") || strings.Contains(text, "upstream") {
+		t.Errorf("visitors see who muted it, or why: %q", text)
+	}
+
+	// Undo of the message, then once more.
+	entry := page.Attr(".flash-done input[name=entries]", "value")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
+	c.Get(b.ID.Path()).WantText(".flash-done", "Undone").WantNone("#manual .state").WantText("#decisions .undone",
+		"undone by ada-triager")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
+	c.Get(b.ID.Path()).WantText(".flash-error", "already been undone")
+}
+
+func TestMuteConditions(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2")))
+	c := site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/mute"
+	for want, form := range map[string]url.Values{
+		"at least one condition":     {},
+		"is not a day":               {"date": {"soon"}},
+		"is not in the future":       {"date": {"2020-01-01"}},
+		"More reports: “many”":       {"reports": {"many"}},
+		"how many reports or":        {"days": {"7"}},
+		"is not a version":           {"version": {"next one"}},
+		"Say which version in":       {"release": {"Ubuntu 24.04"}},
+		"because it was seen in 1.4": {"version": {"1.4-1"}},
+	} {
+		a := c.Post(path, form).Want(http.StatusUnprocessableEntity).WantText(".error", want)
+		for name, values := range form {
+			if name == "release" {
+				a.WantText("[name=release] [selected]", values[0])
+			} else if got := a.Attr("[name="+name+"]", "value"); got != values[0] {
+				t.Errorf("%s: the form has lost %s: got %q", want, name, got)
+			}
+		}
+	}
+	if m := handlertest.ManualStatus(t, site, b.ID); !m.Empty() {
+		t.Fatalf("after refusals: got %+v", m)
+	}
+	day := time.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
+	c.Post(path, url.Values{"date": {day}, "reports": {"50"}, "machines": {"5"}, "days": {"7"}, "version": {"1.4-3"},
+		"release": {"Ubuntu 24.04"}, "newer": {"1"}, "regression": {"1"}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	first := handlertest.ManualStatus(t, site, b.ID).Muted
+	if first == nil {
+		t.Fatal("got no mute")
+	}
+	u := first.Until
+	if u.Date.Format(time.DateOnly) != day || u.Reports != 50 || u.Machines != 5 || u.Days != 7 || u.Version != "1.4-3" ||
+		u.Release != "Ubuntu 24.04" || !u.Newer || !u.Regression || first.Person != "ada-triager" {
+		t.Errorf("got %+v", first)
+	}
+	// A second person, whose form is older, does not replace it; the form then shows it.
+	a := c.Post(path, url.Values{"preset": {"forever"}}).Want(http.StatusUnprocessableEntity).
+		WantText(".error", "muted already: Muted by ada-triager")
+	c.Post(path, url.Values{"preset": {"forever"}, "replaces": {a.Attr("[name=replaces]", "value")}}).Want(
+		http.StatusSeeOther)
+	if m := handlertest.ManualStatus(t, site, b.ID).Muted; m == nil || m.Until != (crash.MuteUntil{}) {
+		t.Errorf("replaced: got %+v, want a mute without conditions", m)
+	}
+}
+
+func TestMuteInDialog(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleTriager)
+	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
+	inList := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + "/"}}, handlertest.AsPart...)
+	path := b.ID.Path() + "/mute"
+	form := c.Get(path, onPage...).Want(http.StatusOK).WantText("#triage-heading", "Mute").WantNone("main")
+	if got := form.Attr("#triage", "hx-target"); got != "#status" {
+		t.Errorf("target: got %q, want the status", got)
+	}
+	if got := c.Get(path, inList...).Attr("#triage", "hx-swap"); got != "none" {
+		t.Errorf("swap in a list: got %q, want none", got)
+	}
+	c.Post(path, url.Values{"dialog": {"1"}}, onPage...).Want(http.StatusUnprocessableEntity).
+		WantText("#triage-form .error", "at least one condition").WantText("#triage-heading", "Mute")
+	a := c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, onPage...).Want(http.StatusOK).
+		WantText("#status #manual", "until it is seen in a newer version").WantText("#flash", "Muted until")
+	entry := a.Attr("#manual input[name=entries]", "value")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}, onPage...).Want(http.StatusOK).
+		WantText("#flash", "Undone").WantNone("#manual .state")
+	c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, inList...).Want(http.StatusOK).
+		WantText("#bug-"+b.ID.String()+" .word", "muted").WantText("#flash form", "Undo").WantNone("#status")
+	c.Post("/problems/mute", url.Values{"preset": {"week"}, "problems": {b.ID.String()}},
+		inList...).Want(http.StatusConflict)
+}
+
+func TestFixedOnPage(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	save := func(version string, pid int) crash.Bucket {
+		return site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version(version),
+			crashtest.Process(pid), crashtest.At(time.Now())))
+	}
+	b := save("1.4-1", 1)
+	c := site.As(t, crash.RoleTriager)
+	path := b.ID.Path() + "/fixed"
+	c.Get(path).Want(http.StatusOK).WantText("label", "Ubuntu 24.04").WantText("main", "every release")
+	// A version that was seen already is confirmed first; one is confirmed only for itself.
+	form := url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-1", ""}}
+	warned := c.Post(path, form).Want(http.StatusUnprocessableEntity).WantText(".error",
+		"seen already in 1.4-1 (Ubuntu 24.04): 1 report.").WantText("button.primary", "Mark as fixed nevertheless")
+	if got := warned.Attr("#fix-0", "value"); got != "1.4-1" || !handlertest.ManualStatus(t, site, b.ID).Empty() {
+		t.Errorf("warned: got %q in the form and %+v, want nothing saved", got, handlertest.ManualStatus(t, site, b.ID))
+	}
+	form.Set("confirm", warned.Attr("[name=confirm]", "value"))
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-0", ""},
+		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "seen already")
+	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04"}, "fix-version": {"1.4-1"}, "dialog": {"1"}},
+		onPage...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "seen already")
+	c.Post(path, form).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	entry := c.Get(b.ID.Path()).WantNone("#manual .state-warn").Attr("#manual [name=entries]", "value")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"soon", ""}}).
+		Want(http.StatusUnprocessableEntity).WantText(".error", "not a version")
+	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-2", ""}, "reason": {"patch 7"}}).
+		WantRedirect(http.StatusSeeOther, b.ID.Path())
+	before := c.Get(b.ID.Path()).WantText("#manual", "1.4-2 (Ubuntu 24.04)").WantText("#manual",
+		"patch 7").WantNone("#manual .state-warn")
+	if text := before.Text(".verdict"); !strings.Contains(text, string(crash.StateNew)) {
+		t.Errorf("the derived status: got %q, want that of a problem without a fix", text)
+	}
+	save("1.4-2", 2)
+	save("1.4-3", 3)
+	c.Get(b.ID.Path()).WantText("#manual .state-warn", "marked fixed").WantText("#manual strong", "seen again in 1.4-3: "+
+		"2 reports since").
+		WantNone("#manual .status-fixed, #manual .state-good")
+	c.Get("/?period=year").WantText(".problems .word", "not fixed?").WantNone(".problems .word-good")
+	c.Get(path).WantText("main", "Ubuntu 24.04")
+	if got := c.Get(path).Attr("#fix-0", "value"); got != "1.4-2" {
+		t.Errorf("the form: got %q, want the version before", got)
+	}
+}
+
+func TestWontFix(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleTriager)
+	c.Post(b.ID.Path()+"/wontfix", url.Values{"reason": {"hardware"}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	c.Get(b.ID.Path()).WantText("#manual", "won’t fix").WantText("#manual", "hardware").
+		WantNone("#manual a[href$=wontfix]")
+	c.Get("/?period=year").WantText(".problems .word", "won’t fix")
+}
+
+// TestReturned shows why a problem has returned, until somebody decides about it.
+func TestReturned(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native(crashtest.Process(1)))
+	c := site.As(t, crash.RoleTriager)
+	c.Post(b.ID.Path()+"/mute", url.Values{"reports": {"1"}}).Want(http.StatusSeeOther)
+	c.Get("/?period=year").WantNone("tbody tr")
+	site.Save(t, crashtest.Native(crashtest.Process(2)))
+	if err := site.Problems.EndMutes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Get("/?period=year").WantText("tbody", "tidewatch")
+	today := time.Now().UTC().Format("2 January 2006")
+	c.Get(b.ID.Path()).WantText("#manual", "Returned on "+today+": 1 more report arrived.").
+		WantText("#decisions", "returned: 1 more report arrived.")
+	c.Post(b.ID.Path()+"/wontfix", nil).Want(http.StatusSeeOther)
+	if text := c.Get(b.ID.Path()).Text("#manual"); strings.Contains(text, "Returned") {
+		t.Errorf("after a decision: got %q", text)
+	}
+}
+
+func TestMuteChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	one := site.Save(t, crashtest.Native())
+	two := site.Save(t, crashtest.Python())
+	three := site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", "a third problem"), crashtest.Process(9)))
+	c := site.As(t, crash.RoleTriager)
+	c.Post(three.ID.Path()+"/mute", url.Values{"preset": {"forever"}}).Want(http.StatusSeeOther)
+	ids := one.ID.String() + "." + two.ID.String() + "." + three.ID.String()
+	c.Post("/problems/chosen", url.Values{"do": {"mute"}, "bucket": {one.ID.String(), two.ID.String(),
+		three.ID.String()}}).
+		WantRedirect(http.StatusSeeOther, "/problems/mute?problems="+ids)
+	page := c.Get("/problems/mute?problems="+ids, handlertest.Header{Name: "Referer", Value: site.URL + "/?period=year"}).
+		WantText("h1", "Mute 3 problems").WantText("tbody", two.Package)
+	back := page.Attr("[name=back]", "value")
+	c.Post("/problems/mute", url.Values{"problems": {ids}, "back": {back}}).Want(http.StatusUnprocessableEntity).
+		WantText(".error", "at least one condition").WantText("h1", "Mute 3 problems")
+	c.Post("/problems/mute", url.Values{"problems": {ids}, "back": {back}, "preset": {"week"}}).
+		WantRedirect(http.StatusSeeOther, "/?period=year")
+	page = c.Get("/?period=year").WantText(".flash-done", "2 problems: Muted until").
+		WantText(".flash-done", "1 problem had been muted with other conditions, and was left as it was.").
+		WantText(".hidden-muted", "3 muted problems are hidden").WantNone("tbody tr")
+	c.Post("/problems/triage/undo", url.Values{"entries": {page.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
+	c.Get("/?period=year").WantText(".hidden-muted", "1 muted problem is hidden").WantText("tbody", two.Package)
+
+	c.Post("/problems/wontfix", url.Values{"problems": {one.ID.String() + "." + two.ID.String()}}).WantRedirect(
+		http.StatusSeeOther, "/")
+	for _, id := range []crash.BucketID{one.ID, two.ID} {
+		if handlertest.ManualStatus(t, site, id).WontFix == nil {
+			t.Errorf("%s is not marked", id)
+		}
+	}
+}
+
+// TestFixChosen marks selected problems as fixed, on a page that asks, and undoes that. The entries
+// are the same as those that the API stores.
+func TestFixChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	one := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04")))
+	two := site.Save(t, crashtest.Python(crashtest.On("Ubuntu 22.04")))
+	three := site.Save(t, crashtest.Native(crashtest.Set("DuplicateSignature", "a third problem"), crashtest.Process(9)))
+	c := site.As(t, crash.RoleTriager)
+	c.Post(three.ID.Path()+"/fixed", url.Values{"fix-release": {""}, "fix-version": {"9.9"}}).Want(http.StatusSeeOther)
+	c.Get(three.ID.Path()) // takes the message
+	ids := one.ID.String() + "." + two.ID.String() + "." + three.ID.String()
+	seen := url.Values{"problems": {ids}, "back": {"/"}, "fix-release": {"Ubuntu 24.04"},
+		"fix-version": {one.HighestVersion}}
+	warned := c.Post("/problems/fixed", seen).Want(http.StatusUnprocessableEntity).
+		WantText(".error", "have been seen already in these versions or later ones, in 2 reports")
+	if !handlertest.ManualStatus(t, site, one.ID).Empty() {
+		t.Error("warned: got a decision, want none")
+	}
+	seen.Set("confirm", warned.Attr("[name=confirm]", "value"))
+	c.Post("/problems/fixed", seen).WantRedirect(http.StatusSeeOther, "/")
+	marked := c.Get("/").WantText(".flash-done", "3 problems: Marked fixed in "+one.HighestVersion)
+	c.Post("/problems/triage/undo", url.Values{"entries": {marked.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
+	c.Get("/?period=year").WantText("#bulk button[value=fixed]", "Fixed in…")
+	c.Post("/problems/chosen", url.Values{"do": {"fixed"}, "bucket": {one.ID.String(), two.ID.String(),
+		three.ID.String()}}).
+		WantRedirect(http.StatusSeeOther, "/problems/fixed?problems="+ids)
+	page := c.Get("/problems/fixed?problems="+ids, handlertest.Header{Name: "Referer", Value: site.URL + "/?period=year"}).
+		WantText("h1", "Mark 3 problems as fixed").WantText("tbody", two.Package).WantText(".notice", "2 source packages").
+		WantText("label[for=fix-0]", "Ubuntu 24.04").WantText("label[for=fix-1]", "Ubuntu 22.04").
+		WantText("label[for=fix-2]", "every release")
+	back := page.Attr("[name=back]", "value")
+	c.Get("/problems/fixed?problems=" + one.ID.String() + "." + three.ID.String()).WantNone(".notice")
+	form := url.Values{"problems": {ids}, "back": {back}, "fix-release": {"Ubuntu 24.04", "Ubuntu 22.04", ""},
+		"reason": {"backport"}}
+	form["fix-version"] = []string{"", "not a version", ""}
+	c.Post("/problems/fixed", form).Want(http.StatusUnprocessableEntity).WantText(".error", "not a version").
+		WantText("h1", "Mark 3 problems as fixed")
+	form["fix-version"] = []string{"", "", ""}
+	c.Post("/problems/fixed", form).Want(http.StatusUnprocessableEntity).WantText(".error", "in which version")
+	form["fix-version"] = []string{"", "", "9.9"}
+	c.Post("/problems/fixed", form).WantRedirect(http.StatusSeeOther, "/?period=year")
+	page = c.Get("/?period=year").WantText(".flash-done", "3 problems: Marked fixed in 9.9")
+	for _, b := range []crash.Bucket{one, two, three} {
+		if m := handlertest.ManualStatus(t, site, b.ID); len(m.Fixes) != 1 || m.Fixes[0].Version != "9.9" {
+			t.Errorf("%s: got %+v, want fixed in 9.9", b.ID, m)
+		}
+	}
+	chosen := handlertest.ManualStatus(t, site, one.ID).Fixes[0].By
+	c.Post("/problems/triage/undo", url.Values{"entries": {page.Attr("[name=entries]", "value")}}).Want(
+		http.StatusSeeOther)
+	for _, b := range []crash.Bucket{one, two} {
+		if m := handlertest.ManualStatus(t, site, b.ID); !m.Empty() {
+			t.Errorf("%s: got %+v, want undone", b.ID, m)
+		}
+	}
+	if m := handlertest.ManualStatus(t, site, three.ID); len(m.Fixes) != 1 {
+		t.Errorf("got %+v, want the earlier decision to stay: Undo concerns the selected action only", m)
+	}
+
+	c.PostJSON(setStatusPath, map[string]any{"signature": one.ID.String(), "kind": "fixed",
+		"fixes": []any{map[string]string{"version": "9.9"}}, "reason": "backport"}).Want(http.StatusOK)
+	byAPI := handlertest.ManualStatus(t, site, one.ID).Fixes[0].By
+	for _, entry := range []*crash.Triage{&chosen, &byAPI} {
+		entry.ID, entry.At, entry.Person = 0, time.Time{}, ""
+	}
+	if diff := cmp.Diff(chosen, byAPI); diff != "" {
+		t.Errorf("the form and the API store different entries (-form +API):\n%s", diff)
+	}
+}
