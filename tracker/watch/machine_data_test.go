@@ -127,3 +127,67 @@ func around(text, word string) string {
 	at := strings.Index(text, word)
 	return text[max(0, at-150):min(len(text), at+150)]
 }
+
+// TestSecretsInUpdates files a bug for each kind of private data that redaction recognises, with
+// a changed section and a comment. It searches all requests that reached the tracker for that data.
+func TestSecretsInUpdates(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	i := f.instance()
+	w := f.reader(i, everyRound)
+	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Section: true, Again: true})
+	secrets := crashtest.Secrets()
+	numbers, signatures := make([]int64, len(secrets)), make([]string, len(secrets))
+	report := func(n int, version string) {
+		f.process++
+		text, name := secrets[n].Text, fmt.Sprintf("/usr/bin/harbor-%d", n)
+		r := crashtest.Python(crashtest.Version(version), crashtest.Process(70_000+f.process),
+			crashtest.At(time.Now().UTC()), crashtest.Set("ExecutablePath", name), crashtest.Set("Title", "harbor: "+text))
+		r["Traceback"] = strings.Replace(r["Traceback"], "invalid literal for int() with base 10: 'host-77'", text, 1)
+		signatures[n] = f.report(r)
+	}
+	for n := range secrets {
+		report(n, "1.0-1")
+		numbers[n] = f.file(i, signatures[n])
+	}
+	wantNoSecrets := func() (changes int) {
+		t.Helper()
+		for _, r := range f.lp.Requests("") {
+			if r.Operation == trackertest.OpChange {
+				changes++
+			}
+			for _, text := range plain(r) {
+				for _, s := range secrets {
+					for _, hide := range s.Hide {
+						if strings.Contains(text, hide) {
+							t.Fatalf("%s: %s %s contains %q:\n%s", s.Kind, r.Method, r.Operation, hide, around(text, hide))
+						}
+					}
+				}
+			}
+		}
+		return changes
+	}
+	wantNoSecrets()
+	round(t, w)
+	for n, number := range numbers {
+		report(n, "1.0-2")
+		f.lp.Change(number, func(b *trackertest.Bug) { b.Janitor("1.1-1", "noble") })
+	}
+	round(t, w)
+	for n := range secrets {
+		report(n, "1.2-1")
+	}
+	for range 15 { // a round sends a few comments and changes
+		f.exec(`update bug_sections set next = now()`)
+		round(t, w)
+	}
+	if wantNoSecrets() == 0 {
+		t.Error("got no change of a description")
+	}
+	for n, number := range numbers {
+		if got := f.comments(number); !strings.Contains(strings.Join(got, "\n"), "1.2-1") {
+			t.Errorf("%s: got %q, want a comment about the version", secrets[n].Kind, got)
+		}
+	}
+}
