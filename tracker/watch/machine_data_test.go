@@ -132,11 +132,20 @@ func around(text, word string) string {
 // a changed section and a comment. It searches all requests that reached the tracker for that data.
 func TestSecretsInUpdates(t *testing.T) {
 	t.Parallel()
+	for secrets := range slices.Chunk(crashtest.Secrets(), 30) { // a round reads 50 bugs
+		t.Run("from "+secrets[0].Kind, func(t *testing.T) {
+			t.Parallel()
+			secretsInUpdates(t, secrets)
+		})
+	}
+}
+
+func secretsInUpdates(t *testing.T, secrets []crashtest.Secret) {
+	t.Helper()
 	f := newFixture(t)
 	i := f.instance()
 	w := f.reader(i, everyRound)
 	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Section: true, Again: true})
-	secrets := crashtest.Secrets()
 	numbers, signatures := make([]int64, len(secrets)), make([]string, len(secrets))
 	report := func(n int, version string) {
 		f.process++
@@ -178,7 +187,7 @@ func TestSecretsInUpdates(t *testing.T) {
 	for n := range secrets {
 		report(n, "1.2-1")
 	}
-	for range 15 { // a round sends a few comments and changes
+	for range 8 { // a round sends a few comments and changes
 		f.exec(`update bug_sections set next = now()`)
 		round(t, w)
 	}
