@@ -85,7 +85,8 @@ func TestManySlowReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := parts{ResponseRecorder: httptest.NewRecorder()}
-	if err := s.send(&w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), page, func() {}); err != nil {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	if err := s.send(&w, r, page, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	if w.largest > 32<<10 || w.Body.Len() != size {
