@@ -41,6 +41,13 @@ func LastDays(now time.Time, n int) (since, until time.Time) {
 	return until.AddDate(0, 0, 1-n), until
 }
 
+// Elapsed returns the share of a UTC day that has passed at now, from 0 to 1, in whole minutes. Rates count
+// the machines of today by it: reports of a day that has just begun are few.
+func Elapsed(day, now time.Time) float64 {
+	part := float64(now.Truncate(time.Minute).Sub(Midnight(day))) / float64(24*time.Hour)
+	return min(max(part, 0), 1)
+}
+
 // Midnight returns the start of the UTC day of t.
 func Midnight(t time.Time) time.Time {
 	y, m, d := t.UTC().Date()

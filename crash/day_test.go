@@ -50,3 +50,17 @@ func TestCountingDay(t *testing.T) {
 		}
 	}
 }
+
+func TestElapsed(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 5, 18, 0, 0, 0, 0, time.UTC)
+	for now, want := range map[time.Time]float64{
+		day: 0, day.Add(6 * time.Hour): .25, day.Add(18*time.Hour + 59*time.Second): .75, day.AddDate(0, 0, 1): 1,
+		day.AddDate(0, 0, 9): 1,
+		day.Add(-time.Hour):  0,
+	} {
+		if got := crash.Elapsed(day, now); got != want {
+			t.Errorf("%s: got %v, want %v", now, got, want)
+		}
+	}
+}

@@ -17,7 +17,8 @@ type Impact struct {
 	AtMost           bool            // Systems may include machines that are not active
 	Releases         []crash.Release // those with the problem, which Active is about
 	Rate             stats.MachineRate
-	Days             int // days of the rate, up to today
+	Days             int     // days of the rate, up to today
+	Today            float64 // the share of today that has passed
 	First, Last      time.Time
 
 	Week, WeekBefore int64 // reports in the past week, and in the week before
@@ -54,7 +55,7 @@ func (m Impact) trend() string {
 	if m.WeekBefore == 0 {
 		return ""
 	}
-	return change(stats.NewMachineRate(m.Week, 1).Times(stats.NewMachineRate(m.WeekBefore, 1)))
+	return change(stats.NewMachineRate(m.Week, 6+m.Today).Times(stats.NewMachineRate(m.WeekBefore, 7)))
 }
 
 // change returns the change of a rate: "+12 %", or that it is within normal variation.

@@ -20,7 +20,7 @@ func frontPage() views.ListPage {
 		Shell: views.Shell{Title: "Most common problems", User: crash.User{ID: 1, Name: "ada", Role: crash.RoleTriager},
 			CSRFToken: strings.Repeat("t0kEn/", 14), Path: "/", FilingOn: true, Now: now},
 		Choice: views.ListChoice{Period: crash.PeriodWeek}, First: 1, Size: 50,
-		Rates: views.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), now, now).Rates(now),
+		Rates: views.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), now, now).Rates(),
 	}
 	var days []int64
 	for i := range 28 {

@@ -55,7 +55,7 @@ func components(text string, n int) map[string]templ.Component {
 			Period: crash.PeriodWeek, Filter: index.Filter{Release: crash.Release(text), Package: text},
 		},
 		Releases: []crash.Release{crash.Release(text), "Ubuntu 24.04"}, First: 51, Size: 50, Next: "/?after=" + text,
-		IngestURL: text, Rates: views.RateChart{Since: now, Until: now}.Rates(now),
+		IngestURL: text, Rates: views.RateChart{Since: now, Until: now}.Rates(),
 	}
 	endpoint := crash.Endpoint{ID: 1, Name: text, Kind: crash.EndpointMatrix, Host: text, Channel: text, OwnerName: text,
 		Disabled: now, DisabledWhy: text, LastFailure: now, FailureAnswer: text, Failures: 1}

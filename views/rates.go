@@ -26,6 +26,7 @@ type RateChart struct {
 	All          stats.Trend        // of all releases together
 	cells        [][]rateCell       // by day and line
 	few          bool               // some points rest on fewer than enoughReports
+	now          time.Time
 }
 
 // rateCell is the rate of a release on a day.
@@ -91,24 +92,24 @@ type Rates struct {
 }
 
 // Rates returns the chart as a page shows it.
-func (c RateChart) Rates(now time.Time) Rates { return Rates{c.Trends, c.All, RatePart(c, now)} }
+func (c RateChart) Rates() Rates { return Rates{c.Trends, c.All, RatePart(c)} }
 
-// NewRateChart returns the chart of rates in a span of days, from the first day with a rate. A day
-// without reports counts as 0. all is the trend of all releases together. The table decides which
+// NewRateChart returns the chart of rates from a day to today, which begins on the first day with a rate.
+// A day without reports counts as 0. all is the trend of all releases together. The table decides which
 // releases have a line.
 func NewRateChart(
-	rates []stats.DayRate, all stats.Trend, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, until time.Time,
+	rates []stats.DayRate, all stats.Trend, marks []crash.ReleaseDay, table *crash.ReleaseTable, since, now time.Time,
 ) RateChart {
-	since, until = midnight(since), midnight(until)
-	c := RateChart{Since: since, Until: until}
-	c.Trends, c.All = stats.Trends(rates, until, crash.PeriodWeek.Days()), all
+	since, until := midnight(since), midnight(now)
+	c := RateChart{Since: since, Until: until, now: now}
+	c.Trends, c.All = stats.Trends(rates, until, crash.PeriodWeek.Days(), now), all
 	reports := map[crash.Release]int64{}
 	for _, r := range rates {
 		reports[r.Release] += r.Reports
 	}
 	list := table.List(reports)
 	c.Trends = slices.DeleteFunc(c.Trends, func(t stats.Trend) bool { return !list.Names(t.Release) })
-	series := newSeries(rates, since, until, list)
+	series := newSeries(rates, since, now, list)
 	for _, release := range list.Descending() {
 		if series[release] != nil {
 			c.Lines = append(c.Lines, RateLine{Release: release})
@@ -121,7 +122,7 @@ func NewRateChart(
 	first, most := math.MaxInt, 0.0
 	for _, line := range c.Lines {
 		if s := series[line.Release]; !line.Small {
-			first, most = min(first, s.first), max(most, slices.Max(s.raw()))
+			first, most = min(first, s.first), max(most, slices.Max(s.raw()), slices.Max(s.means))
 		}
 	}
 	c.Since, c.Top = since.AddDate(0, 0, first), roundUp(most)
@@ -146,7 +147,8 @@ func NewRateChart(
 }
 
 // newSeries sorts rates by release and computes their means.
-func newSeries(rates []stats.DayRate, since, until time.Time, list crash.ReleaseList) map[crash.Release]*rateSeries {
+func newSeries(rates []stats.DayRate, since, now time.Time, list crash.ReleaseList) map[crash.Release]*rateSeries {
+	until := midnight(now)
 	most := map[crash.Release]int64{}
 	for _, r := range rates {
 		most[r.Release] = max(most[r.Release], r.Machines)
@@ -169,7 +171,7 @@ func newSeries(rates []stats.DayRate, since, until time.Time, list crash.Release
 		s.first, s.rates = min(s.first, i), append(s.rates, r)
 	}
 	for _, s := range all {
-		s.means, s.sums = stats.MovingRates(s.rates, since.AddDate(0, 0, s.first), until, crash.PeriodWeek.Days())
+		s.means, s.sums = stats.MovingRates(s.rates, since.AddDate(0, 0, s.first), until, crash.PeriodWeek.Days(), now)
 	}
 	return all
 }

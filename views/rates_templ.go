@@ -15,7 +15,7 @@ import (
 )
 
 // RatePart renders the chart of reliability, and a table with the same data.
-func RatePart(c RateChart, now time.Time) templ.Component {
+func RatePart(c RateChart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -146,9 +146,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ratesNone(Date(c.Since, now)))
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ratesNone(Date(c.Since, c.now)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 30, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 30, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -203,9 +203,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("Reports per machine and day from " + Date(c.Since, now) + " to " + Date(c.Until, now) + ". The table below has the same numbers.")
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs("Reports per machine and day from " + Date(c.Since, c.now) + " to " + Date(c.Until, c.now) + ". The table below has the same numbers.")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 38, Col: 245}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 38, Col: 249}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -247,9 +247,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var15 string
-				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ratesMark(fullRelease(m.Release), Date(m.Day, now)))
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ratesMark(fullRelease(m.Release), Date(m.Day, c.now)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 41, Col: 145}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 41, Col: 147}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -423,9 +423,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var26 string
-					templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(ratesMark(releaseName(m.Release), Date(m.Day, now)))
+					templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(ratesMark(releaseName(m.Release), Date(m.Day, c.now)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 62, Col: 159}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 62, Col: 161}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 					if templ_7745c5c3_Err != nil {
@@ -446,9 +446,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(Date(c.Since, now))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(Date(c.Since, c.now))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 67, Col: 31}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 67, Col: 33}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -459,9 +459,9 @@ func RatePart(c RateChart, now time.Time) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var28 string
-			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(Date(c.Until, now))
+			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(Date(c.Until, c.now))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 68, Col: 31}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/rates.templ`, Line: 68, Col: 33}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {

@@ -28,21 +28,22 @@ func TestRateChart(t *testing.T) {
 	if len(c.Lines) != 2 || c.Lines[0].Release != "Ubuntu 24.04" || c.Top != 1 || c.Since.Day() != 12 {
 		t.Fatalf("got %+v", c)
 	}
-	// The means of 22.04 begin on day 12: 0.5, 0.25, then 150 reports of 300 machine-days.
-	mean := views.RatePath{Sure: "M5 60L15 86L25 60L35 73L45 81L55 86L65 90L75 97L85 93"}
+	// The means of 22.04 begin on day 12: 0.5, 0.25, then 150 reports of 300 machine-days. The last one counts
+	// 15 hours of day 20.
+	mean := views.RatePath{Sure: "M5 60L15 86L25 60L35 73L45 81L55 86L65 90L75 97L85 92"}
 	if got, want := c.Lines[1].Mean, mean; got != want {
 		t.Errorf("got the line %s, want %s", got, want)
 	}
 	if got, want := c.Lines[1].Raw.Few, "M5 60L15 112L25 8L35 112"; !strings.HasPrefix(got, want) {
 		t.Errorf("got the faint line %s, want %s…", got, want)
 	}
-	if c.Lines[0].Mean.Sure != "M85 81h1" {
+	if c.Lines[0].Mean.Sure != "M85 62h1" {
 		t.Errorf("a single day: got %s, want a dot", c.Lines[0].Mean)
 	}
-	if a, b := c.Lines[0].Label, c.Lines[1].Label; a != 80 || b != 94 {
+	if a, b := c.Lines[0].Label, c.Lines[1].Label; a != 62 || b != 92 {
 		t.Errorf("labels: got %d and %d, want them at the ends of the lines", a, b)
 	}
-	doc := parse(t, render(t, views.RatePart(c, until)))
+	doc := parse(t, render(t, views.RatePart(c)))
 	if got := doc.Find("tbody tr").Length(); got != 3 {
 		t.Errorf("days in the table: got %d, want 3", got)
 	}
@@ -59,7 +60,7 @@ func TestRateChart(t *testing.T) {
 		t.Errorf("note of a release: got x = %q, want the place of its mark", got)
 	}
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
-	if want := "24.04 0.30 22.04 0.18 −59 %"; text != want {
+	if want := "24.04 0.48 22.04 0.19 −56 %"; text != want {
 		t.Errorf("legend: got %q, want %q", text, want)
 	}
 }
@@ -78,7 +79,7 @@ func TestRateChartFewReports(t *testing.T) {
 	// One machine crashes in a loop, far above the scale of the others.
 	rates = append(rates, stats.DayRate{Release: "Ubuntu 22.04", Day: until, Reports: 500, Machines: 1})
 	c := views.NewRateChart(rates, stats.Trend{Machines: 900}, nil, crash.BuiltInReleases(),
-		until.AddDate(0, 0, -13), until)
+		until.AddDate(0, 0, -13), until.Add(24*time.Hour-time.Minute))
 	if len(c.Lines) != 3 || c.Top != 1 {
 		t.Fatalf("got %d lines up to %v, want 3 up to 1", len(c.Lines), c.Top)
 	}
@@ -99,7 +100,7 @@ func TestRateChartFewReports(t *testing.T) {
 	if resolute.Raw.Sure != "" || noble.Raw.Few != "" || jammy.Mean != (views.RatePath{}) {
 		t.Errorf("got %+v, %+v, %+v; want dashes only, no dash, nothing within the plot", resolute.Raw, noble.Raw, jammy.Mean)
 	}
-	doc := parse(t, render(t, views.RatePart(c, until)))
+	doc := parse(t, render(t, views.RatePart(c)))
 	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.090* 0.10 500.00"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

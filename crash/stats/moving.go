@@ -9,25 +9,27 @@ import (
 // MovingRates returns the mean number of reports per machine and day of one release, for each day
 // from since to until (UTC days, both included). Each mean covers that day and the days before it,
 // up to days in all, back to since. A day without an entry in rates has no reports; its number of
-// machines is that of the day before. A mean without machines is 0. sums are the reports that each mean
-// rests on.
-func MovingRates(rates []DayRate, since, until time.Time, days int) (means []float64, sums []int64) {
+// machines is that of the day before. Today counts as far as it has come at now. A mean without machines
+// is 0. sums are the reports that each mean rests on.
+func MovingRates(rates []DayRate, since, until time.Time, days int, now time.Time) (means []float64, sums []int64) {
 	by := map[time.Time]DayRate{}
 	for _, r := range rates {
 		by[crash.Midnight(r.Day)] = r
 	}
 	since, until = crash.Midnight(since), crash.Midnight(until)
-	var reports, machines []int64
+	var reports []int64
+	var machines []float64
 	var known int64
 	for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
 		r, ok := by[day]
 		if ok {
 			known = r.Machines
 		}
-		reports, machines = append(reports, r.Reports), append(machines, known)
+		reports, machines = append(reports, r.Reports), append(machines, float64(known)*crash.Elapsed(day, now))
 	}
 	means, sums = make([]float64, len(reports)), make([]int64, len(reports))
-	var sum, machineDays int64
+	var sum int64
+	var machineDays float64
 	for i := range reports {
 		sum, machineDays = sum+reports[i], machineDays+machines[i]
 		if i >= days {
@@ -35,7 +37,7 @@ func MovingRates(rates []DayRate, since, until time.Time, days int) (means []flo
 		}
 		sums[i] = sum
 		if machineDays > 0 {
-			means[i] = float64(sum) / float64(machineDays)
+			means[i] = float64(sum) / machineDays
 		}
 	}
 	return means, sums

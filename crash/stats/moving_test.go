@@ -15,11 +15,11 @@ func TestMovingRates(t *testing.T) {
 	got, sums := stats.MovingRates([]stats.DayRate{
 		{Day: day(2), Reports: 4, Machines: 4}, {Day: day(4), Reports: 8, Machines: 8},
 		{Day: day(9), Reports: 99, Machines: 1},
-	}, day(1), day(5), 3)
+	}, day(1), day(5), 3, day(5).Add(12*time.Hour))
 	if diff := cmp.Diff([]int64{0, 4, 4, 12, 8}, sums); diff != "" {
 		t.Errorf("reports (-want +got):\n%s", diff)
 	}
-	want := []float64{0, 1, .5, .75, .4} // the last: 0, 8 and 0 reports of 4, 8 and 8 machines
+	want := []float64{0, 1, .5, .75, .5} // the last: 0, 8 and 0 reports of 4, 8 and, in half a day, 8 machines
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

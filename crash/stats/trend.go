@@ -17,8 +17,9 @@ type Trend struct {
 
 // Trends compares the days up to and including until (a UTC day) with as many days before. It
 // returns the trend of each release with active machines, newest first. rates contains no days
-// without reports; for those, Trends assumes the number of active machines of the day before.
-func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
+// without reports; for those, Trends assumes the number of active machines of the day before. Today counts
+// as far as it has come at now.
+func Trends(rates []DayRate, until time.Time, days int, now time.Time) (each []Trend) {
 	until = crash.Midnight(until)
 	middle := until.AddDate(0, 0, 1-days)
 	since := middle.AddDate(0, 0, -days)
@@ -31,7 +32,8 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 	}
 	for release, of := range byRelease {
 		machines := machinesBefore(of, since)
-		var reports, machineDays [2]int64 // before, now
+		var reports [2]int64 // before, now
+		var machineDays [2]float64
 		for day := since; !day.After(until); day = day.AddDate(0, 0, 1) {
 			if r, ok := of[day]; ok {
 				machines = r.Machines
@@ -41,15 +43,14 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 				half = 1
 			}
 			reports[half] += of[day].Reports
-			machineDays[half] += machines
+			machineDays[half] += float64(machines) * crash.Elapsed(day, now)
 		}
 		if machineDays[1] == 0 {
 			continue
 		}
 		each = append(each, Trend{
 			Release: release, Machines: machines,
-			Before: NewMachineRate(reports[0], float64(machineDays[0])), Now: NewMachineRate(reports[1],
-				float64(machineDays[1])),
+			Before: NewMachineRate(reports[0], machineDays[0]), Now: NewMachineRate(reports[1], machineDays[1]),
 		})
 	}
 	slices.SortFunc(each, func(a, b Trend) int { return b.Release.Compare(a.Release) })
@@ -59,14 +60,15 @@ func Trends(rates []DayRate, until time.Time, days int) (each []Trend) {
 	return each
 }
 
-// TotalTrend compares the same days as Trends for all releases together. machines has the number of
-// machines that were active in any of them on each of the two periods' days: the sum of the releases
-// counts machines twice that were active in two.
-func TotalTrend(rates []DayRate, machines []int64, until time.Time, days int) Trend {
-	until = crash.Midnight(until)
+// TotalTrend compares the same days as Trends, up to today, for all releases together. machines has the
+// number of machines that were active in any of them on each of the two periods' days: the sum of the
+// releases counts machines twice that were active in two.
+func TotalTrend(rates []DayRate, machines []int64, now time.Time, days int) Trend {
+	until := crash.Midnight(now)
 	middle := until.AddDate(0, 0, 1-days)
 	since := middle.AddDate(0, 0, -days)
-	var reports, machineDays [2]int64 // before, now
+	var reports [2]int64 // before, now
+	var machineDays [2]float64
 	for _, r := range rates {
 		switch day := crash.Midnight(r.Day); {
 		case day.Before(since) || day.After(until):
@@ -77,11 +79,11 @@ func TotalTrend(rates []DayRate, machines []int64, until time.Time, days int) Tr
 		}
 	}
 	for i, n := range machines {
-		machineDays[i/days] += n
+		machineDays[i/days] += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), now)
 	}
 	t := Trend{
-		Machines: machines[len(machines)-1], Before: NewMachineRate(reports[0], float64(machineDays[0])),
-		Now: NewMachineRate(reports[1], float64(machineDays[1])),
+		Machines: machines[len(machines)-1], Before: NewMachineRate(reports[0], machineDays[0]),
+		Now: NewMachineRate(reports[1], machineDays[1]),
 	}
 	t.Change = t.Now.Times(t.Before)
 	return t

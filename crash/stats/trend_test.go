@@ -11,6 +11,7 @@ import (
 func TestTrends(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 9, 14, 15, 0, 0, 0, time.UTC)
+	const today = 15. / 24 // has passed
 	day := func(n int) time.Time { return time.Date(2026, 9, 14-n, 0, 0, 0, 0, time.UTC) }
 	rates := []stats.DayRate{
 		// This day is before both weeks, but its machines still count as active.
@@ -20,19 +21,22 @@ func TestTrends(t *testing.T) {
 		{Release: "Ubuntu 24.04", Day: day(0), Reports: 5, Machines: 50},
 		{Release: "Ubuntu 20.04", Day: day(200), Reports: 5, Machines: 50}, // too old to matter
 	}
-	each := stats.Trends(rates, until, 7)
+	each := stats.Trends(rates, until, 7, until)
 	if len(each) != 2 || each[0].Release != "Ubuntu 24.04" || each[1].Release != "Ubuntu 22.04" {
 		t.Fatalf("got %+v, want 24.04, then 22.04", each)
 	}
 	noble, jammy := each[0], each[1]
-	if noble.Now.Reports != 5 || noble.Now.MachineDays != 50 || noble.Before.Known() || noble.Change.Known() {
-		t.Errorf("24.04, new today: got %+v, want 5 reports in 50 machine-days and none before", noble)
+	if noble.Now.Reports != 5 || noble.Now.MachineDays != 50*today || noble.Before.Known() || noble.Change.Known() {
+		t.Errorf("24.04, new today: got %+v, want 5 reports of 50 machines in 15 hours and none before", noble)
 	}
 	// Days 13 to 11 precede the first report in the range: they have the 100 machines of day 20.
 	// Days 10 to 7 have 200.
 	if jammy.Before.Reports != 70 || jammy.Before.MachineDays != 3*100+4*200 || jammy.Now.Reports != 140 ||
-		jammy.Now.MachineDays != 7*200 {
-		t.Errorf("22.04: got %+v, want 70 in 1100 and 140 in 1400", jammy)
+		jammy.Now.MachineDays != (6+today)*200 {
+		t.Errorf("22.04: got %+v, want 70 in 1100 and 140 in 1325", jammy)
+	}
+	if whole := stats.Trends(rates, until, 7, until.AddDate(0, 0, 1))[1]; whole.Now.MachineDays != 7*200 {
+		t.Errorf("22.04 on the day after: got %+v, want 1400 machine-days", whole)
 	}
 	if !jammy.Change.Worse() {
 		t.Errorf("22.04: got %+v, want it to be worse", jammy.Change)
@@ -43,11 +47,11 @@ func TestTrends(t *testing.T) {
 	}
 	machines[13] = 249
 	all := stats.TotalTrend(rates, machines, until, 7)
-	if all.Now.Reports != 145 || all.Now.MachineDays != 6*200+249 || all.Before.Reports != 70 ||
+	if all.Now.Reports != 145 || all.Now.MachineDays != 6*200+249*today || all.Before.Reports != 70 ||
 		all.Before.MachineDays != 7*200 || all.Machines != 249 {
 		t.Errorf("all: got %+v", all)
 	}
-	if each := stats.Trends(nil, until, 7); len(each) != 0 {
+	if each := stats.Trends(nil, until, 7, until); len(each) != 0 {
 		t.Errorf("no rates: got %+v", each)
 	}
 }

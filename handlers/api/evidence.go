@@ -58,7 +58,7 @@ func newEvidence(days []stats.VersionDay, q rateQuestion, now time.Time) evidenc
 	if len(newer) > 0 {
 		for day, d := range eachDay(days, newer[len(newer)-1].Day, today) {
 			e.New.Crashes += crashes(d.New, d.NewProposed)
-			e.New.Machines += float64(d.Machines) * share * elapsed(day, now)
+			e.New.Machines += float64(d.Machines) * share * crash.Elapsed(day, now)
 		}
 	}
 	if len(older) > 0 {
@@ -68,14 +68,6 @@ func newEvidence(days []stats.VersionDay, q rateQuestion, now time.Time) evidenc
 		}
 	}
 	return e.withRates()
-}
-
-// elapsed returns the share of a day that has passed at now, from 0 to 1.
-func elapsed(day, now time.Time) float64 {
-	if part := float64(now.Truncate(time.Minute).Sub(day)) / float64(24*time.Hour); part < 1 {
-		return max(part, 0)
-	}
-	return 1
 }
 
 // withRates returns e with the rates and the ratio of its counts.
@@ -198,7 +190,7 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 		return x, err
 	}
 	for i, n := range newerMachines {
-		x.newer += float64(n) * elapsed(since.AddDate(0, 0, i), a.now())
+		x.newer += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), a.now())
 		x.older += float64(olderMachines[i])
 	}
 	return x, nil

@@ -72,17 +72,3 @@ func TestSettled(t *testing.T) {
 		t.Errorf("without old machines: got %+v, want no evidence", zero)
 	}
 }
-
-func TestPassed(t *testing.T) {
-	t.Parallel()
-	day := time.Date(2026, 5, 18, 0, 0, 0, 0, time.UTC)
-	for now, want := range map[time.Time]float64{
-		day: 0, day.Add(6 * time.Hour): .25, day.Add(18*time.Hour + 59*time.Second): .75, day.AddDate(0, 0, 1): 1,
-		day.AddDate(0, 0, 9): 1,
-		day.Add(-time.Hour):  0,
-	} {
-		if got := elapsed(day, now); got != want {
-			t.Errorf("%s: got %v, want %v", now, got, want)
-		}
-	}
-}

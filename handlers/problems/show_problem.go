@@ -326,7 +326,8 @@ const rateDays = 28
 // impact returns the number of reports and machines of a problem, and its rate per active
 // machine.
 func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Impact, error) {
-	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays}
+	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays,
+		Today: crash.Elapsed(s.Now(), s.Now())}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
 	if first := crash.Midnight(b.FirstSeen); first.After(since) && !first.After(today) {
@@ -369,14 +370,14 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 	if err != nil {
 		return m, err
 	}
-	var machineDays int64
-	for _, n := range machines {
-		machineDays += n
+	var machineDays float64
+	for i, n := range machines {
+		machineDays += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), s.Now())
 	}
 	m.Active = machines[len(machines)-1]
 	// Affected machines are known for all time, active machines only for the past 90 days.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
-	m.Rate = stats.NewMachineRate(reports, float64(machineDays))
+	m.Rate = stats.NewMachineRate(reports, machineDays)
 	return m, nil
 }
 
@@ -808,14 +809,13 @@ func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, er
 }
 
 func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.Rates, error) {
-	until := s.Now().UTC()
-	since := until.AddDate(0, 0, 1-ratesDays)
+	since, until := s.LastDays(ratesDays)
 	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
 	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
 		return views.Rates{}, err
 	}
-	all, err := s.totalTrend(ctx, rates, until)
+	all, err := s.totalTrend(ctx, rates)
 	if err != nil {
 		return views.Rates{}, err
 	}
@@ -823,13 +823,13 @@ func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, versi
 	for i := range rates {      // the chart is part of public pages
 		rates[i].Release = privacy.RedactLabel(rates[i].Release)
 	}
-	return drawRates(ctx, s, rates, all, since, until)
+	return drawRates(ctx, s, rates, all, since)
 }
 
 // totalTrend returns the trend of the last week of all releases in rates together.
-func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate, until time.Time) (stats.Trend, error) {
+func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate) (stats.Trend, error) {
 	week := crash.PeriodWeek.Days()
-	since, until := crash.LastDays(until, 2*week)
+	since, until := s.LastDays(2 * week)
 	releases := map[crash.Release]problems.Days{}
 	for _, r := range rates {
 		releases[r.Release] = problems.Days{Since: since, Until: until}
@@ -838,14 +838,12 @@ func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate, until tim
 	if err != nil {
 		return stats.Trend{}, err
 	}
-	return stats.TotalTrend(rates, machines, until, week), nil
+	return stats.TotalTrend(rates, machines, s.Now(), week), nil
 }
 
-// drawRates draws the chart of rates in a span of days.
-func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since,
-	until time.Time) (views.Rates, error) {
-	marks := s.Releases.ReleasedBetween(since, until)
-	page := views.NewRateChart(rates, all, marks, s.Releases, since, until).Rates(s.Now())
+// drawRates draws the chart of rates from a day to today.
+func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since time.Time) (views.Rates, error) {
+	page := views.NewRateChart(rates, all, s.Releases.ReleasedBetween(since, s.Now()), s.Releases, since, s.Now()).Rates()
 	var err error
 	page.Chart, err = views.Draw(ctx, page.Chart)
 	return page, err

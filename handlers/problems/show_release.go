@@ -149,11 +149,11 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 			selected = append(selected, rate)
 		}
 	}
-	all, err := s.totalTrend(r.Context(), selected, until)
+	all, err := s.totalTrend(r.Context(), selected)
 	if err != nil {
 		return err
 	}
-	if page.Rates, err = drawRates(r.Context(), s, selected, all, since, until); err != nil {
+	if page.Rates, err = drawRates(r.Context(), s, selected, all, since); err != nil {
 		return err
 	}
 	for _, t := range page.Rates.Trends {
@@ -165,7 +165,7 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 		case crash.OtherReleases:
 		}
 	}
-	for _, t := range stats.Trends(selected, until, releaseDays) {
+	for _, t := range stats.Trends(selected, until, releaseDays, s.Now()) {
 		if t.Release == page.Release {
 			page.MachineDays = t.Now.MachineDays
 		}
@@ -195,7 +195,7 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		if err != nil {
 			return stats.MachineRate{}, err
 		}
-		for _, t := range stats.Trends(rates, until, releaseDays) {
+		for _, t := range stats.Trends(rates, until, releaseDays, s.Now()) {
 			return t.Now, nil
 		}
 		return stats.MachineRate{}, nil

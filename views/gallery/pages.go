@@ -14,7 +14,7 @@ var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 // list returns the front page with a row for each of these bugs.
 func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	page := views.ListPage{
-		Rates: views.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), day(0)).Rates(now),
+		Rates: views.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
 		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
@@ -76,7 +76,7 @@ func problem(user crash.User) views.ProblemPage {
 	page := views.ProblemPage{
 		Impact: views.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true, Releases: releases[1:2],
 			Days: 28, Week: 300,
-			WeekBefore: 240, Rate: stats.NewMachineRate(1200, 255_000)},
+			WeekBefore: 240, Today: 0.5, Rate: stats.NewMachineRate(1200, 255_000)},
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
 		Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
 		Status: views.StatusView{

@@ -144,23 +144,23 @@ func rates(machines int64) []stats.DayRate {
 
 // total returns the trend of all releases together.
 func total(machines int64) stats.Trend {
-	return stats.TotalTrend(rates(machines), slices.Repeat([]int64{2 * machines}, 14), day(0), 7)
+	return stats.TotalTrend(rates(machines), slices.Repeat([]int64{2 * machines}, 14), now, 7)
 }
 
 func reliability() views.ListPage {
 	page := list(shell("", visitor), bugStates(visitor))
 	page.Rates = views.NewRateChart(rates(4000), total(4000), []crash.ReleaseDay{{Release: releases[2], Day: day(-40)}},
-		crash.BuiltInReleases(), day(-83), day(0)).Rates(now)
+		crash.BuiltInReleases(), day(-83), now).Rates()
 	return page
 }
 
 func release(machines int64) views.ReleasePage {
-	each := stats.Trends(rates(machines), day(0), 7)
+	each := stats.Trends(rates(machines), now, 7, now)
 	page := views.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1],
 		Days: 28,
 		Rates: views.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83),
-			day(0)).Rates(now),
+			now).Rates(),
 	}
 	for _, t := range each {
 		switch t.Release {
