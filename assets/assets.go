@@ -6,6 +6,7 @@ package assets
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -40,6 +41,7 @@ type catalogue struct {
 type file struct {
 	name, hashed string
 	content      []byte
+	compressed   []byte // content by gzip; nil: not smaller
 }
 
 // Files returns the embedded files.
@@ -56,8 +58,24 @@ var builtIn = sync.OnceValue(func() catalogue {
 	if err != nil {
 		panic(err) // embedded files are always readable
 	}
+	for url, f := range c.byURL {
+		f.compressed = compress(f.content)
+		c.byURL[url] = f
+	}
 	return c
 })
+
+// compress returns content by gzip, or nil if that is not smaller.
+func compress(content []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
+	_, _ = w.Write(content)                               // a buffer accepts everything
+	_ = w.Close()
+	if b.Len() >= len(content) {
+		return nil
+	}
+	return b.Bytes()
+}
 
 // URL returns the address of the asset with the given name: "app.css" → "/assets/app.3f9c1a2b.css".
 // For an unknown name, the address answers 404; a test checks that no page uses one.

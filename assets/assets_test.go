@@ -1,6 +1,7 @@
 package assets_test
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -51,7 +52,7 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("Scripts: got %q, want htmx first", scripts)
 	}
 	for _, url := range scripts {
-		if status, _, _ := get(t, assets.Handler(""), url); status != http.StatusOK {
+		if status, _, _ := get(t, assets.Handler("", nil), url); status != http.StatusOK {
 			t.Errorf("GET %s: got %d, want 200", url, status)
 		}
 	}
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	h := assets.Handler("")
+	h := assets.Handler("", nil)
 	for _, name := range []string{"app.css", "app.js", "htmx-4.0.1.min.js", "icon.svg"} {
 		status, header, body := get(t, h, assets.URL(name))
 		if status != http.StatusOK || body == "" {
@@ -75,6 +76,15 @@ func TestHandler(t *testing.T) {
 	}
 	if got, want := header.Get("Content-Type"), "text/css; charset=utf-8"; got != want {
 		t.Errorf("app.css: got Content-Type %q, want %q", got, want)
+	}
+	h = assets.Handler("", func(header string) bool { return header == "gzip" })
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, assets.URL("app.css"), nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	h.ServeHTTP(w, r)
+	if plain, err := gzip.NewReader(w.Body); err != nil || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("app.css for a browser with gzip: got %v, %v", w.Header(), err)
+	} else if content, err := io.ReadAll(plain); err != nil || string(content) != sheet {
+		t.Errorf("app.css for a browser with gzip: got %.100q…, %v, want the same styles", content, err)
 	}
 	for _, url := range []string{
 		"/assets/app.00000000.css", "/assets/app.css", "/assets/", "/assets/../assets.go", "/assets/css/10-tokens.css",
@@ -92,7 +102,7 @@ func TestHandlerFromDisk(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "css"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := assets.Handler(dir)
+	h := assets.Handler(dir, nil)
 	sheet := filepath.Join(dir, "css", "10-a.css")
 	for _, text := range []string{"body { color: red }", "body { color: green }"} {
 		if err := os.WriteFile(sheet, []byte(text), 0o600); err != nil {

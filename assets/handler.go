@@ -10,11 +10,12 @@ import (
 )
 
 // Handler serves the addresses that URL returns, below Prefix, and lets browsers cache them for a
-// year. An unknown name or hash is 404.
+// year. An unknown name or hash is 404. Files were compressed once; acceptsGzip says whether a header
+// Accept-Encoding allows to send them so; nil: never.
 //
 // If dir is set (to the folder "static" of a checkout, for development), Handler reads files from
 // disk on each request, whatever the hash, and forbids caching. So changes show after a reload.
-func Handler(dir string) http.Handler {
+func Handler(dir string, acceptsGzip func(header string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hashed, ok := strings.CutPrefix(r.URL.Path, Prefix)
 		if !ok {
@@ -35,7 +36,15 @@ func Handler(dir string) http.Handler {
 		if ct := contentTypes[path.Ext(f.name)]; ct != "" {
 			w.Header().Set("Content-Type", ct)
 		}
-		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.content))
+		content := f.content
+		if f.compressed != nil && acceptsGzip != nil {
+			w.Header().Add("Vary", "Accept-Encoding")
+			if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+				w.Header().Set("Content-Encoding", "gzip")
+				content = f.compressed
+			}
+		}
+		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(content))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"mishap/crash/gate"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
+	"mishap/handlers/negotiate"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
 	"mishap/views"
@@ -37,20 +38,14 @@ func (s *Server) routes() (http.Handler, error) {
 	root := chi.NewRouter()
 	root.Use(s.Identify, func(h http.Handler) http.Handler { return compress(h) },
 		s.Observe, s.RecordChanges, s.Recovered, web.Headers, chimw.GetHead)
-	root.Get("/healthz", s.Do(admin.ShowHealth))
-	root.Get("/readyz", s.Do(s.admin.ShowReady))
-	// Browsers load an asset once, so a small answer matters more than a quick one. At gzhttp's
-	// levels, zstd makes assets a quarter larger than gzip does.
-	compressMost, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(gzip.BestCompression),
-		gzhttp.EnableZstd(false))
-	if err != nil {
-		return nil, err
-	}
-	root.Method(http.MethodGet, assets.Prefix+"*", compressMost(assets.Handler(s.Config.AssetsDir)))
+	root.With(s.LimitProbes).Get("/healthz", s.Do(admin.ShowHealth))
+	root.With(s.LimitProbes).Get("/readyz", s.Do(s.admin.ShowReady))
+	root.With(s.LimitAssets).Method(http.MethodGet, assets.Prefix+"*",
+		assets.Handler(s.Config.AssetsDir, negotiate.AcceptsGzip))
 
 	// Mail programs unsubscribe without cookies, so there is no session and no CSRF token.
 	root.Group(func(links chi.Router) {
-		links.Use(s.NoteAddress, web.Deadline(web.PageTime))
+		links.Use(s.NoteAddress, web.Deadline(web.PageTime), s.LimitVisitors)
 		links.Get(views.PathUnsubscribe+"{token}", s.Do(s.events.ShowUnsubscribe))
 		links.Post(views.PathUnsubscribe+"{token}", s.Do(s.events.Unsubscribe))
 	})
@@ -58,8 +53,8 @@ func (s *Server) routes() (http.Handler, error) {
 	site := chi.NewRouter()
 	site.Use(s.NoteAddress, web.Deadline(web.PageTime),
 		s.WithSession, s.Recognise, s.Guard, s.exportsByToken, chimw.GetHead)
-	site.NotFound(s.Do(s.notFound))
-	site.MethodNotAllowed(s.Do(s.wrongMethod))
+	site.NotFound(s.LimitVisitors(s.Do(s.notFound)).ServeHTTP)
+	site.MethodNotAllowed(s.LimitVisitors(s.Do(s.wrongMethod)).ServeHTTP)
 	visited := site.With(s.LimitVisitors)
 	root.Mount("/", site)
 	root.Mount(strings.TrimSuffix(api.Prefix, "/"), s.apiRoutes())
@@ -76,7 +71,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get(web.PathOIDC+web.PathSignInReturn, s.Do(s.people.FinishOIDC))
 		public.Get("/", s.Do(s.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		visited.Get("/api", s.Do(s.showAPI))
-		public.Get(views.PathTheme, s.Do(s.SetTheme))
+		visited.Get(views.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
 		public.Get("/package/{name}", s.Do(s.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get(gate.PathPage, s.Do(s.CachePage(problems.GateQuery, s.lists.ShowGate)))

@@ -19,8 +19,9 @@ import (
 // need a slot, too: hundreds a second keep all processors of Go busy, and then a page for people waits
 // some milliseconds for each answer of the database, although the processors have time to spare.
 type visitors struct {
-	slots chan struct{} // as many as half the processors, at least one
-	files chan struct{} // for files, which take long; each also needs a slot for its work
+	slots  chan struct{} // as many as half the processors, at least one
+	probes chan struct{} // for checks of load balancers, which must not wait for pages: one
+	files  chan struct{} // for files, which take long; each also needs a slot for its work
 
 	mu      sync.Mutex
 	readers map[*cachedPage]int // of answers that are being sent
@@ -32,6 +33,9 @@ const (
 	// maxFileWork is how long work on a file lasts before others go first.
 	maxFileWork = 10 * time.Millisecond
 	maxSending  = 64 << 20 // bytes of all answers that visitors are reading
+	// minRest bounds the answers of a slot to a thousand a second: what surrounds a quick answer costs more
+	// than the answer.
+	minRest = time.Millisecond
 	// minSendRate is the lowest speed, in bytes a second, at which a visitor may read a file. It is so low
 	// that a poor mobile connection reaches it.
 	minSendRate = 8 << 10
@@ -41,8 +45,8 @@ const (
 
 func newVisitors() *visitors {
 	return &visitors{
-		slots: make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)), files: make(chan struct{}, maxPublicFiles),
-		readers: map[*cachedPage]int{},
+		slots:  make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)),
+		probes: make(chan struct{}, 1), files: make(chan struct{}, maxPublicFiles), readers: map[*cachedPage]int{},
 	}
 }
 
@@ -60,13 +64,15 @@ func acquire(ctx context.Context, from chan struct{}) (release func(), err error
 	}
 }
 
-// enter waits for a slot until ctx ends. leave may be called more than once.
-func (v *visitors) enter(ctx context.Context) (leave func(), err error) {
-	release, err := acquire(ctx, v.slots)
+// enter waits for one of some slots until ctx ends. leave may be called more than once. The slot then rests
+// for as long as it was held, at least minRest, so visitors that never pause use half of it.
+func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+	release, err := acquire(ctx, slots)
 	if err != nil {
 		return nil, err
 	}
-	return sync.OnceFunc(release), nil
+	began := time.Now()
+	return sync.OnceFunc(func() { time.AfterFunc(max(time.Since(began), minRest), release) }), nil
 }
 
 // needsSlot reports whether the answer to a request is to be made in a slot that it does not have yet.
@@ -84,11 +90,30 @@ func (s *Kit) LimitVisitors(next http.Handler) http.Handler {
 	})
 }
 
+// LimitProbes returns middleware that answers load balancers, one after the other.
+func (s *Kit) LimitProbes(next http.Handler) http.Handler { return s.through(s.visitors.probes, next) }
+
+// LimitAssets returns middleware that sends what has no session and needs no work in the slots of visitors.
+func (s *Kit) LimitAssets(next http.Handler) http.Handler { return s.through(s.visitors.slots, next) }
+
+func (s *Kit) through(slots chan struct{}, next http.Handler) http.Handler {
+	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		leave, err := enter(r.Context(), slots)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		defer time.AfterFunc(maxSlotSend, leave).Stop()
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
 // inSlot answers in a slot. ctx limits the wait for it.
 func (s *Kit) inSlot(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, render func(http.ResponseWriter) error,
 ) error {
-	leave, err := s.visitors.enter(ctx)
+	leave, err := enter(ctx, s.visitors.slots)
 	if err != nil {
 		return err
 	}
@@ -185,7 +210,7 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 	}
 	within := sendGrace + time.Duration(file.size)*time.Second/minSendRate
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) // not every writer supports it
-	leave, err := s.visitors.enter(r.Context())
+	leave, err := enter(r.Context(), s.visitors.slots)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 			return w
 		}
 		get()
-		leave, err := s.visitors.enter(t.Context())
+		leave, err := enter(t.Context(), s.visitors.slots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,6 +187,30 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 		leave()
 		if w := <-answer; w.Body.String() != "page" || made != 1 {
 			t.Errorf("got %d %q, made %d times, want the cached page", w.Code, w.Body, made)
+		}
+	})
+}
+
+// TestSlotsRest checks that a slot rests for as long as it was held, and at least a millisecond, so that
+// visitors who never pause leave time to others.
+func TestSlotsRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slots := make(chan struct{}, 1)
+		for held, want := range map[time.Duration]time.Duration{0: time.Millisecond, time.Second: time.Second} {
+			leave, err := enter(t.Context(), slots)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(held) //nolint:forbidigo // the clock of synctest
+			leave()
+			began := time.Now()
+			again, err := enter(t.Context(), slots)
+			if got := time.Since(began); err != nil || got != want {
+				t.Errorf("after %v: got the slot after %v (%v), want %v", held, got, err, want)
+			}
+			again()
+			time.Sleep(time.Second) //nolint:forbidigo // the clock of synctest
 		}
 	})
 }
@@ -216,6 +240,7 @@ func TestPublicFiles(t *testing.T) {
 					})
 			})))
 			go h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+			time.Sleep(time.Second) //nolint:forbidigo // the clock of synctest: slots rest
 			synctest.Wait()
 			return w
 		}
@@ -273,7 +298,9 @@ func TestSendRate(t *testing.T) {
 				})
 		})))
 		w := &timed{ResponseRecorder: httptest.NewRecorder()}
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a.csv", nil))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a.csv", nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		h.ServeHTTP(w, r)
 		if got, want := time.Until(w.until), sendGrace+seconds*time.Second; got != want {
 			t.Errorf("got %v to read the file, want %v", got, want)
 		}

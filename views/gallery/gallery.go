@@ -36,7 +36,7 @@ func Paths() []string {
 // rereads style sheets on each request.
 func Handler(assetsDir string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+assets.Prefix, assets.Handler(assetsDir))
+	mux.Handle("GET "+assets.Prefix, assets.Handler(assetsDir, nil))
 	all := specimens()
 	mux.Handle("GET /{$}", templ.Handler(contents(all)))
 	for _, s := range all {
