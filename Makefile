@@ -130,7 +130,7 @@ bench-strangers: build ## measures a page and reports while visitors never pause
 
 bench-symbols: ## measures symbolising: cores per minute, memory, frames as in gdb, addresses per second, the sandbox
 	@.ci/need symbols
-	$(static) $(GO) test ./crash/symbols ./crash/symbols/addr -run '^$$' -bench '^Benchmark(Symbols|Frames)$$' -benchtime 5s -timeout 20m
+	$(static) $(GO) test ./crash/symbols -run '^$$' -bench '^BenchmarkSymbols$$' -benchtime 5s -timeout 20m
 
 schema: ## writes docs/schema.sql from the migrations, and adds the checksums of new ones
 	@.ci/need postgresql

@@ -72,7 +72,6 @@ var libraries = map[string]string{
 	"github.com/go-chi/chi/v5":                       "handlers/*",
 	"github.com/go-chi/httprate":                     "handlers handlers/ingest",
 	"github.com/hashicorp/golang-lru/v2":             "crash/cache handlers/ingest",
-	"github.com/ianlancetaylor/demangle":             "crash/symbols/*",
 	"github.com/jackc/pgx/v5":                        "db/* cmd/mishap/*",
 	"github.com/jackc/puddle/v2":                     "db",
 	"github.com/jackc/tern/v2":                       "db/schema",

@@ -18,7 +18,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/privacy"
-	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
@@ -166,12 +165,8 @@ func (i *instance) buildSymbols() error {
 	store := dbsymbols.New(i.store)
 	known := dbsymbols.NewBuilds(i.store)
 	s.Builds = known
-	namer, err := symbols.NewNamer(known, s.Finder, s.WorkDir)
-	if err != nil {
-		return err
-	}
 	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: known, Cores: i.cores,
-		Symboliser: s, Namer: namer, Version: versionText(), Renew: dbsymbols.RenewInterval,
+		Symboliser: s, Version: versionText(), Renew: dbsymbols.RenewInterval,
 		Wanted: i.config.Cores == "wanted", Log: i.log, Registerer: i.metrics})
 	if err != nil {
 		return fmt.Errorf("register metrics of symbols: %w", err)

@@ -35,8 +35,8 @@ and where the program and its debug file were found, or where they were searched
 
 OOPS is the id of a stored report. Its core dump is read from data_dir/cores, if it is still there.
 
-A report without a core dump, but with an address signature, is named without gdb if the database says
-which builds of the programs and libraries the versions of its packages hold ("mishap symbols add" of
+A report without a core dump, but with an address signature, is named, too, if the database says which
+builds of the programs and libraries the versions of its packages hold ("mishap symbols add" of
 packages). For files with a core dump it uses no database. "mishap serve" symbolises the stored reports by
 itself.
 
@@ -66,6 +66,7 @@ func (p *program) symbolise(ctx context.Context, c config.Config, reports []stri
 	if err != nil {
 		return err
 	}
+	defer s.Close() //nolint:errcheck // the next start removes the files
 	one := symbolising{c, newLog(p.err, slog.LevelWarn), s}
 	out := json.NewEncoder(p.out)
 	out.SetEscapeHTML(false)
@@ -169,11 +170,8 @@ func (s symbolising) addresses(ctx context.Context, store *db.Store, report cras
 	if grouping.AddressSignature(report) == "" {
 		return symbols.Result{}, errNoAddresses
 	}
-	n, err := symbols.NewNamer(dbsymbols.NewBuilds(store), s.Finder, s.WorkDir)
-	if err != nil {
-		return symbols.Result{}, err
-	}
-	return n.Name(ctx, report)
+	s.Builds = dbsymbols.NewBuilds(store)
+	return s.Name(ctx, report)
 }
 
 // symbolised is the output for one file with --json. Missing values are left out.

@@ -1,109 +1,123 @@
 package symbols
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"mishap/crash/symbols/addr"
+	"mishap/crash/symbols/gdb"
 )
 
 // addressStack makes a stack of the places in an address signature.
 type addressStack struct {
 	places  []place
 	modules []Module
-	opened  []*addr.Module // nil: no files were found
+	opened  []openModule
+	named   []gdb.Named // of each place
+	engine  string
 
 	lines     []string
 	numbers   []int // of the modules of the lines; -1: none
 	functions []string
 }
 
+// ask has gdb name the places whose address in a file is known.
+func (s *addressStack) ask(ctx context.Context, n *gdb.Namer) error {
+	var asked []gdb.Place
+	var number []int
+	for i, p := range s.places {
+		if p.module < 0 || s.opened[p.module].file == "" {
+			continue
+		}
+		if address, ok := s.opened[p.module].address(p.offset); ok {
+			asked, number = append(asked, gdb.Place{File: s.opened[p.module].file, Address: address}), append(number, i)
+		}
+	}
+	s.named, s.engine = make([]gdb.Named, len(s.places)), n.Version
+	if len(asked) == 0 {
+		return nil
+	}
+	named, err := n.Name(ctx, asked)
+	for i, one := range named {
+		s.named[number[i]] = one
+	}
+	return err
+}
+
+// problem says why names, lines or inlined functions of a module may be missing. It is empty if nothing is.
+func (s *addressStack) problem(module int) string {
+	if !s.opened[module].hasDWARF() {
+		return "no debug information"
+	}
+	for i, p := range s.places {
+		if p.module == module && s.named[i].Problem != "" {
+			return s.named[i].Problem
+		}
+	}
+	return ""
+}
+
 // render prints the stack as gdb does, without addresses, which an address signature does not have.
 func (s *addressStack) render() string {
-	var inner location // of the frame before
+	inner := "" // the function of the place before
 	handled := false
 	for i, p := range s.places {
-		here := s.locate(p)
-		if i > 0 && !handled && inner.function != "runtime.sigpanic" && here.interrupted() {
+		here := s.named[i]
+		frames := here.Before
+		switch {
+		case i == 0:
+			frames = here.At
+		case !handled && inner != "runtime.sigpanic" && s.interrupted(i):
 			// Signatures leave out the frame of the signal handler. This function did not call the one
 			// before: a signal interrupted it.
 			handled = true
-			s.add(signalHandler, addr.Frame{}, -1)
-		} else if i > 0 {
-			s.addTailCalls(here, inner)
-			here.code-- // in the call, not behind it
+			s.add(signalHandler, gdb.Frame{}, -1)
+			frames = here.At
+		default:
+			for _, f := range here.Tail {
+				s.addFrame(f, p.module)
+			}
 		}
-		frames := s.addFrames(here)
+		if len(frames) == 0 {
+			frames = []gdb.Frame{{}}
+		}
+		for _, f := range frames {
+			s.addFrame(f, p.module)
+		}
 		last := frames[len(frames)-1]
-		if last.Main && s.modules[here.number].program {
+		if isMain(last) && p.module >= 0 && s.modules[p.module].program {
 			break
 		}
-		here.function = last.Function
-		inner = here
+		inner = last.Function
 	}
 	return strings.Join(s.lines, "\n")
 }
 
-// location is a place in the file of a module.
-type location struct {
-	module   *addr.Module // nil: nothing is known
-	number   int
-	code     uint64
-	function string // the function that is not inlined
+// isMain reports whether the programmer's code begins with a function of the program; gdb ends stacks
+// there.
+func isMain(f gdb.Frame) bool {
+	_, inCrate, _ := strings.Cut(f.Function, "::")
+	return f.Function == "main" || f.Function == "main.main" || f.Function == "D main" ||
+		inCrate == "main" && strings.HasSuffix(f.File, ".rs")
 }
 
-func (s *addressStack) locate(p place) location {
-	l := location{number: p.module}
-	if p.module < 0 || s.opened[p.module] == nil {
-		return l
-	}
-	const anySegment = -1
-	if code, ok := s.opened[p.module].Address(p.offset, anySegment); ok {
-		l.module, l.code = s.opened[p.module], code
-	}
-	return l
-}
-
-// interrupted reports whether a signal interrupted the function there: the code before is no call.
+// interrupted reports whether a signal interrupted the function at a place: the code before is no call.
 // Go's goroutines begin as if goexit had called them.
-func (l location) interrupted() bool {
-	if l.module == nil {
+func (s *addressStack) interrupted(i int) bool {
+	module := s.places[i].module
+	if module < 0 || len(s.named[i].Before) == 0 {
 		return false
 	}
-	after, known := l.module.AfterCall(l.code)
+	after, known := s.named[i].AfterCall(s.opened[module].machine)
 	if after || !known {
 		return false
 	}
-	frames := l.module.Frames(l.code - 1)
-	name := frames[len(frames)-1].Function
+	name := s.named[i].Before[len(s.named[i].Before)-1].Function
 	return name != "" && !strings.HasPrefix(name, "runtime.goexit") && name != "__start_context"
 }
 
-// addTailCalls adds the functions between a call and the function that it seems to have called. As in
-// gdb, each is one frame, even if the innermost function was inlined.
-func (s *addressStack) addTailCalls(caller, callee location) {
-	if caller.module == nil || caller.module != callee.module {
-		return
-	}
-	for _, after := range caller.module.TailCalls(caller.code, callee.code) {
-		s.addFrame(caller.module.Frames(after - 1)[0], caller.number)
-	}
-}
-
-// addFrames adds the functions at a place, and returns them.
-func (s *addressStack) addFrames(l location) []addr.Frame {
-	frames := []addr.Frame{{}}
-	if l.module != nil {
-		frames = l.module.Frames(l.code)
-	}
-	for _, f := range frames {
-		s.addFrame(f, l.number)
-	}
-	return frames
-}
-
-func (s *addressStack) addFrame(f addr.Frame, module int) {
+func (s *addressStack) addFrame(f gdb.Frame, module int) {
 	function := f.Function
 	if function == "" {
 		function = "??"
@@ -125,7 +139,7 @@ func (s *addressStack) aborted() bool {
 }
 
 // add adds a line of the stack.
-func (s *addressStack) add(text string, f addr.Frame, module int) {
+func (s *addressStack) add(text string, f gdb.Frame, module int) {
 	line := fmt.Sprintf("#%-2d %s", len(s.lines), text)
 	switch {
 	case f.File != "" && f.Line > 0:

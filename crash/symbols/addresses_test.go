@@ -3,7 +3,9 @@ package symbols_test
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,14 +86,21 @@ func addressReport(t testing.TB, name string) crash.Fields {
 	return f
 }
 
-// namer returns a Namer that finds the files of a bench.
-func (b bench) namer(t testing.TB, builds symbols.Builds) *symbols.Namer {
+// namer returns a Symboliser for addresses with the files and settings of a bench.
+func (b bench) namer(t testing.TB, builds symbols.Builds) *symbols.Symboliser {
 	t.Helper()
-	n, err := symbols.NewNamer(builds, b.Finder, filepath.Join(b.dir, "names"))
+	config := b.Config
+	config.Builds, config.WorkDir = builds, filepath.Join(b.dir, "names")
+	s, err := symbols.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // TestAddressesEqualCore names the address signatures of reports. The functions, files, lines and the
@@ -226,7 +235,7 @@ func TestLoaded(t *testing.T) {
 func TestAddressesRefused(t *testing.T) {
 	t.Parallel()
 	finder := debuginfo.NewFinder(debuginfo.Config{Added: folder(t), Cache: folder(t)})
-	n, err := symbols.NewNamer(knownBuilds{}, finder, t.TempDir())
+	n, err := symbols.New(symbols.Config{Finder: finder, Builds: knownBuilds{}, WorkDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,4 +259,70 @@ func folder(t *testing.T) *debuginfo.Folder {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// namedStack names a report with these places of a program in /usr/bin. Only the given files are known.
+func namedStack(t *testing.T, program, places string, files ...string) symbols.Result {
+	t.Helper()
+	path := "/usr/bin/" + program
+	r, err := newBench(t, "", files...).namer(t, knownBuilds{path: symboltest.BuildID(t, program)}).Name(t.Context(),
+		crash.Fields{"ProblemType": "Crash", "Architecture": "amd64", "ExecutablePath": path, "Signal": "11",
+			"StacktraceAddressSignature": path + ":11" + strings.ReplaceAll(places, " ", ":"+path+"+")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// offsetOf returns the offset of a function in the code of a program.
+func offsetOf(t *testing.T, program, function string) string {
+	t.Helper()
+	f, err := elf.Open(filepath.Join(symboltest.Programs(t), "original", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	list, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		for _, p := range f.Progs {
+			if s.Name == function && p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+				return fmt.Sprintf(" %x", s.Value-p.Vaddr&^4095)
+			}
+		}
+	}
+	t.Fatalf("%s has no function %s", program, function)
+	return ""
+}
+
+// A part of the files names a part of what all of them name.
+func TestAddressesFewFiles(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	for name, c := range map[string]struct{ program, function, file, want string }{
+		"all files":           {"tiny", "parse", "original/tiny", "#0  parse () at tiny.c:1"},
+		"only a debug file":   {"tiny", "parse", "symbols/tiny.debug", "#0  parse () at tiny.c:1"},
+		"no debug file":       {"libtide.so.1", "tide_each", "root/usr/lib/libtide.so.1", "#0  tide_each ()"},
+		"no exported symbol":  {"tiny", "parse", "root/usr/bin/tiny", "#0  ?? ()"},
+		"no shared file":      {"flow", "parse", "symbols/flow.debug", "#0  parse ()"},
+		"split in many files": {"split", "parse", "original/split", "#0  parse ()"},
+	} {
+		r := namedStack(t, c.program, offsetOf(t, c.program, c.function), filepath.Join(dir, c.file))
+		if got := r.Fields["Stacktrace"]; got != c.want {
+			t.Errorf("%s: got %q, want %q; %s", name, got, c.want, r.Incomplete)
+		}
+	}
+}
+
+// Offsets outside the code name nothing.
+func TestAddressesOutside(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(symboltest.Programs(t), "original/tiny")
+	r := namedStack(t, "tiny", offsetOf(t, "tiny", "parse")+" 10000000000 ffffffffffffffff", file)
+	const want = "#0  parse () at tiny.c:1\n#1  ?? ()\n#2  ?? ()"
+	if got := r.Fields["Stacktrace"]; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }

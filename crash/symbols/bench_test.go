@@ -115,7 +115,7 @@ func benchmarkFrames(b *testing.B, s bench) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchmarkAddresses names whole address signatures with cached files.
+// benchmarkAddresses names whole address signatures with a gdb that has read the files.
 func benchmarkAddresses(b *testing.B, s bench) {
 	core := symboltest.Core(b, "tidewatch")
 	n, report := s.namer(b, buildsIn(b, core)), addressReport(b, "tidewatch")
@@ -126,15 +126,17 @@ func benchmarkAddresses(b *testing.B, s bench) {
 		}
 		return r
 	}
-	places := 0
+	places, began := 0, time.Now()
 	for _, m := range name().Modules {
 		places += m.Frames
 	}
+	first := time.Since(began)
 	for b.Loop() {
 		name()
 	}
 	b.ReportMetric(float64(b.N*places)/b.Elapsed().Seconds(), "addresses/s")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "signatures/s")
+	b.ReportMetric(first.Seconds(), "s/first")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -101,13 +101,17 @@ func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, num
 			return err
 		}
 	}
-	alt := executable.Alt
-	if !executable.HasDWARF {
-		found, err := j.findDebuginfo(ctx, w)
-		if err != nil {
+	return j.findSymbols(ctx, m, w)
+}
+
+// findSymbols finds the debug information of a module and what that shares with other files.
+func (j *Job) findSymbols(ctx context.Context, m *Module, w debuginfo.Wanted) (err error) {
+	alt := m.Executable.Alt
+	if !m.Executable.HasDWARF {
+		if m.Debuginfo, err = j.findDebuginfo(ctx, w); err != nil {
 			return err
 		}
-		m.Debuginfo, alt = found, found.Alt
+		alt = m.Debuginfo.Alt
 	}
 	if alt != "" {
 		w.ID = alt
@@ -134,9 +138,8 @@ func offsetOf(name string, start uint64) (offset uint64, err error) {
 // findDebuginfo places debug information where gdb looks for it: .build-id/xx/rest.debug.
 func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo.Result, error) {
 	w.Kind = debuginfo.Debuginfo
-	id := string(w.ID)
-	dir := filepath.Join(j.dir, debugDir, ".build-id", id[:2])
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	to := filepath.Join(j.dir, debugFile(w.ID))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return nil, fmt.Errorf("folder of a job: %w", err)
 	}
 	// Several modules may share one file, so each search writes under a name of its own.
@@ -147,7 +150,12 @@ func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo
 	file := filepath.Join(temp, "debuginfo")
 	found, err := j.s.Finder.Find(ctx, w, file)
 	if err == nil && found.Found {
-		err = os.Rename(file, filepath.Join(dir, id[2:]+".debug"))
+		err = os.Rename(file, to)
 	}
 	return &found, err
+}
+
+// debugFile returns the name in a job's folder of a file with debug information.
+func debugFile(id elffile.BuildID) string {
+	return filepath.Join(debugDir, ".build-id", string(id[:2]), string(id[2:])+".debug")
 }

@@ -31,7 +31,7 @@ import (
 // Config is the configuration of a Symboliser.
 type Config struct {
 	Finder  *debuginfo.Finder
-	Builds  Builds        // of modules whose build-id is not in the core; nil: unknown
+	Builds  Builds        // of modules whose build-id is in no core; nil: unknown
 	WorkDir string        // folder for the files of jobs
 	Core    int64         // the largest size of a core, in bytes, without empty pages
 	Memory  int64         // of gdb, in bytes
@@ -44,6 +44,8 @@ type Symboliser struct {
 
 	mu       sync.Mutex
 	confined bool // the sandbox was checked on this machine
+
+	naming naming
 }
 
 // New returns a Symboliser. It removes the files that jobs of dead processes left behind.
@@ -55,6 +57,9 @@ func New(c Config) (*Symboliser, error) {
 	c.WorkDir = dir
 	return &Symboliser{Config: c}, removeLeftovers(dir)
 }
+
+// Close ends the debugger, which stays for a minute after it has named addresses.
+func (s *Symboliser) Close() error { return s.naming.close() }
 
 // checkSandbox tries once what the sandbox forbids. Without a sandbox, gdb must not run.
 func (s *Symboliser) checkSandbox(ctx context.Context, dir string) error {
@@ -310,7 +315,9 @@ func (r *Result) group(report, known crash.Fields, moduleOf func(number int) int
 // couldName reports whether a file of the module that was not found could name a function: the
 // program or library, without which the stack may be wrong, or its debug file.
 func (m Module) couldName() bool {
-	lacks := func(found *debuginfo.Result) bool { return found != nil && !found.Found }
 	return m.Frames > 0 && (m.BuildID == "" || lacks(m.Executable)) || m.Unnamed > 0 && (lacks(m.Debuginfo) ||
 		lacks(m.Shared))
 }
+
+// lacks reports whether a file was searched in vain.
+func lacks(found *debuginfo.Result) bool { return found != nil && !found.Found }

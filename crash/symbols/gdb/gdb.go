@@ -1,6 +1,6 @@
-// Package gdb has the GNU debugger work out the stack of a core dump. It talks to gdb through its
-// machine interface, in which no name can forge an answer, and runs it in a sandbox: the core, the
-// programs and the debug information come from strangers. It never asks for the values of variables,
+// Package gdb has the GNU debugger work out the stack of a core dump, or name the addresses of one. It
+// talks to gdb through its machine interface, in which no name can forge an answer, and runs it in a
+// sandbox: the core, the programs and the debug information come from strangers. It never asks for the values of variables,
 // except for the message with which a library aborted the program.
 package gdb
 

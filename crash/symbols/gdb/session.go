@@ -97,13 +97,20 @@ func (s *session) try(format string, args ...any) (value, error) {
 	return v, err
 }
 
+// version returns the name and version of gdb.
+func (s *session) version() (string, error) {
+	_, err := s.try("-gdb-version")
+	if len(s.said) == 0 {
+		return "", err
+	}
+	return clean(strings.TrimSpace(s.said[0])), err
+}
+
 // work sends all commands, the most important first.
 func (s *session) work(r Request, found *Stack) error {
-	if _, err := s.try("-gdb-version"); err != nil {
+	var err error
+	if found.Version, err = s.version(); err != nil {
 		return err
-	}
-	if len(s.said) > 0 {
-		found.Version = clean(strings.TrimSpace(s.said[0]))
 	}
 	if _, err := s.do("-target-select core %s", r.Core); err != nil {
 		return err

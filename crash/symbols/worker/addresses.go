@@ -9,7 +9,8 @@ import (
 )
 
 // NameAddresses names all address signatures that are due. It must be called again every few seconds,
-// by one goroutine; it needs no debugger and may run during Round.
+// by one goroutine, and may run during Round. It queues jobs for other instances if this one has no
+// debugger that it can confine.
 func (w *Worker) NameAddresses(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		next, again, err := w.Jobs.QueueAddresses(ctx, w.addresses)
@@ -17,6 +18,9 @@ func (w *Worker) NameAddresses(ctx context.Context) error {
 			return err
 		}
 		w.addresses, more = next, again
+		if _, err := w.Symboliser.Architectures(ctx); err != nil {
+			continue // Round records why
+		}
 		for ctx.Err() == nil {
 			c, ok, err := w.Jobs.ClaimAddresses(ctx)
 			if err != nil {
@@ -35,7 +39,7 @@ func (w *Worker) NameAddresses(ctx context.Context) error {
 
 // name does the work of a job without a core.
 func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fields) (crash.SymbolOutcome, error) {
-	result, err := w.Namer.Name(ctx, report)
+	result, err := w.Symboliser.Name(ctx, report)
 	if errors.Is(err, symbols.ErrUnknownBuilds) {
 		return w.unknown(ctx, c, report, result)
 	}

@@ -73,7 +73,6 @@ type Deps struct {
 	Builds     Builds
 	Cores      *cores.Store
 	Symboliser *symbols.Symboliser
-	Namer      *symbols.Namer
 	Version    string        // of mishap
 	Renew      time.Duration // interval of prolonging a claim
 	Wanted     bool          // machines are asked for cores, so that it is a problem if none can be symbolised
@@ -148,8 +147,10 @@ func (w *Worker) Round(ctx context.Context) error {
 	return nil
 }
 
-// Stop records that this instance no longer symbolises.
-func (w *Worker) Stop(ctx context.Context) error { return w.Files.WorkerGone(ctx) }
+// Stop ends the debugger, and records that this instance no longer symbolises.
+func (w *Worker) Stop(ctx context.Context) error {
+	return errors.Join(w.Symboliser.Close(), w.Files.WorkerGone(ctx))
+}
 
 // check finds out what this instance can symbolise, and records that.
 func (w *Worker) check(ctx context.Context) error {

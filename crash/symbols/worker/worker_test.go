@@ -71,12 +71,10 @@ func startWith(t *testing.T, stored *cores.Store) fixture {
 		t.Fatal(err)
 	}
 	f.builds = dbsymbols.NewBuilds(f.store.Store)
-	namer, err := symbols.NewNamer(f.builds, s.Finder, s.WorkDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.Builds = f.builds
+	t.Cleanup(func() { _ = s.Close() })
 	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: f.builds,
-		Cores: f.cores, Symboliser: s, Namer: namer, Version: "1",
+		Cores: f.cores, Symboliser: s, Version: "1",
 		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)

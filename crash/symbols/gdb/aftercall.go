@@ -1,23 +1,21 @@
-package addr
+package gdb
 
 import (
 	"debug/elf"
 	"encoding/binary"
 )
 
-// AfterCall reports whether an address is behind an instruction that calls a function. known is false
-// if it cannot tell: without the program, or on an architecture that it does not know.
-func (m *Module) AfterCall(address uint64) (after, known bool) {
-	const longest = 7 // bytes of a call
-	b, ok := m.codeBefore(address, longest)
-	if !ok {
+// AfterCall reports whether the place is behind an instruction that calls a function. known is false if
+// that cannot be told: without the program, or on an architecture that mishap does not know.
+func (n Named) AfterCall(machine elf.Machine) (after, known bool) {
+	if n.Code == nil {
 		return false, false
 	}
-	switch m.Machine { //nolint:exhaustive // others are not known here
+	switch machine { //nolint:exhaustive // others are not known here
 	case elf.EM_X86_64, elf.EM_386:
-		return isCallX86(b), true
+		return isCallX86(n.Code), true
 	case elf.EM_AARCH64:
-		instruction := binary.LittleEndian.Uint32(b[longest-4:])
+		instruction := binary.LittleEndian.Uint32(n.Code[codeBefore-4:])
 		const bl, blr, blraa = 0b100101, 0xd63f0000, 0xd63f0800 // the last one checks the address
 		return instruction>>26 == bl || instruction&0xfffffc1f == blr || instruction&0xfefff800 == blraa&^0x01000000, true
 	}
@@ -53,19 +51,4 @@ func isCallX86(b []byte) bool {
 		}
 	}
 	return false
-}
-
-// codeBefore returns n bytes of the code before an address.
-func (m *Module) codeBefore(address uint64, n uint64) ([]byte, bool) {
-	if m.text == nil {
-		return nil, false
-	}
-	for _, s := range m.code {
-		if address-s.Addr >= n && address-s.Addr <= s.FileSize && address >= s.Addr {
-			b := make([]byte, n)
-			_, err := m.text.ReadAt(b, int64(s.Offset+(address-n-s.Addr))) //nolint:gosec // inside the file
-			return b, err == nil
-		}
-	}
-	return nil, false
 }
