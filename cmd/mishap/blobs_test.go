@@ -20,7 +20,7 @@ func TestMoreSharedSymbols(t *testing.T) {
 	database := dbtest.URL(t)
 	dbtest.Exec(t, database, "insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, "+
 		"state, missing) values (gen_random_uuid(), '', '', 'amd64', 'of another machine', 1, 'waiting', array['"+
-		string(symboltest.BuildID(t, "tail"))+"/debuginfo'])")
+		symboltest.BuildID(t, "tail")+"/debuginfo'])")
 	configOf := func(secret string) string {
 		return "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\nsymbols_from_machine = false\n"+
 			"blobs = \"s3://mishap/test?endpoint=http://%s\"\nblobs_access_key = %q\nblobs_secret = %q\n"+

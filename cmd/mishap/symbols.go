@@ -15,7 +15,6 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/symbols"
-	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 )
@@ -94,7 +93,7 @@ func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config
 type collected struct {
 	stored, known, refused int
 	added                  []debuginfo.Added // without refused ones
-	facts                  []builds.Fact
+	facts                  []debuginfo.Fact
 }
 
 // collect stores files in a folder, and prints each of them, or why it is refused.

@@ -6,7 +6,6 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash/symbols"
-	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	dbsymbols "mishap/db/symbols"
@@ -33,11 +32,11 @@ func recordAdded(ctx context.Context, c config.Config, log *slog.Logger, got col
 }
 
 // factOf returns what an added file says about its package.
-func factOf(a debuginfo.Added) builds.Fact {
+func factOf(a debuginfo.Added) debuginfo.Fact {
 	if a.Refused != nil || a.Kind != debuginfo.Executable {
-		return builds.Fact{}
+		return debuginfo.Fact{}
 	}
-	return builds.Fact{Path: builds.NormalPath(a.Path), Package: a.Package.Name, Version: a.Package.Version,
+	return debuginfo.Fact{Path: debuginfo.NormalPath(a.Path), Package: a.Package.Name, Version: a.Package.Version,
 		Architecture: a.Package.Architecture, Build: a.ID}
 }
 

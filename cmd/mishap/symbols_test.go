@@ -34,7 +34,7 @@ func TestSymbolise(t *testing.T) {
 		t.Errorf("symbols add: got %d, %q and\n%s", status, stderr, stdout)
 	}
 	status, stdout, _ = runIn(t.Context(), nil, nil, "symbols", "list", conf)
-	id := string(symboltest.BuildID(t, "tail"))
+	id := symboltest.BuildID(t, "tail")
 	if status != exitOK || strings.Count(stdout, id) != 2 || !strings.Contains(stdout, "  added   tail.debug\n") {
 		t.Errorf("symbols list: got %d and\n%s", status, stdout)
 	}
@@ -128,7 +128,7 @@ func debuginfodOptions(t *testing.T, folder string) []string {
 // packages returns a folder with the package of a program, and that of its debug file.
 func packages(t *testing.T, program string) string {
 	t.Helper()
-	dir, folder, id := symboltest.Programs(t), t.TempDir(), string(symboltest.BuildID(t, program))
+	dir, folder, id := symboltest.Programs(t), t.TempDir(), symboltest.BuildID(t, program)
 	for _, p := range []struct{ file, from, to string }{
 		{program + "_1.0_amd64.deb", "root/usr/bin/" + program, "usr/bin/" + program},
 		{program + "-dbgsym_1.0_amd64.ddeb", "symbols/" + program + ".debug",

@@ -11,15 +11,14 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/crash/symbols/builds"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // Builds knows which build of a program or library a machine had.
 type Builds interface {
 	// BuildsOf returns the build-ids of files of the machine that sent a report with these fields. It
 	// leaves out a file unless it is certain which build it was.
-	BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]elffile.BuildID, error)
+	BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]debuginfo.BuildID, error)
 }
 
 // ErrUnknownBuilds is the error of address signatures with a program or library whose build is not
@@ -44,10 +43,10 @@ func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, err
 	if !ok {
 		return Result{}, crash.Errorf(crash.Unprocessable, "no_addresses", "The report has no address signature.")
 	}
-	machine, class, ok := machineOf(builds.ArchitectureOf(report))
+	machine, class, ok := machineOf(debuginfo.ArchitectureOf(report))
 	if !ok {
 		return Result{}, crash.Errorf(crash.Unprocessable, "unknown_architecture",
-			"mishap does not know the architecture %q.", crash.Shorten(builds.ArchitectureOf(report), 50))
+			"mishap does not know the architecture %q.", crash.Shorten(debuginfo.ArchitectureOf(report), 50))
 	}
 	if s.Builds == nil {
 		return Result{}, ErrUnknownBuilds

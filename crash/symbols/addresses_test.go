@@ -19,15 +19,14 @@ import (
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/symboltest"
 )
 
 // knownBuilds are the builds of files by path.
-type knownBuilds map[string]elffile.BuildID
+type knownBuilds map[string]debuginfo.BuildID
 
-func (k knownBuilds) BuildsOf(_ context.Context, _ crash.Fields, paths []string) (map[string]elffile.BuildID, error) {
-	found := map[string]elffile.BuildID{}
+func (k knownBuilds) BuildsOf(_ context.Context, _ crash.Fields, paths []string) (map[string]debuginfo.BuildID, error) {
+	found := map[string]debuginfo.BuildID{}
 	for _, p := range paths {
 		if id, ok := k[p]; ok {
 			found[p] = id
@@ -204,7 +203,7 @@ func TestAddressesUnknownBuild(t *testing.T) {
 	}
 
 	// Files that arrive later are used.
-	builds[library] = symboltest.BuildID(t, "libtide.so.1")
+	builds[library] = debuginfo.BuildID(symboltest.BuildID(t, "libtide.so.1"))
 	n := b.namer(t, builds)
 	if r, err = n.Name(t.Context(), report); err != nil || r.State != symbols.Done {
 		t.Errorf("got %v, %s", err, r.State)
@@ -265,7 +264,7 @@ func folder(t *testing.T) *debuginfo.Folder {
 func namedStack(t *testing.T, program, places string, files ...string) symbols.Result {
 	t.Helper()
 	path := "/usr/bin/" + program
-	r, err := newBench(t, "", files...).namer(t, knownBuilds{path: symboltest.BuildID(t, program)}).Name(t.Context(),
+	r, err := newBench(t, "", files...).namer(t, knownBuilds{path: debuginfo.BuildID(symboltest.BuildID(t, program))}).Name(t.Context(),
 		crash.Fields{"ProblemType": "Crash", "Architecture": "amd64", "ExecutablePath": path, "Signal": "11",
 			"StacktraceAddressSignature": path + ":11" + strings.ReplaceAll(places, " ", ":"+path+"+")})
 	if err != nil {

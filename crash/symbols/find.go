@@ -11,7 +11,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/elffile"
 )
 
 // debugDir is the folder of debug files, by build-id, in the folder of a job.
@@ -22,7 +21,7 @@ const searches = 8
 
 // assumeBuilds returns the build-ids of modules that the core does not hold, by path. A truncated core
 // lacks the first pages of some modules, and one that a debugger has written lacks them all.
-func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report crash.Fields) (map[string]elffile.BuildID,
+func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report crash.Fields) (map[string]debuginfo.BuildID,
 	error) {
 	var paths []string
 	for _, m := range core.Modules {
@@ -37,10 +36,10 @@ func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report cras
 }
 
 // findFiles finds the files of all modules and places them in the job's folder.
-func (j *Job) findFiles(ctx context.Context, core *corefile.Core, assumed map[string]elffile.BuildID,
+func (j *Job) findFiles(ctx context.Context, core *corefile.Core, assumed map[string]debuginfo.BuildID,
 	packages []string) ([]Module, error) {
 	modules := make([]Module, len(core.Modules))
-	first := map[elffile.BuildID]int{} // a library can be loaded twice
+	first := map[debuginfo.BuildID]int{} // a library can be loaded twice
 	same := make([]int, len(modules))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(searches)
@@ -128,7 +127,7 @@ func offsetOf(name string, start uint64) (offset uint64, err error) {
 		return 0, fmt.Errorf("folder of a job: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // only read
-	f, err := elffile.Open(in)
+	f, err := debuginfo.OpenELF(in)
 	if err != nil {
 		return 0, fmt.Errorf("folder of a job: %w", err)
 	}
@@ -156,6 +155,6 @@ func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo
 }
 
 // debugFile returns the name in a job's folder of a file with debug information.
-func debugFile(id elffile.BuildID) string {
+func debugFile(id debuginfo.BuildID) string {
 	return filepath.Join(debugDir, ".build-id", string(id[:2]), string(id[2:])+".debug")
 }

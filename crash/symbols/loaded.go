@@ -3,14 +3,14 @@ package symbols
 import (
 	"strings"
 
-	"mishap/crash/symbols/builds"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // Loaded returns the programs and libraries of the process, for learning which builds packages hold.
-func (r Result) Loaded() []builds.Loaded {
-	var loaded []builds.Loaded
+func (r Result) Loaded() []debuginfo.Loaded {
+	var loaded []debuginfo.Loaded
 	for _, m := range r.Modules {
-		l := builds.Loaded{Path: m.Path, Build: m.BuildID, Deleted: m.deleted}
+		l := debuginfo.Loaded{Path: m.Path, Build: m.BuildID, Deleted: m.deleted}
 		if m.Executable != nil && m.Executable.Found {
 			l.Archive = archiveOf(m.Executable.Origin)
 		}

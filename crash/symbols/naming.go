@@ -13,9 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/gdb"
 )
 
@@ -40,12 +38,12 @@ const (
 type openModule struct {
 	Module
 	machine elf.Machine
-	code    *elffile.Segment // nil: none, or several, so that it is unclear which was mapped
+	code    *debuginfo.Segment // nil: none, or several, so that it is unclear which was mapped
 }
 
 // moduleKey identifies a build.
 type moduleKey struct {
-	id      elffile.BuildID
+	id      debuginfo.BuildID
 	machine elf.Machine
 }
 
@@ -55,7 +53,7 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 ) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.start(ctx, s, builds.ArchitectureOf(report)); err != nil {
+	if err := n.start(ctx, s, debuginfo.ArchitectureOf(report)); err != nil {
 		return err
 	}
 	stack.opened = make([]openModule, len(stack.modules))
@@ -165,7 +163,7 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 		return open, fmt.Errorf("folder of a job: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	headers, err := elffile.Open(file)
+	headers, err := debuginfo.OpenELF(file)
 	if err != nil {
 		return open, fmt.Errorf("folder of a job: %w", err)
 	}

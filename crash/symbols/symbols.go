@@ -23,7 +23,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/gdb"
 	"mishap/crash/symbols/sandbox"
 )
@@ -127,7 +126,7 @@ type Result struct {
 type Module struct {
 	Path       string
 	Start      uint64
-	BuildID    elffile.BuildID   // empty: unknown, so nothing could be found
+	BuildID    debuginfo.BuildID // empty: unknown, so nothing could be found
 	Executable *debuginfo.Result // nil: not looked for
 	Debuginfo  *debuginfo.Result // nil: not looked for
 	Shared     *debuginfo.Result // debug information shared with other files (dwz); nil: not needed

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 )
 
@@ -97,13 +97,13 @@ func (b *Builds) UnknownBuilds(ctx context.Context, report crash.Fields, paths [
 	}
 	var unknown []crash.UnknownBuild
 	for _, name := range paths {
-		u := crash.UnknownBuild{Path: builds.NormalPath(name), Architecture: builds.ArchitectureOf(report)}
+		u := crash.UnknownBuild{Path: debuginfo.NormalPath(name), Architecture: debuginfo.ArchitectureOf(report)}
 		if contradictory[u.Path] {
 			continue
 		}
-		candidates := builds.OwnersOf(report, name, owners[u.Path])
+		candidates := debuginfo.OwnersOf(report, name, owners[u.Path])
 		for _, u.Package = range candidates {
-			u.Version = builds.InstalledOf(report)[u.Package]
+			u.Version = debuginfo.InstalledOf(report)[u.Package]
 			unknown = append(unknown, u)
 		}
 		if len(candidates) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
 )
@@ -29,8 +29,8 @@ func TestMissingSymbols(t *testing.T) {
 	if list, total, err := f.MissingSymbols(t.Context(), 10, 0); len(list) != 0 || total != 0 || err != nil {
 		t.Fatalf("got %v, %d, %v; want none", list, total, err)
 	}
-	learn(t, symbols.NewBuilds(f.Store.Store), builds.Fact{Path: "/usr/lib/libtide.so.1", Package: "libtide1",
-		Version: "2.0", Architecture: "amd64", Build: "cd34"}, builds.Fact{Path: "/usr/lib/libreef.so", Package: "libreef",
+	learn(t, symbols.NewBuilds(f.Store.Store), debuginfo.Fact{Path: "/usr/lib/libtide.so.1", Package: "libtide1",
+		Version: "2.0", Architecture: "amd64", Build: "cd34"}, debuginfo.Fact{Path: "/usr/lib/libreef.so", Package: "libreef",
 		Version: "1", Architecture: "amd64", Build: "9999"})
 	searched := []crash.SymbolAttempt{{Source: "http://symbols.example", Outcome: "missing"}}
 	lost := &crash.SymbolSearch{Searched: searched}

@@ -7,8 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 )
 
@@ -43,7 +42,7 @@ const (
 )
 
 // Learn stores facts, and queues the jobs again that they help. It ignores incomplete facts.
-func (b *Builds) Learn(ctx context.Context, facts []builds.Fact) error {
+func (b *Builds) Learn(ctx context.Context, facts []debuginfo.Fact) error {
 	var paths, packages, versions, architectures, ids []string
 	for _, f := range facts {
 		if !f.Valid() {
@@ -65,7 +64,7 @@ func (b *Builds) Learn(ctx context.Context, facts []builds.Fact) error {
 }
 
 // LearnFromCore stores what the core of a report says about the packages of its machine.
-func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded []builds.Loaded) error {
+func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded []debuginfo.Loaded) error {
 	paths := make([]string, len(loaded))
 	for i, l := range loaded {
 		paths[i] = l.Path
@@ -74,17 +73,17 @@ func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded 
 	if err != nil {
 		return err
 	}
-	return b.Learn(ctx, builds.OfCore(report, loaded, owners))
+	return b.Learn(ctx, debuginfo.BuildsOfCore(report, loaded, owners))
 }
 
 // owners returns the packages that hold files in any version, by normal path.
 func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string) (map[string][]string, error) {
 	normal := make([]string, len(paths))
 	for i, name := range paths {
-		normal[i] = builds.NormalPath(name)
+		normal[i] = debuginfo.NormalPath(name)
 	}
 	rows, err := b.Pool.Query(ctx, sqlBuildOwners, pgx.NamedArgs{"paths": normal,
-		"architecture": builds.ArchitectureOf(report)})
+		"architecture": debuginfo.ArchitectureOf(report)})
 	if err != nil {
 		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))
 	}
@@ -103,27 +102,27 @@ func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string
 
 // BuildsOf returns the build-ids of files of the machine that sent a report. It leaves out files
 // whose build is unknown or contradictory.
-func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]elffile.BuildID,
+func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]debuginfo.BuildID,
 	error) {
 	rows, err := b.Pool.Query(ctx, sqlBuildsOf, installedArgs(report, paths))
 	if err != nil {
 		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
 	}
-	found, contradictory := map[string]elffile.BuildID{}, map[string]bool{}
+	found, contradictory := map[string]debuginfo.BuildID{}, map[string]bool{}
 	var path, id string
 	_, err = pgx.ForEachRow(rows, []any{&path, &id}, func() error {
-		if before, ok := found[path]; ok && before != elffile.BuildID(id) {
+		if before, ok := found[path]; ok && before != debuginfo.BuildID(id) {
 			contradictory[path] = true
 		}
-		found[path] = elffile.BuildID(id)
+		found[path] = debuginfo.BuildID(id)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
 	}
-	known := map[string]elffile.BuildID{}
+	known := map[string]debuginfo.BuildID{}
 	for _, name := range paths {
-		normal := builds.NormalPath(name)
+		normal := debuginfo.NormalPath(name)
 		if id, ok := found[normal]; ok && !contradictory[normal] {
 			known[name] = id
 		}
@@ -134,13 +133,13 @@ func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []stri
 // installedArgs returns arguments for a query about files in the packages of a machine.
 func installedArgs(report crash.Fields, paths []string) pgx.NamedArgs {
 	var packages, versions []string
-	for name, version := range builds.InstalledOf(report) {
+	for name, version := range debuginfo.InstalledOf(report) {
 		packages, versions = append(packages, name), append(versions, version)
 	}
 	normal := make([]string, len(paths))
 	for i, name := range paths {
-		normal[i] = builds.NormalPath(name)
+		normal[i] = debuginfo.NormalPath(name)
 	}
 	return pgx.NamedArgs{"packages": packages, "versions": versions, "paths": normal,
-		"architecture": builds.ArchitectureOf(report)}
+		"architecture": debuginfo.ArchitectureOf(report)}
 }

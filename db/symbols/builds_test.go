@@ -8,13 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
 )
 
-func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...string) map[string]elffile.BuildID {
+func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...string) map[string]debuginfo.BuildID {
 	t.Helper()
 	got, err := b.BuildsOf(t.Context(), report, paths)
 	if err != nil {
@@ -23,7 +22,7 @@ func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...str
 	return got
 }
 
-func learn(t *testing.T, b *symbols.Builds, facts ...builds.Fact) {
+func learn(t *testing.T, b *symbols.Builds, facts ...debuginfo.Fact) {
 	t.Helper()
 	if err := b.Learn(t.Context(), facts); err != nil {
 		t.Fatal(err)
@@ -40,9 +39,9 @@ func TestBuilds(t *testing.T) {
 	if got := buildsOf(t, b, report, library, program); len(got) > 0 {
 		t.Errorf("got %v before anything was learned", got)
 	}
-	learn(t, b, builds.Fact{Path: builds.NormalPath(library), Package: "libtide1", Version: "2.0", Architecture: "amd64",
-		Build: "aa01"}, builds.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
-	one := map[string]elffile.BuildID{library: "aa01"}
+	learn(t, b, debuginfo.Fact{Path: debuginfo.NormalPath(library), Package: "libtide1", Version: "2.0", Architecture: "amd64",
+		Build: "aa01"}, debuginfo.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
+	one := map[string]debuginfo.BuildID{library: "aa01"}
 	if diff := cmp.Diff(one, buildsOf(t, b, report, library, program)); diff != "" {
 		t.Error(diff)
 	}
@@ -61,14 +60,14 @@ func TestBuilds(t *testing.T) {
 	// A core tells about the program, and about the library, whose package is known by now.
 	newer := crash.Fields{"ExecutablePath": program, "Package": "tidewatch 1.1", "Architecture": "amd64",
 		"Dependencies": "libtide1 2.1\nlibc6 2.36\n"}
-	loaded := []builds.Loaded{{Path: program, Build: "bb01"}, {Path: library, Build: "bb02"},
+	loaded := []debuginfo.Loaded{{Path: program, Build: "bb01"}, {Path: library, Build: "bb02"},
 		{Path: "/usr/lib/libother.so", Build: "bb03"}}
 	for range 2 {
 		if err := b.LearnFromCore(t.Context(), newer, loaded); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := map[string]elffile.BuildID{program: "bb01", library: "bb02"}
+	want := map[string]debuginfo.BuildID{program: "bb01", library: "bb02"}
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program, "/usr/lib/libother.so")); diff != "" {
 		t.Error(diff)
 	}
@@ -95,7 +94,7 @@ func TestLongBuilds(t *testing.T) {
 			long.WriteString(rand.Text())
 		}
 		text := long.String()[:n]
-		learn(t, b, builds.Fact{Path: "/" + text[1:], Package: text, Version: text, Architecture: text,
-			Build: elffile.BuildID(text)})
+		learn(t, b, debuginfo.Fact{Path: "/" + text[1:], Package: text, Version: text, Architecture: text,
+			Build: debuginfo.BuildID(text)})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // The limits of a core.
@@ -35,8 +35,8 @@ type Core struct {
 	Executable   string   // path of the program; empty: unknown
 	Truncated    bool     // the end of the core is missing
 
-	file     *elffile.File
-	segments []elffile.Segment // loaded ones, by address
+	file     *debuginfo.ELF
+	segments []debuginfo.Segment // loaded ones, by address
 	vdso     uint64
 }
 
@@ -51,7 +51,7 @@ type Module struct {
 	Path    string // without the kernel's mark of a deleted file
 	Start   uint64 // address of the first byte of the file
 	Offset  uint64 // difference between addresses in the process and in the file
-	BuildID elffile.BuildID
+	BuildID debuginfo.BuildID
 	Program bool // the program itself, not a library
 	Deleted bool // the file was removed or replaced while the process ran
 
@@ -63,12 +63,12 @@ type span struct{ start, end uint64 }
 // Read reads a core of this size. Errors have the kind Invalid and say what is wrong with the core:
 // not_a_core, unknown_architecture, too_many_mappings or damaged_core.
 func Read(in io.ReaderAt, size int64) (*Core, error) {
-	f, err := elffile.Open(in)
+	f, err := debuginfo.OpenELF(in)
 	switch {
-	case errors.Is(err, elffile.ErrManySegments):
+	case errors.Is(err, debuginfo.ErrManySegments):
 		return nil, crash.Errorf(crash.Invalid, "too_many_mappings",
 			"The core has 65,535 mappings or more, which mishap cannot read.")
-	case errors.Is(err, elffile.ErrNotELF):
+	case errors.Is(err, debuginfo.ErrNotELF):
 		return nil, crash.Errorf(crash.Invalid, "not_a_core", "This is not a core dump: it is not an ELF file.")
 	case err != nil:
 		return nil, damaged(err)
@@ -89,7 +89,7 @@ func Read(in io.ReaderAt, size int64) (*Core, error) {
 			c.segments = append(c.segments, s)
 		}
 	}
-	slices.SortStableFunc(c.segments, func(a, b elffile.Segment) int { return cmp.Compare(a.Addr, b.Addr) })
+	slices.SortStableFunc(c.segments, func(a, b debuginfo.Segment) int { return cmp.Compare(a.Addr, b.Addr) })
 	files, err := c.readNotes()
 	if err != nil {
 		return nil, err
@@ -125,15 +125,15 @@ func (c *Core) InKernelCode(address uint64) bool {
 }
 
 // segmentAt returns the loaded segment that contains an address.
-func (c *Core) segmentAt(address uint64) (elffile.Segment, bool) {
-	i, exact := slices.BinarySearchFunc(c.segments, address, func(s elffile.Segment, a uint64) int {
+func (c *Core) segmentAt(address uint64) (debuginfo.Segment, bool) {
+	i, exact := slices.BinarySearchFunc(c.segments, address, func(s debuginfo.Segment, a uint64) int {
 		return cmp.Compare(s.Addr, a)
 	})
 	if !exact {
 		i--
 	}
 	if i < 0 || address-c.segments[i].Addr >= c.segments[i].MemSize {
-		return elffile.Segment{}, false
+		return debuginfo.Segment{}, false
 	}
 	return c.segments[i], true
 }

@@ -10,7 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/symbols/corefile"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // tiny returns a small core that Linux has written, of a program without a C library.
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	for name, want := range map[string]struct {
 		architecture string
 		start        uint64
-		id           elffile.BuildID
+		id           debuginfo.BuildID
 	}{
 		"tiny":   {"amd64", 0x400000, "0ab3b21ee82d68f317ca77c59b83a41737b993de"},
 		"tiny32": {"i386", 0x8048000, "b4117a015ce20e18a48293602fe44b7de45333dd"},
@@ -133,7 +133,7 @@ func FuzzRead(f *testing.F) {
 		c.InKernelCode(0x400000)
 		for _, m := range c.Modules {
 			c.ModuleAt(m.Start)
-			if _, err := elffile.ParseBuildID(string(m.BuildID)); m.BuildID != "" && err != nil {
+			if _, err := debuginfo.ParseBuildID(string(m.BuildID)); m.BuildID != "" && err != nil {
 				t.Error(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // pageSize is how much of a module's first page is searched. Kernels store the first page of each
@@ -65,7 +65,7 @@ func (c *Core) module(mappings []mappedFile) (Module, bool) {
 	}
 	m.Program = c.Executable != "" && m.Path == c.Executable
 	page := c.memory(first.start, pageSize)
-	f, err := elffile.Open(bytes.NewReader(page))
+	f, err := debuginfo.OpenELF(bytes.NewReader(page))
 	if err != nil || f.Type != elf.ET_DYN && f.Type != elf.ET_EXEC {
 		// The first page is missing: in a truncated core, or if the process has overwritten it.
 		return m, len(page) == 0 && len(m.ranges) > 0

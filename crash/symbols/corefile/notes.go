@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // The types of notes, as in the kernel's uapi/linux/elf.h.
@@ -40,7 +40,7 @@ func (c *Core) readNotes() ([]mappedFile, error) {
 		if s.Type != elf.PT_NOTE {
 			continue
 		}
-		err := c.file.EachNote(s.Offset, s.FileSize, func(n elffile.Note) error {
+		err := c.file.EachNote(s.Offset, s.FileSize, func(n debuginfo.Note) error {
 			if notes++; notes > maxNotes {
 				return errors.New("too many notes")
 			}
@@ -88,7 +88,7 @@ func damagedNotes(err error) error {
 }
 
 // addThread reads the thread's id and signal. The first thread of a core is the one that crashed.
-func (c *Core) addThread(n elffile.Note) error {
+func (c *Core) addThread(n debuginfo.Note) error {
 	const signalAt = 12 // behind pr_info
 	idAt := 16 + 2*c.file.WordSize()
 	b, err := c.desc(n, idAt+4)
@@ -105,7 +105,7 @@ func (c *Core) addThread(n elffile.Note) error {
 }
 
 // readProcess reads the id of the process. It ignores name and arguments, which are private.
-func (c *Core) readProcess(n elffile.Note) error {
+func (c *Core) readProcess(n debuginfo.Note) error {
 	at := 24
 	if c.Class == elf.ELFCLASS32 {
 		at = 12 // user and group ids have 16 bits
@@ -119,7 +119,7 @@ func (c *Core) readProcess(n elffile.Note) error {
 }
 
 // readAuxv returns where the program begins, and stores where the vDSO is.
-func (c *Core) readAuxv(n elffile.Note) (entry uint64) {
+func (c *Core) readAuxv(n debuginfo.Note) (entry uint64) {
 	word := c.file.WordSize()
 	b, err := c.desc(n, int(min(n.Size, 4096)))
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Core) readAuxv(n elffile.Note) (entry uint64) {
 
 // readFiles reads the list of mapped files: a count, the page size, then start, end and page offset
 // of each mapping, then the names, each with a NUL.
-func (c *Core) readFiles(n elffile.Note) ([]mappedFile, error) {
+func (c *Core) readFiles(n debuginfo.Note) ([]mappedFile, error) {
 	if n.Size > maxFileNote {
 		return nil, crash.Errorf(crash.Invalid, "too_many_mappings",
 			"The core has a list of mapped files of %d bytes; at most %d are possible.", n.Size, maxFileNote)
@@ -173,7 +173,7 @@ func (c *Core) readFiles(n elffile.Note) ([]mappedFile, error) {
 }
 
 // desc returns the first size bytes of a note.
-func (c *Core) desc(n elffile.Note, size int) ([]byte, error) {
+func (c *Core) desc(n debuginfo.Note, size int) ([]byte, error) {
 	if n.Size < uint64(size) { //nolint:gosec // not negative
 		return nil, errors.New("a note is too short")
 	}

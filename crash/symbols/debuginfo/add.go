@@ -12,13 +12,12 @@ import (
 	"path/filepath"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
 )
 
 // Added says what became of one file that Add was given or found.
 type Added struct {
 	Name    string // path, or path of the package and of the file in it
-	ID      elffile.BuildID
+	ID      BuildID
 	Kind    Kind
 	Known   bool  // it was stored before
 	Refused error // why it was not stored; nil: it is stored

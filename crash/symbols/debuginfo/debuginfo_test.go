@@ -22,7 +22,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash/crashtest"
-	"mishap/crash/symbols/elffile"
 	"mishap/crash/symbols/symboltest"
 )
 
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) { symboltest.Main(m) }
 // wanted describes a file of a program of the tests.
 func wanted(t *testing.T, name string, k Kind) Wanted {
 	t.Helper()
-	return Wanted{ID: symboltest.BuildID(t, name), Kind: k, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64,
+	return Wanted{ID: BuildID(symboltest.BuildID(t, name)), Kind: k, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64,
 		Path: "/usr/bin/" + name}
 }
 
@@ -155,7 +154,7 @@ func TestPause(t *testing.T) {
 	for n := range 3 * atOnce {
 		searches.Go(func() {
 			w := w
-			w.ID = elffile.BuildID(fmt.Sprintf("%040x", n))
+			w.ID = BuildID(fmt.Sprintf("%040x", n))
 			if r := find(t, f, w); r.Found || !r.Retry() {
 				t.Errorf("search %d: got %+v, want a failure that is tried again", n, r)
 			}
@@ -267,7 +266,7 @@ func TestEviction(t *testing.T) {
 	names := []string{"tail", "deep", "many", "lost", "aborted", "tidewatch", "tiny"}
 	files := map[string][]byte{}
 	for _, n := range names {
-		files["/buildid/"+string(symboltest.BuildID(t, n))+"/debuginfo"] = debugFile(t, n)
+		files["/buildid/"+symboltest.BuildID(t, n)+"/debuginfo"] = debugFile(t, n)
 	}
 	address, _ := answers(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(files[r.URL.Path]) })
 	const limit = 20_000
@@ -381,7 +380,7 @@ func TestAdd(t *testing.T) {
 	}
 	folder := openFolder(t, 0)
 	if got := add(folder, filepath.Join(dir, "root/usr/bin/tail")); len(got) != 1 || got[0].Kind != Executable ||
-		got[0].ID != symboltest.BuildID(t, "tail") || got[0].Refused != nil {
+		string(got[0].ID) != symboltest.BuildID(t, "tail") || got[0].Refused != nil {
 		t.Errorf("a program: got %+v", got)
 	}
 	if got := add(folder, filepath.Join(dir, "original/tail")); len(got) != 2 || !got[0].Known ||
@@ -410,7 +409,7 @@ func TestAdd(t *testing.T) {
 		}
 		entries, err := folder.List()
 		if err != nil || len(entries) != 2 || entries[0].Origin != filepath.Base(file) ||
-			entries[0].ID != symboltest.BuildID(t, "tail") {
+			string(entries[0].ID) != symboltest.BuildID(t, "tail") {
 			t.Errorf("%s: got %+v, %v", form, entries, err)
 		}
 		if got := add(folder, filepath.Dir(file)); len(got) != 2 || !got[0].Known {
@@ -491,7 +490,7 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		info, err := Inspect(bytes.NewReader(b), int64(len(b)))
 		if err == nil && info.ID != "" {
-			if _, err := elffile.ParseBuildID(string(info.ID)); err != nil {
+			if _, err := ParseBuildID(string(info.ID)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,6 +1,8 @@
 // Package debuginfo finds programs, libraries and debug files by build-id: among the files that
 // people added, in a cache, on this machine, and on debuginfod servers. It verifies every file before
-// a debugger reads it. It does not interpret debug information.
+// a debugger reads it. It also works out which build of a file a version of a package holds, from packages
+// and cores, and which packages a machine had, from its reports. It guesses nothing: a neighbouring
+// version says nothing about another one. It does not interpret debug information.
 package debuginfo
 
 import (
@@ -13,13 +15,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"mishap/crash/symbols/elffile"
 )
 
 // Wanted describes one file to find.
 type Wanted struct {
-	ID       elffile.BuildID
+	ID       BuildID
 	Kind     Kind
 	Machine  elf.Machine
 	Class    elf.Class
@@ -54,9 +54,9 @@ type Result struct {
 	Found    bool
 	Origin   string // "http://symbols.example.com (libtide1_1.0_amd64.deb)"
 	Size     int64
-	HasDWARF bool            // the file holds debug information
-	Alt      elffile.BuildID // the file needs the debug information of this build, too
-	Attempts []Attempt       // in order
+	HasDWARF bool      // the file holds debug information
+	Alt      BuildID   // the file needs the debug information of this build, too
+	Attempts []Attempt // in order
 }
 
 // Retry reports whether a later search may find what this one did not.
@@ -109,7 +109,7 @@ func NewFinder(c Config) *Finder {
 func (f *Finder) Added(files []string) []string {
 	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 		id, kind, _ := strings.Cut(name, "/")
-		file, err := f.added.open(elffile.BuildID(id), Kind(kind))
+		file, err := f.added.open(BuildID(id), Kind(kind))
 		if err == nil {
 			_ = file.Close()
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
 )
 
 // Folder stores files by build-id, in the layout of debuginfod's own cache: BUILD-ID/executable and
@@ -54,7 +53,7 @@ func (f *Folder) removeLeftovers() error {
 	return nil
 }
 
-func (f *Folder) path(id elffile.BuildID, k Kind) string {
+func (f *Folder) path(id BuildID, k Kind) string {
 	return filepath.Join(f.dir, string(id), string(k))
 }
 
@@ -71,7 +70,7 @@ func (f *Folder) create() (*os.File, error) {
 }
 
 // put moves a complete temporary file into its place.
-func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) error {
+func (f *Folder) put(temp string, id BuildID, k Kind, origin string) error {
 	// The name of the temporary file makes that of the origin unique, too.
 	note := temp + originSuffix
 	if err := os.WriteFile(note, []byte(origin+"\n"), 0o644); err != nil {
@@ -90,7 +89,7 @@ func (f *Folder) put(temp string, id elffile.BuildID, k Kind, origin string) err
 }
 
 // open opens a file and marks it as used now. The error is fs.ErrNotExist if the file is not there.
-func (f *Folder) open(id elffile.BuildID, k Kind) (*os.File, error) {
+func (f *Folder) open(id BuildID, k Kind) (*os.File, error) {
 	place := f.path(id, k)
 	file, err := openRegular(place)
 	if err != nil {
@@ -105,7 +104,7 @@ func (f *Folder) open(id elffile.BuildID, k Kind) (*os.File, error) {
 }
 
 // origin returns where a stored file came from.
-func (f *Folder) origin(id elffile.BuildID, k Kind) string {
+func (f *Folder) origin(id BuildID, k Kind) string {
 	b, err := os.ReadFile(f.path(id, k) + originSuffix)
 	if err != nil {
 		return ""
@@ -115,7 +114,7 @@ func (f *Folder) origin(id elffile.BuildID, k Kind) string {
 
 // Entry is one stored file.
 type Entry struct {
-	ID     elffile.BuildID
+	ID     BuildID
 	Kind   Kind
 	Size   int64
 	Used   time.Time // last use
@@ -130,7 +129,7 @@ func (f *Folder) List() ([]Entry, error) {
 		return nil, fmt.Errorf("folder of symbols: %w", err)
 	}
 	for _, b := range builds {
-		id, err := elffile.ParseBuildID(b.Name())
+		id, err := ParseBuildID(b.Name())
 		if err != nil {
 			continue
 		}

@@ -7,24 +7,22 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"mishap/crash/symbols/elffile"
 )
 
 // Info is what mishap needs to know about an ELF file before it gives the file to a debugger.
 type Info struct {
-	ID       elffile.BuildID
+	ID       BuildID
 	Machine  elf.Machine
 	Class    elf.Class
-	HasCode  bool            // a program or library, not only its debug information
-	HasDWARF bool            // debug information
-	Alt      elffile.BuildID // of the file with debug information shared by several files (dwz); usually empty
+	HasCode  bool    // a program or library, not only its debug information
+	HasDWARF bool    // debug information
+	Alt      BuildID // of the file with debug information shared by several files (dwz); usually empty
 }
 
 // Inspect reads the headers of an ELF file of this size. It fails if they are damaged, or if the
 // file is cut short.
 func Inspect(in io.ReaderAt, size int64) (Info, error) {
-	f, err := elffile.Open(in)
+	f, err := OpenELF(in)
 	if err != nil {
 		return Info{}, err
 	}
@@ -61,7 +59,7 @@ func Inspect(in io.ReaderAt, size int64) (Info, error) {
 }
 
 // altOf reads the section .gnu_debugaltlink: a path, NUL, and a build-id.
-func altOf(f *elffile.File, s elffile.Section) (elffile.BuildID, error) {
+func altOf(f *ELF, s Section) (BuildID, error) {
 	b, err := f.ReadSection(s, 8192)
 	if err != nil {
 		return "", err
@@ -70,7 +68,7 @@ func altOf(f *elffile.File, s elffile.Section) (elffile.BuildID, error) {
 	if !ok {
 		return "", errors.New("the section .gnu_debugaltlink names no build-id")
 	}
-	return elffile.ParseBuildID(fmt.Sprintf("%x", id))
+	return ParseBuildID(fmt.Sprintf("%x", id))
 }
 
 // Kind is one of the files of a build. Its value is the name of the file in a [Folder], as in

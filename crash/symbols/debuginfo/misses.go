@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
 )
 
 // A file BUILD-ID/debuginfo.missing lists the servers that did not have a file, or had an unusable
@@ -42,10 +41,10 @@ type misses map[string]miss
 
 func (m misses) of(server string) miss { return m[server] }
 
-func (f *Folder) missesPath(id elffile.BuildID, k Kind) string { return f.path(id, k) + missingSuffix }
+func (f *Folder) missesPath(id BuildID, k Kind) string { return f.path(id, k) + missingSuffix }
 
 // misses reads the answers about a file. Lines that it cannot read count as no answer.
-func (f *Folder) misses(id elffile.BuildID, k Kind) misses {
+func (f *Folder) misses(id BuildID, k Kind) misses {
 	file, err := openRegular(f.missesPath(id, k))
 	if err != nil {
 		return nil
@@ -68,7 +67,7 @@ func (f *Folder) misses(id elffile.BuildID, k Kind) misses {
 }
 
 // addMiss stores one more answer.
-func (f *Folder) addMiss(id elffile.BuildID, k Kind, past misses, server string, a Attempt, now time.Time) error {
+func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attempt, now time.Time) error {
 	all := misses{}
 	for s, m := range past {
 		all[s] = m
@@ -100,7 +99,7 @@ func (f *Folder) addMiss(id elffile.BuildID, k Kind, past misses, server string,
 }
 
 // forgetMisses removes the answers about a file that was found.
-func (f *Folder) forgetMisses(id elffile.BuildID, k Kind) {
+func (f *Folder) forgetMisses(id BuildID, k Kind) {
 	if err := os.Remove(f.missesPath(id, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return // they expire by themselves
 	}

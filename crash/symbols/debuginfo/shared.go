@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"mishap/crash"
-	"mishap/crash/symbols/elffile"
 )
 
 // Shared is where every instance finds the files that were added on another one.
@@ -24,10 +23,10 @@ type Shared interface {
 // sharedFiles is the name of the source in attempts.
 const sharedFiles = "shared files"
 
-func sharedKey(id elffile.BuildID, k Kind) string { return "symbols/" + string(id) + "/" + string(k) }
+func sharedKey(id BuildID, k Kind) string { return "symbols/" + string(id) + "/" + string(k) }
 
 // Share stores a file of the folder in to.
-func (f *Folder) Share(ctx context.Context, to Shared, id elffile.BuildID, k Kind) error {
+func (f *Folder) Share(ctx context.Context, to Shared, id BuildID, k Kind) error {
 	file, err := openRegular(f.path(id, k))
 	if err != nil {
 		return fmt.Errorf("share a file of symbols: %w", err)

@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/crash/symbols/builds"
-	"mishap/crash/symbols/elffile"
+	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
 	"mishap/crash/symbols/worker"
 	"mishap/db/dbtest"
@@ -22,9 +21,9 @@ func (f fixture) nameAddresses() {
 }
 
 // learn says which build of tiny a version of its package has.
-func (f fixture) learn(version string, id elffile.BuildID) {
+func (f fixture) learn(version string, id debuginfo.BuildID) {
 	f.Helper()
-	err := f.builds.Learn(f.Context(), []builds.Fact{{Path: "/usr/bin/tiny", Package: "tide", Version: version,
+	err := f.builds.Learn(f.Context(), []debuginfo.Fact{{Path: "/usr/bin/tiny", Package: "tide", Version: version,
 		Architecture: "amd64", Build: id}})
 	if err != nil {
 		f.Fatal(err)
@@ -36,7 +35,7 @@ func (f fixture) learn(version string, id elffile.BuildID) {
 func TestNameAddresses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	id := symboltest.BuildID(t, "tiny")
+	id := debuginfo.BuildID(symboltest.BuildID(t, "tiny"))
 
 	// The addresses of a stack come from a core of another problem.
 	f.add("root/usr/bin/tiny", "symbols/tiny.debug")

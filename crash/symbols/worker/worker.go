@@ -18,8 +18,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/compressed"
 	"mishap/crash/symbols"
-	"mishap/crash/symbols/builds"
 	"mishap/crash/symbols/cores"
+	"mishap/crash/symbols/debuginfo"
 )
 
 // Jobs stores the jobs.
@@ -60,7 +60,7 @@ type Files interface {
 // Builds stores which builds the versions of packages hold.
 type Builds interface {
 	// LearnFromCore stores what the core of a report says about the packages of its machine.
-	LearnFromCore(ctx context.Context, report crash.Fields, loaded []builds.Loaded) error
+	LearnFromCore(ctx context.Context, report crash.Fields, loaded []debuginfo.Loaded) error
 	// UnknownBuilds returns which builds mishap would have to know to name files of the machine that sent
 	// a report.
 	UnknownBuilds(ctx context.Context, report crash.Fields, paths []string) ([]crash.UnknownBuild, error)

@@ -1,4 +1,4 @@
-package builds
+package debuginfo
 
 import (
 	"testing"
@@ -44,17 +44,17 @@ func TestOfCore(t *testing.T) {
 		{"/usr/lib/libz.so.1.2.13", "zlib1g", "1:1.2.13-1", "amd64", "aa03"},
 		{"/usr/lib/libtide.so.1", "libtide1", "1.0", "amd64", "aa05"},
 	}
-	if diff := cmp.Diff(want, OfCore(report, loaded, owners)); diff != "" {
+	if diff := cmp.Diff(want, BuildsOfCore(report, loaded, owners)); diff != "" {
 		t.Error(diff)
 	}
 	// The program of a script is not in the package of the script.
 	report["InterpreterPath"] = "/usr/bin/python3.11"
-	if got := OfCore(report, loaded[:1], nil); len(got) > 0 {
+	if got := BuildsOfCore(report, loaded[:1], nil); len(got) > 0 {
 		t.Errorf("got %v of a script", got)
 	}
 	delete(report, "InterpreterPath")
 	report["Package"] = "tidewatch 1.0 [modified: usr/bin/tidewatch]"
-	if got := OfCore(report, loaded[:1], nil); len(got) > 0 {
+	if got := BuildsOfCore(report, loaded[:1], nil); len(got) > 0 {
 		t.Errorf("got %v of a modified package", got)
 	}
 }

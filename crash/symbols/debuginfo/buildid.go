@@ -1,4 +1,4 @@
-package elffile
+package debuginfo
 
 import (
 	"debug/elf"
@@ -40,7 +40,7 @@ const maxNotes = 1 << 20
 
 // BuildID returns the build-id from the notes that a segment names, or from those that a section
 // names. The result is empty if there is none.
-func (f *File) BuildID(sections []Section) BuildID {
+func (f *ELF) BuildID(sections []Section) BuildID {
 	for _, s := range f.Segments {
 		if s.Type == elf.PT_NOTE {
 			if id := f.idInNotes(s.Offset, s.FileSize); id != "" {
@@ -58,7 +58,7 @@ func (f *File) BuildID(sections []Section) BuildID {
 	return ""
 }
 
-func (f *File) idInNotes(at, size uint64) BuildID {
+func (f *ELF) idInNotes(at, size uint64) BuildID {
 	var id BuildID
 	err := f.EachNote(at, min(size, maxNotes), func(n Note) error {
 		if n.Type == noteBuildID && n.Name == "GNU" && n.Size <= maxID {
@@ -83,7 +83,7 @@ var errStop = errors.New("found")
 
 // FindBuildID searches bytes for a note with a build-id, wherever it is. Go's linker leaves the note
 // outside the segment of notes.
-func (f *File) FindBuildID(b []byte) BuildID {
+func (f *ELF) FindBuildID(b []byte) BuildID {
 	var head [16]byte
 	f.Order.PutUint32(head[:], 4)
 	f.Order.PutUint32(head[8:], noteBuildID)
@@ -110,7 +110,7 @@ type Note struct {
 
 // EachNote calls a function for each note of an area of the file, until it returns an error, which
 // EachNote returns. EachNote fails with io.ErrUnexpectedEOF if the area is cut short.
-func (f *File) EachNote(at, size uint64, each func(Note) error) error {
+func (f *ELF) EachNote(at, size uint64, each func(Note) error) error {
 	const align = 4
 	if at > 1<<62 || size > 1<<62 {
 		return io.ErrUnexpectedEOF

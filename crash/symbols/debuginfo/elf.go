@@ -1,7 +1,4 @@
-// Package elffile reads headers, sections and build-ids of ELF files that strangers made: programs,
-// debug files and core dumps. In contrast to debug/elf, it bounds the memory that a file can cost,
-// and reads files whose end is missing. It does not read symbols or DWARF.
-package elffile
+package debuginfo
 
 import (
 	"bytes"
@@ -18,14 +15,15 @@ const (
 	maxNames    = 4 << 20 // bytes of the table of section names
 )
 
-// The errors of files that this package does not read. Other errors say which part is damaged.
+// The errors of files that OpenELF does not read. Other errors say which part is damaged.
 var (
 	ErrNotELF       = errors.New("not an ELF file")
 	ErrManySegments = errors.New("65,535 or more segments")
 )
 
-// File is an open ELF file.
-type File struct {
+// ELF is an open ELF file that a stranger made: a program, debug file or core dump. In contrast to
+// debug/elf, reading it costs bounded memory, and its end may be missing.
+type ELF struct {
 	Class    elf.Class
 	Order    binary.ByteOrder
 	Type     elf.Type
@@ -71,9 +69,9 @@ var headers = map[elf.Class]header{
 	elf.ELFCLASS64: {size: 64, segmentSize: 56, sectionSize: 64, entry: 24, segments: 32, sections: 40, segmentEntry: 54},
 }
 
-// Open reads the file header and the segments. It fails with ErrNotELF or ErrManySegments, or if
+// OpenELF reads the file header and the segments. It fails with ErrNotELF or ErrManySegments, or if
 // the table of segments is incomplete.
-func Open(in io.ReaderAt) (*File, error) {
+func OpenELF(in io.ReaderAt) (*ELF, error) {
 	b := make([]byte, 64)
 	n, err := in.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -83,7 +81,7 @@ func Open(in io.ReaderAt) (*File, error) {
 	if len(b) < 52 || !bytes.HasPrefix(b, []byte(elf.ELFMAG)) {
 		return nil, ErrNotELF
 	}
-	f := &File{in: in, Class: elf.Class(b[elf.EI_CLASS])}
+	f := &ELF{in: in, Class: elf.Class(b[elf.EI_CLASS])}
 	h, ok := headers[f.Class]
 	if !ok || len(b) < h.size {
 		return nil, ErrNotELF
@@ -118,7 +116,7 @@ func Open(in io.ReaderAt) (*File, error) {
 }
 
 // Word decodes an address or size: 4 or 8 bytes at the start of b.
-func (f *File) Word(b []byte) uint64 {
+func (f *ELF) Word(b []byte) uint64 {
 	if f.Class == elf.ELFCLASS32 {
 		return uint64(f.Order.Uint32(b))
 	}
@@ -126,14 +124,14 @@ func (f *File) Word(b []byte) uint64 {
 }
 
 // WordSize returns the size of an address in bytes.
-func (f *File) WordSize() int {
+func (f *ELF) WordSize() int {
 	if f.Class == elf.ELFCLASS32 {
 		return 4
 	}
 	return 8
 }
 
-func (f *File) segment(b []byte) Segment {
+func (f *ELF) segment(b []byte) Segment {
 	u32 := func(at int) uint64 { return uint64(f.Order.Uint32(b[at:])) }
 	s := Segment{Type: elf.ProgType(f.Order.Uint32(b))}
 	if f.Class == elf.ELFCLASS32 {
@@ -148,7 +146,7 @@ func (f *File) segment(b []byte) Segment {
 
 // Sections reads the table of sections with their names. It fails if a section is not inside a file
 // of this size, because then the file is cut short.
-func (f *File) Sections(size int64) ([]Section, error) {
+func (f *ELF) Sections(size int64) ([]Section, error) {
 	end := uint64(max(size, 0))
 	if f.sectionsAt == 0 {
 		return nil, nil
@@ -187,7 +185,7 @@ func (f *File) Sections(size int64) ([]Section, error) {
 	return sections, nil
 }
 
-func (f *File) sectionNames(sections []Section) ([]byte, error) {
+func (f *ELF) sectionNames(sections []Section) ([]byte, error) {
 	if int(f.namesIn) >= len(sections) || sections[f.namesIn].Type != elf.SHT_STRTAB {
 		return nil, errors.New("no table of section names")
 	}
@@ -200,7 +198,7 @@ func (f *File) sectionNames(sections []Section) ([]byte, error) {
 }
 
 // ReadSection returns the content of a section of at most limit bytes.
-func (f *File) ReadSection(s Section, limit uint64) ([]byte, error) {
+func (f *ELF) ReadSection(s Section, limit uint64) ([]byte, error) {
 	if s.Size > limit {
 		return nil, fmt.Errorf("section %q has %d bytes, want at most %d", s.Name, s.Size, limit)
 	}
@@ -209,7 +207,7 @@ func (f *File) ReadSection(s Section, limit uint64) ([]byte, error) {
 }
 
 // readAt fills b from an offset of the file.
-func (f *File) readAt(b []byte, at uint64) error {
+func (f *ELF) readAt(b []byte, at uint64) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -229,7 +227,7 @@ func (f *File) readAt(b []byte, at uint64) error {
 
 // Architecture returns Debian's name of the file's architecture, or an empty string if mishap does
 // not know it.
-func (f *File) Architecture() string {
+func (f *ELF) Architecture() string {
 	if f.Class == elf.ELFCLASS32 {
 		switch {
 		case f.Machine == elf.EM_386:
@@ -256,11 +254,11 @@ func (f *File) Architecture() string {
 }
 
 // ReadAt implements io.ReaderAt on the content of the file.
-func (f *File) ReadAt(b []byte, at int64) (int, error) { return f.in.ReadAt(b, at) }
+func (f *ELF) ReadAt(b []byte, at int64) (int, error) { return f.in.ReadAt(b, at) }
 
 // FirstAddress returns the address that the file gives to its first byte. It is 0 for libraries and
 // position-independent programs.
-func (f *File) FirstAddress() uint64 {
+func (f *ELF) FirstAddress() uint64 {
 	for _, s := range f.Segments {
 		if s.Type == elf.PT_LOAD {
 			if s.Offset > s.Addr {

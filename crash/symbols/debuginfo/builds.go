@@ -1,7 +1,4 @@
-// Package builds works out which build of a program or library a package of a version holds, from
-// packages and from cores, and which packages a machine had, from its reports. It guesses nothing: a
-// neighbouring version says nothing about another one. It stores nothing.
-package builds
+package debuginfo
 
 import (
 	"net/url"
@@ -11,16 +8,15 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/pytext"
-	"mishap/crash/symbols/elffile"
 )
 
 // Fact says which build of a file a package holds.
 type Fact struct {
-	Path         string          `json:"path"`    // see NormalPath
-	Package      string          `json:"package"` // the binary package
-	Version      string          `json:"version"`
-	Architecture string          `json:"architecture"` // Debian's name
-	Build        elffile.BuildID `json:"build"`
+	Path         string  `json:"path"`    // see NormalPath
+	Package      string  `json:"package"` // the binary package
+	Version      string  `json:"version"`
+	Architecture string  `json:"architecture"` // Debian's name
+	Build        BuildID `json:"build"`
 }
 
 // maxText limits each text of a fact, in bytes: all five are in one index, which takes 2,704. Longer ones
@@ -83,14 +79,14 @@ func ArchitectureOf(f crash.Fields) string {
 // Loaded is a program or library of a process.
 type Loaded struct {
 	Path    string
-	Build   elffile.BuildID
+	Build   BuildID
 	Archive string // name of the package that the same build was found in, such as libc6_2.36-9_amd64.deb
 	Deleted bool   // the file was replaced while the process ran, so the packages say nothing about it
 }
 
-// OfCore returns what the core of a report says. owners are the packages that hold each path in other
+// BuildsOfCore returns what the core of a report says. owners are the packages that hold each path in other
 // versions, as far as is known.
-func OfCore(f crash.Fields, loaded []Loaded, owners map[string][]string) []Fact {
+func BuildsOfCore(f crash.Fields, loaded []Loaded, owners map[string][]string) []Fact {
 	installed, architecture := InstalledOf(f), ArchitectureOf(f)
 	own, _, _ := strings.Cut(strings.TrimSpace(f["Package"]), " ")
 	var facts []Fact
