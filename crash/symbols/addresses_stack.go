@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"mishap/crash/symbols/gdb"
 )
 
 // addressStack makes a stack of the places in an address signature.
@@ -14,7 +12,7 @@ type addressStack struct {
 	places  []place
 	modules []Module
 	opened  []openModule
-	named   []gdb.Named // of each place
+	named   []gdbNamed // of each place
 	engine  string
 
 	lines     []string
@@ -23,18 +21,18 @@ type addressStack struct {
 }
 
 // ask has gdb name the places whose address in a file is known.
-func (s *addressStack) ask(ctx context.Context, n *gdb.Namer) error {
-	var asked []gdb.Place
+func (s *addressStack) ask(ctx context.Context, n *gdbNamer) error {
+	var asked []gdbPlace
 	var number []int
 	for i, p := range s.places {
 		if p.module < 0 || s.opened[p.module].file == "" {
 			continue
 		}
 		if address, ok := s.opened[p.module].address(p.offset); ok {
-			asked, number = append(asked, gdb.Place{File: s.opened[p.module].file, Address: address}), append(number, i)
+			asked, number = append(asked, gdbPlace{File: s.opened[p.module].file, Address: address}), append(number, i)
 		}
 	}
-	s.named, s.engine = make([]gdb.Named, len(s.places)), n.Version
+	s.named, s.engine = make([]gdbNamed, len(s.places)), n.Version
 	if len(asked) == 0 {
 		return nil
 	}
@@ -72,7 +70,7 @@ func (s *addressStack) render() string {
 			// Signatures leave out the frame of the signal handler. This function did not call the one
 			// before: a signal interrupted it.
 			handled = true
-			s.add(signalHandler, gdb.Frame{}, -1)
+			s.add(signalHandler, gdbFrame{}, -1)
 			frames = here.At
 		default:
 			for _, f := range here.Tail {
@@ -80,7 +78,7 @@ func (s *addressStack) render() string {
 			}
 		}
 		if len(frames) == 0 {
-			frames = []gdb.Frame{{}}
+			frames = []gdbFrame{{}}
 		}
 		for _, f := range frames {
 			s.addFrame(f, p.module)
@@ -96,7 +94,7 @@ func (s *addressStack) render() string {
 
 // isMain reports whether the programmer's code begins with a function of the program; gdb ends stacks
 // there.
-func isMain(f gdb.Frame) bool {
+func isMain(f gdbFrame) bool {
 	_, inCrate, _ := strings.Cut(f.Function, "::")
 	return f.Function == "main" || f.Function == "main.main" || f.Function == "D main" ||
 		inCrate == "main" && strings.HasSuffix(f.File, ".rs")
@@ -117,7 +115,7 @@ func (s *addressStack) interrupted(i int) bool {
 	return name != "" && !strings.HasPrefix(name, "runtime.goexit") && name != "__start_context"
 }
 
-func (s *addressStack) addFrame(f gdb.Frame, module int) {
+func (s *addressStack) addFrame(f gdbFrame, module int) {
 	function := f.Function
 	if function == "" {
 		function = "??"
@@ -139,7 +137,7 @@ func (s *addressStack) aborted() bool {
 }
 
 // add adds a line of the stack.
-func (s *addressStack) add(text string, f gdb.Frame, module int) {
+func (s *addressStack) add(text string, f gdbFrame, module int) {
 	line := fmt.Sprintf("#%-2d %s", len(s.lines), text)
 	switch {
 	case f.File != "" && f.Line > 0:

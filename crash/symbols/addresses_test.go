@@ -17,7 +17,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
-	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
 )
@@ -38,7 +37,7 @@ func (k knownBuilds) BuildsOf(_ context.Context, _ crash.Fields, paths []string)
 // buildsIn returns the builds that a core names.
 func buildsIn(t testing.TB, core []byte) knownBuilds {
 	t.Helper()
-	c, err := corefile.Read(bytes.NewReader(core), int64(len(core)))
+	c, err := symbols.ReadCore(bytes.NewReader(core), int64(len(core)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +263,8 @@ func folder(t *testing.T) *debuginfo.Folder {
 func namedStack(t *testing.T, program, places string, files ...string) symbols.Result {
 	t.Helper()
 	path := "/usr/bin/" + program
-	r, err := newBench(t, "", files...).namer(t, knownBuilds{path: debuginfo.BuildID(symboltest.BuildID(t, program))}).Name(t.Context(),
+	builds := knownBuilds{path: debuginfo.BuildID(symboltest.BuildID(t, program))}
+	r, err := newBench(t, "", files...).namer(t, builds).Name(t.Context(),
 		crash.Fields{"ProblemType": "Crash", "Architecture": "amd64", "ExecutablePath": path, "Signal": "11",
 			"StacktraceAddressSignature": path + ":11" + strings.ReplaceAll(places, " ", ":"+path+"+")})
 	if err != nil {

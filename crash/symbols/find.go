@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
-	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
 )
 
@@ -21,7 +20,7 @@ const searches = 8
 
 // assumeBuilds returns the build-ids of modules that the core does not hold, by path. A truncated core
 // lacks the first pages of some modules, and one that a debugger has written lacks them all.
-func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report crash.Fields) (map[string]debuginfo.BuildID,
+func (j *Job) assumeBuilds(ctx context.Context, core *Core, report crash.Fields) (map[string]debuginfo.BuildID,
 	error) {
 	var paths []string
 	for _, m := range core.Modules {
@@ -36,7 +35,7 @@ func (j *Job) assumeBuilds(ctx context.Context, core *corefile.Core, report cras
 }
 
 // findFiles finds the files of all modules and places them in the job's folder.
-func (j *Job) findFiles(ctx context.Context, core *corefile.Core, assumed map[string]debuginfo.BuildID,
+func (j *Job) findFiles(ctx context.Context, core *Core, assumed map[string]debuginfo.BuildID,
 	packages []string) ([]Module, error) {
 	modules := make([]Module, len(core.Modules))
 	first := map[debuginfo.BuildID]int{} // a library can be loaded twice

@@ -14,7 +14,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/gdb"
 )
 
 // naming is a gdb that names addresses, with the files that it has read. It stays for the next reports,
@@ -22,7 +21,7 @@ import (
 type naming struct {
 	mu      sync.Mutex // held during the work on a report
 	job     *Job       // with the files; nil: gdb does not run
-	gdb     *gdb.Namer
+	gdb     *gdbNamer
 	program string                   // path of gdb
 	files   int                      // that gdb was given
 	modules map[moduleKey]openModule // those with all files; the missing files of others can arrive at any time
@@ -94,7 +93,7 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 
 // start starts gdb unless it runs.
 func (n *naming) start(ctx context.Context, s *Symboliser, architecture string) error {
-	program, err := gdb.Find(architecture)
+	program, err := FindDebugger(architecture)
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (n *naming) start(ctx context.Context, s *Symboliser, architecture string) 
 	}
 	err = s.checkSandbox(ctx, job.dir)
 	if err == nil {
-		n.gdb, err = gdb.StartNamer(ctx, gdb.Request{Program: program, Dir: job.dir, Debug: debugDir, Memory: s.Memory,
+		n.gdb, err = startNamer(ctx, gdbRequest{Program: program, Dir: job.dir, Debug: debugDir, Memory: s.Memory,
 			Time: s.Time})
 	}
 	if err != nil {
@@ -184,8 +183,6 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 func (m Module) hasDWARF() bool {
 	return m.Executable != nil && m.Executable.HasDWARF || m.Debuginfo != nil && m.Debuginfo.Found
 }
-
-const pageSize = 4096
 
 // address converts an offset in the executable mapping to an address of the file. It returns false if it
 // cannot tell.

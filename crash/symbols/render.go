@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"mishap/crash/symbols/corefile"
-	"mishap/crash/symbols/gdb"
 )
 
 const signalHandler = "<signal handler called>"
@@ -14,7 +11,7 @@ const signalHandler = "<signal handler called>"
 // untilUnknown ends a stack before the first address outside all modules: there, unwinding went
 // wrong, and what follows are guesses. The place of the crash itself can be such an address, after a
 // jump to a wrong one.
-func untilUnknown(core *corefile.Core, frames []gdb.Frame) []gdb.Frame {
+func untilUnknown(core *Core, frames []gdbFrame) []gdbFrame {
 	for i, f := range frames {
 		if i > 0 && f.Function != signalHandler && core.ModuleAt(f.Address) == nil && !core.InKernelCode(f.Address) {
 			return frames[:i]
@@ -25,7 +22,7 @@ func untilUnknown(core *corefile.Core, frames []gdb.Frame) []gdb.Frame {
 
 // renderFrames prints a stack as gdb does, but always with the address. Frames without a source file
 // name their library.
-func renderFrames(core *corefile.Core, frames []gdb.Frame) string {
+func renderFrames(core *Core, frames []gdbFrame) string {
 	digits := 8
 	if core.Architecture != "i386" && core.Architecture != "armhf" {
 		digits = 16
@@ -59,7 +56,7 @@ func renderFrames(core *corefile.Core, frames []gdb.Frame) string {
 }
 
 // renderThreads prints the stacks of all threads, the one that crashed last, as apport does.
-func renderThreads(core *corefile.Core, threads []gdb.Thread) string {
+func renderThreads(core *Core, threads []gdbThread) string {
 	var b strings.Builder
 	if more := len(core.Threads) - len(threads); more > 0 {
 		_, _ = fmt.Fprintf(&b, "(%d more threads are not shown)\n\n", more)
@@ -78,7 +75,7 @@ func renderThreads(core *corefile.Core, threads []gdb.Thread) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func renderRegisters(registers []gdb.Register) string {
+func renderRegisters(registers []gdbRegister) string {
 	var b strings.Builder
 	for _, r := range registers {
 		_, _ = fmt.Fprintf(&b, "%-15s%s\n", r.Name, r.Value)
@@ -87,7 +84,7 @@ func renderRegisters(registers []gdb.Register) string {
 }
 
 // renderInstructions prints instructions as gdb's x/16i does.
-func renderInstructions(instructions []gdb.Instruction, pc uint64) string {
+func renderInstructions(instructions []gdbInstruction, pc uint64) string {
 	if len(instructions) == 0 {
 		return fmt.Sprintf("=> %#x:\tCannot access memory at address %#x", pc, pc)
 	}
@@ -110,7 +107,7 @@ var messageForm = regexp.MustCompile(`^0x[0-9a-fA-F]+\s+"(.*)"\s*$`)
 
 // assertion returns apport's AssertionMessage. GLib's message has precedence, because GLib calls
 // abort itself. The text keeps gdb's escapes.
-func assertion(stack gdb.Stack) string {
+func assertion(stack gdbStack) string {
 	message := stack.AbortMessage
 	if strings.Contains(stack.GLibMessage, `"ERROR:`) {
 		message = stack.GLibMessage

@@ -1,7 +1,7 @@
-// Package symbols gives native crashes the names of their functions. It reads a core dump, finds the
-// programs, libraries and debug files by build-id, has gdb work out the stacks in a sandbox, and
-// returns apport's fields. It stores nothing but files in folders; the packages above it decide which
-// cores are symbolised and what becomes of the results.
+// Package symbols gives native crashes the names of their functions. It reads a core dump or the addresses
+// of a stack, finds the programs, libraries and debug files by build-id, has gdb work out the stacks in a
+// sandbox, and returns apport's fields. It stores nothing but files in folders; the packages above it
+// decide which reports are symbolised and what becomes of the results.
 package symbols
 
 import (
@@ -21,9 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/crash/symbols/corefile"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/gdb"
 	"mishap/crash/symbols/sandbox"
 )
 
@@ -81,7 +79,7 @@ func (s *Symboliser) Architectures(ctx context.Context) ([]string, error) {
 	var all []string
 	var first error
 	for _, name := range architectures {
-		if _, err := gdb.Find(name); err == nil {
+		if _, err := FindDebugger(name); err == nil {
 			all = append(all, name)
 		} else if first == nil || name == runtime.GOARCH {
 			first = err
@@ -191,12 +189,12 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	core, err := corefile.Read(j.core.file, size)
+	core, err := ReadCore(j.core.file, size)
 	if err != nil {
 		return Result{}, err
 	}
 	r := Result{Threads: len(core.Threads), Truncated: core.Truncated}
-	program, err := gdb.Find(core.Architecture)
+	program, err := FindDebugger(core.Architecture)
 	if err != nil {
 		return r, err
 	}
@@ -210,16 +208,16 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	if r.Modules, err = j.findFiles(ctx, core, assumed, packagesOf(report)); err != nil {
 		return r, err
 	}
-	request := gdb.Request{Program: program, Dir: j.dir, Core: coreName, Debug: debugDir, Threads: len(core.Threads),
+	request := gdbRequest{Program: program, Dir: j.dir, Core: coreName, Debug: debugDir, Threads: len(core.Threads),
 		Aborted: core.Signal == 6, Memory: j.s.Memory, Time: j.s.Time}
 	placed := map[uint64]bool{}
 	for _, m := range r.Modules {
 		if m.file != "" && !placed[m.Start] {
 			placed[m.Start] = true
-			request.Modules = append(request.Modules, gdb.Module{File: m.file, Offset: m.offset, Main: m.program})
+			request.Modules = append(request.Modules, gdbModule{File: m.file, Offset: m.offset, Main: m.program})
 		}
 	}
-	stack, err := gdb.Run(ctx, request)
+	stack, err := runGDB(ctx, request)
 	r.Engine, r.Usage, r.Seconds, r.Incomplete = stack.Version, stack.Usage, stack.Seconds, stack.Incomplete
 	if err != nil {
 		return r, err
@@ -240,7 +238,7 @@ func packagesOf(report crash.Fields) []string {
 }
 
 // render fills the fields, the grouping and the state.
-func (r *Result) render(core *corefile.Core, stack gdb.Stack, report crash.Fields) {
+func (r *Result) render(core *Core, stack gdbStack, report crash.Fields) {
 	for i := range stack.Threads {
 		stack.Threads[i].Frames = untilUnknown(core, stack.Threads[i].Frames)
 	}

@@ -135,7 +135,8 @@ func TestBuildOfPackage(t *testing.T) {
 	if r := b.must(t, core); r.State != symbols.Partial || len(r.Modules) != 1 || r.Modules[0].BuildID != "" {
 		t.Fatalf("without builds: got %s, %+v; want one module without a build-id", r.State, r.Modules)
 	}
-	b.Builds = knownBuilds{filepath.Join(symboltest.Programs(t), "original/tiny"): debuginfo.BuildID(symboltest.BuildID(t, "tiny"))}
+	b.Builds = knownBuilds{
+		filepath.Join(symboltest.Programs(t), "original/tiny"): debuginfo.BuildID(symboltest.BuildID(t, "tiny"))}
 	if r := b.must(t, core); r.State != symbols.Done || !hasPrefix(functions(r), "parse", "row", "load", "_start") {
 		t.Errorf("got %s, %q", r.State, functions(r))
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/symbols/gdb"
 	"mishap/crash/symbols/sandbox"
 )
 
@@ -38,7 +38,7 @@ func (d *doctor) symbols(ctx context.Context) []Finding {
 
 // debugger checks the debugger and its sandbox.
 func (d *doctor) debugger(ctx context.Context) []Finding {
-	path, err := gdb.Find(runtime.GOARCH)
+	path, err := symbols.FindDebugger(runtime.GOARCH)
 	if err != nil {
 		return []Finding{warned("symbols", explain(err), "install gdb, or set cores to never")}
 	}

@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"bufio"
@@ -13,7 +13,9 @@ import (
 	"mishap/crash/symbols/sandbox"
 )
 
-// session is a conversation with gdb.
+// session is a conversation with gdb through its machine interface, in which no name can forge an answer.
+// gdb is never asked for the values of variables, except for the message with which a library aborted the
+// program.
 type session struct {
 	p     *sandbox.Process
 	out   *bufio.Reader
@@ -53,7 +55,7 @@ func (s *session) do(format string, args ...any) (value, error) {
 			s.said = append(s.said, r.value.text)
 		case r.kind == '^' && r.token == s.token:
 			if r.class == "error" {
-				return value{}, &commandError{crash.Shorten(clean(r.value.get("msg").text), 300)}
+				return value{}, &commandError{crash.Shorten(cleanName(r.value.get("msg").text), 300)}
 			}
 			return r.value, nil
 		}
@@ -103,11 +105,11 @@ func (s *session) version() (string, error) {
 	if len(s.said) == 0 {
 		return "", err
 	}
-	return clean(strings.TrimSpace(s.said[0])), err
+	return cleanName(strings.TrimSpace(s.said[0])), err
 }
 
 // work sends all commands, the most important first.
-func (s *session) work(r Request, found *Stack) error {
+func (s *session) work(r gdbRequest, found *gdbStack) error {
 	var err error
 	if found.Version, err = s.version(); err != nil {
 		return err
@@ -123,7 +125,7 @@ func (s *session) work(r Request, found *Stack) error {
 				fmt.Sprintf("add-symbol-file -readnever %s -o %#x", m.File, m.Offset)}
 		}
 		for _, c := range commands {
-			if _, err := s.try("-interpreter-exec console %s", quote(c)); err != nil {
+			if _, err := s.try("-interpreter-exec console %s", quoteMI(c)); err != nil {
 				return err
 			}
 		}
@@ -140,11 +142,11 @@ func (s *session) work(r Request, found *Stack) error {
 		for expression, into := range map[string]*string{
 			"__abort_msg->msg": &found.AbortMessage, "(char*) __glib_assert_msg": &found.GLibMessage,
 		} {
-			v, err := s.try("-data-evaluate-expression %s", quote(expression))
+			v, err := s.try("-data-evaluate-expression %s", quoteMI(expression))
 			if err != nil {
 				return err
 			}
-			*into = crash.Shorten(clean(v.get("value").text), 4096)
+			*into = crash.Shorten(cleanName(v.get("value").text), 4096)
 		}
 	}
 	if err := s.registers(found); err != nil {
@@ -164,14 +166,14 @@ func (s *session) work(r Request, found *Stack) error {
 }
 
 // thread returns the stack of a thread.
-func (s *session) thread(number, frames int) (Thread, error) {
-	t := Thread{Number: number}
+func (s *session) thread(number, frames int) (gdbThread, error) {
+	t := gdbThread{Number: number}
 	info, err := s.try("-thread-info %d", number)
 	if err != nil {
 		return t, err
 	}
 	if threads := info.get("threads").items; len(threads) == 1 {
-		t.Target = crash.Shorten(clean(threads[0].get("target-id").text), 100)
+		t.Target = crash.Shorten(cleanName(threads[0].get("target-id").text), 100)
 	}
 	v, err := s.try("-stack-list-frames --thread %d 0 %d", number, frames-1)
 	if err != nil {
@@ -180,8 +182,8 @@ func (s *session) thread(number, frames int) (Thread, error) {
 	for _, f := range v.get("stack").items {
 		address, _ := strconv.ParseUint(strings.TrimPrefix(f.get("addr").text, "0x"), 16, 64)
 		line, _ := strconv.Atoi(f.get("line").text)
-		t.Frames = append(t.Frames, Frame{Address: address, Function: clean(f.get("func").text),
-			File: clean(f.get("file").text), Line: line})
+		t.Frames = append(t.Frames, gdbFrame{Address: address, Function: cleanName(f.get("func").text),
+			File: cleanName(f.get("file").text), Line: line})
 	}
 	v, err = s.try("-stack-list-arguments --thread %d --no-values 0 %d", number, frames-1)
 	if err != nil {
@@ -197,7 +199,7 @@ func (s *session) thread(number, frames int) (Thread, error) {
 			if name == "" {
 				name = a.get("name").text
 			}
-			t.Frames[level].Args = append(t.Frames[level].Args, clean(name))
+			t.Frames[level].Args = append(t.Frames[level].Args, cleanName(name))
 		}
 	}
 	return t, nil
@@ -205,12 +207,12 @@ func (s *session) thread(number, frames int) (Thread, error) {
 
 // general lists the general registers of all architectures. Vector registers are not among them,
 // because copied texts, such as passwords, are left in them.
-var general = strings.Fields(`rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip
+var generalRegisters = strings.Fields(`rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip
 	eax ecx edx ebx esp ebp esi edi eip eflags cs ss ds es fs gs fs_base gs_base
 	x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17 x18 x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 x30
 	r0 r1 r2 r3 r4 r5 r6 r7 sp lr pc cpsr ra`)
 
-func (s *session) registers(found *Stack) error {
+func (s *session) registers(found *gdbStack) error {
 	v, err := s.try("-data-list-register-names")
 	if err != nil {
 		return err
@@ -226,7 +228,7 @@ func (s *session) registers(found *Stack) error {
 	}
 	var asked []string
 	names := map[string]string{}
-	for _, name := range general {
+	for _, name := range generalRegisters {
 		if i, ok := numbers[name]; ok {
 			asked = append(asked, strconv.Itoa(i))
 			names[strconv.Itoa(i)] = name
@@ -241,11 +243,11 @@ func (s *session) registers(found *Stack) error {
 	}
 	values := map[string]string{}
 	for _, one := range v.get("register-values").items {
-		values[one.get("number").text] = crash.Shorten(clean(one.get("value").text), 40)
+		values[one.get("number").text] = crash.Shorten(cleanName(one.get("value").text), 40)
 	}
 	for _, number := range asked {
 		if v, ok := values[number]; ok {
-			found.Registers = append(found.Registers, Register{names[number], v})
+			found.Registers = append(found.Registers, gdbRegister{names[number], v})
 		}
 	}
 	return nil
@@ -253,7 +255,7 @@ func (s *session) registers(found *Stack) error {
 
 // instructions disassembles at the place of the crash. The second try is for code at the end of its
 // mapping.
-func (s *session) instructions(found *Stack) error {
+func (s *session) instructions(found *gdbStack) error {
 	for _, size := range []int{128, 16} {
 		v, err := s.try(`-data-disassemble -s "$pc" -e "$pc + %d" -- 0`, size)
 		if err != nil {
@@ -264,9 +266,9 @@ func (s *session) instructions(found *Stack) error {
 				break
 			}
 			address, _ := strconv.ParseUint(strings.TrimPrefix(i.get("address").text, "0x"), 16, 64)
-			found.Instructions = append(found.Instructions, Instruction{Address: address,
-				Function: clean(i.get("func-name").text), Offset: clean(i.get("offset").text),
-				Text: clean(i.get("inst").text)})
+			found.Instructions = append(found.Instructions, gdbInstruction{Address: address,
+				Function: cleanName(i.get("func-name").text), Offset: cleanName(i.get("offset").text),
+				Text: cleanName(i.get("inst").text)})
 		}
 		if len(found.Instructions) > 0 {
 			break

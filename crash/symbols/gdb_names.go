@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"context"
@@ -14,52 +14,52 @@ import (
 	"mishap/crash/symbols/sandbox"
 )
 
-//go:embed names.py
+//go:embed gdb_names.py
 var namesScript string
 
-// Namer is a gdb that names addresses of code in programs and libraries, without a core. It serves many
+// gdbNamer is a gdb that names addresses of code in programs and libraries, without a core. It serves many
 // stacks, because starting it and reading the files takes a hundred times as long as naming addresses.
 // It is not safe for concurrent use.
-type Namer struct {
+type gdbNamer struct {
 	Version string // of gdb
 	s       *session
 	time    time.Duration // for one stack
 }
 
-// Place is an address in a program or library.
-type Place struct {
+// gdbPlace is an address in a program or library.
+type gdbPlace struct {
 	File    string // its name in the folder
 	Address uint64
 }
 
-// Named is what gdb knows about a place. The lists of frames begin with the innermost inlined function.
+// gdbNamed is what gdb knows about a place. The lists of frames begin with the innermost inlined function.
 // A frame without a function is unknown.
-type Named struct {
-	At      []Frame // the functions at the address
-	Before  []Frame // those of the code before it, which are those of a call with this return address
-	Tail    []Frame // functions between this call and the place before, which were left by a jump
-	Code    []byte  // the bytes before the address; nil: unknown
-	Problem string  // why gdb could not read the debug information; empty: none
+type gdbNamed struct {
+	At      []gdbFrame // the functions at the address
+	Before  []gdbFrame // those of the code before it, which are those of a call with this return address
+	Tail    []gdbFrame // functions between this call and the place before, which were left by a jump
+	Code    []byte     // the bytes before the address; nil: unknown
+	Problem string     // why gdb could not read the debug information; empty: none
 }
 
 // codeBefore is the length of Named.Code, the longest call.
 const codeBefore = 7
 
-// StartNamer starts gdb. r has no core and no modules; r.Time is for each call of Name. Errors:
+// startNamer starts gdb. r has no core and no modules; r.Time is for each call of Name. Errors:
 // Unavailable if gdb cannot be confined, or is too old.
-func StartNamer(ctx context.Context, r Request) (*Namer, error) {
+func startNamer(ctx context.Context, r gdbRequest) (*gdbNamer, error) {
 	const cpu = 24 * time.Hour // in all; each call has its own limit
-	p, err := sandbox.Start(context.WithoutCancel(ctx), sandbox.Command{Program: r.Program, Args: arguments(r), Dir: r.Dir,
-		Memory: r.Memory, CPU: cpu})
+	p, err := sandbox.Start(context.WithoutCancel(ctx), sandbox.Command{Program: r.Program, Args: gdbArguments(r),
+		Dir: r.Dir, Memory: r.Memory, CPU: cpu})
 	if err != nil {
 		return nil, err
 	}
-	n := &Namer{s: newSession(p), time: r.Time}
+	n := &gdbNamer{s: newSession(p), time: r.Time}
 	err = n.within(ctx, func() error {
 		if n.Version, err = n.s.version(); err != nil {
 			return err
 		}
-		_, err := n.s.do("-interpreter-exec console %s", quote("python "+namesScript))
+		_, err := n.s.do("-interpreter-exec console %s", quoteMI("python "+namesScript))
 		return err
 	})
 	if refused, ok := errors.AsType[*commandError](err); ok {
@@ -75,17 +75,17 @@ func StartNamer(ctx context.Context, r Request) (*Namer, error) {
 }
 
 // Close ends gdb.
-func (n *Namer) Close() { n.s.p.Close() }
+func (n *gdbNamer) Close() { n.s.p.Close() }
 
 // Name names the places of a stack, the innermost first. After an error, the Namer is of no use.
-func (n *Namer) Name(ctx context.Context, places []Place) (named []Named, err error) {
-	var arguments strings.Builder
+func (n *gdbNamer) Name(ctx context.Context, places []gdbPlace) (named []gdbNamed, err error) {
+	var list strings.Builder
 	for _, p := range places {
-		_, _ = fmt.Fprintf(&arguments, " %s:%x", p.File, p.Address)
+		_, _ = fmt.Fprintf(&list, " %s:%x", p.File, p.Address)
 	}
 	var answer value
 	err = n.within(ctx, func() error {
-		answer, err = n.s.do("-names%s", arguments.String())
+		answer, err = n.s.do("-names%s", list.String())
 		return err
 	})
 	if err == nil && len(answer.get("names").items) != len(places) {
@@ -95,8 +95,8 @@ func (n *Namer) Name(ctx context.Context, places []Place) (named []Named, err er
 		return nil, err
 	}
 	for _, v := range answer.get("names").items {
-		one := Named{At: namedFrames(v.get("at")), Before: namedFrames(v.get("before")), Tail: namedFrames(v.get("tail")),
-			Problem: crash.Shorten(clean(v.get("problem").text), 300)}
+		one := gdbNamed{At: namedFrames(v.get("at")), Before: namedFrames(v.get("before")), Tail: namedFrames(v.get("tail")),
+			Problem: crash.Shorten(cleanName(v.get("problem").text), 300)}
 		if code, err := hex.DecodeString(v.get("code").text); err == nil && len(code) == codeBefore {
 			one.Code = code
 		}
@@ -106,8 +106,8 @@ func (n *Namer) Name(ctx context.Context, places []Place) (named []Named, err er
 }
 
 // within kills gdb if a conversation takes too long.
-func (n *Namer) within(ctx context.Context, talk func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, n.time, unnamed(fmt.Sprintf("it took longer than %s", n.time)))
+func (n *gdbNamer) within(ctx context.Context, talk func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, n.time, namesFailed(fmt.Sprintf("it took longer than %s", n.time)))
 	defer cancel()
 	defer context.AfterFunc(ctx, n.s.p.Kill)()
 	n.s.left = maxOutput
@@ -121,21 +121,21 @@ func (n *Namer) within(ctx context.Context, talk func() error) error {
 	if _, ok := errors.AsType[*commandError](err); ok {
 		return err
 	}
-	return unnamed(err.Error())
+	return namesFailed(err.Error())
 }
 
-func unnamed(why string) error {
+func namesFailed(why string) error {
 	return crash.Errorf(crash.Unprocessable, "debugger_failed", "gdb could not name the addresses: %s.",
 		strings.TrimSuffix(why, "."))
 }
 
-func namedFrames(v value) []Frame {
-	var frames []Frame
+func namedFrames(v value) []gdbFrame {
+	var frames []gdbFrame
 	for _, i := range v.items {
 		line, _ := strconv.Atoi(i.get("line").text)
-		f := Frame{Function: clean(i.get("symbol").text), File: clean(i.get("file").text), Line: line}
+		f := gdbFrame{Function: cleanName(i.get("symbol").text), File: cleanName(i.get("file").text), Line: line}
 		if name := i.get("func").text; name != "" {
-			f.Function = clean(withoutArguments(name))
+			f.Function = cleanName(withoutArguments(name))
 		}
 		frames = append(frames, f)
 	}

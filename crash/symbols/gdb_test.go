@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"os"
@@ -11,8 +11,6 @@ import (
 
 	"mishap/crash/symbols/symboltest"
 )
-
-func TestMain(m *testing.M) { symboltest.Main(m) }
 
 func TestParseRecord(t *testing.T) {
 	t.Parallel()
@@ -59,7 +57,7 @@ func TestClean(t *testing.T) {
 		"std::map<int, char>": "std::map<int, char>", "a\nb\x1b[2J\u0085\u2028é": "a\uFFFDb\uFFFD[2J\uFFFD\uFFFDé",
 		strings.Repeat("é", 1025): strings.Repeat("é", 1024) + "…", strings.Repeat("é", 1024): strings.Repeat("é", 1024),
 	} {
-		if got := clean(in); got != want {
+		if got := cleanName(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -70,7 +68,7 @@ func TestClean(t *testing.T) {
 func TestNoScripts(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
-	program, err := Find("amd64")
+	program, err := FindDebugger("amd64")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +108,7 @@ func TestNoScripts(t *testing.T) {
 		}
 		return names
 	}
-	if got := ran(arguments(Request{Dir: work, Debug: "debug"})...); len(got) > 0 {
+	if got := ran(gdbArguments(gdbRequest{Dir: work, Debug: "debug"})...); len(got) > 0 {
 		t.Errorf("with our settings, these scripts ran: %v", got)
 	}
 	unsafe := ran("-q", "-i=mi3", "-iex", "add-auto-load-safe-path /", "-iex", "set auto-load local-gdbinit on", "-iex",
@@ -123,10 +121,10 @@ func TestNoScripts(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	symboltest.Programs(t) // needs gdb
-	if got, err := Find("amd64"); err != nil || !filepath.IsAbs(got) {
+	if got, err := FindDebugger("amd64"); err != nil || !filepath.IsAbs(got) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := Find("s390x"); err != nil && !strings.Contains(err.Error(), "gdb-multiarch is not installed") {
+	if _, err := FindDebugger("s390x"); err != nil && !strings.Contains(err.Error(), "gdb-multiarch is not installed") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package corefile
+package symbols
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func (c *Core) addModules(files []mappedFile) error {
 		}
 		files = files[n:]
 	}
-	slices.SortStableFunc(c.Modules, func(a, b Module) int {
+	slices.SortStableFunc(c.Modules, func(a, b CoreModule) int {
 		switch {
 		case a.Start < b.Start:
 			return -1
@@ -47,9 +47,9 @@ func (c *Core) addModules(files []mappedFile) error {
 	return nil
 }
 
-func (c *Core) module(mappings []mappedFile) (Module, bool) {
+func (c *Core) module(mappings []mappedFile) (CoreModule, bool) {
 	first := mappings[0]
-	m := Module{Path: pathOf(first.path), Start: first.start, Offset: first.start,
+	m := CoreModule{Path: pathOf(first.path), Start: first.start, Offset: first.start,
 		Deleted: strings.HasSuffix(first.path, deletedMark)}
 	var absent []span // debuggers leave code out, and what the core says about it
 	for _, f := range mappings {
@@ -61,7 +61,7 @@ func (c *Core) module(mappings []mappedFile) (Module, bool) {
 		}
 	}
 	if first.offset != 0 || len(m.ranges) == 0 && len(absent) == 0 {
-		return Module{}, false
+		return CoreModule{}, false
 	}
 	m.Program = c.Executable != "" && m.Path == c.Executable
 	page := c.memory(first.start, pageSize)

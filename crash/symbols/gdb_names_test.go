@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"mishap/crash/symbols/symboltest"
 )
 
-// startNamer returns a Namer and the folder of its files.
-func startNamer(t *testing.T) (*Namer, string) {
+// newNamer returns a Namer and the folder of its files.
+func newNamer(t *testing.T) (*gdbNamer, string) {
 	t.Helper()
 	symboltest.Programs(t) // needs gdb
-	program, err := Find("amd64")
+	program, err := FindDebugger("amd64")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := symboltest.TempDir(t)
-	n, err := StartNamer(t.Context(), Request{Program: program, Dir: dir, Debug: "debug", Memory: 4 << 30,
+	n, err := startNamer(t.Context(), gdbRequest{Program: program, Dir: dir, Debug: "debug", Memory: 4 << 30,
 		Time: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func give(t *testing.T, dir, name string, content []byte) {
 }
 
 // randomPlaces returns random addresses of the code of a program.
-func randomPlaces(t *testing.T, original, name string, n int) []Place {
+func randomPlaces(t *testing.T, original, name string, n int) []gdbPlace {
 	t.Helper()
 	f, err := elf.Open(original)
 	if err != nil {
@@ -51,9 +51,9 @@ func randomPlaces(t *testing.T, original, name string, n int) []Place {
 	}
 	defer f.Close() //nolint:errcheck // only read
 	text, random := f.Section(".text"), rand.New(rand.NewPCG(1, uint64(n)))
-	places := make([]Place, n)
+	places := make([]gdbPlace, n)
 	for i := range places {
-		places[i] = Place{name, text.Addr + random.Uint64N(text.Size)}
+		places[i] = gdbPlace{name, text.Addr + random.Uint64N(text.Size)}
 	}
 	return places
 }
@@ -61,7 +61,7 @@ func randomPlaces(t *testing.T, original, name string, n int) []Place {
 // TestDamagedPrograms checks that damaged files name fewer addresses or none, and stop nothing.
 func TestDamagedPrograms(t *testing.T) {
 	t.Parallel()
-	n, dir := startNamer(t)
+	n, dir := newNamer(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	named, refused := 0, 0
 	for _, name := range []string{"tiny", "tidewatch", "isobar", "keel", "flow"} {
@@ -72,7 +72,7 @@ func TestDamagedPrograms(t *testing.T) {
 			found, err := n.Name(t.Context(), places)
 			if crash.KindOf(err) == crash.Unprocessable { // gdb itself has crashed
 				refused++
-				n, dir = startNamer(t)
+				n, dir = newNamer(t)
 				continue
 			}
 			if err != nil {
@@ -114,7 +114,7 @@ func damage(random *rand.Rand, b []byte) []byte {
 // TestNamerTimeLimit checks that gdb is killed when it takes too long for a stack.
 func TestNamerTimeLimit(t *testing.T) {
 	t.Parallel()
-	n, dir := startNamer(t)
+	n, dir := newNamer(t)
 	n.time = time.Millisecond
 	original := filepath.Join(symboltest.Programs(t), "original/keel")
 	give(t, dir, "keel", symboltest.Read(t, original))
@@ -158,15 +158,15 @@ func TestAfterCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for machine, want := range want {
-			if got, known := (Named{Code: b}).AfterCall(machine); got != want || !known {
+			if got, known := (gdbNamed{Code: b}).AfterCall(machine); got != want || !known {
 				t.Errorf("%s on %s: got %t, %t; want %t", code, machine, got, known, want)
 			}
 		}
-		if _, known := (Named{Code: b}).AfterCall(elf.EM_S390); known {
+		if _, known := (gdbNamed{Code: b}).AfterCall(elf.EM_S390); known {
 			t.Error("got an answer for s390x")
 		}
 	}
-	if _, known := (Named{}).AfterCall(elf.EM_X86_64); known {
+	if _, known := (gdbNamed{}).AfterCall(elf.EM_X86_64); known {
 		t.Error("got an answer without code")
 	}
 }

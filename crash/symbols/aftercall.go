@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"debug/elf"
@@ -7,7 +7,7 @@ import (
 
 // AfterCall reports whether the place is behind an instruction that calls a function. known is false if
 // that cannot be told: without the program, or on an architecture that mishap does not know.
-func (n Named) AfterCall(machine elf.Machine) (after, known bool) {
+func (n gdbNamed) AfterCall(machine elf.Machine) (after, known bool) {
 	if n.Code == nil {
 		return false, false
 	}

@@ -1,8 +1,4 @@
-// Package gdb has the GNU debugger work out the stack of a core dump, or name the addresses of one. It
-// talks to gdb through its machine interface, in which no name can forge an answer, and runs it in a
-// sandbox: the core, the programs and the debug information come from strangers. It never asks for the values of variables,
-// except for the message with which a library aborted the program.
-package gdb
+package symbols
 
 import (
 	"context"
@@ -29,15 +25,15 @@ const (
 	maxInstructions = 16
 )
 
-// Request is a core with the files that belong to it.
-type Request struct {
-	Program string   // path of gdb
-	Dir     string   // folder with the files, absolute; gdb can read nothing else of this kind
-	Core    string   // name of the core in the folder
-	Debug   string   // name of the folder with debug files, by build-id
-	Modules []Module // programs and libraries
-	Threads int      // in the core
-	Aborted bool     // the program aborted: look for a message
+// gdbRequest is a core with the files that belong to it.
+type gdbRequest struct {
+	Program string      // path of gdb
+	Dir     string      // folder with the files, absolute; gdb can read nothing else of this kind
+	Core    string      // name of the core in the folder
+	Debug   string      // name of the folder with debug files, by build-id
+	Modules []gdbModule // programs and libraries
+	Threads int         // in the core
+	Aborted bool        // the program aborted: look for a message
 
 	NoDWARF bool // read no debug information, only tables of symbols
 
@@ -45,36 +41,36 @@ type Request struct {
 	Time   time.Duration // in all
 }
 
-// Module is a program or library that was loaded into the process.
-type Module struct {
+// gdbModule is a program or library that was loaded into the process.
+type gdbModule struct {
 	File   string // its name in the folder
 	Offset uint64 // difference between addresses in the process and in the file
 	Main   bool   // the program, not a library: it has the function at which stacks end
 }
 
-// Stack is what gdb found.
-type Stack struct {
+// gdbStack is what gdb found.
+type gdbStack struct {
 	Version      string // of gdb
-	Threads      []Thread
-	Registers    []Register    // of the thread that crashed
-	Instructions []Instruction // at the place of the crash
-	AbortMessage string        // as gdb prints __abort_msg, with its address; empty: none
-	GLibMessage  string        // the same of GLib's message
+	Threads      []gdbThread
+	Registers    []gdbRegister    // of the thread that crashed
+	Instructions []gdbInstruction // at the place of the crash
+	AbortMessage string           // as gdb prints __abort_msg, with its address; empty: none
+	GLibMessage  string           // the same of GLib's message
 
 	Incomplete string // why something is missing; empty: nothing is
 	Usage      sandbox.Usage
 	Seconds    float64
 }
 
-// Thread is one thread. The one that crashed is number 1.
-type Thread struct {
+// gdbThread is one thread. The one that crashed is number 1.
+type gdbThread struct {
 	Number int
 	Target string // gdb's name: "LWP 4711"
-	Frames []Frame
+	Frames []gdbFrame
 }
 
-// Frame is one function call.
-type Frame struct {
+// gdbFrame is one function call.
+type gdbFrame struct {
 	Address  uint64
 	Function string   // "??" if unknown
 	Args     []string // names of the arguments
@@ -82,22 +78,22 @@ type Frame struct {
 	Line     int
 }
 
-// Register is a general register.
-type Register struct {
+// gdbRegister is a general register.
+type gdbRegister struct {
 	Name, Value string // Value is hexadecimal
 }
 
-// Instruction is one machine instruction.
-type Instruction struct {
+// gdbInstruction is one machine instruction.
+type gdbInstruction struct {
 	Address  uint64
 	Function string // that contains it; may be empty
 	Offset   string // in the function
 	Text     string
 }
 
-// Find returns the path of a gdb that reads cores of an architecture (Debian's name). The error is
+// FindDebugger returns the path of a gdb that reads cores of an architecture (Debian's name). The error is
 // Unavailable and says what to install.
-func Find(architecture string) (string, error) {
+func FindDebugger(architecture string) (string, error) {
 	native := map[string][]string{"amd64": {"amd64", "i386"}, "arm64": {"arm64", "armhf"}}
 	programs := []string{"gdb-multiarch"}
 	if slices.Contains(native[runtime.GOARCH], architecture) {
@@ -113,16 +109,16 @@ func Find(architecture string) (string, error) {
 		programs[0], architecture, programs[0])
 }
 
-// Run has gdb work out the stack. It returns a stack with a reason in Incomplete if gdb ended, or
+// runGDB has gdb work out the stack. It returns a stack with a reason in Incomplete if gdb ended, or
 // reached a limit, after it had found at least one frame. Errors: Unavailable (no_sandbox) if gdb
 // cannot be confined; Unprocessable (debugger_failed) if it found nothing.
 //
 // If gdb refuses to show a stack because of the debug information, it runs once more without.
-func Run(ctx context.Context, r Request) (Stack, error) {
-	found, err := run(ctx, r)
+func runGDB(ctx context.Context, r gdbRequest) (gdbStack, error) {
+	found, err := tryGDB(ctx, r)
 	if known, ok := errors.AsType[*crash.Error](err); ok && !r.NoDWARF && strings.Contains(known.Message, badDWARF) {
 		r.NoDWARF = true
-		again, errAgain := run(ctx, r)
+		again, errAgain := tryGDB(ctx, r)
 		if errAgain == nil {
 			if again.Incomplete == "" {
 				again.Incomplete = "gdb could not read the debug information, so inlined functions and lines are missing"
@@ -136,20 +132,20 @@ func Run(ctx context.Context, r Request) (Stack, error) {
 // badDWARF begins gdb's messages about debug information that it cannot read.
 const badDWARF = "Dwarf Error"
 
-func run(ctx context.Context, r Request) (Stack, error) {
+func tryGDB(ctx context.Context, r gdbRequest) (gdbStack, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Time, fmt.Errorf("it took longer than %s", r.Time))
 	defer cancel()
 	start := time.Now()
-	p, err := sandbox.Start(ctx, sandbox.Command{Program: r.Program, Args: arguments(r), Dir: r.Dir, Memory: r.Memory,
+	p, err := sandbox.Start(ctx, sandbox.Command{Program: r.Program, Args: gdbArguments(r), Dir: r.Dir, Memory: r.Memory,
 		CPU: r.Time})
 	if err != nil && ctx.Err() == nil {
-		return Stack{}, err
+		return gdbStack{}, err
 	}
 	if err != nil {
-		return Stack{}, failed(context.Cause(ctx).Error())
+		return gdbStack{}, gdbFailed(context.Cause(ctx).Error())
 	}
 	s := newSession(p)
-	var found Stack
+	var found gdbStack
 	err = s.work(r, &found)
 	found.Usage = p.Close()
 	found.Seconds = time.Since(start).Seconds()
@@ -157,26 +153,26 @@ func run(ctx context.Context, r Request) (Stack, error) {
 		why := err.Error()
 		if cause := context.Cause(ctx); cause != nil {
 			if errors.Is(cause, context.Canceled) {
-				return Stack{}, cause
+				return gdbStack{}, cause
 			}
 			why = cause.Error()
 		}
 		found.Incomplete = strings.ReplaceAll(why, r.Dir+"/", "")
 	}
 	if len(found.Threads) == 0 {
-		return found, failed(found.Incomplete)
+		return found, gdbFailed(found.Incomplete)
 	}
 	return found, nil
 }
 
-func failed(why string) error {
+func gdbFailed(why string) error {
 	return crash.Errorf(crash.Unprocessable, "debugger_failed", "gdb could not read the core: %s.",
 		strings.TrimSuffix(why, "."))
 }
 
-// arguments returns gdb's command line. The settings prevent gdb from running scripts out of files
+// gdbArguments returns gdb's command line. The settings prevent gdb from running scripts out of files
 // or folders, from downloading, and from using libraries of this machine.
-func arguments(r Request) []string {
+func gdbArguments(r gdbRequest) []string {
 	args := []string{"-nx", "-nh", "-q", "-i=mi3"}
 	for _, set := range []string{
 		"auto-load no", "debuginfod enabled off", "sysroot /nonexistent", "auto-solib-add off",

@@ -1,4 +1,4 @@
-package gdb
+package symbols
 
 import (
 	"errors"
@@ -223,7 +223,7 @@ const maxName = 1024
 
 // clean makes a name from debug information safe for a line of text: it replaces control characters,
 // which would forge frames, and cuts the name.
-func clean(name string) string {
+func cleanName(name string) string {
 	if len(name) > maxName && utf8.RuneCountInString(name) > maxName {
 		n := 0
 		for i := range name {
@@ -242,5 +242,5 @@ func clean(name string) string {
 	}, name)
 }
 
-// quote returns a text as an argument of an MI command.
-func quote(s string) string { return fmt.Sprintf("%q", s) }
+// quoteMI returns a text as an argument of an MI command.
+func quoteMI(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,4 +1,4 @@
-package corefile
+package symbols
 
 import (
 	"bytes"
@@ -95,10 +95,10 @@ func (c *Core) addThread(n debuginfo.Note) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Threads) == maxThreads {
-		return crash.Errorf(crash.Invalid, "too_many_threads", "The core has more than %d threads.", maxThreads)
+	if len(c.Threads) == maxCoreThreads {
+		return crash.Errorf(crash.Invalid, "too_many_threads", "The core has more than %d threads.", maxCoreThreads)
 	}
-	c.Threads = append(c.Threads, Thread{
+	c.Threads = append(c.Threads, CoreThread{
 		ID: int(int32(c.file.Order.Uint32(b[idAt:]))), Signal: int(c.file.Order.Uint16(b[signalAt:])), //nolint:gosec // a pid
 	})
 	return nil

@@ -1,4 +1,4 @@
-package corefile_test
+package symbols_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/crash/symbols/corefile"
+	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
 )
 
@@ -32,7 +32,9 @@ func tiny(t testing.TB, name string) []byte {
 	return b
 }
 
-func read(b []byte) (*corefile.Core, error) { return corefile.Read(bytes.NewReader(b), int64(len(b))) }
+func read(b []byte) (*symbols.Core, error) {
+	return symbols.ReadCore(bytes.NewReader(b), int64(len(b)))
+}
 
 func TestRead(t *testing.T) {
 	t.Parallel()

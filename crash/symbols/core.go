@@ -1,8 +1,4 @@
-// Package corefile reads what a Linux core dump says about its process: the threads, and the programs
-// and libraries that were loaded, with their build-ids. Cores come from strangers and may be damaged,
-// cut short or huge: reading costs time and memory that depend only on the numbers of threads and
-// mappings, which are limited. It reads no other memory of the process.
-package corefile
+package symbols
 
 import (
 	"cmp"
@@ -17,10 +13,10 @@ import (
 
 // The limits of a core.
 const (
-	maxThreads  = 100_000
-	maxModules  = 2000
-	maxFileNote = 16 << 20 // bytes of the list of mapped files; the kernel writes at most 4 MiB
-	maxNotes    = 2_000_000
+	maxCoreThreads = 100_000
+	maxModules     = 2000
+	maxFileNote    = 16 << 20 // bytes of the list of mapped files; the kernel writes at most 4 MiB
+	maxNotes       = 2_000_000
 )
 
 // Core is the content of a core dump.
@@ -29,25 +25,25 @@ type Core struct {
 	Machine      elf.Machine
 	Class        elf.Class
 	PID          int
-	Signal       int      // that ended the process; 0: unknown
-	Threads      []Thread // the one that crashed is first
-	Modules      []Module // in the order of their addresses
-	Executable   string   // path of the program; empty: unknown
-	Truncated    bool     // the end of the core is missing
+	Signal       int          // that ended the process; 0: unknown
+	Threads      []CoreThread // the one that crashed is first
+	Modules      []CoreModule // in the order of their addresses
+	Executable   string       // path of the program; empty: unknown
+	Truncated    bool         // the end of the core is missing
 
 	file     *debuginfo.ELF
 	segments []debuginfo.Segment // loaded ones, by address
 	vdso     uint64
 }
 
-// Thread is one thread of the process.
-type Thread struct {
+// CoreThread is one thread of the process.
+type CoreThread struct {
 	ID     int // of the kernel
 	Signal int
 }
 
-// Module is a program or library that was mapped into the process.
-type Module struct {
+// CoreModule is a program or library that was mapped into the process.
+type CoreModule struct {
 	Path    string // without the kernel's mark of a deleted file
 	Start   uint64 // address of the first byte of the file
 	Offset  uint64 // difference between addresses in the process and in the file
@@ -60,9 +56,11 @@ type Module struct {
 
 type span struct{ start, end uint64 }
 
-// Read reads a core of this size. Errors have the kind Invalid and say what is wrong with the core:
+// ReadCore reads what a Linux core dump of this size says about its process. Cores come from strangers and
+// may be damaged, cut short or huge: reading costs time and memory that depend only on the numbers of
+// threads and mappings, which are limited. Errors have the kind Invalid and say what is wrong with the core:
 // not_a_core, unknown_architecture, too_many_mappings or damaged_core.
-func Read(in io.ReaderAt, size int64) (*Core, error) {
+func ReadCore(in io.ReaderAt, size int64) (*Core, error) {
 	f, err := debuginfo.OpenELF(in)
 	switch {
 	case errors.Is(err, debuginfo.ErrManySegments):
@@ -106,7 +104,7 @@ func damaged(err error) error {
 }
 
 // ModuleAt returns the module whose code is at an address, or nil.
-func (c *Core) ModuleAt(address uint64) *Module {
+func (c *Core) ModuleAt(address uint64) *CoreModule {
 	for i := range c.Modules {
 		for _, r := range c.Modules[i].ranges {
 			if r.start <= address && address < r.end {
