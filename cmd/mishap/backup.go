@@ -16,7 +16,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 	"mishap/db/backup"
 )
 

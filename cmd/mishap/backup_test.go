@@ -24,9 +24,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/blobs"
+	"mishap/crash/blobs/blobstest"
 	"mishap/crash/sizetest"
-	"mishap/crash/symbols/blobs"
-	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db/backup"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"

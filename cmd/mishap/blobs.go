@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/cmd/mishap/config"
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 	"mishap/crash/symbols/debuginfo"
 )
 

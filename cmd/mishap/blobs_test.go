@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mishap/crash/symbols/blobs/blobstest"
+	"mishap/crash/blobs/blobstest"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 )

@@ -24,7 +24,7 @@ type rule struct {
 
 const (
 	pure    = "=net net/http os/exec database" // what calculating does not need
-	noCores = "-crash/symbols/*"
+	noCores = "-crash/symbols/* -crash/blobs"
 )
 
 // rules lists the groups from the bottom to the top. A package without a rule is an error, so that a new
@@ -32,6 +32,7 @@ const (
 var rules = []rule{
 	{of: "migrations assets"},
 	{of: "crash/apport crash/whoopsie", ours: "crash crash/compressed", never: "net/http database"},
+	{of: "crash/blobs", ours: "crash", never: "testing"},
 	{of: "crash/symbols/*", ours: "crash/*", never: "testing"},
 	{of: "crash/*", ours: "crash/* " + noCores, never: pure},
 	{of: "tracker/*", ours: "crash/* tracker/* " + noCores},
@@ -78,7 +79,7 @@ var libraries = map[string]string{
 	"github.com/justinas/nosurf":                     "handlers/*",
 	"github.com/klauspost/compress":                  "crash/compressed crash/symbols/* db/body handlers/*",
 	"github.com/landlock-lsm/go-landlock":            "crash/symbols/sandbox",
-	"github.com/minio/minio-go/v7":                   "crash/symbols/*",
+	"github.com/minio/minio-go/v7":                   "crash/blobs",
 	"github.com/pelletier/go-toml/v2":                "cmd/mishap/config",
 	"github.com/pquerna/otp":                         "db/people handlers/people",
 	"github.com/prometheus/client_golang":            "crash/symbols/* tracker/* notify/* db/* handlers/* cmd/mishap/*",

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/blobs/blobstest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
 )

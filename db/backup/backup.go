@@ -25,7 +25,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 	"mishap/db"
 	"mishap/db/embedded"
 	"mishap/db/upkeep"

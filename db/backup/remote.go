@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 )
 
 // A backup in object storage has the same files as a folder. checksumName is stored last and

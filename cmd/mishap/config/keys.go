@@ -14,10 +14,10 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"mishap/crash"
+	"mishap/crash/blobs"
 	"mishap/crash/grouping"
 	"mishap/crash/networks"
 	"mishap/crash/privacy"
-	"mishap/crash/symbols/blobs"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
 	"mishap/notify/mail"

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 	"mishap/db/disk"
 	"mishap/db/embedded"
 )

@@ -22,7 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"mishap/crash"
-	"mishap/crash/symbols/blobs"
+	"mishap/crash/blobs"
 )
 
 // Store stores cores in a folder, or in storage that instances on several machines share. Any number of

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/symbols/blobs"
-	"mishap/crash/symbols/blobs/blobstest"
+	"mishap/crash/blobs"
+	"mishap/crash/blobs/blobstest"
 	"mishap/crash/symbols/cores"
 )
 

@@ -16,11 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/blobs"
+	"mishap/crash/blobs/blobstest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
-	"mishap/crash/symbols/blobs"
-	"mishap/crash/symbols/blobs/blobstest"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/symbols/blobs/blobstest"
+	"mishap/crash/blobs/blobstest"
 )
 
 // behaves checks that a store does what both kinds of stores do.
