@@ -19,7 +19,7 @@ tests     := ./handlers ./cmd/mishap ./handlers/problems ./tracker ./handlers/bu
 more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-quick test-more cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-growth bench-pages bench-api bench-strangers bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
+.PHONY: help run build test test-quick test-more cover golden dev gallery generate fmt verify lint deadcode fuzz hard bench bench-symbols schema released-schema deb test-deb image test-image sbom test-build release-notes clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,26 +107,10 @@ hard: ## kills, freezes, fails over and restores servers under load, and repeats
 		$(GO) test -count=1 -v -timeout 60m -run '^(TestKillUnderLoad|TestMoreFailover|TestMoreKilledInstances)$$' ./cmd/mishap ./tracker
 	@MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) -count=1 -timeout 60m ./crash/... ./handlers/...
 
-bench: build ## measures accepting reports: rates, times, CPU and memory, compared with stores that do less
+bench: build ## measures accepting reports, or another SCENARIO (docs/performance.md): make bench SCENARIO=pages DATA_DIR=...
 	@.ci/need postgresql
-	$(static) $(GO) test ./handlers/ingest -run '^$$' -bench Reports -benchtime 4s
-	@bin/devtool bench
-
-bench-growth: build ## compares a database that "devtool load --fill" filled with one of 100,000 reports: make bench-growth DATA_DIR=...
-	@.ci/need postgresql
-	@bin/devtool bench-growth --data-dir '$(DATA_DIR)'
-
-bench-pages: build ## measures pages on a database that "devtool load --fill" filled: make bench-pages DATA_DIR=...
-	@.ci/need postgresql
-	@bin/devtool bench-pages --data-dir '$(DATA_DIR)'
-
-bench-api: build ## measures the API on a database that "devtool load --fill" filled: make bench-api DATA_DIR=...
-	@.ci/need postgresql
-	@bin/devtool bench-pages --data-dir '$(DATA_DIR)' --only API
-
-bench-strangers: build ## measures a page and reports while visitors never pause, on a filled database: make bench-strangers DATA_DIR=...
-	@.ci/need postgresql
-	@bin/devtool bench-strangers --data-dir '$(DATA_DIR)' --limits
+	$(if $(SCENARIO),,$(static) $(GO) test ./handlers/ingest -run '^$$' -bench Reports -benchtime 4s)
+	@bin/devtool bench $(SCENARIO) $(if $(DATA_DIR),--data-dir '$(DATA_DIR)')
 
 bench-symbols: ## measures symbolising: cores per minute, memory, frames as in gdb, addresses per second, the sandbox
 	@.ci/need symbols

@@ -17,7 +17,7 @@ import (
 // These constants limit how often stored reports are counted, and how many at a time.
 const (
 	// roundInterval is the time between rounds under load. At 300 reports per second, 250 ms takes a
-	// tenth less processor time per report than 100 ms (measured by devtool bench-programs).
+	// tenth less processor time per report than 100 ms (measured by devtool bench programs).
 	roundInterval = 250 * time.Millisecond
 	// promptRounds is how many small rounds may run without an interval after a quiet period. Each
 	// interval adds one to this allowance.

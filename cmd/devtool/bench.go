@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,178 +14,133 @@ import (
 	"mishap/crash/crashtest"
 )
 
-// bench holds the options of all measurements. Each command has flags for the options that it uses.
-//
-// The measurements are "make bench", "make bench-growth", "make bench-pages", "make bench-api" and
-// "make bench-strangers".
-// Two built programs are compared by:
-//
-//	bin/devtool bench-programs --program bin/mishap --against /elsewhere/bin/mishap [--only ingest]
-//
-// docs/performance.md explains the output. BenchmarkReports in handlers/ingest measures the handler
-// alone.
+// bench is one run of a scenario with its options.
 type bench struct {
-	program, against, database, dataDir, only string
-	reports, rate, pageRate, clients, rounds  int
-	strangers, slow                           int
-	limits                                    bool
-	length                                    time.Duration
-	out, err                                  io.Writer
+	scenario
+
+	program, against, database, dataDir, only     string
+	reports, connections, rounds, strangers, slow int
+	limits                                        bool
+	out, err                                      io.Writer
 }
 
-func benchCommands() []*cobra.Command {
-	const usual = 2 * time.Second
+// scenario is a table of measurements. docs/performance.md explains them. BenchmarkReports in handlers/ingest
+// measures the handler alone.
+type scenario struct {
+	name, about string
+	servers     []string // names (see bench.start); the first one is compared with the others
+	lines       func(*bench, context.Context, *subject) ([]line, error)
+
+	// Defaults of options.
+	rate, pageRate int
+	length         time.Duration
+}
+
+var scenarios = []scenario{
+	{"ingest", "storing reports, on an empty database by default",
+		[]string{""}, (*bench).ingestLines, 0, 0, 2 * time.Second},
+	{"growth", "a filled database, compared with a new one with few reports",
+		[]string{"filled", "new"}, (*bench).comparedLines, 200, 60, 2 * time.Second},
+	{"programs", "two built programs, compared on new databases",
+		[]string{"new", "against"}, (*bench).comparedLines, 200, 60, 2 * time.Second},
+	{"pages", "pages and API resources of a filled database, and what a first visit loads",
+		[]string{""}, (*bench).pageLines, 0, 0, 2 * time.Second},
+	{"api", "only the API resources",
+		[]string{""}, (*bench).pageLines, 0, 0, 2 * time.Second},
+	{"strangers", "a page and reports, with and without visitors who request one public address",
+		[]string{"disturbed", "alone"}, (*bench).strangerLines, 20, 10, 10 * time.Second},
+}
+
+func benchCommand() *cobra.Command {
 	b := &bench{}
-	ingest := b.command(b.ingest, "bench", "Measures storing reports, on an empty database by default", usual)
-	growth := b.command(b.growth, "bench-growth", "Compares a filled database with a new one with few reports", usual)
-	pages := b.command(b.pages, "bench-pages", "Measures pages and API resources on a filled database, and "+
-		"marks slow ones", usual)
-	programs := b.command(b.programs, "bench-programs", "Compares two built programs on new databases", usual)
-	for _, cmd := range []*cobra.Command{ingest, growth, pages} {
-		cmd.Flags().StringVar(&b.dataDir, "data-dir", "", "`folder`: the data_dir whose private PostgreSQL to use")
-	}
-	for _, cmd := range []*cobra.Command{ingest, pages} {
-		cmd.Flags().StringVar(&b.database, "database", "", "the `url` of a database on this machine")
-		cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
-	}
-	for _, cmd := range []*cobra.Command{growth, programs} {
-		cmd.Flags().IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
-	}
-	for _, cmd := range []*cobra.Command{growth, programs} {
-		cmd.Flags().IntVar(&b.rate, "rate", 200, "`number` of reports sent per second")
-		cmd.Flags().IntVar(&b.pageRate, "page-rate", 60, "`number` of pages and resources requested per second")
-	}
-	for _, cmd := range []*cobra.Command{growth, pages, programs} {
-		cmd.Flags().StringVar(&b.only, "only", "", "run only measurements whose name contains this `text`")
-	}
-	programs.Flags().StringVar(&b.against, "against", "", "the mishap `program` to compare --program with")
-	pages.Flags().IntVar(&b.clients, "connections", 8,
-		"`number` of concurrent clients; each sends its next request after an answer")
-	pages.MarkFlagsOneRequired("database", "data-dir")
-	_ = errors.Join(growth.MarkFlagRequired("data-dir"), programs.MarkFlagRequired("against")) // both flags exist
-	return []*cobra.Command{ingest, growth, pages, programs, strangersCommand()}
-}
-
-func (b *bench) command(
-	run func(context.Context) error, use, short string, length time.Duration,
-) *cobra.Command {
+	var set scenario
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
-		Long: short + `.
-docs/performance.md explains the table. The reports stay in the database; the account "demo" is
-removed at the end. No other server may use the database meanwhile.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "bench [SCENARIO]",
+		Short: "Measures a server: reports, pages, the API",
+		Long: `Measures a server on a database of its own or a given one. docs/performance.md explains the tables. The
+reports stay in the database; the account "demo" is removed at the end. No other server may use the database
+meanwhile. The scenarios are:
+`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, s := range scenarios {
+				if s.name == strings.Join(args, "") {
+					b.scenario = s
+				}
+			}
 			b.out, b.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return run(cmd.Context())
+			b.rate, b.pageRate = cmp.Or(set.rate, b.rate), cmp.Or(set.pageRate, b.pageRate)
+			b.length = cmp.Or(set.length, b.length)
+			return b.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
-	cmd.Flags().IntVar(&b.rounds, "rounds", 5, "`number` of rounds for each kind of traffic")
-	cmd.Flags().DurationVar(&b.length, "for", length, "`duration` of a round")
+	b.scenario = scenarios[0]
+	for _, s := range scenarios {
+		cmd.ValidArgs = append(cmd.ValidArgs, s.name)
+		cmd.Long += fmt.Sprintf("\n  %-10s %s", s.name, s.about)
+	}
+	f := cmd.Flags()
+	f.StringVar(&b.program, "program", besideMe("mishap"), "the mishap `program`")
+	f.StringVar(&b.against, "against", "", "programs: the mishap `program` to compare --program with")
+	f.StringVar(&b.dataDir, "data-dir", "", "`folder`: the data_dir whose private PostgreSQL to use")
+	f.StringVar(&b.database, "database", "", "the `url` of a database on this machine")
+	f.StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
+	f.IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
+	f.IntVar(&b.connections, "connections", 8,
+		"pages, api: `number` of clients; each sends its next request after an answer")
+	f.IntVar(&set.rate, "rate", 0, "reports per second, where the scenario has a fixed rate (default 200, strangers 20)")
+	f.IntVar(&set.pageRate, "page-rate", 0, "pages and resources per second, likewise (default 60, strangers 10)")
+	f.IntVar(&b.strangers, "visitors", 20, "strangers: `number` of visitors that never pause")
+	f.IntVar(&b.slow, "slow", 2000, "strangers: `number` of visitors that read one large file slowly")
+	f.BoolVar(&b.limits, "limits", true, "strangers: limit the visitors per address; each has an address")
+	f.IntVar(&b.rounds, "rounds", 5, "`number` of rounds")
+	f.DurationVar(&set.length, "for", 0, "`duration` of a round (default 2s, strangers 10s)")
+	cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
 	return cmd
+}
+
+func (b *bench) run(ctx context.Context) error {
+	switch {
+	case b.name == "programs" && b.against == "":
+		return errors.New("--against names the other program")
+	case b.name != "programs" && b.name != "ingest" && b.dataDir == "" && b.database == "":
+		return fmt.Errorf("%s needs a filled database: --data-dir or --database", b.name)
+	}
+	var servers []*subject
+	for _, name := range b.servers {
+		s, err := b.start(ctx, name, servers)
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		servers = append(servers, s)
+	}
+	for _, s := range servers {
+		s.settle(ctx)
+	}
+	if err := b.table(ctx, servers); err != nil || b.name != "pages" {
+		return err
+	}
+	return b.firstVisit(ctx, servers[0])
 }
 
 const mostConnections = 128
 
-// ingest measures storing reports.
-func (b *bench) ingest(ctx context.Context) error {
-	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database, false)
-	if err != nil {
-		return err
+func (b *bench) ingestLines(_ context.Context, s *subject) (lines []line, err error) {
+	next := reportsTo(s.ingest, crashtest.NewLoad(time.Now()))
+	for _, n := range []int{1, 8, 32, mostConnections} {
+		lines = append(lines, line{name: fmt.Sprintf("%d connections", n), traffic: []traffic{{next: next, clients: n}}})
 	}
-	defer s.stop()
-	load := crashtest.NewLoad(time.Now())
-	full, err := b.table(ctx, []*subject{s}, func(s *subject) (kinds []kind, err error) {
-		for _, n := range []int{1, 8, 32, mostConnections} {
-			full := traffic{next: reportsTo(s.ingest, load), connections: n}
-			kinds = append(kinds, kind{fmt.Sprintf("%d connections", n), 0, full})
-		}
-		return kinds, nil
-	})
-	if err != nil {
-		return err
-	}
-	half := int(full.perSecond() / 2)
-	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) {
-		paced := traffic{next: reportsTo(s.ingest, load), connections: mostConnections, perSecond: half}
-		return []kind{{"half of that", 0, paced}}, nil
-	})
-	return err
+	return append(lines, line{name: "half of that", half: true, traffic: []traffic{{next: next}}}), nil
 }
 
-// growth compares a filled database with a new one of few reports.
-func (b *bench) growth(ctx context.Context) error {
-	filled, err := startSubject(ctx, "filled", b.program, b.dataDir, "", false)
-	if err != nil {
-		return err
+// comparedLines returns reports without and with a fixed rate, some pages and resources.
+func (b *bench) comparedLines(ctx context.Context, s *subject) ([]line, error) {
+	next := reportsTo(s.ingest, crashtest.NewLoad(time.Now()))
+	lines := []line{
+		{name: "ingest", traffic: []traffic{{next: next, clients: mostConnections}}},
+		{name: fmt.Sprintf("ingest, %d per second", b.rate), traffic: []traffic{{next: next, perSecond: b.rate}}},
 	}
-	defer filled.stop()
-	few, err := b.startFilled(ctx, fmt.Sprintf("%d reports", b.reports), b.program)
-	if err != nil {
-		return err
-	}
-	defer few.stop()
-	return b.pair(ctx, filled, few)
-}
-
-// programs compares two programs on new databases.
-func (b *bench) programs(ctx context.Context) error {
-	first, err := b.startFilled(ctx, "--program", b.program)
-	if err != nil {
-		return err
-	}
-	defer first.stop()
-	second, err := b.startFilled(ctx, "--against", b.against)
-	if err != nil {
-		return err
-	}
-	defer second.stop()
-	return b.pair(ctx, first, second)
-}
-
-// startFilled starts a program on a new database and posts reports to it like machines do, which
-// works with any version.
-func (b *bench) startFilled(ctx context.Context, name, program string) (*subject, error) {
-	s, err := startSubject(ctx, name, program, "", "", false)
-	if err != nil {
-		return nil, err
-	}
-	volume := crashtest.Volume{Reports: b.reports, Padding: 1000, Now: time.Now()}
-	bar := progress(b.err, b.reports, "posting reports to "+program)
-	err = postReports(ctx, "http://"+s.ingest, volume.All(), func() { _ = bar.Add(1) })
-	_ = bar.Finish() // only affects the display
-	if err != nil {
-		s.stop()
-	}
-	return s, err
-}
-
-// pair compares two servers: reports at full and at a fixed rate, some pages and resources.
-func (b *bench) pair(ctx context.Context, subjects ...*subject) error {
-	load := crashtest.NewLoad(time.Now())
-	for _, s := range subjects {
-		s.settle(ctx)
-	}
-	_, err := b.table(ctx, subjects, func(s *subject) ([]kind, error) {
-		reports := traffic{next: reportsTo(s.ingest, load), connections: mostConnections}
-		paced := reports
-		paced.perSecond = b.rate
-		pages, err := b.pageKinds(ctx, s, true)
-		return append([]kind{{"ingest", 0, reports}, {fmt.Sprintf("ingest, %d per second", b.rate), 0, paced}}, pages...), err
-	})
-	return err
-}
-
-// pages measures all pages and resources.
-func (b *bench) pages(ctx context.Context) error {
-	s, err := startSubject(ctx, "", b.program, b.dataDir, b.database, false)
-	if err != nil {
-		return err
-	}
-	defer s.stop()
-	_, err = b.table(ctx, []*subject{s}, func(s *subject) ([]kind, error) { return b.pageKinds(ctx, s, false) })
-	if err != nil {
-		return err
-	}
-	return b.firstVisit(ctx, s)
+	pages, err := b.pageLines(ctx, s)
+	return append(lines, pages...), err
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"mishap/crash/crashtest"
 )
 
 // benchPages lists the pages and resources that are requested. The names in braces are things in the
@@ -22,14 +24,19 @@ import (
 //go:embed bench_pages.txt
 var benchPages string
 
-// Time limits for the 99th percentile of answers.
-const (
-	usualBound    = 30 * time.Millisecond
-	filteredBound = 150 * time.Millisecond
-)
+// listed yields the columns of benchPages: the bound and who asks, then the path.
+func listed(yield func([2]string, string) bool) {
+	for text := range strings.Lines(benchPages) {
+		c := strings.Fields(text)
+		if len(c) == 3 && !yield([2]string(c), c[2]) {
+			return
+		}
+	}
+}
 
-// pageKinds returns requests for all pages and resources, or for a few if brief is true.
-func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []kind, err error) {
+// pageLines returns the pages and resources of the scenario. Servers that are compared get few, all at the
+// same rate.
+func (b *bench) pageLines(ctx context.Context, s *subject) (lines []line, err error) {
 	names, err := newNames(ctx, s)
 	if err != nil {
 		return nil, err
@@ -38,30 +45,56 @@ func (b *bench) pageKinds(ctx context.Context, s *subject, brief bool) (kinds []
 		prefix   string
 		header   http.Header
 		uncached bool
-	}{"visitor": {}, "uncached": {"", nil, true}, "signed-in": {"", s.signedIn, false},
-		"API":  {"/api/1.0/", s.token, false},
-		"feed": {"", s.token, false}}
-	for line := range strings.Lines(benchPages) {
-		columns := strings.Fields(line)
-		if len(columns) == 0 || columns[0] == "#" || columns[1] == "stranger" ||
-			brief && !strings.HasSuffix(columns[0], "*") {
-			continue
-		}
-		bound, perSecond := usualBound, 0
-		if strings.HasPrefix(columns[0], "filtered") {
-			bound = filteredBound
-		}
-		if brief { // servers are compared under the same load
-			bound, perSecond = 0, b.pageRate
-		}
-		for name := range strings.SplitSeq(columns[1], ",") {
-			a := audiences[name]
-			address := s.url + a.prefix + names.Replace(columns[2])
-			t := traffic{next: get(address, a.header, a.uncached), connections: b.clients, perSecond: perSecond}
-			kinds = append(kinds, kind{name + " " + a.prefix + columns[2], bound, t})
+	}{"visitor": {}, "uncached": {uncached: true}, "signed-in": {header: s.signedIn},
+		"API": {prefix: "/api/1.0/", header: s.token}, "feed": {header: s.token}}
+	compared := len(b.servers) > 1
+	for columns, path := range listed {
+		bound, who := columns[0], columns[1]
+		for audience := range strings.SplitSeq(who, ",") {
+			a, known := audiences[audience]
+			if !known || b.name == "api" && audience != "API" || compared && !strings.HasSuffix(bound, "*") {
+				continue
+			}
+			l := line{name: audience + " " + a.prefix + path, bound: 30 * time.Millisecond}
+			t := traffic{next: get(s.url+a.prefix+names.Replace(path), a.header, a.uncached), clients: b.connections}
+			switch {
+			case compared:
+				l.bound, t.clients, t.perSecond = 0, 0, b.pageRate
+			case strings.HasPrefix(bound, "filtered"):
+				l.bound = 150 * time.Millisecond
+			}
+			l.traffic = []traffic{t}
+			lines = append(lines, l)
 		}
 	}
-	return kinds, nil
+	return lines, nil
+}
+
+// strangerLines returns a page for a signed-in person and reports, while strangers request each public
+// address, unless the server is left alone.
+func (b *bench) strangerLines(ctx context.Context, s *subject) (lines []line, err error) {
+	names, err := newNames(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	reports := reportsTo(s.ingest, crashtest.NewLoad(time.Now()))
+	for columns, path := range listed {
+		if columns[1] != "stranger" {
+			continue
+		}
+		l := line{name: path, traffic: []traffic{
+			{name: "page", next: get(s.url+"/?period=month", s.signedIn, false), perSecond: b.pageRate},
+			{name: "reports", next: reports, perSecond: b.rate},
+		}}
+		if s.name == "disturbed" {
+			l.visitors = &visitors{s.url + names.Replace(path), b.strangers, columns[0] == "slow"}
+			if l.visitors.slow {
+				l.visitors.number = b.slow
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
 }
 
 // newNames finds names to request, using the API.
@@ -103,6 +136,10 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	if err != nil {
 		return nil, err
 	}
+	front, err := s.frontPage(ctx)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now().UTC()
 	pairs := []string{
 		"{common}", path.Base(common.Link), "{rare}", path.Base(rare.Link), "{signature}", common.Function,
@@ -114,34 +151,40 @@ func newNames(ctx context.Context, s *subject) (*strings.Replacer, error) {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = strings.ReplaceAll(url.PathEscape(pairs[i]), "+", "%2B") // valid in paths and in queries
 	}
-	return strings.NewReplacer(pairs...), nil
+	return strings.NewReplacer(append(pairs, "{long}", strings.Repeat("-", 2048),
+		"{style}", front.Find("link[rel=stylesheet]").AttrOr("href", ""))...), nil
+}
+
+// frontPage returns the front page as visitors get it.
+func (s *subject) frontPage(ctx context.Context) (*goquery.Document, error) {
+	html, err := newVisitor(s.url).fetch(ctx, "/", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return goquery.NewDocumentFromReader(bytes.NewReader(html))
 }
 
 // firstVisit prints what a browser loads for the front page on a first visit.
 func (b *bench) firstVisit(ctx context.Context, s *subject) error {
-	html, err := newVisitor(s.url).fetch(ctx, "/", nil, nil)
-	if err != nil {
-		return err
-	}
-	page, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
+	front, err := s.frontPage(ctx)
 	if err != nil {
 		return err
 	}
 	const loaded = "link[rel=stylesheet], link[rel=icon], link[rel=preload], script[src], img[src]"
 	paths := []string{"/"}
-	for _, e := range page.Find(loaded).EachIter() {
+	for _, e := range front.Find(loaded).EachIter() {
 		paths = append(paths, e.AttrOr("href", e.AttrOr("src", "")))
 	}
-	total := 0
+	total := 0.0
 	fmt.Fprint(b.out, "\nA first visit loads\n")
 	for _, path := range paths {
 		body, err := newVisitor(s.url).fetch(ctx, path, http.Header{"Accept-Encoding": {"gzip"}}, nil)
 		if err != nil {
 			return err
 		}
-		total += len(body)
+		total += float64(len(body)) / 1000
 		fmt.Fprintf(b.out, "%8.1f kB  %s\n", float64(len(body))/1000, path)
 	}
-	fmt.Fprintf(b.out, "%8.1f kB  in %d requests\n", float64(total)/1000, len(paths))
+	fmt.Fprintf(b.out, "%8.1f kB  in %d requests\n", total, len(paths))
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/db/embedded"
 )
@@ -27,13 +28,24 @@ type subject struct {
 	stops           []func() error
 }
 
-// startSubject starts a program with a practice tracker and a signed-in account. It uses a
-// database, else the private PostgreSQL of a data_dir, else a new one. limits says whether the usual
-// limits per address apply to visitors.
-func startSubject(
-	ctx context.Context, name, program, dataDir, database string, limits bool,
-) (_ *subject, err error) {
+// start starts the server with the given name. It has a practice tracker and a signed-in account. "new" and
+// "against" have a new database with few reports, posted like machines do, which works with any version.
+// "alone" is the same server as the one that runs.
+func (b *bench) start(ctx context.Context, name string, running []*subject) (_ *subject, err error) {
 	s := &subject{name: name}
+	if name == "alone" {
+		*s = *running[0]
+		s.name, s.stops = name, nil
+		return s, nil
+	}
+	program, dataDir, database := b.program, b.dataDir, b.database
+	if name == "against" {
+		program = b.against
+	}
+	fresh := name == "new" || name == "against"
+	if fresh {
+		dataDir, database = "", ""
+	}
 	defer func() {
 		if err != nil {
 			s.stop()
@@ -72,7 +84,7 @@ func startSubject(
 		"MISHAP_DATABASE_URL="+database, "MISHAP_LISTEN="+listen, "MISHAP_BASE_URL="+s.url,
 		"MISHAP_INGEST_LISTEN="+s.ingest, "MISHAP_OPS_LISTEN="+ops, "MISHAP_INGEST_RATE_PER_SYSTEM=0",
 		"MISHAP_API_RATE_PER_TOKEN=0", "MISHAP_READ_ARCHIVE=false")}
-	if !limits {
+	if b.name != "strangers" || !b.limits {
 		d.environ = append(d.environ, "MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0")
 	}
 	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
@@ -110,7 +122,13 @@ func startSubject(
 		cookies = append(cookies, c.Name+"="+c.Value)
 	}
 	s.signedIn = http.Header{"Cookie": {strings.Join(cookies, "; ")}}
-	return s, nil
+	if fresh {
+		volume := crashtest.Volume{Reports: b.reports, Padding: 1000, Now: time.Now()}
+		bar := progress(b.err, b.reports, "posting reports to "+program)
+		err = postReports(ctx, "http://"+s.ingest, volume.All(), func() { _ = bar.Add(1) })
+		_ = bar.Finish() // only affects the display
+	}
+	return s, err
 }
 
 // stop stops everything in reverse order. It ignores errors, since the measurement is done.
@@ -118,22 +136,6 @@ func (s *subject) stop() {
 	for i := len(s.stops) - 1; i >= 0; i-- {
 		_ = s.stops[i]()
 	}
-}
-
-// measure adds one round of traffic to a result. The processor time includes later background work
-// of the server.
-func (s *subject) measure(ctx context.Context, r *result, t traffic) error {
-	before, began := s.processes.Used(), time.Now()
-	m, err := t.send(ctx)
-	if err != nil {
-		return err
-	}
-	r.seconds += time.Since(began).Seconds()
-	after := s.settle(ctx)
-	r.requests, r.bytes, r.memory = r.requests+float64(m.Requests), m.BytesIn.Mean, max(r.memory, after.Memory)
-	r.server, r.postgres = r.server+after.Server-before.Server, r.postgres+after.PostgreSQL-before.PostgreSQL
-	r.p50, r.p99 = append(r.p50, ms(m.Latencies.P50)), append(r.p99, ms(m.Latencies.P99))
-	return nil
 }
 
 // settle waits until the server and PostgreSQL have been nearly idle for half a second, at most

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,25 +64,31 @@ from machines. They cover 400 days and about a thousand packages. After an inter
 				fill.volume.Now = time.Now().UTC().Truncate(24 * time.Hour)
 				return fill.run(cmd.Context(), cmd.ErrOrStderr(), cmd.OutOrStdout())
 			}
+			t := traffic{clients: connections, apart: address != "", slow: slow}
 			if address != "" {
-				v := visitors{address: address, number: connections, length: length}
-				if slow {
-					return v.readSlowly(cmd.Context(), cmd.OutOrStdout())
+				t.next = get(address, nil, false)
+				if slow { // compressed, most of the answer would be in buffers at once
+					t.next = get(address, http.Header{"Accept-Encoding": {"identity"}}, false)
 				}
-				return v.request(cmd.Context(), cmd.OutOrStdout())
+			} else {
+				to, err := url.Parse(ingest)
+				if err != nil || to.Scheme != "http" || to.Port() == "" {
+					return fmt.Errorf("--to: expected an address such as %s, got %q", defaultIngest, ingest)
+				}
+				t.next = reportsTo(to.Host, crashtest.NewLoad(time.Now()))
 			}
-			to, err := url.Parse(ingest)
-			if err != nil || to.Scheme != "http" || to.Port() == "" {
-				return fmt.Errorf("--to: expected an address such as %s, got %q", defaultIngest, ingest)
+			a := t.send(cmd.Context(), length)
+			if address == "" && a.err != nil {
+				return a.err
 			}
-			send := traffic{next: reportsTo(to.Host, crashtest.NewLoad(time.Now())), connections: connections, length: length}
-			m, err := send.send(cmd.Context())
-			if err != nil {
-				return err
+			fmt.Fprintf(cmd.OutOrStdout(), "%.0f/s on %d connections, p50 %.2f ms, p99 %.2f ms, by status: %v",
+				a.perSecond(), connections, a.percentile(50), a.percentile(99), a.statuses)
+			if len(a.cut) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), ", %d cut off after %.0f to %.0f s", len(a.cut), slices.Min(a.cut),
+					slices.Max(a.cut))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%.0f reports/s on %d connections, p50 %.2f ms, p99 %.2f ms\n",
-				m.Throughput, connections, ms(m.Latencies.P50), ms(m.Latencies.P99))
-			return err
+			fmt.Fprintln(cmd.OutOrStdout())
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&ingest, "to", defaultIngest, "the `address` where machines post reports")

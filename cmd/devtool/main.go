@@ -35,8 +35,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(benchCommands()...)
-	root.AddCommand(demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(), postgresCommand(),
-		releaseNotesCommand())
+	root.AddCommand(benchCommand(), demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(),
+		postgresCommand(), releaseNotesCommand())
 	return root
 }
