@@ -14,7 +14,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/span"
 	"mishap/db/connect"
-	"mishap/db/record"
 )
 
 // Handle is the part of a [Store] that all packages below db need. They embed it in stores of their
@@ -29,7 +28,7 @@ type Handle struct {
 	instance *instance             // shows other instances that this one is alive
 	password string                // of the database; it encrypts the tracker's secrets
 	inserter *river.Client[pgx.Tx] // inserts jobs into the queue
-	audited  record.Recent
+	audited  recentAudits
 	tracer   *span.Tracer
 }
 
@@ -84,31 +83,3 @@ func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
 // InstanceNumber returns the number under which this instance claims work. Other instances may take
 // over the work once this one no longer holds the lock on the number.
 func (h *Handle) InstanceNumber(ctx context.Context) (int64, error) { return h.instance.number(ctx) }
-
-// AuditEvent is a change, a read of private data or a refusal that the audit log records.
-type AuditEvent = record.Event
-
-// Audit records an event in the transaction that makes the change.
-func (s *Handle) Audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
-	return Classify(record.Insert(ctx, tx, s.Now(), e, ""))
-}
-
-// AuditAlone records an event that changes nothing in the database.
-func (s *Handle) AuditAlone(ctx context.Context, e AuditEvent) error {
-	return Classify(record.Insert(ctx, s.Pool, s.Now(), e, ""))
-}
-
-// AuditOnce records an event at most once in each period, for each actor, object and reason. Repeated
-// calls in one instance need no query. Visitors together cause at most [record.MaxOfVisitors] records an
-// hour and instance, so that nobody can fill the disk from outside.
-func (s *Handle) AuditOnce(ctx context.Context, e AuditEvent, period time.Duration) error {
-	return Classify(s.audited.InsertOnce(ctx, s.Pool, s.Now(), e, period))
-}
-
-// Storable makes any text fit for the database: valid UTF-8 without NUL.
-func Storable(s string) string {
-	return record.Storable(s)
-}
-
-// Indexed makes any text fit for a column with an index: storable, and not too long for one.
-func Indexed(s string) string { return record.Indexed(s) }

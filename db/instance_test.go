@@ -11,7 +11,6 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/jobs"
 )
 
 var fileTerms = crash.FilingTerms{Sending: time.Minute, Answer: time.Minute, Settle: time.Hour}
@@ -149,7 +148,7 @@ func TestJobs(t *testing.T) {
 	s := dbtest.New(t)
 	f := asked(t, s)
 	worked := make(chan int64, 1)
-	workers, err := jobs.New(s, jobs.Config{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+	workers, err := db.NewJobs(s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		select {
 		case worked <- id:
 		default:

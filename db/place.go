@@ -128,7 +128,7 @@ func (p *placer) read(ctx context.Context, r *askedReport) error {
 	var body []byte
 	err := p.tx.QueryRow(ctx, sqlBody, ReportArgs(r.id)).Scan(&body)
 	if err == nil {
-		r.fields, err = p.store.bodies.Decompress(body)
+		r.fields, err = p.store.Decompress(body)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 			p.LookedAt++
 			var fields crash.Fields
 			if body != nil {
-				if fields, err = s.bodies.Decompress(body); err != nil {
+				if fields, err = s.Decompress(body); err != nil {
 					return err
 				}
 			}

@@ -15,15 +15,15 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// FilingJob does the next step of one filing. It is harmless if the job runs too often, too late or
+// filingJob does the next step of one filing. It is harmless if the job runs too often, too late or
 // never, because the filing itself records its next step.
-type FilingJob struct {
+type filingJob struct {
 	Filing int64  `json:"filing"`
 	Cause  string `json:"cause,omitempty"` // the span that queued the job, see package span; empty: not traced
 }
 
 // Kind returns the name of the job in the queue.
-func (FilingJob) Kind() string { return "filing" }
+func (filingJob) Kind() string { return "filing" }
 
 // newInserter returns a client that can only insert jobs.
 func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
@@ -40,32 +40,32 @@ func (s *Handle) AddFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in t
 	if in > 0 {
 		opts.ScheduledAt = time.Now().Add(in)
 	}
-	if _, err := s.inserter.InsertTx(ctx, tx, FilingJob{filing, s.tracer.CauseOf(ctx).String()}, opts); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, filingJob{filing, s.tracer.CauseOf(ctx).String()}, opts); err != nil {
 		return fmt.Errorf("queue filing %d: %w", filing, err)
 	}
 	return nil
 }
 
-// LongQueue is the queue of long jobs. Filings use another queue, so that they never wait for long
+// longQueue is the queue of long jobs. Filings use another queue, so that they never wait for long
 // jobs. Older versions use the same name.
-const LongQueue = "slow"
+const longQueue = "slow"
 
-// SplitJob moves the stored reports of a split, or moves them back. The decision records the
+// splitJob moves the stored reports of a split, or moves them back. The decision records the
 // progress.
-type SplitJob struct {
+type splitJob struct {
 	Decision int64 `json:"decision"`
 }
 
 // Kind returns the name of the job in the queue.
-func (SplitJob) Kind() string { return "split" }
+func (splitJob) Kind() string { return "split" }
 
-// RegroupJob works on one regrouping run. The run records the progress.
-type RegroupJob struct {
+// regroupJob works on one regrouping run. The run records the progress.
+type regroupJob struct {
 	Run int64 `json:"run"`
 }
 
 // Kind returns the name of the job in the queue.
-func (RegroupJob) Kind() string { return "regroup" }
+func (regroupJob) Kind() string { return "regroup" }
 
 // FinishDecisions continues all unfinished splits and regrouping runs that no instance works on.
 func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) error {
@@ -99,14 +99,14 @@ func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, r
 }
 
 func (s *Handle) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, SplitJob{decision}, &river.InsertOpts{Queue: LongQueue}); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, splitJob{decision}, &river.InsertOpts{Queue: longQueue}); err != nil {
 		return fmt.Errorf("queue split %d: %w", decision, err)
 	}
 	return nil
 }
 
 func (s *Handle) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, RegroupJob{run}, &river.InsertOpts{Queue: LongQueue}); err != nil {
+	if _, err := s.inserter.InsertTx(ctx, tx, regroupJob{run}, &river.InsertOpts{Queue: longQueue}); err != nil {
 		return fmt.Errorf("queue regrouping %d: %w", run, err)
 	}
 	return nil

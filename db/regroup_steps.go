@@ -167,7 +167,7 @@ func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from cras
 		if bucket != nil {
 			r.from = (*crash.BucketID)(bucket)
 		}
-		fields, err := s.bodies.Decompress(body)
+		fields, err := s.Decompress(body)
 		if err != nil {
 			return r, err
 		}

@@ -102,10 +102,10 @@ func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredRe
 	if err != nil {
 		return crash.StoredReport{}, err
 	}
-	if err := s.reading.Reserve(ctx, body); err != nil {
+	if err := s.reading.reserve(ctx, body); err != nil {
 		return crash.StoredReport{}, err
 	}
-	r.Fields, err = s.bodies.Decompress(body)
+	r.Fields, err = s.Decompress(body)
 	return r, err
 }
 
@@ -150,21 +150,15 @@ func NewestFirst(after crash.OopsID, limit int) pgx.NamedArgs {
 	return args
 }
 
-// Decompress returns the fields of a stored report's body. Pages use ReadBody.
-func (s *Store) Decompress(body []byte) (crash.Fields, error) { return s.bodies.Decompress(body) }
-
-// Compress returns fields as a body for the column reports.body.
-func (s *Store) Compress(f crash.Fields) []byte { return s.bodies.Compress(f) }
-
 // ReadBody calls read with the fields of a stored report's body. It reserves memory for a large
 // body until read returns. It returns Unavailable if it cannot get the memory in time.
 func (s *Store) ReadBody(ctx context.Context, body []byte, read func(crash.Fields)) error {
-	release, err := s.reading.Borrow(ctx, body)
+	release, err := s.reading.borrow(ctx, body)
 	if err != nil {
 		return err
 	}
 	defer release()
-	fields, err := s.bodies.Decompress(body)
+	fields, err := s.Decompress(body)
 	if err == nil {
 		read(fields)
 	}

@@ -21,13 +21,13 @@ import (
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
 	s.saver.calls.Add(1)
 	defer s.saver.calls.Add(-1)
-	p := newPendingReport(rec, s.bodies.Compress(rec.Fields))
+	p := newPendingReport(rec, s.Compress(rec.Fields))
 	p.cause = s.tracer.CauseOf(ctx)
 	if rec.Done != nil {
 		rec.Done()
 	}
 	if err := s.saver.submit(p); err != nil {
-		s.bodies.Release(p.body)
+		s.recycle(p.body)
 		return crash.OopsID{}, false, err
 	}
 	select {

@@ -111,7 +111,7 @@ func (v *saver) write(ctx context.Context, queue <-chan *pendingReport, filling 
 		v.save(ctx, batch)
 		for _, p := range batch {
 			v.bytes.Add(-int64(len(p.body)))
-			v.store.bodies.Release(p.body)
+			v.store.recycle(p.body)
 		}
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/privacy"
 	"mishap/crash/span"
-	"mishap/db/body"
 	"mishap/db/connect"
 	"mishap/db/reader"
 )
@@ -43,8 +42,9 @@ type Config struct {
 // Store gives access to the database. It is safe for concurrent use.
 type Store struct {
 	*Handle
-	bodies     *body.Codec
-	reading    *body.Budget
+	*bodyCodec
+
+	reading    *readBudget
 	saver      *saver
 	counter    *counter
 	indexCache *indexCache
@@ -101,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		Handle: h, bodies: body.NewCodec(), reading: body.NewBudget(), indexCache: newIndexCache(),
+		Handle: h, bodyCodec: newBodyCodec(), reading: newReadBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes), answerDelay: usualAnswerDelay,
 		privacy: c.Privacy,
 	}

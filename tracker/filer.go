@@ -266,7 +266,7 @@ func (f *Filer) working(id int64) bool {
 	return f.steps[id] != nil
 }
 
-// Work does the next step of a filing, if one is due. A FilingJob calls it. If the filing is the
+// Work does the next step of a filing, if one is due. A job of the queue calls it. If the filing is the
 // next to be sent, it first waits for the end of the pause after the previous one. Work returns
 // when the step is done or ctx ends. In the second case the step continues, and its outcome is
 // still recorded.

@@ -13,7 +13,6 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/jobs"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -77,7 +76,7 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 
 // work runs the queue's workers and the loop for due filings until ctx ends.
 func work(ctx context.Context, store *db.Store, filer *tracker.Filer) error {
-	jobs, err := jobs.New(store, jobs.Config{File: filer.Work})
+	jobs, err := db.NewJobs(store, db.JobsConfig{File: filer.Work})
 	if err != nil {
 		return err
 	}

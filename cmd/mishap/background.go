@@ -20,14 +20,13 @@ import (
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/events"
-	"mishap/db/jobs"
 	"mishap/db/people"
 	"mishap/db/symbols"
 	"mishap/db/upkeep"
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
-// jobs that a click queues (db.FilingJob, db.SplitJob, db.RegroupJob). db.Store itself stores and
+// jobs that a click queues (db/queue.go). db.Store itself stores and
 // counts reports: the answer to a machine waits for that, and a queue would add up to a second.
 
 // task is work that runs when an instance starts, and then at an interval.
@@ -249,10 +248,10 @@ func (b *background) observed(t task) func(context.Context) error {
 }
 
 // jobs returns the tasks as River runs them.
-func (b *background) jobs(tasks []task) []jobs.Task {
-	var out []jobs.Task
+func (b *background) jobs(tasks []task) []db.Task {
+	var out []db.Task
 	for _, t := range tasks {
-		out = append(out, jobs.Task{Name: t.name, Every: t.every, Run: b.observed(t)})
+		out = append(out, db.Task{Name: t.name, Every: t.every, Run: b.observed(t)})
 	}
 	return out
 }

@@ -24,7 +24,6 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/disk"
 	"mishap/db/events"
-	"mishap/db/jobs"
 	"mishap/db/people"
 	"mishap/db/problems"
 	dbsymbols "mishap/db/symbols"
@@ -72,7 +71,7 @@ type instance struct {
 	archiveReader          *watch.ArchiveReader // nil: the archive is not read
 	deliveries             *webhook.Worker
 	rules                  *events.Evaluator
-	jobs                   *jobs.Jobs
+	jobs                   *db.Jobs
 	mailer                 *mail.Mailer
 	symbols                *worker.Worker // nil: this instance does not symbolise
 	// connection returns the state of the connection to the tracker; nil: this instance files no bugs.
@@ -206,7 +205,7 @@ func (i *instance) buildWeb() error {
 		return fmt.Errorf("mail: %w", err)
 	}
 	i.rules = events.NewEvaluator(stored, i.ruleOptions())
-	jobs, err := jobs.New(i.store, jobs.Config{
+	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.queueLog, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
 	})
 	if err != nil {

@@ -1,11 +1,14 @@
-// Package record inserts records into the audit log. Package audits reads them.
-package record
+package db
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,9 +17,9 @@ import (
 	"mishap/crash/audit"
 )
 
-// Event says who did what to what. It must contain no secrets: a changed one is "changed". The actor
+// AuditEvent is a change, a read of private data or a refusal that the audit log records. It must contain no secrets: a changed one is "changed". The actor
 // of the context adds the rest (see package audit).
-type Event struct {
+type AuditEvent struct {
 	Person  string         // name of the account; empty: that of the actor
 	Action  string         // a key of [audit.Actions]
 	Subject string         // affected object
@@ -26,8 +29,8 @@ type Event struct {
 	Refused string         // code of the error that refused the action; empty: it was done
 }
 
-// sqlInsert does not write the id of a machine that was erased, which somebody may look for.
-const sqlInsert = `
+// sqlInsertAudit does not write the id of a machine that was erased, which somebody may look for.
+const sqlInsertAudit = `
 	insert into audit_events
 		(at, person, action, subject, detail, kind, via, address, request_id, before, after, result, reason, once)
 	values (@at, @person, @action,
@@ -38,14 +41,31 @@ const sqlInsert = `
 		nullif(@once, ''))
 	on conflict (once) do nothing`
 
-// Conn is a connection, a pool or a transaction.
-type Conn interface {
+// Audit records an event in the transaction that makes the change.
+func (s *Handle) Audit(ctx context.Context, tx pgx.Tx, e AuditEvent) error {
+	return Classify(insertAudit(ctx, tx, s.Now(), e, ""))
+}
+
+// AuditAlone records an event that changes nothing in the database.
+func (s *Handle) AuditAlone(ctx context.Context, e AuditEvent) error {
+	return Classify(insertAudit(ctx, s.Pool, s.Now(), e, ""))
+}
+
+// AuditOnce records an event at most once in each period, for each actor, object and reason. Repeated
+// calls in one instance need no query. Visitors together cause at most maxVisitorAudits records an hour
+// and instance, so that nobody can fill the disk from outside.
+func (s *Handle) AuditOnce(ctx context.Context, e AuditEvent, period time.Duration) error {
+	return Classify(s.audited.insertOnce(ctx, s.Pool, s.Now(), e, period))
+}
+
+// executor is a pool or a transaction.
+type executor interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// Insert inserts a record. Records with the same key, unless it is empty, are one. It returns an error
+// insertAudit inserts a record. Records with the same key, unless it is empty, are one. It returns an error
 // for an unknown action, and for a change without values before and after (see [audit.Valueless]).
-func Insert(ctx context.Context, conn Conn, now time.Time, e Event, key string) error {
+func insertAudit(ctx context.Context, conn executor, now time.Time, e AuditEvent, key string) error {
 	if _, known := audit.Words(e.Action); !known {
 		return fmt.Errorf("audit: unknown action %q", e.Action)
 	}
@@ -71,7 +91,7 @@ func Insert(ctx context.Context, conn Conn, now time.Time, e Event, key string) 
 		}
 		args[name] = b
 	}
-	if _, err := conn.Exec(ctx, sqlInsert, args); err != nil {
+	if _, err := conn.Exec(ctx, sqlInsertAudit, args); err != nil {
 		return fmt.Errorf("audit %s: %w", e.Action, err)
 	}
 	if actor := audit.ActorOf(ctx); actor != nil {
@@ -81,7 +101,7 @@ func Insert(ctx context.Context, conn Conn, now time.Time, e Event, key string) 
 }
 
 // actorOf returns the actor of an event.
-func actorOf(ctx context.Context, e Event) *audit.Actor {
+func actorOf(ctx context.Context, e AuditEvent) *audit.Actor {
 	a := &audit.Actor{Kind: audit.Job}
 	if actor := audit.ActorOf(ctx); actor != nil {
 		a.Kind, a.Person, a.Via, a.Address, a.RequestID = actor.Kind, actor.Person, actor.Via, actor.Address, actor.RequestID
@@ -93,6 +113,67 @@ func actorOf(ctx context.Context, e Event) *audit.Actor {
 		}
 	}
 	return a
+}
+
+const (
+	maxRecentAudits = 20_000 // keys that a recentAudits holds
+	// maxVisitorAudits limits the records of visitors together, an hour and instance.
+	maxVisitorAudits = 1000
+)
+
+// recentAudits holds the keys of recent records, so that a repeated view needs no query. It is safe for
+// concurrent use. The zero value is ready to use.
+type recentAudits struct {
+	mu       sync.Mutex
+	keys     map[string]bool
+	hour     time.Time
+	visitors int // records of visitors in this hour
+}
+
+// insertOnce inserts a record of an event unless there is one of the same actor, object and reason in
+// this period.
+func (r *recentAudits) insertOnce(ctx context.Context, conn executor, now time.Time, e AuditEvent, period time.Duration) error {
+	a := actorOf(ctx, e)
+	key := strings.Join([]string{string(a.Kind), a.Person, a.Via, a.Address, e.Action, e.Subject, e.Refused,
+		strconv.FormatInt(now.UnixNano()/int64(period), 10)}, "\x1f")
+	sum := sha256.Sum256([]byte(key))
+	once := hex.EncodeToString(sum[:16])
+	if !r.wants(once, a.Kind == audit.Visitor, now) {
+		if actor := audit.ActorOf(ctx); actor != nil {
+			actor.MarkRecorded()
+		}
+		return nil
+	}
+	if err := insertAudit(ctx, conn, now, e, once); err != nil {
+		return err
+	}
+	r.add(once)
+	return nil
+}
+
+// wants reports whether a record should be inserted.
+func (r *recentAudits) wants(key string, visitor bool, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if hour := now.Truncate(time.Hour); !hour.Equal(r.hour) || len(r.keys) >= maxRecentAudits {
+		if !hour.Equal(r.hour) {
+			r.visitors = 0
+		}
+		r.keys, r.hour = map[string]bool{}, hour
+	}
+	if r.keys[key] || visitor && r.visitors >= maxVisitorAudits {
+		return false
+	}
+	if visitor {
+		r.visitors++
+	}
+	return true
+}
+
+func (r *recentAudits) add(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys[key] = true
 }
 
 // maxIndexed is the largest length in bytes of a text in an index. PostgreSQL refuses rows with more than

@@ -1,4 +1,4 @@
-package jobs_test
+package db_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/jobs"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -19,8 +18,8 @@ func TestTaskAfterKill(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	ran := make(chan struct{}, 1)
-	config := jobs.Config{Log: dbtest.Log(t),
-		Tasks: []jobs.Task{{Name: "sound-horn", Every: time.Second, Run: func(context.Context) error {
+	config := db.JobsConfig{Log: dbtest.Log(t),
+		Tasks: []db.Task{{Name: "sound-horn", Every: time.Second, Run: func(context.Context) error {
 			select {
 			case ran <- struct{}{}:
 			default:
@@ -59,7 +58,7 @@ func TestUnknownJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	worked := make(chan int64, 1)
-	stop := startJobs(t, s, jobs.Config{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
+	stop := startJobs(t, s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		worked <- id
 		return nil
 	}})
@@ -80,9 +79,9 @@ func TestUnknownJobs(t *testing.T) {
 
 // startJobs starts workers and returns a function that stops them. The end of the test also stops
 // them.
-func startJobs(t *testing.T, s *db.Store, c jobs.Config) (stop func()) {
+func startJobs(t *testing.T, s *db.Store, c db.JobsConfig) (stop func()) {
 	t.Helper()
-	workers, err := jobs.New(s, c)
+	workers, err := db.NewJobs(s, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,248 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"mishap/crash"
+	"mishap/crash/audit"
+	"mishap/crash/grouping"
+	"mishap/crash/span"
+)
+
+// JobsConfig contains the settings of [Jobs].
+type JobsConfig struct {
+	Log   *slog.Logger
+	File  func(ctx context.Context, filing int64) error // does one step of a filing
+	Tasks []Task                                        // periodic tasks; each run takes place in one instance
+	Rules crash.Rules                                   // for regrouping; zero means this program's
+
+	Tracer *span.Tracer // records jobs; nil means none
+}
+
+// Jobs works on the queue of jobs in the database: filings, long decisions and periodic tasks. Each instance may have one.
+type Jobs struct {
+	client *river.Client[pgx.Tx]
+	stop   context.CancelFunc // ends long jobs and tasks at once
+}
+
+const (
+	filingWorkers = 4
+	longWorkers   = 2
+	fetchCooldown = 5 * time.Millisecond // minimum time between two fetches; new jobs cause a notification
+
+	// jobLimit is the maximum duration of a job. If a job seems to run longer, River assumes that its
+	// instance was killed and gives the job to another one.
+	jobLimit = 6 * time.Hour
+)
+
+// NewJobs returns Jobs for this instance. Start starts them.
+func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
+	if c.Log == nil {
+		c.Log = s.Log
+	}
+	if c.Rules.Group == nil {
+		c.Rules = grouping.CurrentRules()
+	}
+	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
+	long := &longJobs{decisions: NewDecisions(s), rules: c.Rules, running: running, tracer: c.Tracer}
+	workers := river.NewWorkers()
+	err := errors.Join(
+		river.AddWorkerSafely(workers, &filingWorker{file: c.File, tracer: c.Tracer}),
+		river.AddWorkerSafely(workers, &splitWorker{longJobs: long}),
+		river.AddWorkerSafely(workers, &regroupWorker{longJobs: long}),
+	)
+	var periodic []*river.PeriodicJob
+	for _, t := range c.Tasks {
+		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, &taskWorker{task: t, running: running})
+		periodic = append(periodic, t.periodic())
+	}
+	var client *river.Client[pgx.Tx]
+	if err == nil {
+		client, err = river.NewClient(riverpgxv5.New(s.Pool), &river.Config{
+			Logger:  c.Log,
+			Workers: workers,
+			Queues: map[string]river.QueueConfig{
+				river.QueueDefault: {MaxWorkers: filingWorkers},
+				longQueue:          {MaxWorkers: longWorkers},
+				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // one more, for a run whose task is still busy
+			},
+			FetchCooldown:       fetchCooldown,
+			FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
+			PeriodicJobs:        periodic,
+		})
+	}
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return &Jobs{client: client, stop: stop}, nil
+}
+
+// Start starts the workers. They outlive ctx; Stop ends them.
+func (j *Jobs) Start(ctx context.Context) error {
+	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start jobs: %w", Classify(err))
+	}
+	return nil
+}
+
+// Stop stops fetching jobs, and interrupts long jobs and tasks, whose progress is in the database.
+// It waits for running filings until ctx ends, and then cancels them.
+func (j *Jobs) Stop(ctx context.Context) error {
+	j.stop()
+	err := j.client.Stop(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = j.client.StopAndCancel(context.WithoutCancel(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("stop jobs: %w", err)
+	}
+	return nil
+}
+
+type filingWorker struct {
+	river.WorkerDefaults[filingJob]
+	file   func(ctx context.Context, filing int64) error
+	tracer *span.Tracer
+}
+
+// Work does one step of a filing. The next step has a job of its own.
+func (w *filingWorker) Work(ctx context.Context, job *river.Job[filingJob]) (err error) {
+	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: "file-bugs"})
+	ctx, step := w.tracer.Start(ctx, "job file-bugs", span.ParseCause(job.Args.Cause))
+	defer func() { step.End(err) }()
+	return w.file(ctx, job.Args.Filing)
+}
+
+// Timeout returns a limit far above the duration of a step, which has its own limits.
+func (w *filingWorker) Timeout(*river.Job[filingJob]) time.Duration { return jobLimit }
+
+// longJobs is shared by the long jobs. They record their progress in the database, so that another
+// instance or a later job can continue after an interruption.
+type longJobs struct {
+	decisions *Decisions
+	rules     crash.Rules
+	running   context.Context // ends when the instance stops
+	tracer    *span.Tracer
+}
+
+// interruptible calls do as a step with this name. It ends early if the instance stops.
+func (l *longJobs) interruptible(ctx context.Context, name string, do func(context.Context) error) error {
+	ctx, step := l.tracer.Start(ctx, name)
+	err := interruptible(ctx, l.running, do)
+	step.End(err)
+	return err
+}
+
+type splitWorker struct {
+	river.WorkerDefaults[splitJob]
+	*longJobs
+}
+
+// Work runs all remaining steps of a split.
+func (w *splitWorker) Work(ctx context.Context, job *river.Job[splitJob]) error {
+	return w.interruptible(ctx, "job split", func(ctx context.Context) error {
+		return w.decisions.FinishSplit(ctx, job.Args.Decision)
+	})
+}
+
+// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
+// continues a longer job.
+func (w *splitWorker) Timeout(*river.Job[splitJob]) time.Duration { return jobLimit }
+
+type regroupWorker struct {
+	river.WorkerDefaults[regroupJob]
+	*longJobs
+}
+
+// Work runs all remaining steps of a regrouping run, unless another instance works on it.
+func (w *regroupWorker) Work(ctx context.Context, job *river.Job[regroupJob]) error {
+	return w.interruptible(ctx, "job regroup", func(ctx context.Context) error {
+		run, err := w.decisions.Regroup(ctx, job.Args.Run)
+		if err != nil {
+			return err
+		}
+		return w.decisions.ContinueRegroup(ctx, run, w.rules)
+	})
+}
+
+// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
+// continues a longer job.
+func (w *regroupWorker) Timeout(*river.Job[regroupJob]) time.Duration { return jobLimit }
+
+// Task is a periodic task. Each run takes place in one instance. An unfinished run is not repeated,
+// because the next one follows anyway.
+type Task struct {
+	Name  string        // kind of its jobs in the queue
+	Every time.Duration // at least one second
+	Run   func(context.Context) error
+}
+
+// queueTasks is a separate queue, so that tasks do not wait for long jobs, and filings do not wait
+// for tasks.
+const queueTasks = "tasks"
+
+// uniquePeriod is the maximum time within which a task is queued only once. Each instance that
+// becomes leader of the queue queues all tasks. A longer period would omit the first run after a
+// restart.
+const uniquePeriod = 10 * time.Second
+
+// periodic returns the entry of the task in River's schedule. The leader of the queue follows the
+// schedule, and queues each task when it becomes leader. Jobs are unique by time, not by state, so
+// that a job of a killed instance does not block the next one.
+func (t Task) periodic() *river.PeriodicJob {
+	return river.NewPeriodicJob(river.PeriodicInterval(t.Every), func() (river.JobArgs, *river.InsertOpts) {
+		return taskJob{kind: t.Name}, &river.InsertOpts{
+			Queue: queueTasks, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByPeriod: min(t.Every, uniquePeriod)},
+		}
+	}, &river.PeriodicJobOpts{RunOnStart: true})
+}
+
+// taskJob runs a task once. Its kind is the name of the task, so that instances without that task
+// leave the job to others.
+type taskJob struct{ kind string }
+
+// Kind returns the name of the job in the queue.
+func (j taskJob) Kind() string { return j.kind }
+
+type taskWorker struct {
+	river.WorkerDefaults[taskJob]
+	task    Task
+	running context.Context // ends when the instance stops
+	busy    sync.Mutex
+}
+
+// Work runs the task, unless the previous run has not ended in this instance. Tasks that must not
+// run in two instances at once hold a lock in the database.
+func (w *taskWorker) Work(ctx context.Context, _ *river.Job[taskJob]) error {
+	if !w.busy.TryLock() {
+		return nil
+	}
+	defer w.busy.Unlock()
+	return interruptible(ctx, w.running, w.task.Run)
+}
+
+// Timeout returns the limit after which River ends a run, or cleans up after a killed instance.
+func (w *taskWorker) Timeout(*river.Job[taskJob]) time.Duration { return jobLimit }
+
+// interruptible calls do with a context that also ends with running. It returns nil if jobLimit
+// interrupts do, because the next job or task continues the work.
+func interruptible(ctx, running context.Context, do func(context.Context) error) error {
+	both, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(running, cancel)()
+	err := do(both)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
