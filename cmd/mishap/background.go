@@ -16,7 +16,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
-	"mishap/crash/health"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/events"
@@ -127,7 +126,7 @@ func (i *instance) ownTasks() []task {
 		30 * time.Second, func(ctx context.Context) error {
 			checks := i.disk.Health()
 			if v, err := upkeep.NewVitals(i.store, nil, false).Read(ctx); err == nil { // other tasks report errors
-				checks = append(checks, slices.DeleteFunc(health.Judge(v),
+				checks = append(checks, slices.DeleteFunc(upkeep.Judge(v),
 					func(c crash.HealthCheck) bool { return c.ID != "clock" })...)
 			}
 			machine.update(ctx, checks)

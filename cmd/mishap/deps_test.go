@@ -47,7 +47,7 @@ var rules = []rule{
 	{of: "db/*", ours: "crash/* db db/reader"}, // no area imports another
 
 	{of: "views/*", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
-	{of: "handlers/negotiate handlers/proxies", ours: "crash/networks"},
+	{of: "handlers/negotiate handlers/proxies", ours: "crash"},
 	{of: "handlers/people/oidc handlers/people/openid", ours: "crash"},
 	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views handlers/negotiate handlers/proxies"},
 	{of: "handlers/export", ours: "crash db/reader handlers/negotiate handlers/web"},

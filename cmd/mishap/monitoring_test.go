@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"mishap/crash/health"
 	"mishap/crash/sizetest"
+	"mishap/db/upkeep"
 )
 
 const monitoring = "../../packaging/monitoring/"
@@ -177,13 +177,13 @@ func TestAlertRules(t *testing.T) {
 	}
 	all := readFile(t, rules)
 	for _, want := range []string{
-		fmt.Sprintf("skew_seconds) > %.0f", health.ClockWarning.Seconds()),
-		fmt.Sprintf("oldest_open_seconds) > %.0f", health.FilingLimit.Seconds()),
-		fmt.Sprintf("symbol_queue_oldest_seconds) > %.0f", health.SymbolsLimit.Seconds()),
-		fmt.Sprintf("mail_retried_oldest_seconds) > %.0f", health.MailLimit.Seconds()),
-		fmt.Sprintf("!= 0) > %.0f", health.BackupLimit.Seconds()),
-		fmt.Sprintf("lag_bytes) > %d", int64(health.LagBytes)),
-		fmt.Sprintf("lag_seconds) > %.0f", health.LagLimit.Seconds()),
+		fmt.Sprintf("skew_seconds) > %.0f", upkeep.ClockWarning.Seconds()),
+		fmt.Sprintf("oldest_open_seconds) > %.0f", upkeep.FilingLimit.Seconds()),
+		fmt.Sprintf("symbol_queue_oldest_seconds) > %.0f", upkeep.SymbolsLimit.Seconds()),
+		fmt.Sprintf("mail_retried_oldest_seconds) > %.0f", upkeep.MailLimit.Seconds()),
+		fmt.Sprintf("!= 0) > %.0f", upkeep.BackupLimit.Seconds()),
+		fmt.Sprintf("lag_bytes) > %d", int64(upkeep.LagBytes)),
+		fmt.Sprintf("lag_seconds) > %.0f", upkeep.LagLimit.Seconds()),
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("rules: want %q, the limit of the health check", want)

@@ -18,7 +18,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
-	"mishap/crash/networks"
 	"mishap/db/dbtest"
 	"mishap/db/events"
 	"mishap/db/problems"
@@ -61,7 +60,7 @@ func TestRegressionByHandIsSentOnce(t *testing.T) {
 	}
 	dbtest.Exec(t, f.url, `update rules set actions = actions || jsonb_build_object('endpoints', jsonb_build_array($1::bigint))
 		where kind = 'regressed'`, hook.ID)
-	allowed, err := networks.Parse("127.0.0.0/8")
+	allowed, err := crash.ParseNetworks("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

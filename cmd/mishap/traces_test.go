@@ -25,7 +25,6 @@ import (
 	"mishap/cmd/mishap/traces"
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/networks"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -180,7 +179,7 @@ func TestTracesOfCalls(t *testing.T) {
 	t.Cleanup(store.Close)
 	ctx, step := tr.Tracer().Start(t.Context(), "task deliver")
 
-	allowed, err := networks.Parse("127.0.0.0/8")
+	allowed, err := crash.ParseNetworks("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
-	"mishap/crash/networks"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
@@ -68,7 +67,7 @@ func (o *outlets) send(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allow, err := networks.Parse("127.0.0.0/8")
+	allow, err := crash.ParseNetworks("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

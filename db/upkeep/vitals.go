@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
-	"mishap/crash/health"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/symbols"
@@ -59,7 +58,7 @@ const (
 )
 
 // Read reads the vitals. It returns Unavailable if the database does not answer.
-func (s *Vitals) Read(ctx context.Context) (v health.Vitals, err error) {
+func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 	began := s.Now()
 	v.Mail = s.mail
 	var at time.Time
@@ -97,7 +96,7 @@ func (s *Vitals) Read(ctx context.Context) (v health.Vitals, err error) {
 	if err != nil {
 		return v, fmt.Errorf("standbys: %w", db.Classify(err))
 	}
-	v.Standbys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (b health.Standby, err error) {
+	v.Standbys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (b Standby, err error) {
 		var lag float64
 		err = row.Scan(&b.Name, &b.Known, &lag, &b.Bytes)
 		b.Lag = seconds(lag)
@@ -115,9 +114,9 @@ func seconds(n float64) time.Duration { return time.Duration(max(n, 0) * float64
 func (s *Vitals) Checks(ctx context.Context) []crash.HealthCheck {
 	v, err := s.Read(ctx)
 	if err != nil {
-		return health.Unknown(err)
+		return UnknownHealth(err)
 	}
-	return health.Judge(v)
+	return Judge(v)
 }
 
 // Metrics exports vitals and the results of all health checks.
@@ -177,10 +176,10 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	checks := m.own(ctx)
 	if err != nil {
 		send(upDesc, 0)
-		checks = append(checks, health.Unknown(err)...)
+		checks = append(checks, UnknownHealth(err)...)
 	} else {
 		send(upDesc, 1)
-		checks = append(checks, health.Judge(v)...)
+		checks = append(checks, Judge(v)...)
 		sendVitals(send, v)
 	}
 	worst := map[string]float64{}
@@ -197,7 +196,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func sendVitals(send func(*prometheus.Desc, float64, ...string), v health.Vitals) {
+func sendVitals(send func(*prometheus.Desc, float64, ...string), v Facts) {
 	send(clockDesc, v.Clock.Seconds())
 	send(queuedDesc, float64(v.SymbolsQueued))
 	send(queuedAgeDesc, v.SymbolsWaiting.Seconds())

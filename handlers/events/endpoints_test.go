@@ -14,7 +14,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
-	"mishap/crash/networks"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/webhook"
@@ -65,7 +64,7 @@ func (h *webhookReceiver) answers(status int) {
 // newEndpointSite returns a site whose endpoints may be on this machine, its worker and an admin.
 func newEndpointSite(t *testing.T) (*handlertest.Site, *webhook.Worker, *handlertest.Client) {
 	t.Helper()
-	allow, err := networks.Parse("127.0.0.0/8")
+	allow, err := crash.ParseNetworks("127.0.0.0/8")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5/middleware"
 
-	"mishap/crash/networks"
+	"mishap/crash"
 )
 
 // Networks lists the networks of trusted proxies. If it is empty, no proxy is trusted, and the
@@ -22,9 +22,9 @@ type Networks []netip.Prefix
 // Loopback lists the networks of this machine, for proxies on it.
 const Loopback = "127.0.0.0/8 ::1/128"
 
-// Parse parses networks as [networks.Parse] does. It refuses the whole internet.
+// Parse parses networks as [crash.ParseNetworks] does. It refuses the whole internet.
 func Parse(text string) (Networks, error) {
-	list, err := networks.Parse(text)
+	list, err := crash.ParseNetworks(text)
 	for _, network := range list {
 		if network.Bits() == 0 {
 			return nil, fmt.Errorf("%q is the whole internet: every client could claim to be another", network)

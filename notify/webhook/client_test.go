@@ -12,14 +12,13 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/networks"
 	"mishap/notify/webhook"
 )
 
 // newClient returns a client that may send to some networks.
 func newClient(t *testing.T, allow string, timeout time.Duration) *webhook.Client {
 	t.Helper()
-	allowed, err := networks.Parse(allow)
+	allowed, err := crash.ParseNetworks(allow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +169,7 @@ func TestPrivateNetworks(t *testing.T) {
 // TestNetworks checks single addresses.
 func TestNetworks(t *testing.T) {
 	t.Parallel()
-	list, err := networks.Parse("10.1.0.0/16 fd00:1::/32 192.168.7.7")
+	list, err := crash.ParseNetworks("10.1.0.0/16 fd00:1::/32 192.168.7.7")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +197,7 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"x", "10.0.0.0/33", "::ffff:10.0.0.0/104", "fe80::1%eth0"} {
-		if _, err := networks.Parse(bad); err == nil {
+		if _, err := crash.ParseNetworks(bad); err == nil {
 			t.Errorf("Parse(%q): got no error", bad)
 		}
 	}

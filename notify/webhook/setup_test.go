@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/networks"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
@@ -108,7 +107,7 @@ type fixture struct {
 
 // loopback permits to send to this machine, as the configuration can.
 var loopback = func() webhook.Networks {
-	n, err := networks.Parse("127.0.0.0/8 ::1")
+	n, err := crash.ParseNetworks("127.0.0.0/8 ::1")
 	if err != nil {
 		panic(err)
 	}

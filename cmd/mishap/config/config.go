@@ -19,7 +19,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/crash/networks"
 	"mishap/crash/privacy"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
@@ -73,7 +72,7 @@ type Config struct {
 	APIRatePerToken      int          // requests per minute; 0: off
 	ExportRatePerAddress int          // files per minute for visitors; 0: off
 	TrustedProxies       string       // see proxies.Parse
-	WebhookAllowNetworks string       // see networks.Parse
+	WebhookAllowNetworks string       // see crash.ParseNetworks
 	BaseURL              string       // without a slash at the end
 	SMTPURL              crash.Secret // may hold a password; empty: no mail is sent
 	SMTPTLS              string       // a key of mail.TLSModes
@@ -400,7 +399,7 @@ func (c *Config) Privacy() *privacy.Table {
 
 // WebhookNetworks returns the networks of WebhookAllowNetworks.
 func (c *Config) WebhookNetworks() webhook.Networks {
-	list, _ := networks.Parse(c.WebhookAllowNetworks)
+	list, _ := crash.ParseNetworks(c.WebhookAllowNetworks)
 	return list
 }
 

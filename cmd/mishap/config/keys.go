@@ -16,7 +16,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/blobs"
 	"mishap/crash/grouping"
-	"mishap/crash/networks"
 	"mishap/crash/privacy"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/handlers/proxies"
@@ -271,7 +270,7 @@ func isNetworks(s string) bool {
 }
 
 func isWebhookNetworks(s string) bool {
-	_, err := networks.Parse(s)
+	_, err := crash.ParseNetworks(s)
 	return err == nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/health"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/embedded"
@@ -111,7 +110,7 @@ func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
 	if err != nil {
 		return []Finding{failed("backup", explain(err), "see docs/backup.md")}
 	}
-	return []Finding{judged(health.Backup(b, d.Now())), judged(health.Verification(b, d.Now()))}
+	return []Finding{judged(upkeep.JudgeBackup(b, d.Now())), judged(upkeep.JudgeVerification(b, d.Now()))}
 }
 
 // judged returns the finding of a health check.
@@ -136,9 +135,9 @@ func clock(of string, other, began, ended time.Time, resolution time.Duration) F
 	message := fmt.Sprintf("this machine and %s differ by %v", of, difference.Round(time.Second))
 	const remedy = "correct the clock that is wrong (timedatectl), and keep it right with chrony or systemd-timesyncd"
 	switch {
-	case difference >= health.ClockFailure:
+	case difference >= upkeep.ClockFailure:
 		return failed("clock", message, remedy)
-	case difference >= health.ClockWarning:
+	case difference >= upkeep.ClockWarning:
 		return warned("clock", message, remedy)
 	}
 	return good("clock", "this machine and "+of+" agree")

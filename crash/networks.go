@@ -1,5 +1,4 @@
-// Package networks reads lists of networks from the configuration.
-package networks
+package crash
 
 import (
 	"fmt"
@@ -7,9 +6,9 @@ import (
 	"strings"
 )
 
-// Parse parses networks and single addresses separated by spaces or commas, such as "10.1.0.0/16, fd00::7".
+// ParseNetworks parses networks and single addresses separated by spaces or commas, such as "10.1.0.0/16, fd00::7".
 // It refuses IPv4 networks that are written as IPv6.
-func Parse(text string) ([]netip.Prefix, error) {
+func ParseNetworks(text string) ([]netip.Prefix, error) {
 	var networks []netip.Prefix
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		network, err := netip.ParsePrefix(word)

@@ -1,7 +1,4 @@
-// Package health judges facts about a site: which of its parts work, and what to do about those that
-// do not. The page of admins, the metric mishap_health and "mishap doctor" show these judgements. The
-// alert rules in packaging/monitoring use the same limits.
-package health
+package upkeep
 
 import (
 	"fmt"
@@ -12,7 +9,7 @@ import (
 	"mishap/crash"
 )
 
-// The limits from which something is a problem.
+// The limits from which something is a problem. The alert rules in packaging/monitoring use the same.
 const (
 	ClockWarning = 10 * time.Second // difference between two clocks
 	ClockFailure = 5 * time.Minute
@@ -25,9 +22,9 @@ const (
 	BackupGrace  = 48 * time.Hour // after the installation, without backups
 )
 
-// Vitals are facts about a site from its database. All instances read the same, except the clock and
+// Facts describe a site, from its database. All instances read the same, except the clock and
 // the connection.
-type Vitals struct {
+type Facts struct {
 	Clock time.Duration // of the database, minus that of this machine
 
 	Restored     crash.Restored
@@ -58,15 +55,17 @@ type Standby struct {
 	Bytes int64         // of the write-ahead log that it lacks
 }
 
-// Judge returns a check of each part.
-func Judge(v Vitals) []crash.HealthCheck {
-	return []crash.HealthCheck{clock(v), filing(v), tracker(v), symbols(v), mail(v), replication(v),
-		Backup(v.Backups, v.At), Verification(v.Backups, v.At)}
+// Judge returns a check of each part of the site: whether it works, and what to do if not. The page of
+// admins, the metric mishap_health and "mishap doctor" show these checks.
+func Judge(v Facts) []crash.HealthCheck {
+	return []crash.HealthCheck{judgeClock(v), judgeFiling(v), judgeTracker(v), judgeSymbols(v), judgeMail(v),
+		judgeReplication(v),
+		JudgeBackup(v.Backups, v.At), JudgeVerification(v.Backups, v.At)}
 }
 
-// Unknown returns the checks of Judge when the vitals cannot be read.
-func Unknown(err error) []crash.HealthCheck {
-	checks := Judge(Vitals{})
+// UnknownHealth returns the checks of Judge when the vitals cannot be read.
+func UnknownHealth(err error) []crash.HealthCheck {
+	checks := Judge(Facts{})
 	for i := range checks {
 		checks[i].Problem, checks[i].Detail = "It is not known whether this works.", err.Error()
 		checks[i].Remedy, checks[i].Link = "see the check of the database", ""
@@ -77,7 +76,7 @@ func Unknown(err error) []crash.HealthCheck {
 // minutes returns "2h5m" for a duration.
 func minutes(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
 
-func clock(v Vitals) crash.HealthCheck {
+func judgeClock(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "clock", Name: "Clock", Remedy: "correct the clock that is wrong (timedatectl), and " +
 		"keep it right with chrony or systemd-timesyncd"}
 	if off := v.Clock.Abs(); off >= ClockWarning {
@@ -87,7 +86,7 @@ func clock(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func filing(v Vitals) crash.HealthCheck {
+func judgeFiling(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "filing", Name: "Filing bugs", Link: "/admin/filings"}
 	switch {
 	case !v.Restored.At.IsZero():
@@ -103,7 +102,7 @@ func filing(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func tracker(v Vitals) crash.HealthCheck {
+func judgeTracker(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker"}
 	switch {
 	case v.Parked > 0:
@@ -123,7 +122,7 @@ func tracker(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func symbols(v Vitals) crash.HealthCheck {
+func judgeSymbols(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "symbols", Name: "Function names of native crashes", Link: "/admin/symbols"}
 	var architectures []string
 	for _, w := range v.Workers {
@@ -153,7 +152,7 @@ func symbols(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func mail(v Vitals) crash.HealthCheck {
+func judgeMail(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "mail", Name: "Mail", Link: "/admin/mail"}
 	if v.MailsWaiting > 0 {
 		c.Detail = crash.Counted(v.MailsWaiting, "mail waits", "mails wait") + "."
@@ -169,7 +168,7 @@ func mail(v Vitals) crash.HealthCheck {
 	return c
 }
 
-func replication(v Vitals) crash.HealthCheck {
+func judgeReplication(v Facts) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "replication", Name: "Replication", Detail: "The database has no standby server."}
 	var details []string
 	for _, s := range v.Standbys {
@@ -191,8 +190,8 @@ func replication(v Vitals) crash.HealthCheck {
 	return c
 }
 
-// Backup judges the last backup.
-func Backup(b crash.Backups, now time.Time) crash.HealthCheck {
+// JudgeBackup judges the last backup.
+func JudgeBackup(b crash.Backups, now time.Time) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "backup", Name: "Backups"}
 	age := now.Sub(b.Last.Taken)
 	switch {
@@ -212,8 +211,8 @@ func Backup(b crash.Backups, now time.Time) crash.HealthCheck {
 	return c
 }
 
-// Verification judges the last verification of a backup. Without backups there is nothing to verify.
-func Verification(b crash.Backups, now time.Time) crash.HealthCheck {
+// JudgeVerification judges the last verification of a backup. Without backups there is nothing to verify.
+func JudgeVerification(b crash.Backups, now time.Time) crash.HealthCheck {
 	c := crash.HealthCheck{ID: "verification", Name: "Verification of backups"}
 	age := now.Sub(b.Ended)
 	switch {

@@ -1,20 +1,20 @@
-package networks_test
+package crash_test
 
 import (
 	"fmt"
 	"testing"
 
-	"mishap/crash/networks"
+	"mishap/crash"
 )
 
-func TestParse(t *testing.T) {
+func TestParseNetworks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"": "[]", " , ": "[]", "127.0.0.0/8": "[127.0.0.0/8]", "127.0.0.0/8 ::1/128": "[127.0.0.0/8 ::1/128]",
 		"10.1.2.3,fd00::7,\t192.0.2.0/24": "[10.1.2.3/32 fd00::7/128 192.0.2.0/24]", "10.9.9.9/8": "[10.0.0.0/8]",
 		"0.0.0.0/0 ::/0": "[0.0.0.0/0 ::/0]",
 	} {
-		if got, err := networks.Parse(text); err != nil || fmt.Sprint(got) != want {
+		if got, err := crash.ParseNetworks(text); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%q: got %v, %v, want %s", text, got, err, want)
 		}
 	}
@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		"localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8; ::1", "fe80::1%eth0", "::ffff:10.0.0.0/104",
 		"::ffff:10.0.0.1", "*",
 	} {
-		if got, err := networks.Parse(text); err == nil {
+		if got, err := crash.ParseNetworks(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}

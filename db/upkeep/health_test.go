@@ -1,4 +1,4 @@
-package health_test
+package upkeep_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/health"
+	"mishap/db/upkeep"
 )
 
 // TestJudge checks the limits of all checks, from both sides.
@@ -17,8 +17,8 @@ func TestJudge(t *testing.T) {
 	start := time.Unix(1, 0)
 	// backups returns vitals that were read some time after the installation, after a backup and after its
 	// verification. Negative: there was none.
-	backups := func(installed, taken, verified time.Duration, problem string) health.Vitals {
-		v := health.Vitals{At: start.Add(10_000 * time.Hour)}
+	backups := func(installed, taken, verified time.Duration, problem string) upkeep.Facts {
+		v := upkeep.Facts{At: start.Add(10_000 * time.Hour)}
 		v.Backups.Installed = v.At.Add(-installed)
 		if taken >= 0 {
 			v.Backups.Last = crash.Backup{Taken: v.At.Add(-taken), Place: "/b", Reports: 1}
@@ -30,56 +30,56 @@ func TestJudge(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		vitals health.Vitals
+		vitals upkeep.Facts
 		check  string
 		want   crash.HealthStatus
 		text   string
 	}{
-		{"clocks agree", health.Vitals{Clock: -9 * time.Second}, "clock", crash.HealthOK, ""},
-		{"a clock is behind", health.Vitals{Clock: -10 * time.Second}, "clock", crash.HealthWarning, "differ by 10s"},
-		{"a clock is wrong", health.Vitals{Clock: 5 * time.Minute}, "clock", crash.HealthFailure, "differ by 5m0s"},
-		{"a young filing", health.Vitals{OldestFiling: 59 * time.Minute}, "filing", crash.HealthOK, ""},
-		{"an old filing", health.Vitals{OldestFiling: time.Hour}, "filing", crash.HealthWarning, "for 1h0m to"},
-		{"a parked filing is old", health.Vitals{OldestFiling: time.Hour, Parked: 1}, "filing", crash.HealthOK, ""},
-		{"restored", health.Vitals{Restored: restored}, "filing", crash.HealthFailure, "restored from a backup"},
-		{"no filing here", health.Vitals{}, "tracker", crash.HealthOK, "files no bugs"},
-		{"never connected", health.Vitals{Connection: &crash.Connection{Source: crash.NotConnected}}, "tracker",
+		{"clocks agree", upkeep.Facts{Clock: -9 * time.Second}, "clock", crash.HealthOK, ""},
+		{"a clock is behind", upkeep.Facts{Clock: -10 * time.Second}, "clock", crash.HealthWarning, "differ by 10s"},
+		{"a clock is wrong", upkeep.Facts{Clock: 5 * time.Minute}, "clock", crash.HealthFailure, "differ by 5m0s"},
+		{"a young filing", upkeep.Facts{OldestFiling: 59 * time.Minute}, "filing", crash.HealthOK, ""},
+		{"an old filing", upkeep.Facts{OldestFiling: time.Hour}, "filing", crash.HealthWarning, "for 1h0m to"},
+		{"a parked filing is old", upkeep.Facts{OldestFiling: time.Hour, Parked: 1}, "filing", crash.HealthOK, ""},
+		{"restored", upkeep.Facts{Restored: restored}, "filing", crash.HealthFailure, "restored from a backup"},
+		{"no filing here", upkeep.Facts{}, "tracker", crash.HealthOK, "files no bugs"},
+		{"never connected", upkeep.Facts{Connection: &crash.Connection{Source: crash.NotConnected}}, "tracker",
 			crash.HealthWarning, "not connected"},
-		{"connected", health.Vitals{Connection: &crash.Connection{Source: crash.FromConfiguration}}, "tracker",
+		{"connected", upkeep.Facts{Connection: &crash.Connection{Source: crash.FromConfiguration}}, "tracker",
 			crash.HealthOK, "Connected."},
-		{"rejected", health.Vitals{Connection: &crash.Connection{Source: crash.FromConfiguration,
+		{"rejected", upkeep.Facts{Connection: &crash.Connection{Source: crash.FromConfiguration,
 			TokenHealth: crash.TokenHealth{Dead: true}}}, "tracker",
 			crash.HealthFailure, "does not accept"},
-		{"parked filings", health.Vitals{Parked: 2}, "tracker", crash.HealthFailure, "2 filings wait"},
-		{"no instance symbolises", health.Vitals{}, "symbols", crash.HealthOff, "No running instance"},
-		{"cores are off", health.Vitals{Workers: []crash.SymbolWorker{{}}}, "symbols", crash.HealthOff, "cores is never"},
-		{"cores are off in one instance", health.Vitals{Workers: []crash.SymbolWorker{{},
+		{"parked filings", upkeep.Facts{Parked: 2}, "tracker", crash.HealthFailure, "2 filings wait"},
+		{"no instance symbolises", upkeep.Facts{}, "symbols", crash.HealthOff, "No running instance"},
+		{"cores are off", upkeep.Facts{Workers: []crash.SymbolWorker{{}}}, "symbols", crash.HealthOff, "cores is never"},
+		{"cores are off in one instance", upkeep.Facts{Workers: []crash.SymbolWorker{{},
 			{Problem: "gdb is not installed."}}},
 			"symbols", crash.HealthFailure, "gdb is not installed."},
-		{"cores are off, but one waits", health.Vitals{Workers: []crash.SymbolWorker{{}}, SymbolsQueued: 1,
+		{"cores are off, but one waits", upkeep.Facts{Workers: []crash.SymbolWorker{{}}, SymbolsQueued: 1,
 			SymbolsWaiting: time.Hour}, "symbols", crash.HealthWarning, "1 core dump waits"},
-		{"no debugger", health.Vitals{Workers: []crash.SymbolWorker{{Problem: "gdb is not installed."}}}, "symbols",
+		{"no debugger", upkeep.Facts{Workers: []crash.SymbolWorker{{Problem: "gdb is not installed."}}}, "symbols",
 			crash.HealthFailure, "gdb is not installed."},
-		{"an instance symbolises", health.Vitals{Workers: []crash.SymbolWorker{{Architectures: []string{"i386", "amd64"}}},
+		{"an instance symbolises", upkeep.Facts{Workers: []crash.SymbolWorker{{Architectures: []string{"i386", "amd64"}}},
 			SymbolsWaiting: 59 * time.Minute}, "symbols", crash.HealthOK, "amd64, i386"},
-		{"core dumps wait", health.Vitals{Workers: []crash.SymbolWorker{{Architectures: []string{"amd64"}}},
+		{"core dumps wait", upkeep.Facts{Workers: []crash.SymbolWorker{{Architectures: []string{"amd64"}}},
 			SymbolsQueued: 3, SymbolsWaiting: time.Hour}, "symbols", crash.HealthWarning, "3 core dumps wait"},
-		{"mails wait for a moment", health.Vitals{Mail: true, MailsWaiting: 2, MailWaiting: 29 * time.Minute}, "mail",
+		{"mails wait for a moment", upkeep.Facts{Mail: true, MailsWaiting: 2, MailWaiting: 29 * time.Minute}, "mail",
 			crash.HealthOK,
 			"2 mails wait"},
-		{"the relay refuses", health.Vitals{Mail: true, MailsWaiting: 2, MailsRetried: 1, MailWaiting: 30 * time.Minute},
+		{"the relay refuses", upkeep.Facts{Mail: true, MailsWaiting: 2, MailsRetried: 1, MailWaiting: 30 * time.Minute},
 			"mail",
 			crash.HealthFailure, "1 mail"},
-		{"mail is off", health.Vitals{MailsWaiting: 2, MailsRetried: 1, MailWaiting: time.Hour}, "mail", crash.HealthOff,
+		{"mail is off", upkeep.Facts{MailsWaiting: 2, MailsRetried: 1, MailWaiting: time.Hour}, "mail", crash.HealthOff,
 			"No mail is sent (smtp_url is empty). 2 mails wait."},
-		{"no standby", health.Vitals{}, "replication", crash.HealthOK, "no standby"},
-		{"a good standby", health.Vitals{Standbys: []health.Standby{{Name: "b", Known: true, Bytes: 64<<20 - 1}}},
+		{"no standby", upkeep.Facts{}, "replication", crash.HealthOK, "no standby"},
+		{"a good standby", upkeep.Facts{Standbys: []upkeep.Standby{{Name: "b", Known: true, Bytes: 64<<20 - 1}}},
 			"replication", crash.HealthOK, "b is 0s and 64.0 MiB behind."},
-		{"a standby lacks much", health.Vitals{Standbys: []health.Standby{{Known: true, Bytes: 64 << 20}}}, "replication",
+		{"a standby lacks much", upkeep.Facts{Standbys: []upkeep.Standby{{Known: true, Bytes: 64 << 20}}}, "replication",
 			crash.HealthWarning, ""},
-		{"a standby is late", health.Vitals{Standbys: []health.Standby{{Known: true, Lag: time.Minute}}}, "replication",
+		{"a standby is late", upkeep.Facts{Standbys: []upkeep.Standby{{Known: true, Lag: time.Minute}}}, "replication",
 			crash.HealthWarning, ""},
-		{"an unknown standby", health.Vitals{Standbys: []health.Standby{{Name: "b"}}}, "replication", crash.HealthOK,
+		{"an unknown standby", upkeep.Facts{Standbys: []upkeep.Standby{{Name: "b"}}}, "replication", crash.HealthOK,
 			"pg_monitor"},
 		{"no backup yet", backups(48*time.Hour-1, -1, -1, ""), "backup", crash.HealthOK, "No backup"},
 		{"no backup", backups(48*time.Hour, -1, -1, ""), "backup", crash.HealthWarning, "No backup was ever made"},
@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		found := false
-		for _, c := range health.Judge(tt.vitals) {
+		for _, c := range upkeep.Judge(tt.vitals) {
 			if c.ID != tt.check {
 				continue
 			}
@@ -108,7 +108,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: there is no check %s", tt.name, tt.check)
 		}
 	}
-	for _, c := range health.Unknown(errors.New("no answer")) {
+	for _, c := range upkeep.UnknownHealth(errors.New("no answer")) {
 		if c.Status() != crash.HealthFailure || c.Detail != "no answer" {
 			t.Errorf("unknown: got %+v, want a failure", c)
 		}
