@@ -1,10 +1,14 @@
 package grouping_test
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 )
@@ -123,5 +127,192 @@ func TestRuleDescriptions(t *testing.T) {
 	}
 	if len(seen) < 20 {
 		t.Errorf("reports use %d rules, want all 20", len(seen))
+	}
+}
+
+// readRules lists our own rules that read a text field, in which they must mark the lines that they
+// use.
+var readRules = map[crash.Rule]bool{
+	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
+	crash.RuleRustPanic: true, crash.RuleCompiler: true,
+	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true,
+	crash.RuleStackPartial: true, crash.RuleHang: true,
+	crash.RuleAssertion: true, crash.RuleStacktrace: true, crash.RuleTraceback: true, crash.RuleSuspendResume: true,
+	crash.RuleOops: true, crash.RuleKernelCrash: true,
+}
+
+// TestPassages checks that every rule marks the lines that it used, and that these contain what it
+// used.
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	reports := map[string]crash.Fields{}
+	for name, r := range builders() {
+		reports[name] = r.Fields()
+	}
+	for file, cases := range allGroupCases(t) {
+		for _, c := range cases {
+			for _, r := range append(c.same, c.differs...) {
+				reports[file+": "+c.name+": "+r.name] = r.fields
+			}
+		}
+	}
+	paths, err := filepath.Glob("../apport/testdata/crashes/*.crash")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("got %d crash files, want 10 or more (%v)", len(paths), err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, _, err := apport.Read(strings.NewReader(string(data)), apport.Limits{})
+		if err != nil {
+			continue // a broken file; package apport tests those
+		}
+		reports[path] = fields
+	}
+	var vectors []signatureVector
+	readVectors(t, "crash_signature.json", &vectors, 98)
+	for _, v := range vectors {
+		reports["vector "+v.Name] = v.Report
+	}
+	rules := map[crash.Rule]int{}
+	for name, fields := range reports {
+		for _, f := range []crash.Fields{fields, with(fields, "DuplicateSignature", "brought along")} {
+			rules[checkPassages(t, name, f)]++
+		}
+	}
+	for rule := range readRules {
+		if rules[rule] == 0 {
+			t.Errorf("no sample tests rule %s", rule)
+		}
+	}
+}
+
+func with(f crash.Fields, name, value string) crash.Fields {
+	other := crash.Fields{name: value}
+	for n, v := range f {
+		if n != name {
+			other[n] = v
+		}
+	}
+	return other
+}
+
+// checkPassages returns the rule that read the passages.
+func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
+	t.Helper()
+	e := grouping.Explain(f)
+	if e.Rule != crash.RuleDuplicateSignature && e.ReadBy != e.Rule {
+		t.Errorf("%s: got the evidence of rule %s, want that of %s", name, e.ReadBy, e.Rule)
+	}
+	marked := ""
+	for _, p := range e.Passages {
+		if _, ok := f[p.Field]; !ok && p.Field != "ErrorMessage" {
+			t.Errorf("%s: got a passage of field %s, which the report does not have", name, p.Field)
+		}
+		used := 0
+		for _, line := range p.Excerpt(f[p.Field], 100_000) {
+			if line.Used {
+				used++
+				marked += line.Text + "\n"
+			}
+		}
+		if used != len(p.Used) {
+			t.Errorf("%s: %s: got %d marked lines, want the %d used ones", name, p.Field, used, len(p.Used))
+		}
+	}
+	// Apport's rules group some reports without any informative text.
+	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") {
+		t.Errorf("%s: rule %s marks no line (passages %v)", name, e.ReadBy, e.Passages)
+	}
+	if e.Rule != e.ReadBy || e.ReadBy == crash.RuleAddress {
+		return e.ReadBy
+	}
+	for _, frame := range e.Frames {
+		if text := strings.TrimSuffix(frame.As, "…"); frame.Used && !inMarked(marked, text, frame.Text) {
+			t.Errorf("%s: rule %s used %q (%q), which is in no marked line:\n%s", name, e.ReadBy, text, frame.Text, marked)
+		}
+	}
+	return e.ReadBy
+}
+
+// inMarked reports whether the marked lines contain a function, or the part of it that the report
+// has in the signature's form.
+func inMarked(marked, as, text string) bool {
+	if strings.Contains(marked, strings.TrimSpace(strings.TrimSuffix(text, "…"))) || strings.Contains(marked, as) {
+		return true
+	}
+	words := strings.FieldsFunc(as, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 128
+	})
+	for _, word := range words {
+		if !strings.Contains(marked, word) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// TestExcerpt checks that an excerpt shows the used lines with context, says how much it omits, and
+// has a limited size.
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3000)
+	var b strings.Builder
+	for n := range 1000 {
+		b.WriteString("line " + strconv.Itoa(n) + "\n")
+	}
+	many := b.String()
+	at := func(n int) int { return strings.Index(many, "line "+strconv.Itoa(n)+"\n") }
+	for name, tt := range map[string]struct {
+		text  string
+		used  []int
+		limit int
+		want  string
+	}{
+		"short":         {"a\nb\nc\n", []int{2}, 40, " a >b  c"},
+		"nothing used":  {"a\nb\nc\n", nil, 2, "(1)  b  c"},
+		"empty":         {"", nil, 40, ""},
+		"long line":     {long, []int{7}, 40, ">" + long[:500] + "…"},
+		"narrow":        {many, []int{at(500)}, 3, "(499)  line 499 >line 500  line 501 (498)"},
+		"two places":    {many, []int{at(1), at(900)}, 6, " line 0 >line 1  line 2 (896)  line 899 >line 900  line 901 (98)"},
+		"more than fit": {many, []int{at(3), at(5), at(7)}, 2, "(3) >line 3 (1) >line 5 (994)"},
+		"line ends":     {"a\r\nb\rc", []int{3, 5}, 9, " a >b >c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, line := range (grouping.Passage{Field: "StdErr", Used: tt.used}).Excerpt(tt.text, tt.limit) {
+				switch {
+				case line.Skipped > 0:
+					got = append(got, "("+strconv.Itoa(line.Skipped)+")")
+				case line.Used:
+					got = append(got, ">"+line.Text)
+				default:
+					got = append(got, " "+line.Text)
+				}
+			}
+			if joined := strings.Join(got, " "); joined != tt.want {
+				t.Errorf("got  %q\nwant %q", joined, tt.want)
+			}
+		})
+	}
+}
+
+// TestHasEvidence checks that a report is complete if it has readable text, even if only our own
+// rules read it.
+func TestHasEvidence(t *testing.T) {
+	t.Parallel()
+	for name, r := range builders() {
+		f := r.Fields()
+		want := name != "suspend" && name != "ungroupable"
+		if got := grouping.HasEvidence(f, grouping.SignatureOf(f)); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		own := with(f, "DuplicateSignature", "brought along")
+		if got := grouping.HasEvidence(own, grouping.SignatureOf(own)); got != want {
+			t.Errorf("%s with its own signature: got %v, want %v", name, got, want)
+		}
 	}
 }

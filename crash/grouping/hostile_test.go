@@ -124,3 +124,136 @@ func readOnArrival(t *testing.T, what string, fields crash.Fields) {
 	}
 	crash.OccurredAt(fields["Date"])
 }
+
+// hostileTexts are patterns like [hostile] for our own rules, each with a report to which the rule
+// applies.
+var hostileTexts = []struct{ name, field, pattern string }{
+	{"oops", "OopsText", "BUG: kernel NULL pointer\nCall Trace:\n| a+0x1/0x2\n"},
+	{"oops, stamps", "OopsText", "[ 1.1]"},
+	{"oops, open stamps", "OopsText", "["},
+	{"oops, addresses", "OopsText", "BUG: kernel NULL pointer\nCall Trace:\n|[<1>] "},
+	{"oops, one line", "OopsText", "BUG: |x at "},
+	{"oops, problems", "OopsText", "WARNING: CPU: 1 at x.c:1 f+0x1/0x2\n"},
+	{"oops, places", "OopsText", "RIP: 0010:|+0x"},
+	{"oops, traces", "OopsText", "Call Trace:\n"},
+	{"oops, long function", "OopsText", "BUG: kernel NULL pointer\nCall Trace:\n |x"},
+	{"dmesg", "VmCoreDmesg", "[ 1.1] Kernel panic - not syncing: x\n"},
+	{"package, lines", "DpkgTerminalLog", "error\n"},
+	{"package, failures", "DpkgTerminalLog", "dpkg: error processing package p (--configure):\n"},
+	{"package, returns", "DpkgTerminalLog", "\r"},
+	{"package, message", "ErrorMessage", "1.2-3/"},
+	{"package, digits", "ErrorMessage", "1"},
+	{"package, dashes", "ErrorMessage", "1.1-1-"},
+	{"package, dots", "ErrorMessage", "a."},
+	{"package, colons", "ErrorMessage", "1:"},
+	{"java, frames", "StackTrace", "a.B: x\n|\tat a.b.C.d(E.java:1)\n"},
+	{"java, causes", "StackTrace", "a.B: x\n|Caused by: a.B: x\n"},
+	{"java, suppressed", "StackTrace", "a.B: x\n|\tSuppressed: a.B\n"},
+	{"java, dollars", "StackTrace", "a.B: x\n\tat |$$"},
+	{"java, recursion", "StackTrace", "java.lang.StackOverflowError\n|\tat a.b(C.java:1)\n\tat a.c(C.java:1)\n"},
+	{"go, goroutines", "StdErr", "panic: x\n\n|goroutine 1 [running]:\n"},
+	{"go, frames", "StdErr", "panic: x\n\ngoroutine 1 [running]:\n|main.f(0x1)\n\tx.go:1\n"},
+	{"go, brackets", "StdErr", "panic: x\n\ngoroutine 1 [running]:\nmain|[...]"},
+	{"go, brackets in a function", "StdErr", "panic: x\n\ngoroutine 1 [running]:\nmain.f[()](\n|x]["},
+	{"go, dots", "StdErr", "panic: x\n\ngoroutine 1 [running]:\nmain|.func1"},
+	{"rust, frames", "StdErr", "thread 'main' panicked at a.rs:1:1:\nx\nstack backtrace:\n|  1: a::b\n"},
+	{"rust, panics", "StdErr", "thread 'main' panicked at 'x', a.rs:1:1\n"},
+	{"rust, message", "StdErr", "thread 'main' panicked at '|x', "},
+	{"rust, closures", "StdErr", "thread 'main' panicked at a.rs:1:1:\nx\nstack backtrace:\n  1: |{{"},
+	{"compiler, frames", "PreprocessedSource", "// internal compiler error: in x, at y.c:1\n|// 0x1 f(int)\n"},
+	{"compiler, errors", "PreprocessedSource", "internal compiler error: "},
+	{"names, angles", "StacktraceTop", "(a) ()\n|<"},
+	{"names, operators", "StacktraceTop", "(a) ()\n|operator<"},
+	{"names, braces", "StacktraceTop", "(a) ()\n|{"},
+	{"names, lines", "StacktraceTop", "(a) ()\n"},
+	{"names, hash sums", "StacktraceTop", "(a) ()\nx|[0123456789abcdef]"},
+	{"halves", "StacktraceTop", "a ()\nb ()\n?? ()\n"},
+	{"threads", "ThreadStacktrace", "Thread 1 (Thread 0x1 (LWP 1)):\n|#0 0x1 in f ()\n"},
+	{"group", "Traceback", "  + Exception Group Traceback (most recent call last):\n|  | ValueError: a\n"},
+	{"bars", "Traceback", ". "},
+	{"snap", "Snap", "x"},
+	{"snap, message", "ErrorMessage", "snap-reef-1.mount "},
+	{"dialogue", "DialogBody", "/tmp/X1/"},
+}
+
+// TestHostileTexts checks that our own rules take linear time and give signatures within the
+// limits.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	large := largestReport()
+	kinds := []crash.Fields{
+		{"ProblemType": "Crash", "ExecutablePath": "/x"}, {"ProblemType": "Crash", "ExecutablePath": "/x", "Signal": "11"},
+		{"ProblemType": "Crash", "Package": "p 1"},
+		{"ProblemType": "KernelOops"}, {"ProblemType": "KernelCrash"}, {"ProblemType": "Package", "Package": "p 1"},
+		{"ProblemType": "Hang", "Package": "p 1"},
+		{"ProblemType": "Snap", "Snap": "reef"}, {"ProblemType": "Snap", "ErrorMessage": "x"},
+		{"ProblemType": "RecoverableProblem", "Package": "p 1"},
+	}
+	for _, h := range hostileTexts {
+		for _, size := range []int{64 << 10, large} {
+			value := fill(h.pattern, size)
+			if size > 1<<20 {
+				value = strings.TrimSuffix(value, "\n")
+			}
+			for _, kind := range kinds {
+				if size > 1<<20 && kind["Package"] == "" && h.field == "Traceback" {
+					continue // apport's rule takes these, see TestHostileLines
+				}
+				fields := maps.Clone(kind)
+				fields[h.field] = value
+				readBounded(t, h.name, fields)
+			}
+		}
+	}
+}
+
+// readBounded also checks the limits of explanations.
+func readBounded(t *testing.T, name string, fields crash.Fields) {
+	t.Helper()
+	e := grouping.Explain(fields)
+	if g := grouping.SignatureOf(fields); g != e.Grouping {
+		t.Errorf("%s: SignatureOf and Explain differ", name)
+	}
+	if n := utf8.RuneCountInString(e.Signature); n > crash.MaxSignature || len(e.Frames) > 200 || len(e.Changes) > 50 {
+		t.Errorf("%s: got %d code points, %d frames, %d changes", name, n, len(e.Frames), len(e.Changes))
+	}
+	if own(e.Rule) && len(e.Signature) > 150_000 {
+		t.Errorf("%s: got a signature of %d bytes by rule %s", name, len(e.Signature), e.Rule)
+	}
+	for _, f := range e.Frames {
+		if len(f.Text)+len(f.As) > 3000 || strings.ContainsAny(f.Text+f.As, "\n\x00\x1b") {
+			t.Errorf("%s: got the frame %.200q", name, f.Text)
+		}
+	}
+	if title := grouping.SummaryOf(fields).Title; utf8.RuneCountInString(title) > 1000 {
+		t.Errorf("%s: got a title of %d bytes", name, len(title))
+	}
+}
+
+// FuzzSignatureOf puts any text into any field that a rule reads, in each kind of report. It checks
+// for panics, different results of two calls, and results beyond the limits.
+func FuzzSignatureOf(f *testing.F) {
+	kinds := map[string]crash.Fields{}
+	for name, r := range builders() {
+		kinds[name] = r.Fields()
+		for _, field := range texts {
+			if r[field] != "" {
+				f.Add(name, field, r[field])
+			}
+		}
+	}
+	for _, h := range hostileTexts {
+		f.Add("ungroupable", h.field, fill(h.pattern, 200))
+	}
+	f.Fuzz(func(t *testing.T, kind, field, text string) {
+		fields := maps.Clone(kinds[kind])
+		if fields == nil {
+			fields = crash.Fields{"ProblemType": kind, "Package": "p 1"}
+		}
+		fields[field] = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "�")
+		readBounded(t, kind, fields)
+		delete(fields, "DuplicateSignature")
+		delete(fields, "Signal")
+		readBounded(t, kind, fields)
+	})
+}

@@ -1,3 +1,7 @@
+// Package grouping determines the problem that a report belongs to. It parses stacks, tracebacks
+// and messages, and applies apport's signature rules and rules of mishap's own. It explains which
+// lines of which field a rule used, and derives titles and summaries. All functions are pure and
+// limit the amount of text that they read.
 package grouping
 
 import (
@@ -84,4 +88,213 @@ func whyNoStacktrace(f crash.Fields) string {
 		return "The stack has fewer than two frames, and there is no address signature."
 	}
 	return "A frame of the stack has a name in an unknown form, and there is no address signature."
+}
+
+// RulesVersion is the version of the grouping rules, that is, of [SignatureOf]. Each report is
+// stored with the version that grouped it. Raise it when a change of the rules changes the
+// signature of any report; stored reports of lower versions are then regrouped.
+//
+// Version 1: apport's rules and address signatures. 2: our own rules, where apport has none. 3:
+// oopses without offsets, network addresses, full disks, Rust executors, Flatpaks and AppImages. 4:
+// stacks that mishap works out, calls of wrong pointers.
+const RulesVersion = 4
+
+// CurrentRules returns the grouping rules of this program.
+func CurrentRules() crash.Rules { return crash.Rules{Version: RulesVersion, Group: SignatureOf} }
+
+// The rules of mishap's own, for reports to which apport gives no signature. Each is in a file of
+// its own, with its rationale.
+//
+// Their signatures begin with the program, the package or "kernel", followed by names that locate
+// the fault, separated by colons. They omit addresses, process ids, temporary names, line numbers
+// and versions, which vary between machines and updates. A rule that cannot distinguish faults
+// gives no signature: people can merge buckets, but they cannot use a bucket of many faults.
+
+// ownRule is one of these rules. sign returns "" if the rule does not apply; it records what it
+// used and omitted.
+type ownRule struct {
+	rule crash.Rule
+	sign func(f crash.Fields, rec *recorder) string
+}
+
+// ownRules are tried before the address signature, because they use names. The first one that gives
+// a signature decides.
+var ownRules = [...]ownRule{
+	{crash.RuleKernel, kernelSignature},
+	{crash.RulePackage, packageSignature},
+	{crash.RuleJava, javaSignature},
+	{crash.RuleGoPanic, goPanicSignature},
+	{crash.RuleRustPanic, rustPanicSignature},
+	{crash.RuleCompiler, compilerSignature},
+	{crash.RuleStackNames, stackNamesSignature},
+	{crash.RulePython, pythonSignature},
+	{crash.RuleSnap, snapSignature},
+	{crash.RuleRecoverable, recoverableSignature},
+}
+
+// namedRules apply, instead of apport's, to crashes whose stack mishap has worked out. What a panic
+// says is better than the stack that the debugger shows.
+var namedRules = [...]ownRule{
+	{crash.RuleGoPanic, goPanicSignature},
+	{crash.RuleRustPanic, rustPanicSignature},
+	{crash.RuleAssertion, assertionSignature},
+	{crash.RuleStacktrace, namedStackSignature},
+}
+
+// namedHere reports whether mishap has worked out the stack of a native crash.
+func namedHere(f crash.Fields) bool { return f[crash.SymbolisedBy] != "" && f["Signal"] != "" }
+
+// lastRules apply to reports without an address signature.
+var lastRules = [...]ownRule{
+	{crash.RuleStackPartial, stackPartialSignature},
+	{crash.RuleHang, hangSignature},
+}
+
+// The limits of our own rules.
+const (
+	maxRead            = 1 << 20 // bytes of one field that a rule reads
+	maxMessage         = 500     // code points of a message in a signature
+	maxSymbol          = 1000    // code points of a name in a signature
+	maxSignatureFrames = 5       // frames of one stack, as in apport
+)
+
+// sign returns the grouping of the first rule that gives a signature.
+func sign(rules []ownRule, f crash.Fields, rec *recorder) crash.Grouping {
+	for _, r := range rules {
+		rec.reset()
+		if signature := r.sign(f, rec); signature != "" {
+			return crash.Grouping{Signature: crash.Truncate(signature, crash.MaxSignature), Rule: r.rule}
+		}
+	}
+	rec.reset()
+	return crash.Grouping{}
+}
+
+// subject returns the beginning of a signature: the program, else the package. It omits the
+// directories that Snap, Flatpak and AppImage name after a revision or a run:
+// "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef".
+func subject(f crash.Fields) string {
+	if path := f["ExecutablePath"]; path != "" {
+		return crash.Truncate(currentRevision(path), maxExecutable)
+	}
+	return crash.Truncate(pytext.FirstWord(crash.Truncate(f["Package"], maxWords)), maxName)
+}
+
+// currentRevision replaces the revision in the path of a snap by "current", and the commit in the
+// path of a Flatpak by "active". It removes the random end of an AppImage's mount point.
+func currentRevision(path string) string {
+	if rest, ok := strings.CutPrefix(path, appImages); ok {
+		directory, file, inside := strings.Cut(rest, "/")
+		if inside && len(directory) > 6 {
+			return appImages + directory[:len(directory)-6] + "/" + file
+		}
+		return path
+	}
+	if _, rest, ok := strings.Cut(path, "/flatpak/app/"); ok {
+		if parts := strings.SplitN(rest, "/", 5); len(parts) == 5 && len(parts[3]) == 64 &&
+			pytext.Run(parts[3], isHex) == parts[3] {
+			parts[3] = "active"
+			return strings.TrimSuffix(path, rest) + strings.Join(parts, "/")
+		}
+		return path
+	}
+	for _, root := range [...]string{"/snap/", "/var/lib/snapd/snap/"} {
+		rest, ok := strings.CutPrefix(path, root)
+		if !ok {
+			continue
+		}
+		name, rest, ok := strings.Cut(rest, "/")
+		revision, file, inside := strings.Cut(rest, "/")
+		if ok && inside && isRevision(revision) {
+			return root + name + "/current/" + file
+		}
+	}
+	return path
+}
+
+const appImages = "/tmp/.mount_"
+
+// isRevision reports whether a directory is named after a revision: "123", or "x1" for a snap
+// installed from a file.
+func isRevision(s string) bool {
+	digits := strings.TrimPrefix(s, "x")
+	return digits != "" && pytext.Run(digits, pytext.IsDigit) == digits
+}
+
+// tailOf returns the last maxRead bytes of s, without an incomplete first line. Logs end with the
+// most recent events.
+func tailOf(s string) string {
+	if len(s) <= maxRead {
+		return s
+	}
+	_, rest, _ := strings.Cut(s[len(s)-maxRead:], "\n")
+	return rest
+}
+
+// headOf returns the first maxRead bytes of s.
+func headOf(s string) string { return s[:min(len(s), maxRead)] }
+
+// join joins the parts of a signature. It replaces control characters by blanks and skips empty
+// parts.
+func join(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		part = strings.TrimSpace(withoutControl(crash.Truncate(part, maxSymbol)))
+		if part == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(':')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// withoutControl replaces control characters by blanks.
+func withoutControl(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// recurring returns the sorted functions of an infinite recursion, for a stack that overflowed.
+// Which of them is on top varies; functions that occur less than three times are not part of it.
+func recurring(functions []string) []string {
+	const often = 3
+	seen := map[string]int{}
+	var circle []string
+	for _, name := range functions {
+		if seen[name]++; seen[name] == often {
+			circle = append(circle, name)
+		}
+	}
+	return sortedCopy(circle, maxRecurring)
+}
+
+const maxRecurring = 12
+
+// Informative reports whether a report helps a developer to locate the fault. It has a stack with
+// names, a traceback, an assertion, a message of the kernel or the package manager, or another text
+// that a grouping rule reads.
+func Informative(f crash.Fields) bool {
+	for _, field := range []string{"Traceback", "AssertionMessage", "OopsText", "ErrorMessage"} {
+		if f[field] != "" {
+			return true
+		}
+	}
+	if HasUsefulStacktrace(f) || named(Frames(f)) > 1 {
+		return true
+	}
+	return informativeRules[group(withoutOwnSignature(f), nil).Rule]
+}
+
+// informativeRules lists the rules that read function names or a message.
+var informativeRules = map[crash.Rule]bool{
+	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
+	crash.RuleRustPanic: true, crash.RuleCompiler: true, crash.RulePython: true, crash.RuleSnap: true,
+	crash.RuleRecoverable: true, crash.RuleHang: true,
 }
