@@ -25,7 +25,7 @@ import (
 )
 
 // This file lists all background work, with two exceptions. Filing, splitting and regrouping are
-// jobs that a click queues (db/queue.go). db.Store itself stores and
+// jobs that a click queues (db/jobs.go). db.Store itself stores and
 // counts reports: the answer to a machine waits for that, and a queue would add up to a second.
 
 // task is work that runs when an instance starts, and then at an interval.

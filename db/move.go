@@ -1,0 +1,797 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
+	"mishap/crash/dpkg"
+)
+
+// These statements delete rows whose count falls to zero. Each group subtracts before it adds, and
+// changes rows in the order of their keys. No counting round runs meanwhile.
+const (
+	sqlSystemsThere = `
+		select distinct s.bucket_id, s.system, s.release, s.version
+		from (select distinct * from unnest(@bucket::bytea[], @system::bigint[]) as k (bucket_id, system)) as k
+			join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system`
+	sqlDropSystems = `
+		delete from bucket_systems as s
+		using unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n)
+		where s.bucket_id = c.bucket_id and s.system = c.system and s.release = c.release and s.version = c.version
+			and s.reports + c.n <= 0`
+	sqlTakeSystems = `
+		update bucket_systems as s set reports = s.reports + c.n
+		from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n)
+		where c.n < 0 and s.bucket_id = c.bucket_id and s.system = c.system
+			and s.release = c.release and s.version = c.version`
+	sqlAddSystems = `
+		insert into bucket_systems as s (bucket_id, system, release, version, reports)
+		select * from unnest(@bucket::bytea[], @system::bigint[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, system, release, version, n) where n > 0
+		on conflict (bucket_id, system, release, version) do update set reports = s.reports + excluded.reports`
+	sqlDropTravellers = `
+		delete from bucket_travellers as t
+		using unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as c (bucket_id, system, version)
+		where t.bucket_id = c.bucket_id and t.version = c.version and t.system = c.system`
+	sqlAddTravellers = `
+		insert into bucket_travellers (bucket_id, version, system, extra)
+		select s.bucket_id, s.version, s.system, count(*) - 1
+		from (
+			select distinct *
+			from unnest(@bucket::bytea[], @system::bigint[], @version::text[]) as k (bucket_id, system, version)
+		) as k join bucket_systems as s on s.bucket_id = k.bucket_id and s.system = k.system and s.version = k.version
+		group by s.bucket_id, s.version, s.system having count(*) > 1`
+
+	sqlDropVersions = `
+		delete from bucket_versions as v
+		using unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[])
+			as c (bucket_id, release, version, n)
+		where v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version and v.reports + c.n <= 0`
+	sqlTakeVersions = `
+		update bucket_versions as v set reports = v.reports + c.n, systems = v.systems + c.systems
+		from unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[], @systems::bigint[])
+			as c (bucket_id, release, version, n, systems)
+		where c.n <= 0 and v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version`
+	sqlAddVersions = `
+		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
+		select bucket_id, release, version, version_key, n, systems
+		from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
+			as c (bucket_id, release, version, version_key, n, systems) where n > 0
+		on conflict (bucket_id, release, version)
+		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
+
+	sqlDropDays = `
+		delete from bucket_days as d
+		using unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n)
+		where d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
+			and d.architecture = c.architecture and d.package_architecture = c.package_architecture and d.reports + c.n <= 0`
+	sqlTakeDays = `
+		update bucket_days as d set reports = d.reports + c.n, proposed = d.proposed + c.proposed, changed = @round
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed)
+		where c.n <= 0 and d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
+			and d.architecture = c.architecture and d.package_architecture = c.package_architecture`
+	sqlAddDays = `
+		insert into bucket_days as d (
+			bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
+		select bucket_id, day, release, version, architecture, package_architecture, n, proposed, @round
+		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
+				@of::text[], @n::bigint[], @proposed::bigint[])
+			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed) where n > 0
+		on conflict (bucket_id, day, release, version, architecture, package_architecture)
+		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed,
+			changed = excluded.changed`
+)
+
+// apply writes a change of counts to the database.
+func (d *deciding) apply(ctx context.Context, c *countChange) error {
+	machines, cells, err := d.applySystems(ctx, c)
+	if err != nil {
+		return fmt.Errorf("move machines: %w", err)
+	}
+	if err := d.applyVersions(ctx, c, cells); err != nil {
+		return fmt.Errorf("move versions: %w", err)
+	}
+	if err := d.applyDays(ctx, c); err != nil {
+		return fmt.Errorf("move days: %w", err)
+	}
+	if err := d.applySeen(ctx, c); err != nil {
+		return fmt.Errorf("move first and last seen: %w", err)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(c.buckets), compareIDs) {
+		if err := d.applyBucket(ctx, c, id, machines[id]); err != nil {
+			return fmt.Errorf("move counts of %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func compareIDs(a, b crash.BucketID) int { return slices.Compare(a[:], b[:]) }
+
+// applySystems updates the counts by machine. It returns by how much the number of distinct
+// machines changes, for each bucket and for each cell.
+func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.BucketID]int64, map[cell]int64, error) {
+	machines, cells := map[crash.BucketID]int64{}, map[cell]int64{}
+	keys := slices.SortedFunc(maps.Keys(c.systems), func(a, b systemCell) int {
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareCells(a.cell, b.cell))
+	})
+	args := pgx.NamedArgs{
+		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
+		"system":  column(keys, func(k systemCell) int64 { return k.system }),
+		"release": column(keys, func(k systemCell) string { return k.release }),
+		"version": column(keys, func(k systemCell) string { return k.version }),
+		"n":       column(keys, func(k systemCell) int64 { return c.systems[k] }),
+	}
+	// Count the cells and buckets of each machine before and after the change. A machine is in a
+	// bucket if it is in any of its cells.
+	for _, sign := range []int64{-1, 1} {
+		rows, err := d.Query(ctx, sqlSystemsThere, args)
+		if err != nil {
+			return nil, nil, err
+		}
+		in := map[systemCell]bool{}
+		var at systemCell
+		if _, err := pgx.ForEachRow(rows, []any{ScanTo(at.bucket[:]), &at.system, &at.release, &at.version}, func() error {
+			cells[at.cell] += sign
+			if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
+				in[whole] = true
+				machines[at.bucket] += sign
+			}
+			return nil
+		}); err != nil {
+			return nil, nil, err
+		}
+		if sign > 0 {
+			break
+		}
+		for _, sql := range []string{sqlDropSystems, sqlTakeSystems, sqlAddSystems, sqlDropTravellers, sqlAddTravellers} {
+			if _, err := d.Exec(ctx, sql, args); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return machines, cells, nil
+}
+
+func column[K, V any](keys []K, value func(K) V) []V {
+	values := make([]V, len(keys))
+	for i, k := range keys {
+		values[i] = value(k)
+	}
+	return values
+}
+
+func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems map[cell]int64) error {
+	keys := slices.SortedFunc(maps.Keys(c.versions), compareCells)
+	args := pgx.NamedArgs{
+		"bucket":  column(keys, func(k cell) []byte { return k.bucket[:] }),
+		"release": column(keys, func(k cell) string { return k.release }),
+		"version": column(keys, func(k cell) string { return k.version }),
+		"n":       column(keys, func(k cell) int64 { return c.versions[k] }),
+		"systems": column(keys, func(k cell) int64 { return systems[k] }),
+		"key": column(keys, func(k cell) []byte {
+			if !dpkg.Valid(k.version) {
+				return nil
+			}
+			return dpkg.Key(k.version)
+		}),
+	}
+	for _, sql := range []string{sqlDropVersions, sqlTakeVersions, sqlAddVersions} {
+		if _, err := d.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
+	keys := slices.SortedFunc(maps.Keys(c.days), func(a, b dayCell) int {
+		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell),
+			cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
+	})
+	args := pgx.NamedArgs{
+		"bucket":       column(keys, func(k dayCell) []byte { return k.bucket[:] }),
+		"day":          column(keys, func(k dayCell) time.Time { return k.day }),
+		"release":      column(keys, func(k dayCell) string { return k.release }),
+		"version":      column(keys, func(k dayCell) string { return k.version }),
+		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
+		"of":           column(keys, func(k dayCell) string { return k.of }),
+		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
+		"proposed":     column(keys, func(k dayCell) int64 { return c.days[k].proposed }),
+		"round":        d.round,
+	}
+	for _, sql := range []string{sqlDropDays, sqlTakeDays, sqlAddDays} {
+		if _, err := d.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	sqlCellsOfBucket  = `select release, version, version_key from bucket_versions where bucket_id = @id`
+	sqlCountsOfBucket = `
+		update buckets set reports = reports + @n, systems = systems + @systems,
+			first_version = case when @has_version then
+				row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen
+			end,
+			last_version = case when @has_version then
+				row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen
+			end,
+			first_release = case when @has_release then row(@low_key::text, @low_release::text)::release_seen end,
+			last_release = case when @has_release then row(@high_key::text, @high_release::text)::release_seen end,
+			changed = @round, shrunk = case when @shrinks then @round else shrunk end
+		where id = @id`
+)
+
+// applyBucket updates the row of a bucket. The rows of its versions and days must be up to date.
+func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.BucketID, systems int64) error {
+	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id]}
+	if err := d.addRangeArgs(ctx, args); err != nil {
+		return err
+	}
+	_, err := d.Exec(ctx, sqlCountsOfBucket, args)
+	return err
+}
+
+// addRangeArgs adds the first and the last version and release of the bucket @id to args. It reads
+// them from the rows of its versions.
+func (d *deciding) addRangeArgs(ctx context.Context, args pgx.NamedArgs) error {
+	rows, err := d.Query(ctx, sqlCellsOfBucket, args)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version",
+		"last_version", "first_version_release", "last_version_release", "low_key", "low_release", "high_key",
+		"high_release"} {
+		args[name] = nil
+	}
+	type place struct {
+		key                          []byte
+		releaseKey, version, release string
+	}
+	compare := func(a, b place) int {
+		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.releaseKey, b.releaseKey), cmp.Compare(a.version, b.version),
+			cmp.Compare(a.release, b.release))
+	}
+	var first, last, low, high *place
+	var p place
+	if _, err := pgx.ForEachRow(rows, []any{&p.release, &p.version, &p.key}, func() error {
+		at := p
+		at.key = bytes.Clone(p.key)
+		at.releaseKey = crash.Release(p.release).Key()
+		if at.key != nil {
+			widen(&first, &last, at, func(p *place) int { return compare(at, *p) })
+		}
+		if release := (place{releaseKey: at.releaseKey, release: at.release}); at.release != "" {
+			widen(&low, &high, release, func(p *place) int { return compare(release, *p) })
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if args["has_version"] = first != nil; first != nil {
+		args["first_key"], args["first_release_key"], args["first_version"], args["first_version_release"] = first.key,
+			first.releaseKey, first.version, first.release
+		args["last_key"], args["last_release_key"], args["last_version"], args["last_version_release"] = last.key,
+			last.releaseKey, last.version, last.release
+	}
+	if args["has_release"] = low != nil; low != nil {
+		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release,
+			high.releaseKey, high.release
+	}
+	return nil
+}
+
+// widen replaces low and high by at if at is lower or higher.
+func widen[T any](low, high **T, at T, compare func(*T) int) {
+	if *low == nil || compare(*low) < 0 {
+		*low = &at
+	}
+	if *high == nil || compare(*high) > 0 {
+		*high = &at
+	}
+}
+
+// move is a report and the bucket it moves to.
+type move struct {
+	id       crash.OopsID
+	to       *crash.BucketID // nil for no bucket
+	grouping crash.Grouping  // new result of the rules; unchanged if a split moves the report
+}
+
+// movedReport holds the properties of a moved report that counts depend on.
+type movedReport struct {
+	from, to     *crash.BucketID
+	counted      bool
+	day          time.Time
+	received     time.Time
+	occurred     time.Time
+	system       *int64
+	release      string
+	version      string
+	architecture string
+	of           string // architecture of the package
+	proposed     bool
+	summary      crash.Summary
+}
+
+// seen returns the time of the occurrence.
+func (r movedReport) seen() time.Time {
+	if !r.occurred.IsZero() && r.occurred.UTC().Truncate(24*time.Hour).Equal(r.day) {
+		return r.occurred
+	}
+	return r.received
+}
+
+const (
+	sqlReportsToMove = `
+		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version,
+			r.architecture, r.package_architecture, r.proposed,
+			r.problem_type, r.title, r.executable, r.package, r.source_package
+		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on r.received = m.received and r.id = m.id
+		order by r.received, r.id for update of r`
+	sqlMoveReports = `
+		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed,
+			rules = greatest(r.rules, @rules)
+		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
+			as m (id, received, bucket_id, rule, unbucketed)
+		where r.received = m.received and r.id = m.id`
+	// sqlKeepEmbargo embargoes buckets that get reports of embargoed problems.
+	sqlKeepEmbargo = `
+		insert into embargoes (bucket_id, person, reason, at)
+		select distinct m.target, '', 'Reports of an embargoed problem moved here.', @at::timestamptz
+		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
+			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
+			join embargoes as e on e.bucket_id = o.id and e.lifted_at is null
+		where not exists (
+			select from buckets as t join buckets as u on u.head = t.head
+				join embargoes as x on x.bucket_id = u.id and x.lifted_at is null
+			where t.id = m.target
+		)
+		on conflict do nothing`
+	// sqlKeepHold holds buckets that get reports of held problems.
+	sqlKeepHold = `
+		insert into holds (bucket_id, person, reason, at)
+		select distinct m.target, '', 'Reports of a held problem moved here.', @at::timestamptz
+		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
+			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
+			join holds as h on h.bucket_id = o.id and h.lifted_at is null
+		where m.target is not null and not exists (
+			select from buckets as t join buckets as u on u.head = t.head
+				join holds as x on x.bucket_id = u.id and x.lifted_at is null
+			where t.id = m.target
+		)
+		on conflict do nothing`
+	sqlNewBucket = `
+		insert into buckets (
+			id, head, signature, rule, provisional, problem_type, title, executable, package, source_package, changed)
+		values (
+			@id, @id, @signature, @rule, @provisional, @problem_type, @title, @executable, @package, @source_package, @round)
+		on conflict (id) do nothing`
+)
+
+// moveReports moves counted reports to other buckets, and their counts with them. Afterwards every
+// count is as exact as if the reports had always been there. It creates missing buckets with the
+// signature of the grouping. It returns how many reports changed buckets: it skips those that no
+// longer exist or are there already.
+func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (moved int, err error) {
+	if len(moves) == 0 {
+		return 0, nil
+	}
+	ids, received := make([][16]byte, len(moves)), make([]time.Time, len(moves))
+	byID := map[crash.OopsID]move{}
+	for i, m := range moves {
+		ids[i], received[i], byID[m.id] = m.id, m.id.Received(), m
+	}
+	reports, err := d.reportsToMove(ctx, ids, received)
+	if err != nil {
+		return 0, fmt.Errorf("reports to move: %w", err)
+	}
+	var change countChange
+	var rows reportRows
+	var from, to [][]byte
+	for id, r := range reports {
+		m := byID[id]
+		if r.to = m.to; sameBucket(r.from, r.to) {
+			continue
+		}
+		if r.to != nil {
+			if err := d.ensureBucket(ctx, *r.to, m.grouping, r.summary); err != nil {
+				return 0, err
+			}
+		}
+		change.add(r)
+		rows.add(id, m)
+		if r.from != nil && r.to != nil {
+			from, to = append(from, r.from[:]), append(to, r.to[:])
+		}
+	}
+	if len(rows.ids) == 0 {
+		return 0, nil
+	}
+	if _, err := d.Exec(ctx, sqlMoveReports, pgx.NamedArgs{
+		"ids": rows.ids, "received": rows.received, "buckets": rows.buckets, "rule": rows.rule, "unbucketed": rows.unbucketed,
+		"rules": rules,
+	}); err != nil {
+		return 0, fmt.Errorf("move reports: %w", err)
+	}
+	if _, err := d.Exec(ctx, sqlKeepEmbargo, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
+		return 0, fmt.Errorf("keep embargoes: %w", err)
+	}
+	if _, err := d.Exec(ctx, sqlKeepHold, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
+		return 0, fmt.Errorf("keep holds: %w", err)
+	}
+	return len(rows.ids), d.apply(ctx, &change)
+}
+
+func sameBucket(a, b *crash.BucketID) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// reportRows holds the arguments of sqlMoveReports.
+type reportRows struct {
+	ids              [][16]byte
+	received         []time.Time
+	buckets          [][]byte
+	rule, unbucketed []string
+}
+
+func (r *reportRows) add(id crash.OopsID, m move) {
+	r.ids = append(r.ids, id)
+	r.received = append(r.received, id.Received())
+	var bucket []byte
+	if m.to != nil {
+		bucket = slices.Clone(m.to[:])
+	}
+	r.buckets = append(r.buckets, bucket)
+	r.rule = append(r.rule, string(m.grouping.Rule))
+	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
+}
+
+func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte,
+	received []time.Time) (map[crash.OopsID]movedReport, error) {
+	rows, err := d.Query(ctx, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received})
+	if err != nil {
+		return nil, err
+	}
+	found := map[crash.OopsID]movedReport{}
+	var id [16]byte
+	for rows.Next() {
+		var r movedReport
+		var from []byte
+		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release,
+			&r.version, &r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title,
+			&r.summary.Executable, &r.summary.Package, &r.summary.SourcePackage); err != nil {
+			return nil, err
+		}
+		if from != nil {
+			r.from = (*crash.BucketID)(from)
+		}
+		r.day = r.day.UTC()
+		found[id] = r
+	}
+	return found, rows.Err()
+}
+
+// ensureBucket creates a bucket unless it exists.
+func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.Grouping, s crash.Summary) error {
+	_, err := d.Exec(ctx, sqlNewBucket, pgx.NamedArgs{
+		"id": id[:], "signature": g.Signature, "rule": string(g.Rule), "provisional": g.Provisional,
+		"problem_type": s.ProblemType, "title": s.Title, "executable": s.Executable, "package": s.Package,
+		"source_package": s.SourcePackage, "round": d.round,
+	})
+	if err != nil {
+		return fmt.Errorf("new bucket %s: %w", id, err)
+	}
+	return nil
+}
+
+// cell identifies a count of a bucket: that of one version in one release.
+type cell struct {
+	bucket           crash.BucketID
+	release, version string
+}
+
+type systemCell struct {
+	cell
+	system int64
+}
+
+type dayCell struct {
+	cell
+	day          time.Time
+	architecture string
+	of           string // architecture of the package
+}
+
+type dayCount struct{ reports, proposed int64 }
+
+// countChange holds what moving reports adds to counts and subtracts from them.
+type countChange struct {
+	buckets  map[crash.BucketID]int64
+	versions map[cell]int64
+	systems  map[systemCell]int64
+	days     map[dayCell]dayCount
+	seen     map[bucketRelease]*seenChange
+	shrinks  map[crash.BucketID]bool // buckets that lose counted reports
+	keys     sortKeys
+}
+
+// seenChange holds the occurrences that a bucket gains and loses in one release.
+type seenChange struct{ came, went crash.SeenSpan }
+
+func (c *countChange) add(r movedReport) {
+	if c.buckets == nil {
+		*c = countChange{
+			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{},
+			days: map[dayCell]dayCount{},
+			seen: map[bucketRelease]*seenChange{}, shrinks: map[crash.BucketID]bool{}, keys: newSortKeys(),
+		}
+	}
+	if r.from != nil {
+		c.count(*r.from, r, -1)
+		if r.counted {
+			c.shrinks[*r.from] = true
+			c.seenOf(*r.from, r.release).went.Add(newOccurrence(r.seen(), r.version))
+		}
+	}
+	if r.to != nil {
+		c.count(*r.to, r, 1)
+		if r.counted {
+			c.seenOf(*r.to, r.release).came.Add(newOccurrence(r.seen(), r.version))
+		}
+	}
+}
+
+func (c *countChange) seenOf(bucket crash.BucketID, release string) *seenChange {
+	key := bucketRelease{bucket, release}
+	if c.seen[key] == nil {
+		c.seen[key] = &seenChange{}
+	}
+	return c.seen[key]
+}
+
+func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
+	if !r.counted {
+		c.buckets[bucket] += 0 // counts stay the same, but the bucket changes
+		return
+	}
+	at := cell{bucket, r.release, r.version}
+	c.buckets[bucket] += n
+	c.versions[at] += n
+	if r.system != nil {
+		c.systems[systemCell{at, *r.system}] += n
+	}
+	day := dayCell{at, r.day, r.architecture, r.of}
+	count := c.days[day]
+	count.reports += n
+	if r.proposed {
+		count.proposed += n
+	}
+	c.days[day] = count
+}
+
+func compareCells(a, b cell) int {
+	return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), strings.Compare(a.release, b.release),
+		strings.Compare(a.version, b.version))
+}
+
+const (
+	sqlSeenRows = `
+		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version,
+			(r.last_seen).seen, (r.last_seen).version
+		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+			join bucket_releases as r on r.bucket_id = k.bucket_id and r.release = k.release`
+	sqlVersionsOfSeen = `
+		select v.bucket_id, v.release, v.version
+		from unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+			join bucket_versions as v on v.bucket_id = k.bucket_id and v.release = k.release`
+	sqlDropSeen = `
+		delete from bucket_releases as r using unnest(@bucket::bytea[], @release::text[]) as k (bucket_id, release)
+		where r.bucket_id = k.bucket_id and r.release = k.release`
+	// sqlStoredEnds selects the oldest and the newest of the stored reports.
+	sqlStoredEnds = `
+		with stored as materialized (
+			select release, version,
+				case when (occurred at time zone 'UTC')::date = day then occurred else received end as seen
+			from reports where bucket_id = @id and counted and release = any(@releases)
+		), ends as (
+			select release, min(seen) as first, max(seen) as last from stored group by release
+		)
+		select distinct s.release, s.seen, s.version
+		from stored as s join ends as e on e.release = s.release and s.seen in (e.first, e.last)`
+	// sqlDayEnds selects the first and the last day. Where retention has deleted old reports, days
+	// reach back further than reports, also after they have expired.
+	sqlDayEnds = `
+		with days as materialized (
+			select release, day, version from bucket_days where bucket_id = @id and release = any(@releases)
+			union all select release, unnest(array[first_day, last_day]), version from bucket_expired
+			where bucket_id = @id and release = any(@releases)
+		), ends as materialized (
+			select release, min(day) as first, max(day) as last from days group by release
+		)
+		select distinct d.release, d.day, d.version
+		from days as d join ends as e on e.release = d.release and d.day in (e.first, e.last)`
+)
+
+// applySeen updates the rows of bucket_releases after reports have moved. The rows of versions and
+// days must be up to date. It reads stored reports only for releases that have lost their oldest or
+// newest report.
+func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
+	touched := slices.SortedFunc(maps.Keys(c.seen), compareBucketReleases)
+	args := pgx.NamedArgs{
+		"bucket":  column(touched, func(k bucketRelease) []byte { return k.bucket[:] }),
+		"release": column(touched, func(k bucketRelease) string { return k.release }),
+	}
+	rows, err := d.seenRows(ctx, args)
+	if err != nil {
+		return err
+	}
+	again := map[crash.BucketID][]string{} // releases that lost their oldest or newest report
+	for _, key := range touched {
+		change := c.seen[key]
+		row := rows[key]
+		switch {
+		case row == nil:
+			rows[key] = &change.came
+		case touches(&change.went, row):
+			again[key.bucket] = append(again[key.bucket], key.release)
+		case !change.came.Empty():
+			row.Add(change.came.First)
+			row.Add(change.came.Last)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(again), compareIDs) {
+		if err := d.recomputeSeen(ctx, id, again[id], rows); err != nil {
+			return err
+		}
+	}
+	if err := d.addVersions(ctx, args, rows); err != nil {
+		return err
+	}
+	if _, err := d.Exec(ctx, sqlDropSeen, args); err != nil {
+		return err
+	}
+	touched = slices.DeleteFunc(touched, func(k bucketRelease) bool { return rows[k].Empty() })
+	args = seenArgs(column(touched, func(k bucketRelease) *crash.SeenSpan { return rows[k] }), c.keys)
+	args["bucket"] = column(touched, func(k bucketRelease) []byte { return k.bucket[:] })
+	args["release"] = column(touched, func(k bucketRelease) string { return k.release })
+	_, err = d.Exec(ctx, sqlCountSeen, args)
+	return err
+}
+
+// touches reports whether s contains the oldest or the newest report of a row.
+func touches(s, row *crash.SeenSpan) bool {
+	return !s.Empty() && (s.First.Compare(row.First) <= 0 || s.Last.Compare(row.Last) >= 0)
+}
+
+// seenRows reads rows of bucket_releases, without their lowest and highest versions.
+func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucketRelease]*crash.SeenSpan, error) {
+	found, err := d.Query(ctx, sqlSeenRows, args)
+	if err != nil {
+		return nil, err
+	}
+	rows := map[bucketRelease]*crash.SeenSpan{}
+	for found.Next() {
+		var key bucketRelease
+		row := &crash.SeenSpan{}
+		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
+			&row.Last.At, &row.Last.Version); err != nil {
+			return nil, err
+		}
+		rows[key] = row
+	}
+	return rows, found.Err()
+}
+
+// addVersions sets the lowest and highest versions of rows from the counts by version. It empties
+// rows without counts.
+func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*crash.SeenSpan) error {
+	found, err := d.Query(ctx, sqlVersionsOfSeen, args)
+	if err != nil {
+		return err
+	}
+	counted := map[bucketRelease]bool{}
+	for _, row := range rows {
+		row.Versions = dpkg.Range{}
+	}
+	for found.Next() {
+		var key bucketRelease
+		var version string
+		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &version); err != nil {
+			return err
+		}
+		counted[key] = true
+		rows[key].Versions.Add(version)
+	}
+	for key, row := range rows {
+		if !counted[key] {
+			*row = crash.SeenSpan{}
+		}
+	}
+	return found.Err()
+}
+
+// recomputeSeen sets the rows of some releases of a bucket from the stored reports. If the counts
+// reach back or ahead further than the stored reports, it uses the day and the version of the
+// counts. It then keeps the time of the old row if that is on the same day.
+func (d *deciding) recomputeSeen(
+	ctx context.Context, id crash.BucketID, releases []string, rows map[bucketRelease]*crash.SeenSpan,
+) error {
+	stored, err := d.endsBy(ctx, sqlStoredEnds, id, releases)
+	if err != nil {
+		return fmt.Errorf("oldest and newest reports: %w", err)
+	}
+	days, err := d.endsBy(ctx, sqlDayEnds, id, releases)
+	if err != nil {
+		return fmt.Errorf("first and last days: %w", err)
+	}
+	for _, release := range releases {
+		key := bucketRelease{id, release}
+		old, now := *rows[key], stored[release]
+		if day, ok := days[release]; ok {
+			if now.Empty() || day.First.At.Before(now.First.At.UTC().Truncate(24*time.Hour)) {
+				now.First = day.First
+				now.First.At = timeOnDay(day.First.At, old.First.At, old.Last.At)
+			}
+			if now.Last.At.IsZero() || day.Last.At.After(now.Last.At) {
+				now.Last = day.Last
+				now.Last.At = timeOnDay(day.Last.At, old.Last.At, old.First.At)
+			}
+		} else {
+			now = crash.SeenSpan{}
+		}
+		*rows[key] = now
+	}
+	return nil
+}
+
+// timeOnDay returns the first of some times that is on the UTC day, or the start of the day.
+func timeOnDay(day time.Time, times ...time.Time) time.Time {
+	for _, at := range times {
+		if at.UTC().Truncate(24 * time.Hour).Equal(day.UTC()) {
+			return at
+		}
+	}
+	return day
+}
+
+// endsBy runs a query for releases, times and versions. It returns the first and the last
+// occurrence in each release.
+func (d *deciding) endsBy(
+	ctx context.Context, sql string, id crash.BucketID, releases []string,
+) (map[string]crash.SeenSpan, error) {
+	found, err := d.Query(ctx, sql, pgx.NamedArgs{"id": id[:], "releases": releases})
+	if err != nil {
+		return nil, err
+	}
+	ends := map[string]crash.SeenSpan{}
+	var release, version string
+	var seen time.Time
+	_, err = pgx.ForEachRow(found, []any{&release, &seen, &version}, func() error {
+		sum := ends[release]
+		sum.Add(newOccurrence(seen, version))
+		ends[release] = sum
+		return nil
+	})
+	return ends, err
+}
