@@ -17,8 +17,8 @@ import (
 	"mishap/crash/audit"
 )
 
-// AuditEvent is a change, a read of private data or a refusal that the audit log records. It must contain no secrets: a changed one is "changed". The actor
-// of the context adds the rest (see package audit).
+// AuditEvent is a change, a read of private data or a refusal that the audit log records. It must contain
+// no secrets: a changed one is "changed". The actor of the context adds the rest (see package audit).
 type AuditEvent struct {
 	Person  string         // name of the account; empty: that of the actor
 	Action  string         // a key of [audit.Actions]
@@ -132,7 +132,9 @@ type recentAudits struct {
 
 // insertOnce inserts a record of an event unless there is one of the same actor, object and reason in
 // this period.
-func (r *recentAudits) insertOnce(ctx context.Context, conn executor, now time.Time, e AuditEvent, period time.Duration) error {
+func (r *recentAudits) insertOnce(
+	ctx context.Context, conn executor, now time.Time, e AuditEvent, period time.Duration,
+) error {
 	a := actorOf(ctx, e)
 	key := strings.Join([]string{string(a.Kind), a.Person, a.Via, a.Address, e.Action, e.Subject, e.Refused,
 		strconv.FormatInt(now.UnixNano()/int64(period), 10)}, "\x1f")

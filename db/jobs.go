@@ -141,7 +141,8 @@ type JobsConfig struct {
 	Tracer *span.Tracer // records jobs; nil means none
 }
 
-// Jobs works on the queue of jobs in the database: filings, long decisions and periodic tasks. Each instance may have one.
+// Jobs works on the queue of jobs in the database: filings, long decisions and periodic tasks. Each
+// instance may have one.
 type Jobs struct {
 	client *river.Client[pgx.Tx]
 	stop   context.CancelFunc // ends long jobs and tasks at once
