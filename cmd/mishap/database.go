@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 	"mishap/db"
 	"mishap/db/disk"
 	"mishap/db/embedded"
@@ -98,4 +100,87 @@ func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*d
 		return err
 	}
 	return recordCommand(ctx, store)
+}
+
+func (p *program) migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Migrates the database schema to this version",
+		Long: `Migrates the schema of the database to this version. "mishap serve" does the same when it starts, so
+this is only needed to migrate beforehand. Any number of instances may start at once: one migrates,
+the others wait.
+
+With an empty database_url it uses the private PostgreSQL of data_dir, and starts it if necessary
+for as long as the command runs.`,
+		Example: "  mishap migrate",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd, slog.LevelInfo, func(context.Context, config.Config, *db.Store) error {
+				_, err := fmt.Fprintln(p.out, "The database schema is up to date.")
+				return err
+			})
+		},
+	}
+}
+
+func upgradeCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "upgrade-postgresql",
+		Short: "Moves the private PostgreSQL to the newest installed version",
+		Long: `Moves the private PostgreSQL of data_dir to the newest version of PostgreSQL that is installed, with
+pg_upgrade. The server programs of the old version must still be installed, and mishap must not run.
+The files of the old version stay beside the new ones, so the disk needs space for both. If the command
+fails or is killed, the database is as it was.
+
+With database_url, upgrade that server with its own tools. Where only one version is installed, as in
+the container images, make a backup with the old one and restore it with the new one.`,
+		Example: `  systemctl stop mishap && mishap upgrade-postgresql && systemctl start mishap`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.dataConfig(cmd)
+			if err != nil {
+				return err
+			}
+			return p.upgradePostgreSQL(cmd.Context(), c)
+		},
+	}
+}
+
+func (p *program) upgradePostgreSQL(ctx context.Context, c config.Config) error {
+	if c.DatabaseURL != "" {
+		return crash.Errorf(crash.Conflict, "not_private", "database_url is set, so mishap does not run PostgreSQL here; "+
+			"upgrade that server with its own tools.")
+	}
+	log := newLog(p.err, slog.LevelWarn)
+	done, err := embedded.Upgrade(ctx, embedded.Config{DataDir: c.DataDir, Log: log})
+	if err != nil {
+		return err
+	}
+	if done.Old == "" {
+		p.printf("The database belongs to PostgreSQL %d, and no newer version is installed.", done.To)
+		return nil
+	}
+	p.printf("The database belongs to PostgreSQL %d now. The files of PostgreSQL %d stay in %s; remove them when you are "+
+		"sure that you do not need them.", done.To, done.From, done.Old)
+	if err := analyse(ctx, c, done.To, log); err != nil { // PostgreSQL does so by itself, later
+		p.printf("Pages may be slow for some minutes, because the statistics for queries are not there yet: %v", err)
+	}
+	return nil
+}
+
+// analyse collects PostgreSQL's statistics for queries, which pg_upgrade leaves behind.
+func analyse(ctx context.Context, c config.Config, major int, log *slog.Logger) error {
+	tool, err := embedded.FindTool(ctx, "vacuumdb", major)
+	if err != nil {
+		return err
+	}
+	database, err := openDatabase(ctx, c, true, log)
+	if err != nil {
+		return err
+	}
+	_, err = embedded.RunTool(ctx, nil, tool, "--analyze-only", "--quiet", "--dbname="+database.url)
+	if stopErr := database.close(ctx); err == nil {
+		err = stopErr
+	}
+	return err
 }

@@ -2,16 +2,23 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 )
 
 // listenOn opens the listener of a key. Its errors name the key and say what to do.
@@ -76,4 +83,82 @@ func closing(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// newMetrics returns the registry of this process.
+func newMetrics() *prometheus.Registry {
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return metrics
+}
+
+// opsHandler returns the handler of ops_listen: metrics, profiles, and checks. health checks whether this
+// instance can work, for load balancers; vitals are the checks of the whole site, or nil.
+func opsHandler(metrics *prometheus.Registry, health, vitals func(context.Context) []crash.HealthCheck) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		var problems strings.Builder
+		for _, c := range health(ctx) {
+			if c.Problem != "" {
+				problems.WriteString(c.Problem + "\n")
+			}
+		}
+		if problems.Len() > 0 {
+			w.Header().Set("Retry-After", retryUnavailable)
+			say(w, http.StatusServiceUnavailable, problems.String())
+			return
+		}
+		say(w, http.StatusOK, "ready\n")
+	})
+	if vitals != nil {
+		mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+			defer cancel()
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "no-store")
+			_ = json.NewEncoder(w).Encode(healthReport(append(health(ctx), vitals(ctx)...))) // the caller disconnected
+		})
+	}
+	return mux
+}
+
+// healthLine is a health check in the answer of /health.
+type healthLine struct {
+	Check   string             `json:"check"`
+	Name    string             `json:"name"`
+	Status  crash.HealthStatus `json:"status"`
+	Problem string             `json:"problem,omitempty"`
+	Detail  string             `json:"detail,omitempty"`
+	Remedy  string             `json:"remedy,omitempty"`
+}
+
+func healthReport(checks []crash.HealthCheck) map[string][]healthLine {
+	lines := []healthLine{}
+	for _, c := range checks {
+		l := healthLine{Check: c.ID, Name: c.Name, Status: c.Status(), Problem: c.Problem, Detail: c.Detail}
+		if c.Problem != "" {
+			l.Remedy = c.Remedy
+		}
+		lines = append(lines, l)
+	}
+	return map[string][]healthLine{"checks": lines}
+}
+
+// retryUnavailable is the Retry-After, in seconds, while the database is unavailable.
+const retryUnavailable = "10"
+
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // an error means that the caller disconnected
 }

@@ -13,10 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
+	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/embedded"
 	"mishap/db/upkeep"
@@ -324,4 +326,177 @@ func (r *restore) report(where string) {
 		describeTotals(m))
 	r.program.printf("Nothing is filed or sent until this has compared it with the tracker: mishap filings " +
 		"reconcile --apply")
+}
+
+// loadPrivate restores the database into a new private PostgreSQL, calls then, and stops the server. See
+// Load for last.
+func (r *restore) loadPrivate(
+	ctx context.Context, c embedded.Config, last func(context.Context, pgx.Tx) error, then func(url string) error,
+) (stored backup.Totals, err error) {
+	err = r.withServer(ctx, c, func(url string) error {
+		if r.manifest.Method == backup.Base {
+			stored, err = r.manifest.Adopt(ctx, url, r.log, last)
+		} else {
+			stored, err = r.manifest.Load(ctx, r.dir, url, r.jobs, r.log, last)
+		}
+		if err != nil {
+			return err
+		}
+		return then(url)
+	})
+	return stored, err
+}
+
+// withServer starts a new private PostgreSQL, from the files of a base backup or empty, calls do, and
+// stops it.
+func (r *restore) withServer(ctx context.Context, c embedded.Config, do func(url string) error) (err error) {
+	if r.manifest.Method == backup.Base {
+		c.From = r.manifest.Copy(r.dir)
+	}
+	server, err := embedded.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, server.Stop(ctx))
+	}()
+	return do(server.URL())
+}
+
+// loadInto restores the database into the empty one at url. Files of a base backup cannot be loaded into
+// another server, so a temporary server makes a dump of them first.
+func (r *restore) loadInto(ctx context.Context, url string) (err error) {
+	if r.manifest.Method != backup.Base {
+		_, err = r.manifest.Load(ctx, r.dir, url, r.jobs, r.log, r.addErasures)
+		return err
+	}
+	dataDir, remove, err := temporaryDataDir("mishap-restore-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	dir := filepath.Join(filepath.Dir(dataDir), "dump")
+	var dump backup.Manifest
+	err = r.withServer(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log}, func(from string) error {
+		dump, err = r.manifest.Convert(ctx, from, dir, r.jobs)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = dump.Load(ctx, dir, url, r.jobs, r.log, r.addErasures)
+	return err
+}
+
+// temporaryDataDir returns a data directory that does not exist yet, below a new folder in TMPDIR that
+// remove deletes.
+func temporaryDataDir(prefix string) (dataDir string, remove func() error, err error) {
+	parent, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return "", nil, err
+	}
+	dataDir = filepath.Join(parent, "data")
+	remove = func() error { return errors.Join(embedded.Remove(dataDir), os.RemoveAll(parent)) }
+	if err := os.Chmod(parent, 0o711); err != nil { // the server's user needs access
+		return "", nil, errors.Join(err, remove())
+	}
+	return dataDir, remove, nil
+}
+
+// verifyAll restores into a temporary folder and checks the result.
+func (r *restore) verifyAll(ctx context.Context) (err error) {
+	m := r.manifest
+	r.program.printf("%s was taken %s, %s ago, by mishap %s with PostgreSQL %d and schema %d.",
+		r.place, m.Taken.UTC().Format(time.DateTime+" UTC"), m.Age(time.Now()), m.Mishap, m.PostgreSQL, m.Schema)
+	r.program.printf("It is %s: %s; secrets: %s, blobs: %s. All checksums are right.", describeMethod(m),
+		describeTotals(m), yesNo(m.Secrets), yesNo(m.Blobs))
+	dataDir, remove, err := temporaryDataDir("mishap-verify-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	var good bool
+	stored, err := r.loadPrivate(ctx, embedded.Config{DataDir: dataDir, Throwaway: true, Log: r.log}, nil,
+		func(url string) error {
+			store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			err = r.program.check(ctx, store, crash.CheckScope{Most: checkExamples})
+			good = err == nil
+			if errors.Is(err, errReported) {
+				return nil
+			}
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	switch {
+	case stored == m.Totals:
+	case m.Before != nil && *m.Before != m.Totals: // the state is one between these
+		r.program.printf("Restored are %s. Before the backup there were %s, and after it %s.", countsOf(stored),
+			countsOf(*m.Before), countsOf(m.Totals))
+	default:
+		good = false
+		r.program.printf("Restored are %s, but the manifest says %s.", countsOf(stored), countsOf(m.Totals))
+	}
+	if !good {
+		r.program.printf("The backup is NOT good.")
+		return errReported
+	}
+	r.program.printf("The backup is good.")
+	return nil
+}
+
+// record records the result of a verification, an error or nil, in the database of the configuration if
+// that knows the backup. It creates no database.
+func (r *restore) record(ctx context.Context, c config.Config, result error) (err error) {
+	problem := ""
+	switch {
+	case errors.Is(result, errReported):
+		problem = "What was restored differs from the manifest, or recounting found differences."
+	case result != nil:
+		problem = result.Error()
+		if e, ok := errors.AsType[*crash.Error](result); ok {
+			problem = e.Message
+		}
+	}
+	if c.DatabaseURL == "" {
+		found, err := embedded.Find(ctx, c.DataDir)
+		if err != nil {
+			return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+		}
+		if !found.Created {
+			r.program.printf("The result is not recorded, because %s has no database.", c.DataDir)
+			return nil
+		}
+	}
+	database, err := openDatabase(ctx, c, false, r.log)
+	if err != nil {
+		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	}
+	defer func() { err = errors.Join(err, database.close(ctx)) }()
+	known, err := backup.RecordVerification(ctx, database.url, filepath.Base(r.dir), problem)
+	if err != nil {
+		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	}
+	if !known {
+		r.program.printf("The result is not recorded, because the database of the configuration does not know this backup.")
+	}
+	return nil
+}
+
+func countsOf(t backup.Totals) string {
+	return fmt.Sprintf("%d reports, %d problems and %d bugs", t.Reports, t.Problems, t.Bugs)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
