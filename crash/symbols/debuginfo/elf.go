@@ -28,7 +28,6 @@ type ELF struct {
 	Order    binary.ByteOrder
 	Type     elf.Type
 	Machine  elf.Machine
-	Entry    uint64
 	Segments []Segment
 
 	in           io.ReaderAt
@@ -61,12 +60,12 @@ type Section struct {
 type header struct {
 	size, segmentSize, sectionSize int
 	// of the file header
-	entry, segments, sections, segmentEntry int
+	segments, sections, segmentEntry int
 }
 
 var headers = map[elf.Class]header{
-	elf.ELFCLASS32: {size: 52, segmentSize: 32, sectionSize: 40, entry: 24, segments: 28, sections: 32, segmentEntry: 42},
-	elf.ELFCLASS64: {size: 64, segmentSize: 56, sectionSize: 64, entry: 24, segments: 32, sections: 40, segmentEntry: 54},
+	elf.ELFCLASS32: {size: 52, segmentSize: 32, sectionSize: 40, segments: 28, sections: 32, segmentEntry: 42},
+	elf.ELFCLASS64: {size: 64, segmentSize: 56, sectionSize: 64, segments: 32, sections: 40, segmentEntry: 54},
 }
 
 // OpenELF reads the file header and the segments. It fails with ErrNotELF or ErrManySegments, or if
@@ -95,7 +94,7 @@ func OpenELF(in io.ReaderAt) (*ELF, error) {
 		return nil, ErrNotELF
 	}
 	f.Type, f.Machine = elf.Type(f.Order.Uint16(b[16:])), elf.Machine(f.Order.Uint16(b[18:]))
-	f.Entry, f.sectionsAt = f.Word(b[h.entry:]), f.Word(b[h.sections:])
+	f.sectionsAt = f.Word(b[h.sections:])
 	tail := b[h.segmentEntry:]
 	entry, count := int(f.Order.Uint16(tail)), int(f.Order.Uint16(tail[2:]))
 	f.sectionSize, f.sectionCount, f.namesIn = f.Order.Uint16(tail[4:]), f.Order.Uint16(tail[6:]), f.Order.Uint16(tail[8:])

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -86,6 +87,21 @@ func TestNameAddresses(t *testing.T) {
 	if err != nil || len(result.Differences) > 0 {
 		t.Errorf("check: got %v, %+v", err, result.Differences)
 	}
+}
+
+// TestNoDebugger checks that an instance without gdb leaves addresses to others.
+func TestNoDebugger(t *testing.T) {
+	f := start(t)
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	f.learn("1.0", debuginfo.BuildID(symboltest.BuildID(t, "tiny")))
+	report := f.crashed("m0")
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", "")
+	f.nameAddresses()
+	f.wantJob(report, crash.SymbolsQueued, "")
+	t.Setenv("PATH", path)
+	f.nameAddresses()
+	f.wantJob(report, crash.SymbolsDone, "")
 }
 
 // A remark can begin with the name of a file, in any script.
