@@ -17,8 +17,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/span"
-	"mishap/db/connect"
-	"mishap/db/schema"
 )
 
 // These constants limit how often stored reports are counted, and how many at a time.
@@ -665,34 +663,4 @@ func (c *counter) health() crash.HealthCheck {
 		}
 	}
 	return h
-}
-
-// checkSchema returns Unavailable if this program cannot work with the schema. This happens if the
-// database was replaced while the program ran, for example by a backup.
-func (s *Store) checkSchema(ctx context.Context) error {
-	err := schema.Check(ctx, s.Pool)
-	if crash.KindOf(err) == crash.Conflict {
-		return errReplaced.Because(err)
-	}
-	return Classify(err)
-}
-
-var errReplaced = crash.Errorf(crash.Unavailable, "database_replaced",
-	"The database was replaced by one with another schema while mishap was running; restart mishap, which upgrades it or "+
-		"says why it cannot.")
-
-// Inspect reads the version of the server and the state of the schema. It returns Unavailable if the
-// database does not answer, Invalid if it refuses the credentials or is too old, and Conflict if the
-// schema is not one of this program. Even with a Conflict, the Inspection is complete.
-func (h *Handle) Inspect(ctx context.Context) (schema.Inspection, error) {
-	conn, err := h.Pool.Acquire(ctx)
-	if err != nil {
-		if refused := connect.Refusal(err); refused != nil {
-			return schema.Inspection{}, refused.Because(err)
-		}
-		return schema.Inspection{}, errUnavailable.Because(err)
-	}
-	conn.Release()
-	i, err := schema.Inspect(ctx, h.Pool)
-	return i, Classify(err)
 }

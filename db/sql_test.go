@@ -46,7 +46,7 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: SQL without a name; make it a constant that begins with sql, so that this test sees it", place)
 		}
 	}
-	for _, folder := range []string{core, "bugs", "events", "people", "problems", "schema", "symbols"} {
+	for _, folder := range []string{core, "bugs", "events", "people", "problems", "symbols"} {
 		if p := all[folder]; p == nil || len(p.texts) < 10 {
 			t.Errorf("got %v of package %s, want its statements", p, folder)
 		}

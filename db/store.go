@@ -24,10 +24,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/privacy"
 	"mishap/crash/span"
-	"mishap/db/connect"
 	"mishap/db/reader"
-	"mishap/db/schema"
-	"mishap/migrations"
 )
 
 // Config selects the database and configures the store.
@@ -79,7 +76,7 @@ const NoTimeLimit = `set local statement_timeout = 0`
 // not migrate. It returns Invalid for an invalid URL, and Unavailable if the database does not
 // answer or has another schema.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	pc, err := connect.ParseURL(c.URL)
+	pc, err := ParseURL(c.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +91,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.AfterConnect, pc.PrepareConn = timesInUTC, reader.Prepare
 	pc.ConnConfig.Tracer = c.Statements
 	var pool *pgxpool.Pool
-	connect.DropFrozen(pc, func() { pool.Reset() })
+	dropFrozen(pc, func() { pool.Reset() })
 	pool, err = pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -223,7 +220,7 @@ const sqlReadOnly = `select set_config('default_transaction_read_only', 'on', fa
 // neither migrates nor checks the schema; [Handle.Inspect] does. It returns Invalid for an invalid
 // URL. Close the pool afterwards.
 func OpenReadOnly(ctx context.Context, url string) (*Handle, error) {
-	pc, err := connect.ParseURL(url)
+	pc, err := ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
@@ -251,17 +248,3 @@ func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
 // InstanceNumber returns the number under which this instance claims work. Other instances may take
 // over the work once this one no longer holds the lock on the number.
 func (h *Handle) InstanceNumber(ctx context.Context) (int64, error) { return h.instance.number(ctx) }
-
-// Migrate updates the schema: first our own tables, then those of the job queue. Several instances
-// may call it at once: one migrates, and the others wait. It returns Conflict if the database is
-// newer than this program or was made by other migrations. It returns Invalid if the server is too
-// old, and Unavailable if it cannot be reached or a table stays locked.
-func Migrate(ctx context.Context, url string, log *slog.Logger) error {
-	return Classify(schema.Migrate(ctx, url, log, migrations.Files, false))
-}
-
-// MigrateRestored does the same with a database whose restore from a backup has not finished, which
-// Migrate refuses.
-func MigrateRestored(ctx context.Context, url string, log *slog.Logger) error {
-	return Classify(schema.Migrate(ctx, url, log, migrations.Files, true))
-}

@@ -27,10 +27,10 @@ import (
 	"mishap/crash/blobs"
 	"mishap/crash/blobs/blobstest"
 	"mishap/crash/sizetest"
+	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/schema"
 	"mishap/db/upkeep"
 	"mishap/tracker/trackertest"
 )
@@ -302,7 +302,7 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	p := start(t, nil, "restore", dir, "--database-url", url)
 	eventually(t, "the restore begins", func() bool {
 		var begun bool
-		err := conn.QueryRow(t.Context(), "select to_regclass($1) is not null", schema.UnfinishedRestore).Scan(&begun)
+		err := conn.QueryRow(t.Context(), "select to_regclass($1) is not null", db.UnfinishedRestore).Scan(&begun)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -501,7 +501,7 @@ func TestMoreRemoteBackup(t *testing.T) {
 func TestUnfinishedRestore(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Empty(t)
-	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", schema.UnfinishedRestore))
+	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", db.UnfinishedRestore))
 	wantRefusal(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}, "that was interrupted",
 		"migrate", noConfig(t))
 }

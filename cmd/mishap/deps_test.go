@@ -39,10 +39,10 @@ var rules = []rule{
 	{of: "notify/rules", ours: "crash", never: pure},
 	{of: "notify/*", ours: "crash/* notify/* " + noCores},
 
-	{of: "db/connect db/disk db/embedded db/reader db/schema", ours: "crash db/connect migrations"},
-	{of: "db", ours: "crash/* db/connect db/reader db/schema migrations " + noCores},
+	{of: "db/disk db/embedded db/reader", ours: "crash"},
+	{of: "db", ours: "crash/* db/reader migrations " + noCores},
 	{of: "db/upkeep", ours: "crash/* db db/bugs db/symbols " + noCores},
-	{of: "db/backup", ours: "crash/* db db/connect db/upkeep db/embedded db/schema migrations"},
+	{of: "db/backup", ours: "crash/* db db/upkeep db/embedded migrations"},
 	{of: "db/events", ours: "crash/* db db/people db/reader notify/rules " + noCores},
 	{of: "db/*", ours: "crash/* db db/reader"}, // no area imports another
 
@@ -74,7 +74,7 @@ var libraries = map[string]string{
 	"github.com/hashicorp/golang-lru/v2":             "crash/cache handlers/ingest",
 	"github.com/jackc/pgx/v5":                        "db/* cmd/mishap/*",
 	"github.com/jackc/puddle/v2":                     "db",
-	"github.com/jackc/tern/v2":                       "db/schema",
+	"github.com/jackc/tern/v2":                       "db",
 	"github.com/justinas/nosurf":                     "handlers/*",
 	"github.com/klauspost/compress":                  "crash/compressed crash/symbols/* db handlers/*",
 	"github.com/landlock-lsm/go-landlock":            "crash/symbols/sandbox",
@@ -93,7 +93,7 @@ var libraries = map[string]string{
 	"golang.org/x/net/bpf":                           "crash/symbols/sandbox",
 	"golang.org/x/oauth2":                            "handlers/people/oidc",
 	"golang.org/x/sync":                              "crash/symbols/* db handlers/ingest cmd/mishap",
-	"golang.org/x/sys/unix":                          "crash/symbols/sandbox db/connect db/embedded cmd/mishap/*",
+	"golang.org/x/sys/unix":                          "crash/symbols/sandbox db db/embedded cmd/mishap/*",
 	"golang.org/x/term":                              "cmd/mishap",
 	"golang.org/x/time":                              "db",
 }

@@ -18,7 +18,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/db"
-	"mishap/db/connect"
 )
 
 // kinds says what an instance does.
@@ -282,7 +281,7 @@ func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error)
 
 // tryStore is one attempt of openStore.
 func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
-	if err := connect.CheckPrimary(ctx, url); err != nil {
+	if err := db.CheckPrimary(ctx, url); err != nil {
 		return nil, err
 	}
 	if err := db.Migrate(ctx, url, i.log); err != nil {

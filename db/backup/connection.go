@@ -11,12 +11,11 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/connect"
 )
 
 // open connects to the database without time limits on statements.
 func open(ctx context.Context, address string) (*pgx.Conn, error) {
-	c, err := connect.ParseURL(address)
+	c, err := db.ParseURL(address)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +26,7 @@ func open(ctx context.Context, address string) (*pgx.Conn, error) {
 	if err == nil {
 		return conn, nil
 	}
-	if refused := connect.Refusal(err); refused != nil {
+	if refused := db.Refusal(err); refused != nil {
 		return nil, refused.Because(err)
 	}
 	return nil, db.Classify(err)

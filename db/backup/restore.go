@@ -16,7 +16,6 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/embedded"
-	"mishap/db/schema"
 )
 
 const (
@@ -25,10 +24,10 @@ const (
 			select from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
 			where n.nspname <> 'information_schema' and n.nspname not like 'pg\_%'
 				and not exists (select from pg_depend as d where d.objid = c.oid and d.deptype = 'e')
-		), to_regclass('` + schema.UnfinishedRestore + `') is not null, current_setting('server_version_num')::int / 10000`
+		), to_regclass('` + db.UnfinishedRestore + `') is not null, current_setting('server_version_num')::int / 10000`
 	sqlLockRestore  = `select pg_try_advisory_lock(@lock)`
-	sqlBeginRestore = `create table ` + schema.UnfinishedRestore + ` ()`
-	sqlEndRestore   = `drop table ` + schema.UnfinishedRestore
+	sqlBeginRestore = `create table ` + db.UnfinishedRestore + ` ()`
+	sqlEndRestore   = `drop table ` + db.UnfinishedRestore
 	sqlMarkRestored = `update filing_writer set restored = now(), backup_taken = @taken`
 	// sqlRestartRules makes rules ignore what happened before the restore, so that they do not
 	// repeat what they did between the backup and the restore.
@@ -82,7 +81,7 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 			"would mix "+
 			"two states. Create a new database (createdb) and name it, or delete this one first.")
 	}
-	if err := schema.CheckEncoding(conn); err != nil {
+	if err := db.CheckEncoding(conn); err != nil {
 		return stored, err
 	}
 	if server < m.PostgreSQL {

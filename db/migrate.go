@@ -1,6 +1,4 @@
-// Package schema brings the schema of the database up to date, and compares it with the one that this
-// program needs. Package db calls it and gives its errors kinds, see db.Migrate.
-package schema
+package db
 
 import (
 	"context"
@@ -9,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,7 +18,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"mishap/crash"
-	"mishap/db/connect"
+	"mishap/migrations"
 )
 
 // migrateLock is the advisory lock that ensures that only one instance migrates at a time. The
@@ -49,13 +49,24 @@ const sqlRestoreUnfinished = `select to_regclass('` + UnfinishedRestore + `') is
 var errRestoreUnfinished = crash.Errorf(crash.Conflict, "restore_unfinished", "A backup is being restored into this "+
 	"database, or that was interrupted. If it was interrupted, delete the database and restore the backup again.")
 
-// Migrate applies the migrations in files and then those of the job queue. restoring says that the
-// database is being restored from a backup; otherwise Migrate returns Conflict while it is. It also
-// returns Conflict if the database is newer than this program or was made by other migrations, Invalid
-// if the server is too old, and Unavailable if a table stays locked. Errors of the connection have no
-// kind.
-func Migrate(ctx context.Context, url string, log *slog.Logger, files fs.FS, restoring bool) error {
-	pc, err := connect.ParseURL(url)
+// Migrate updates the schema: first our own tables, then those of the job queue. Several instances
+// may call it at once: one migrates, and the others wait. It returns Conflict if the database is
+// newer than this program or was made by other migrations. It returns Invalid if the server is too
+// old, and Unavailable if it cannot be reached or a table stays locked.
+func Migrate(ctx context.Context, url string, log *slog.Logger) error {
+	return Classify(migrateFiles(ctx, url, log, migrations.Files, false))
+}
+
+// MigrateRestored does the same with a database whose restore from a backup has not finished, which
+// Migrate refuses.
+func MigrateRestored(ctx context.Context, url string, log *slog.Logger) error {
+	return Classify(migrateFiles(ctx, url, log, migrations.Files, true))
+}
+
+// migrateFiles applies the migrations in files and then those of the job queue. restoring says that the
+// database is being restored from a backup. Errors of the connection have no kind.
+func migrateFiles(ctx context.Context, url string, log *slog.Logger, files fs.FS, restoring bool) error {
+	pc, err := ParseURL(url)
 	if err != nil {
 		return err
 	}
@@ -74,7 +85,7 @@ func Migrate(ctx context.Context, url string, log *slog.Logger, files fs.FS, res
 
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		if refused := connect.Refusal(err); refused != nil {
+		if refused := Refusal(err); refused != nil {
 			return refused.Because(err)
 		}
 		return fmt.Errorf("migrate: %w", err)
@@ -236,4 +247,95 @@ func errNewer(at, known int) error {
 	return crash.Errorf(crash.Conflict, "database_newer",
 		"The database was migrated by a newer mishap (schema %d, this program knows up to %d); run that version or a "+
 			"later one.", at, known)
+}
+
+var builtIn = sync.OnceValues(func() ([]appliedMigration, error) { return ownMigrations(migrations.Files) })
+
+// checkSchema returns Unavailable if this program cannot work with the schema. This happens if the
+// database was replaced while the program ran, for example by a backup. A schema with later migrations is
+// good, so that instances can be upgraded one after another.
+func (s *Store) checkSchema(ctx context.Context) error {
+	own, applied, err := compareMigrations(ctx, s.Pool)
+	if err == nil && len(applied) < len(own) {
+		err = crash.Errorf(crash.Conflict, "database_older", "The database is at schema %d, and this program needs %d.",
+			len(applied), len(own))
+	}
+	if crash.KindOf(err) == crash.Conflict {
+		return errReplaced.Because(err)
+	}
+	return Classify(err)
+}
+
+var errReplaced = crash.Errorf(crash.Unavailable, "database_replaced",
+	"The database was replaced by one with another schema while mishap was running; restart mishap, which upgrades it or "+
+		"says why it cannot.")
+
+// compareMigrations returns the migrations of this program and those in the database. It returns Conflict if they
+// differ.
+func compareMigrations(ctx context.Context, pool *pgxpool.Pool) (own, applied []appliedMigration, err error) {
+	if own, err = builtIn(); err != nil {
+		return nil, nil, err
+	}
+	applied, err = readHistory(ctx, pool)
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
+		err = nil // an empty database, or one older than 0.1.0
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return own, applied, compareHistory(applied, own)
+}
+
+const undefinedTable = "42P01"
+
+// Inspection describes a database server and the state of the schema on it.
+type Inspection struct {
+	Server   string    // version, "15.18 (Debian 15.18-0+deb12u1)"
+	Encoding string    // "UTF8"
+	Clock    time.Time // of the server
+	Applied  int       // migrations that were applied
+	Pending  int       // migrations that "mishap migrate" would apply, without those of the job queue
+	Queue    bool      // the tables of the job queue are current
+}
+
+const sqlInspect = `
+	select current_setting('server_version'), current_setting('server_encoding'), clock_timestamp()`
+
+// Inspect reads the version of the server and the state of the schema. It returns Unavailable if the
+// database does not answer, Invalid if it refuses the credentials or is too old, and Conflict if the
+// schema is not one of this program. Even with a Conflict, the Inspection is complete.
+func (h *Handle) Inspect(ctx context.Context) (Inspection, error) {
+	conn, err := h.Pool.Acquire(ctx)
+	if err != nil {
+		if refused := Refusal(err); refused != nil {
+			return Inspection{}, refused.Because(err)
+		}
+		return Inspection{}, errUnavailable.Because(err)
+	}
+	conn.Release()
+	i, err := inspect(ctx, h.Pool)
+	return i, Classify(err)
+}
+
+func inspect(ctx context.Context, pool *pgxpool.Pool) (i Inspection, err error) {
+	err = pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		return errors.Join(checkServer(conn.Conn()), conn.QueryRow(ctx, sqlInspect).Scan(&i.Server, &i.Encoding, &i.Clock))
+	})
+	if err != nil {
+		return i, err
+	}
+	own, applied, err := compareMigrations(ctx, pool)
+	if err != nil && crash.KindOf(err) != crash.Conflict {
+		return i, err
+	}
+	i.Applied, i.Pending = len(applied), len(own)-len(applied)
+	if i.Pending < 0 {
+		return i, errNewer(len(applied), len(own))
+	}
+	if err != nil {
+		return i, err
+	}
+	at, newest, err := queueVersions(ctx, pool)
+	i.Queue = at >= newest
+	return i, err
 }

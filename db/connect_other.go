@@ -1,6 +1,6 @@
 //go:build !linux
 
-package connect
+package db
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package schema_test
+package db_test
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/schema"
 	"mishap/migrations"
 )
 
@@ -44,10 +43,10 @@ const history = `select version::text, name || ' ' || checksum from applied_migr
 
 func TestMigrateBeforeHistory(t *testing.T) {
 	t.Parallel()
-	url := baseline(t, schema.BaselineVersion, nil)
-	got, err := schema.Fingerprint(t.Context(), dbtest.Connect(t, url))
-	if err != nil || got != schema.BaselineFingerprint {
-		t.Errorf("got fingerprint %q, %v, want %q", got, err, schema.BaselineFingerprint)
+	url := baseline(t, db.BaselineVersion, nil)
+	got, err := db.Fingerprint(t.Context(), dbtest.Connect(t, url))
+	if err != nil || got != db.BaselineFingerprint {
+		t.Errorf("got fingerprint %q, %v, want %q", got, err, db.BaselineFingerprint)
 	}
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
 		t.Fatalf("migrate: %v", err)
@@ -86,18 +85,18 @@ func TestMigrateEditedHistory(t *testing.T) {
 		change  string
 		code    string
 	}{
-		{name: "before bucket_travellers", version: schema.BaselineVersion, edit: travellers,
+		{name: "before bucket_travellers", version: db.BaselineVersion, edit: travellers,
 			code: "database_before_release"},
-		{name: "before bucket_versions_version", version: schema.BaselineVersion, code: "database_before_release",
+		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release",
 			edit: func(name, sql string) string {
 				return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
 			}},
 		{name: "before followed", version: 9, code: "database_before_release"},
-		{name: "a column by hand", version: schema.BaselineVersion, change: "alter table bugs add column note text",
+		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text",
 			code: "database_before_release"},
-		{name: "a trigger less", version: schema.BaselineVersion, change: "drop trigger note_change on bugs",
+		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs",
 			code: "database_before_release"},
-		{name: "a function changed", version: schema.BaselineVersion, code: "database_before_release",
+		{name: "a function changed", version: db.BaselineVersion, code: "database_before_release",
 			change: "create or replace function note_change() returns trigger language plpgsql as 'begin return null; end'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestMigrateFails(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: text}
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table half (id int);\nselect 1/0")}
-	if err := schema.Migrate(t.Context(), url, dbtest.Log(t), files, false); err == nil {
+	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files, false); err == nil {
 		t.Fatal("got no error of a migration that divides by zero")
 	}
 	if got := dbtest.Lines(t, url, history); fmt.Sprint(got) != fmt.Sprint(before) || strings.Contains(tables(t, url),
@@ -173,7 +172,7 @@ func TestMigrateFails(t *testing.T) {
 		t.Errorf("got %v, want no trace of the migration", got)
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table whole (id int) -- and no semicolon")}
-	if err := schema.Migrate(t.Context(), url, dbtest.Log(t), files, false); err != nil {
+	if err := db.MigrateFiles(t.Context(), url, dbtest.Log(t), files, false); err != nil {
 		t.Fatalf("fixed: %v", err)
 	}
 	got := dbtest.Lines(t, url, history)
