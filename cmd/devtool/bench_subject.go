@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -87,29 +86,22 @@ func (b *bench) start(ctx context.Context, name string, running []*subject) (_ *
 	if b.name != "strangers" || !b.limits {
 		d.environ = append(d.environ, "MISHAP_API_RATE_PER_ADDRESS=0", "MISHAP_EXPORT_RATE_PER_ADDRESS=0")
 	}
-	if err := errors.Join(d.remember(), d.configure(practice, practice.Token(consumerKey))); err != nil {
+	if err := d.remember(); err != nil {
 		return nil, err
 	}
-	environ := d.childEnvironment(practice)
-	server, err := d.start(ctx, environ)
+	server, _, err := d.serve(ctx, practice, practice.Token(consumerKey))
 	if err != nil {
 		return nil, err
 	}
 	s.stops = append(s.stops, server.stop)
-	if _, err := server.awaitReady(ctx); err != nil {
-		return nil, err
-	}
 	if s.processes, err = dbtest.FindProcesses(ctx, server.command.Process.Pid, database); err != nil {
 		return nil, err
 	}
-	if err := d.account(ctx, environ); err != nil {
-		return nil, err
-	}
 	s.stops = append(s.stops, func() error { // its tokens, too: an account may have only 50
-		_, err := d.command(context.WithoutCancel(ctx), environ, "", "user", "remove", demoAccount)
+		_, err := d.command(context.WithoutCancel(ctx), "", "user", "remove", demoAccount)
 		return err
 	})
-	token, err := d.command(ctx, environ, "", "token", "create", demoAccount, "--name", "bench")
+	token, err := d.command(ctx, "", "token", "create", demoAccount, "--name", "bench")
 	if err != nil {
 		return nil, fmt.Errorf("create a token: %s", token)
 	}

@@ -70,23 +70,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer practice.close()
-	if err := d.configure(practice, crash.AccessToken{}); err != nil {
-		return err
-	}
-	environ := d.childEnvironment(practice)
-	server, err := d.start(ctx, environ)
+	server, at, err := d.serve(ctx, practice, crash.AccessToken{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	at, err := server.awaitReady(ctx)
-	if err != nil {
-		return err
-	}
-	if err := d.account(ctx, environ); err != nil {
-		return err
-	}
-	if err := d.grant(ctx, environ); err != nil {
+	if err := d.grant(ctx); err != nil {
 		return err
 	}
 	if err := d.seed(ctx, at.ingest); err != nil {
@@ -110,7 +99,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	defer naming.Wait()
 	defer stop()
 	naming.Go(func() {
-		if err := d.nameCrash(serving, environ); err != nil && serving.Err() == nil {
+		if err := d.nameCrash(serving); err != nil && serving.Err() == nil {
 			d.printf("The native crash stays without names: %v", err)
 		}
 	})

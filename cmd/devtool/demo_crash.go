@@ -81,7 +81,7 @@ func asSent(core []byte) []byte {
 }
 
 // addSymbols adds the packages with the program that crashed and its debug file.
-func (d *demo) addSymbols(ctx context.Context, environ []string) error {
+func (d *demo) addSymbols(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "mishap-demo-")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (d *demo) addSymbols(ctx context.Context, environ []string) error {
 		args = append(args, name)
 	}
 	command := exec.CommandContext(ctx, d.program, args...)
-	command.Env = environ
+	command.Env = d.environ
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("add symbols: %w: %s", err, bytes.TrimSpace(out))
 	}
@@ -115,14 +115,14 @@ func (d *demo) addSymbols(ctx context.Context, environ []string) error {
 }
 
 // nameCrash adds the debug files of the native crash some time after the greeting, once.
-func (d *demo) nameCrash(ctx context.Context, environ []string) error {
+func (d *demo) nameCrash(ctx context.Context) error {
 	if d.memory.Named {
 		return nil
 	}
 	if err := crash.Sleep(ctx, d.symbolsAfter); err != nil {
 		return err
 	}
-	if err := d.addSymbols(ctx, environ); err != nil {
+	if err := d.addSymbols(ctx); err != nil {
 		return err
 	}
 	d.memory.Named = true

@@ -30,15 +30,35 @@ type server struct {
 	err     error // after ended: how it ended
 }
 
+// serve starts mishap with an account. With a token, it is connected to the practice tracker.
+func (d *demo) serve(
+	ctx context.Context, p *practice, token crash.AccessToken,
+) (s *server, at addresses, err error) {
+	if err := d.configure(p, token); err != nil {
+		return nil, at, err
+	}
+	d.environ = d.childEnvironment(p)
+	if s, err = d.start(ctx); err != nil {
+		return nil, at, err
+	}
+	if at, err = s.awaitReady(ctx); err == nil {
+		err = d.account(ctx)
+	}
+	if err != nil {
+		err = errors.Join(err, s.stop())
+	}
+	return s, at, err
+}
+
 // start runs `mishap serve`. Its output goes to a file, so that the terminal stays readable.
-func (d *demo) start(ctx context.Context, environ []string) (*server, error) {
+func (d *demo) start(ctx context.Context) (*server, error) {
 	log, err := os.OpenFile(d.path("mishap.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{log: log, banner: newBanner(), last: &lastLines{}, ended: make(chan struct{})}
 	s.command = exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.configFile())
-	s.command.Env = environ
+	s.command.Env = d.environ
 	s.command.Stdout = log
 	s.command.Stderr = io.MultiWriter(log, s.last, s.banner)
 	s.command.SysProcAttr = ownGroup()
@@ -95,9 +115,9 @@ func (s *server) stop() error {
 
 // command runs a command of mishap on the database of the demonstration. It returns what the command
 // prints or, if it fails, its error messages.
-func (d *demo) command(ctx context.Context, environ []string, in string, args ...string) (string, error) {
+func (d *demo) command(ctx context.Context, in string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, d.program, append(args, "--config", d.configFile())...)
-	command.Env, command.Stdin = environ, strings.NewReader(in)
+	command.Env, command.Stdin = d.environ, strings.NewReader(in)
 	var printed, said bytes.Buffer
 	command.Stdout, command.Stderr = &printed, &said
 	if err := command.Run(); err != nil {
@@ -107,17 +127,17 @@ func (d *demo) command(ctx context.Context, environ []string, in string, args ..
 }
 
 // grant gives roles to the teams of the practice provider on the first run.
-func (d *demo) grant(ctx context.Context, environ []string) error {
+func (d *demo) grant(ctx context.Context) error {
 	if d.memory.Granted {
 		return nil
 	}
 	for team, role := range practiceRoles {
-		if words, err := d.command(ctx, environ, "", "access", "grant", "launchpad", team, string(role)); err != nil {
+		if words, err := d.command(ctx, "", "access", "grant", "launchpad", team, string(role)); err != nil {
 			return fmt.Errorf("give a role to the team %s: %s", team, words)
 		}
 	}
 	// Viewers of the practice provider show what is hidden without this right.
-	if words, err := d.command(ctx, environ, "", "access", "grant", "launchpad", "practice-bugcontrol",
+	if words, err := d.command(ctx, "", "access", "grant", "launchpad", "practice-bugcontrol",
 		string(crash.RolePrivate)); err != nil {
 		return fmt.Errorf("let triagers read private data: %s", words)
 	}
@@ -126,14 +146,14 @@ func (d *demo) grant(ctx context.Context, environ []string) error {
 }
 
 // account creates the demo account on the first run.
-func (d *demo) account(ctx context.Context, environ []string) error {
+func (d *demo) account(ctx context.Context) error {
 	if d.memory.Password != "" {
 		return nil
 	}
 	text := strings.ToLower(rand.Text())
 	password := strings.Join([]string{text[:4], text[4:8], text[8:12], text[12:16]}, "-")
 	run := func(args ...string) (string, error) {
-		return d.command(ctx, environ, password, append(args, "--password-stdin")...)
+		return d.command(ctx, password, append(args, "--password-stdin")...)
 	}
 	words, err := run("user", "add", demoAccount, "--role", "admin")
 	if err != nil && strings.Contains(words, "already") {
