@@ -15,9 +15,6 @@ import (
 	"mishap/crash/audit"
 )
 
-// PathAudit is the page of the audit log.
-const PathAudit = "/admin/audit"
-
 // AuditPage shows records of the audit log.
 type AuditPage struct {
 	Shell   Shell

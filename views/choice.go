@@ -255,3 +255,13 @@ func (c ListChoice) daysText(now time.Time) string {
 	}
 	return Date(since, now) + " – " + Date(until, now)
 }
+
+// packageURL returns the address of the list of one package's problems.
+func packageURL(name string) string {
+	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
+}
+
+// mutedPackageURL returns the address of the list of a package's muted problems.
+func mutedPackageURL(name string) string {
+	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: MutedOnly}.URL()
+}

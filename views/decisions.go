@@ -215,17 +215,6 @@ func termLabel(f crash.TermField) string {
 	return string(f) + " is"
 }
 
-// problemName returns the name of a problem in a line of text.
-func problemName(b crash.Bucket) string {
-	switch {
-	case b.Name != "":
-		return b.Name
-	case b.Title != "":
-		return cut(b.Title, 200)
-	}
-	return cut(b.Signature, 200)
-}
-
 // likenessAndReports describes a similar problem.
 func likenessAndReports(likeness string, reports int64) string {
 	return likeness + ", " + crash.Counted(reports, "report", "reports")

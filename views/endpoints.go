@@ -11,9 +11,6 @@ import (
 	"mishap/crash"
 )
 
-// PathEndpoints is the address of the page about endpoints, for administrators.
-const PathEndpoints = "/admin/notifications"
-
 // EndpointPath returns the address of an endpoint, with the name of an action or an empty text.
 func EndpointPath(id int64, action string) string {
 	return PathEndpoints + "/" + strconv.FormatInt(id, 10) + action

@@ -4,12 +4,6 @@ import (
 	"mishap/crash"
 )
 
-// PathErasures is the address of the list of erased machines.
-const PathErasures = "/admin/erasures"
-
-// ErasePath returns the address of the page that erases a machine.
-func ErasePath(id crash.SystemID) string { return SystemPath(id) + "/erase" }
-
 // DumpPath returns the address of everything that is known about a machine.
 func DumpPath(id crash.SystemID) string { return SystemPath(id) + "/dump.jsonl" }
 

@@ -2,11 +2,11 @@ package views
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/index"
 )
 
 // Size formats a number of bytes: "812 B", "4.2 kB", "1.3 MB".
@@ -85,15 +85,14 @@ func orUnknown(s string) string {
 
 func cut(s string, n int) string { return crash.Shorten(s, n) }
 
-// packageURL returns the address of the list of one package's problems.
-func packageURL(name string) string {
-	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
-}
-
-// mutedPackageURL returns the address of the list of a package's muted problems.
-func mutedPackageURL(name string) string {
-	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: MutedOnly}.URL()
-}
-
 // preText returns text for a pre element, of which browsers drop the first line break.
 func preText(s string) string { return "\n" + s }
+
+// unreadWords is the number of unread notices in the header, cut at 99.
+func unreadWords(n int64) string {
+	const most = 99
+	if n > most {
+		return strconv.Itoa(most) + "+"
+	}
+	return strconv.FormatInt(n, 10)
+}

@@ -14,11 +14,9 @@ import (
 
 // Addresses of a person's notices and of the choices about them.
 const (
-	PathInbox         = "/inbox"
 	PathInboxRead     = PathInbox + "/read"
 	PathInboxUnread   = PathInbox + "/unread"
 	PathNotifications = "/account/notifications"
-	PathMailAdmin     = "/admin/mail"
 	PathUnsubscribe   = "/unsubscribe/" // and the token
 )
 
@@ -125,15 +123,6 @@ func mailWords(m crash.NoticeMail) string {
 	case crash.NotMailed:
 	}
 	return "not by mail"
-}
-
-// unreadWords is the number of unread notices in the header, cut at 99.
-func unreadWords(n int64) string {
-	const most = 99
-	if n > most {
-		return strconv.Itoa(most) + "+"
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 // MailSettingsPage holds a person's choices about mail.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 )
 
 // LedgerPage holds a page of the ledger, for admins.
@@ -65,9 +66,6 @@ func filingState(state crash.FilingState) (word, look, means string) {
 	}
 	return string(state), "", ""
 }
-
-// PathFilings is the address of the ledger.
-const PathFilings = "/admin/filings"
 
 // FilingsURL returns the address of the ledger, or of the filings in one state.
 func FilingsURL(state crash.FilingState) string { return filingsURL(state) }
@@ -147,7 +145,8 @@ func actionText(l crash.LedgerLine) string {
 	case "subscribe":
 		return "subscribed the person to the bug"
 	}
-	return auditWords(l.Action)
+	words, _ := audit.Words(l.Action)
+	return words
 }
 
 // outcomeText describes the outcome of a call.

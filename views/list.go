@@ -85,3 +85,24 @@ func (p ListPage) whoopsieSetting() string { return "CRASH_DB_URL=" + p.IngestUR
 func (p ListPage) curlExample() string {
 	return "curl --data-binary @report.bson " + p.IngestURL + "/my-machine"
 }
+
+// Name returns the name of the list for links back to it.
+func (c ListChoice) Name() string {
+	if c.Query != "" {
+		return "search: " + cut(c.Query, 80)
+	}
+	return "most common problems"
+}
+
+// problemPath returns the address of a problem in the list. It includes a search for everyone,
+// other lists only for signed-in people: there are more visitors, and they share one cached page
+// per problem.
+func (p *ListPage) problemPath(id crash.BucketID) string {
+	if p.Choice.Query == "" && !p.Shell.SignedIn() {
+		return id.Path()
+	}
+	if p.via == "" {
+		p.via = WithVia("", p.Choice.URL())
+	}
+	return id.Path() + p.via
+}

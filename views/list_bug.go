@@ -6,8 +6,6 @@ import (
 	"mishap/crash"
 )
 
-const pathCreateBug = "/api/1.0/create-bug-report/"
-
 // listWord returns the status of a problem in lists, and the class of the word. Lists show no word
 // for what is normal.
 func listWord(p *BugPart) (word, class string) {
@@ -55,3 +53,35 @@ func rowMenuLabel(p *BugPart) string {
 	}
 	return "Link a bug…"
 }
+
+// manualWord is a word about the manual status in lists.
+type manualWord struct{ word, title, class string }
+
+// manualWords returns the words for lists. None is ever green: that is for the derived status.
+func manualWords(m crash.ManualStatus) []manualWord {
+	var words []manualWord
+	if m.Muted != nil {
+		words = append(words, manualWord{"muted", m.Muted.Text(false), "word-muted"})
+	}
+	if m.WontFix != nil {
+		words = append(words, manualWord{"won’t fix", m.WontFix.Text(false), ""})
+	}
+	for i, f := range m.Fixes {
+		switch {
+		case m.SeenAgain() && f.Again > 0:
+			return append(words, manualWord{"not fixed?", f.Text(false), "word-warn"})
+		case i == len(m.Fixes)-1:
+			words = append(words, manualWord{"marked fixed", f.Text(false), ""})
+		}
+	}
+	return words
+}
+
+// The usual conditions of a mute, as values of the buttons of the form.
+const (
+	PresetWeek       = "week"
+	PresetMonth      = "month"
+	PresetNewer      = "newer"
+	PresetRegression = "regression"
+	PresetForever    = "forever"
+)

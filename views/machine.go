@@ -162,3 +162,6 @@ func (l MachineLane) versions() string {
 	}
 	return words
 }
+
+// ErasePath returns the address of the page that erases a machine.
+func ErasePath(id crash.SystemID) string { return SystemPath(id) + "/erase" }

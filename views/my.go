@@ -12,7 +12,6 @@ import (
 
 // Addresses of a person's packages, and of changes to them.
 const (
-	PathMy       = "/my"
 	PathFollow   = PathMy + "/follow"
 	PathUnfollow = PathMy + "/unfollow"
 	PathSeen     = PathMy + "/seen"

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"mishap/crash"
 	"mishap/crash/index"
 )
 
@@ -33,14 +32,6 @@ type Pager struct {
 // Any reports whether there is anything to show.
 func (p Pager) Any() bool { return p.Via != "" || p.Previous != "" || p.Next != "" }
 
-// Name returns the name of the list for links back to it.
-func (c ListChoice) Name() string {
-	if c.Query != "" {
-		return "search: " + cut(c.Query, 80)
-	}
-	return "most common problems"
-}
-
 // FilterText describes the reports that pass a filter; empty: all.
 func FilterText(f index.Filter) string {
 	var parts []string
@@ -56,17 +47,4 @@ func FilterText(f index.Filter) string {
 		parts = append(parts, "with a trace")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// problemPath returns the address of a problem in the list. It includes a search for everyone,
-// other lists only for signed-in people: there are more visitors, and they share one cached page
-// per problem.
-func (p *ListPage) problemPath(id crash.BucketID) string {
-	if p.Choice.Query == "" && !p.Shell.SignedIn() {
-		return id.Path()
-	}
-	if p.via == "" {
-		p.via = WithVia("", p.Choice.URL())
-	}
-	return id.Path() + p.via
 }

@@ -7,9 +7,6 @@ import (
 	"mishap/crash/privacy"
 )
 
-// PathPrivacy is the address of the page about the fields of reports and how long they are stored.
-const PathPrivacy = "/admin/privacy"
-
 // PrivacyPage holds the table of classes, retention, and runs over stored reports.
 type PrivacyPage struct {
 	Shell      Shell

@@ -6,9 +6,6 @@ import (
 	"mishap/crash"
 )
 
-// PathRegroup is the address of the page that applies new grouping rules to stored reports.
-const PathRegroup = "/admin/regroup"
-
 // RegroupPage holds the state of regrouping.
 type RegroupPage struct {
 	Shell   Shell

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -65,4 +66,10 @@ func reportOn(version, release, architecture string) string {
 		version += ", " + architecture
 	}
 	return version
+}
+
+// PrivateOf says that private data of a package is hidden, and whom to ask.
+func PrivateOf(source string) string {
+	return "Only people with the right to private data of " + cmp.Or(source, "all packages") + " can see this. " +
+		"Somebody who is an administrator here can give it to you."
 }

@@ -11,9 +11,6 @@ import (
 	"mishap/notify/rules"
 )
 
-// PathRules is the address of the rules.
-const PathRules = "/admin/rules"
-
 // RulePath returns the address of a rule, or of an action on it.
 func RulePath(id int64, action string) string {
 	return PathRules + "/" + strconv.FormatInt(id, 10) + action
@@ -171,9 +168,6 @@ func rehearsedAt(l rules.RehearsalLine) string {
 	}
 	return l.At.UTC().Format("2 Jan")
 }
-
-// PathCandidates is the address of the problems that rules propose for filing.
-const PathCandidates = "/candidates"
 
 // CandidatesPage lists the candidates.
 type CandidatesPage struct {

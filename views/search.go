@@ -1,12 +1,5 @@
 package views
 
-import (
-	"net/url"
-)
-
-// SearchURL returns the address of a search.
-func SearchURL(query string) string { return PathSearch + "?" + url.Values{"q": {query}}.Encode() }
-
 // SearchTitle is the title of the page of a search.
 func SearchTitle(query string) string { return "Search: " + query }
 

@@ -170,3 +170,14 @@ func hoverText(signature string) string {
 	}
 	return short
 }
+
+// problemName returns the name of a problem in a line of text.
+func problemName(b crash.Bucket) string {
+	switch {
+	case b.Name != "":
+		return b.Name
+	case b.Title != "":
+		return cut(b.Title, 200)
+	}
+	return cut(b.Signature, 200)
+}

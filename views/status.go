@@ -1,7 +1,6 @@
 package views
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -20,26 +19,8 @@ type StatusView struct {
 	Now    time.Time
 }
 
-const (
-	statusID     = "status"
-	statusTarget = "#" + statusID
-	morph        = "outerMorph" // htmx replaces an element but leaves equal descendants in place
-)
-
 // IsStatusTarget reports whether the request header HX-Target names the part of StatusPart.
 func IsStatusTarget(header string) bool { return header == "div#"+statusID }
-
-// statusClass returns the class of a status mark.
-func statusClass(w crash.StateWord) string {
-	return "status-" + strings.ReplaceAll(string(w), " ", "-")
-}
-
-// quietStates are the states that lists do not mark, because most problems have them.
-var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled,
-	crash.StateNameless, crash.StateTests}
-
-// marked reports whether lists mark a problem with this status.
-func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 
 // named reports whether the page of a problem shows the word of its status. The word adds nothing
 // for most problems.

@@ -125,3 +125,15 @@ func debugFile(m crash.SymbolModule) string {
 
 // symbolsNext says when the next try is.
 func symbolsNext(when string) string { return "The next try is " + when + "." }
+
+// Searched lists where a file was searched, and with which result.
+func Searched(attempts []crash.SymbolAttempt) string {
+	tried := make([]string, len(attempts))
+	for i, a := range attempts {
+		tried[i] = a.Source + ": " + a.Outcome
+		if a.Detail != "" {
+			tried[i] += " (" + a.Detail + ")"
+		}
+	}
+	return strings.Join(tried, "; ")
+}

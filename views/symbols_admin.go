@@ -9,9 +9,6 @@ import (
 	"mishap/crash"
 )
 
-// PathSymbols is the address of the page about symbols, for administrators.
-const PathSymbols = "/admin/symbols"
-
 // SymbolsPage holds the page about symbols.
 type SymbolsPage struct {
 	Shell   Shell
@@ -115,18 +112,6 @@ func missingSearched(m crash.MissingSymbol) string {
 		return "nothing to search for: the build-id is unknown"
 	}
 	return Searched(m.Searched)
-}
-
-// Searched lists where a file was searched, and with which result.
-func Searched(attempts []crash.SymbolAttempt) string {
-	tried := make([]string, len(attempts))
-	for i, a := range attempts {
-		tried[i] = a.Source + ": " + a.Outcome
-		if a.Detail != "" {
-			tried[i] += " (" + a.Detail + ")"
-		}
-	}
-	return strings.Join(tried, "; ")
 }
 
 func queueSentence(j crash.SymbolQueueRow) string {

@@ -6,9 +6,6 @@ import (
 	"mishap/crash"
 )
 
-// PathTemplates is the address of the page that edits the texts of bugs.
-const PathTemplates = "/admin/templates"
-
 // TemplatesPage holds the page on which an admin edits the texts of bugs.
 type TemplatesPage struct {
 	Shell    Shell

@@ -476,7 +476,7 @@ func TemplatePart(p TemplatesPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Preview != nil {
-				templ_7745c5c3_Err = reviewPreview(*p.Preview).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = BugPreview(*p.Preview).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -13,7 +13,6 @@ import (
 
 // Addresses that change the manual status of several problems.
 const (
-	PathMuteChosen    = "/problems/mute"
 	PathWontFixChosen = "/problems/wontfix"
 	PathFixedChosen   = "/problems/fixed"
 	PathUndoTriage    = "/problems/triage/undo"
@@ -196,29 +195,6 @@ func (p TriageForm) form() PostFormArgs {
 	return form
 }
 
-// manualWord is a word about the manual status in lists.
-type manualWord struct{ word, title, class string }
-
-// manualWords returns the words for lists. None is ever green: that is for the derived status.
-func manualWords(m crash.ManualStatus) []manualWord {
-	var words []manualWord
-	if m.Muted != nil {
-		words = append(words, manualWord{"muted", m.Muted.Text(false), "word-muted"})
-	}
-	if m.WontFix != nil {
-		words = append(words, manualWord{"won’t fix", m.WontFix.Text(false), ""})
-	}
-	for i, f := range m.Fixes {
-		switch {
-		case m.SeenAgain() && f.Again > 0:
-			return append(words, manualWord{"not fixed?", f.Text(false), "word-warn"})
-		case i == len(m.Fixes)-1:
-			words = append(words, manualWord{"marked fixed", f.Text(false), ""})
-		}
-	}
-	return words
-}
-
 // mutedChoices are the values of the parameter muted of lists, with their labels.
 var mutedChoices = []struct{ value, label string }{
 	{"", "hidden"}, {MutedShow, "shown"}, {MutedOnly, "only these"},
@@ -228,15 +204,6 @@ var mutedChoices = []struct{ value, label string }{
 const (
 	MutedShow = "show"
 	MutedOnly = "only"
-)
-
-// The usual conditions of a mute, as values of the buttons of the form.
-const (
-	PresetWeek       = "week"
-	PresetMonth      = "month"
-	PresetNewer      = "newer"
-	PresetRegression = "regression"
-	PresetForever    = "forever"
 )
 
 func triageWord(k crash.TriageKind) string {
