@@ -19,8 +19,10 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
 	"mishap/views/gallery"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // screens are the screens that each page is checked on: wide and light, and a phone in dark mode.
@@ -65,9 +67,9 @@ func TestAccessibility(t *testing.T) {
 		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
 		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split",
 		problem + "/traits",
-		views.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
-		"/admin/tracker", views.PathUpdates, views.PathTemplates, views.PathRegroup, views.PathPrivacy,
-		views.PathErasures, "/user/abc/erase", views.PathFilings, views.PathSymbols,
+		problemsview.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
+		"/admin/tracker", bugsview.PathUpdates, layout.PathTemplates, layout.PathRegroup, layout.PathPrivacy,
+		layout.PathErasures, "/user/abc/erase", layout.PathFilings, layout.PathSymbols,
 	} {
 		checkAxe(ctx, t, site.URL+path)
 	}

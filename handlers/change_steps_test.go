@@ -9,7 +9,9 @@ import (
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail/mailtest"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // changeStep is a form that changes something.
@@ -34,7 +36,7 @@ var changeSteps = []changeStep{
 	{"problem.lift-hold", "/problem/{problem}/hold", "do=lift", `{"held": true} {"held": false}`},
 	{"problem.rename", "/problem/{problem}/rename", "name=New", `{"name": ""} {"name": "New"}`},
 	{"problem.unname", "/problem/{problem}/undo", "decision=1", `{"name": "New"} {"name": ""}`},
-	{"problem.merge", views.PathMerge, "problem={problem}&problem={other}&head={problem}",
+	{"problem.merge", problemsview.PathMerge, "problem={problem}&problem={other}&head={problem}",
 		` {"into": "{problem}"}`},
 	{"problem.unmerge", "/problem/{problem}/undo", "decision=2", `{"into": "{problem}"} `},
 	{"follow.add", "/my/follow", "what=problem:{problem}", `{"followed": false} {"followed": true}`},
@@ -56,18 +58,18 @@ var changeSteps = []changeStep{
 	{"mail.settings", "/account/notifications", "mode=weekly&hour=9&weekday=2&zone=UTC", `"immediate"`},
 	{"mail.address", "/account/notifications/address", "address=ada@example.org", `"unconfirmed_address": "changed"`},
 	{"mail.address-remove", "/account/notifications/remove", "", `"unconfirmed_address": "set"`},
-	{"notifications.stop", views.PathEndpoints + "/stop", "", `{"stopped": false} {"stopped": true}`},
-	{"notifications.resume", views.PathEndpoints + "/resume", "", `{"stopped": true} {"stopped": false}`},
+	{"notifications.stop", layout.PathEndpoints + "/stop", "", `{"stopped": false} {"stopped": true}`},
+	{"notifications.resume", layout.PathEndpoints + "/resume", "", `{"stopped": true} {"stopped": false}`},
 	{"rule.change", "/admin/rules/1/switch", "on=", `"on": true`},
 	{"rule.delete", "/admin/rules/1/delete", "", `"name": `},
 	{"rule.restore", "/admin/rules/1/restore", "", `"name": `},
 	{"template.save", handlertest.TemplatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
 	{"template.drop", handlertest.TemplatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
-	{"tracker.updates", views.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},
-	{"tracker.updates", views.PathUpdates, "do=save&pattern=a&weeks=7", `{"again": false, "quiet": true, `},
-	{"tracker.updates", views.PathUpdates, "do=add&pattern=b&quiet=on&weeks=6", `"weeks": 6`},
-	{"tracker.updates-order", views.PathUpdates, "do=raise&pattern=b", `{"position": 2} {"position": 1}`},
-	{"tracker.updates-drop", views.PathUpdates, "do=drop&pattern=a", `"weeks": 7`},
+	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},
+	{"tracker.updates", bugsview.PathUpdates, "do=save&pattern=a&weeks=7", `{"again": false, "quiet": true, `},
+	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=b&quiet=on&weeks=6", `"weeks": 6`},
+	{"tracker.updates-order", bugsview.PathUpdates, "do=raise&pattern=b", `{"position": 2} {"position": 1}`},
+	{"tracker.updates-drop", bugsview.PathUpdates, "do=drop&pattern=a", `"weeks": 7`},
 	{"user.add", "/admin/services", "name=bot&role=viewer&source=proxy&team=a", ` {"role": "viewer", "team": `},
 	{"user.team", "/service/bot/team", "source=proxy&team=b", `"team": `},
 	{"privacy.check", "/admin/privacy/check", "", `{"run": 1}`},

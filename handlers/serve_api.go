@@ -14,7 +14,7 @@ import (
 	"mishap/handlers/bugs"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // serveAPI answers requests to the API.
@@ -100,7 +100,7 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 // problems.
 func scopesOfFile(r *http.Request) []crash.Scope {
 	switch {
-	case strings.HasPrefix(r.URL.Path, views.PathAudit):
+	case strings.HasPrefix(r.URL.Path, layout.PathAudit):
 		return []crash.Scope{crash.ScopeAdmin, crash.ScopeReadPrivate}
 	case strings.HasPrefix(r.URL.Path, "/admin/"):
 		return []crash.Scope{crash.ScopeAdmin}

@@ -5,29 +5,29 @@ import (
 	"strings"
 
 	"mishap/handlers/api"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // showAPI shows the reference of the API, generated from the descriptions of its resources.
 func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
-	page := views.APIPage{
+	page := layout.APIPage{
 		Shell: s.Shell(r, "API"), Address: s.Base.String() + api.Prefix, PerMinute: s.Config.APIRatePerAddress,
 	}
 	for _, d := range s.api.Describe() {
-		res := views.APIResource{
+		res := layout.APIResource{
 			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Scope: d.Scope,
 			Summary: d.Summary, Doc: d.Doc, Example: d.Example,
 		}
 		for _, p := range d.Params {
-			res.Params = append(res.Params, views.APIParam{
+			res.Params = append(res.Params, layout.APIParam{
 				Name: p.Name, Kind: strings.ReplaceAll(p.Kind, "_", " "), Doc: p.Doc, Example: p.Example,
 				Default: p.Default, Required: p.Required,
 			})
 		}
 		for _, f := range d.Fields {
-			res.Fields = append(res.Fields, views.APIField(f))
+			res.Fields = append(res.Fields, layout.APIField(f))
 		}
 		page.Resources = append(page.Resources, res)
 	}
-	return s.Page(w, r, http.StatusOK, views.API(page))
+	return s.Page(w, r, http.StatusOK, layout.API(page))
 }

@@ -15,7 +15,8 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/people"
-	"mishap/views"
+	adminview "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 func (p *program) accessCommand() *cobra.Command {
@@ -76,16 +77,16 @@ func printAccess(out io.Writer, grants []crash.Grant, people []crash.PersonAcces
 		if g.Unconfirmed {
 			role += " (without embargoed problems)"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, views.ScopeName(g.Scope),
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, layout.ScopeName(g.Scope),
 			g.Created.UTC().Format(time.DateTime), g.By)
 	}
 	_, _ = fmt.Fprintln(w, "\nNAME\tROLE\tWHY")
 	for _, one := range people {
 		var why []string
 		for _, r := range one.Reasons {
-			why = append(why, views.WhyRole(r))
+			why = append(why, layout.WhyRole(r))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.User.Name, views.RoleName(one.User.Role), strings.Join(why, "; "))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.User.Name, layout.RoleName(one.User.Role), strings.Join(why, "; "))
 	}
 	return w.Flush()
 }
@@ -133,7 +134,7 @@ they last signed in. The packages of sets and teams come from the tracker within
 				if err := people.New(store).Grant(ctx, "", g); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.out, views.Granted(g))
+				_, err := fmt.Fprintln(p.out, adminview.Granted(g))
 				return err
 			})
 		},
@@ -173,7 +174,7 @@ packages; with private, the right to private data instead. Roles from other grou
 				if err := people.New(store).RevokeGrant(ctx, "", g); err != nil {
 					return err
 				}
-				if _, err := fmt.Fprintln(p.out, views.Revoked(g)); err != nil {
+				if _, err := fmt.Fprintln(p.out, adminview.Revoked(g)); err != nil {
 					return err
 				}
 				return warnWithoutAdmin(ctx, p.err, people.New(store))

@@ -46,27 +46,28 @@ var rules = []rule{
 	{of: "db/events", ours: "crash/* db db/people db/reader notify/rules " + noCores},
 	{of: "db/*", ours: "crash/* db db/reader"}, // no area imports another
 
-	{of: "views/*", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
+	{of: "views/layout", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
+	{of: "views/*", ours: "crash/* notify/rules assets views/* " + noCores, itself: "net/http database"},
 	{of: "handlers/negotiate handlers/proxies", ours: "crash"},
 	{of: "handlers/people/oidc handlers/people/openid", ours: "crash"},
-	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views handlers/negotiate handlers/proxies"},
+	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views/* handlers/negotiate handlers/proxies"},
 	{of: "handlers/export", ours: "crash db/reader handlers/negotiate handlers/web"},
-	{of: "handlers", ours: "crash/* views assets handlers/*"},
-	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views handlers/export handlers/negotiate handlers/proxies " +
+	{of: "handlers", ours: "crash/* views/* assets handlers/*"},
+	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views/* handlers/export handlers/negotiate handlers/proxies " +
 		"handlers/web handlers/people/oidc handlers/people/openid"}, // no area imports another
 	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/*"},
 	{of: "cmd/mishap/traces", ours: "crash/*"},
-	{of: "cmd/mishap/*", ours: "assets cmd/* crash/* db/* handlers/* notify/* tracker/* views",
+	{of: "cmd/mishap/*", ours: "assets cmd/* crash/* db/* handlers/* notify/* tracker/* views/*",
 		never: "testing net/http/httptest"},
 }
 
 // libraries lists where each library may be used.
 var libraries = map[string]string{
 	"filippo.io/age":                                 "crash/symbols/*",
-	"github.com/a-h/templ":                           "views handlers/* notify/mail",
+	"github.com/a-h/templ":                           "views/* handlers/* notify/mail",
 	"github.com/alexedwards/argon2id":                "db/people",
 	"github.com/alexedwards/scs/v2":                  "handlers/web",
-	"github.com/boombuler/barcode":                   "views",
+	"github.com/boombuler/barcode":                   "views/people",
 	"github.com/coreos/go-oidc/v3":                   "handlers/people/oidc",
 	"github.com/exaring/otelpgx":                     "cmd/mishap/traces",
 	"github.com/go-chi/chi/v5":                       "handlers/*",

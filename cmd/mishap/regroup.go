@@ -14,7 +14,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
-	"mishap/views"
+	adminview "mishap/views/admin"
 )
 
 // regroupShown is the maximum number of moves that are listed.
@@ -67,7 +67,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 	_ = bar.Finish()
 	if err != nil {
 		if ctx.Err() != nil {
-			p.printf("%s. A running server continues it, or this command if called again.", views.RegroupState(run))
+			p.printf("%s. A running server continues it, or this command if called again.", adminview.RegroupState(run))
 		}
 		return err
 	}
@@ -75,8 +75,8 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rule
 }
 
 func showProgress(bar *progressbar.ProgressBar, run crash.RegroupRun) {
-	bar.Describe(views.RegroupState(run))
-	_ = bar.Set64(views.RegroupPercent(run))
+	bar.Describe(adminview.RegroupState(run))
+	_ = bar.Set64(adminview.RegroupPercent(run))
 }
 
 // printRegrouped lists what a run has moved, or would move.
@@ -90,7 +90,7 @@ func (p *program) printRegrouped(ctx context.Context, store *db.Store, run crash
 		return err
 	}
 	if _, err := fmt.Fprintf(p.out, "Rules version %d: %s.\n%s\n",
-		run.Rules, views.RegroupState(run), views.RegroupEffect(run, effect)); err != nil {
+		run.Rules, adminview.RegroupState(run), adminview.RegroupEffect(run, effect)); err != nil {
 		return err
 	}
 	if len(moves) == 0 {

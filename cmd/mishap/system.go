@@ -20,7 +20,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/upkeep"
-	"mishap/views"
+	adminview "mishap/views/admin"
 )
 
 func systemCommand(p *program) *cobra.Command {
@@ -126,7 +126,7 @@ machine. Nothing is recorded, and the exit status is 1, if nothing is known of t
 					if err != nil {
 						return err
 					}
-					p.printf("%s\n--yes erases it.", views.MachineFacts(facts))
+					p.printf("%s\n--yes erases it.", adminview.MachineFacts(facts))
 					return nil
 				}
 				e, err := machines.Request(ctx, system, block, "")
@@ -256,9 +256,9 @@ func (f coreFiles) Remove(_ context.Context, id crash.OopsID) error {
 func eraseReceipt(e crash.Erasure) []string {
 	const form = time.DateTime + " UTC"
 	lines := []string{"The machine with the digest " + e.Digest + " is erased.",
-		"Requested: " + e.Requested.UTC().Format(form) + ", by " + views.EraseAuthor(e) + ". Finished: " +
+		"Requested: " + e.Requested.UTC().Format(form) + ", by " + adminview.EraseAuthor(e) + ". Finished: " +
 			e.Finished.UTC().Format(form) + ".",
-		"Removed: " + views.ErasedCounts(e.Counts)}
+		"Removed: " + adminview.ErasedCounts(e.Counts)}
 	if e.Counts.Anonymous > 0 {
 		lines = append(lines, crash.Counted(e.Counts.Anonymous, "report", "reports")+" that retention had dropped before "+
 			"stay counted, without the machine.")

@@ -17,7 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/people"
-	"mishap/views"
+	adminview "mishap/views/admin"
 )
 
 func tokenCommand(p *program) *cobra.Command {
@@ -226,7 +226,7 @@ func revokeTokens(p *program, cmd *cobra.Command, state crash.TokenState) error 
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, views.TokensRevoked(n))
+		_, err = fmt.Fprintln(p.out, adminview.TokensRevoked(n))
 		return err
 	})
 }

@@ -17,7 +17,8 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/people"
 	"mishap/tracker"
-	"mishap/views"
+	adminview "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 func (p *program) userCommand() *cobra.Command {
@@ -109,7 +110,7 @@ func addService(p *program, cmd *cobra.Command, name string, role crash.Role, te
 			return err
 		}
 		_, err = fmt.Fprintf(p.out, "%s is a service account of %s now, with role %s. \"mishap token create %s\" creates a "+
-			"token.\n", u.Name, views.TeamName(owner), u.Role, u.Name)
+			"token.\n", u.Name, layout.TeamName(owner), u.Role, u.Name)
 		return err
 	})
 }
@@ -130,7 +131,7 @@ func userTeamCommand(p *program) *cobra.Command {
 				if err := people.New(store).SetTeam(ctx, "", args[0], team); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.out, views.ServiceTeamSet(args[0], team))
+				_, err := fmt.Fprintln(p.out, adminview.ServiceTeamSet(args[0], team))
 				return err
 			})
 		},
@@ -176,7 +177,7 @@ func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) err
 		if _, on := apps[u.ID]; on {
 			app = "yes"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, views.RoleName(u.Role), state, app,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, layout.RoleName(u.Role), state, app,
 			u.Created.UTC().Format(time.DateTime), last, u.Team)
 	}
 	return w.Flush()
@@ -301,8 +302,8 @@ person's API tokens. The person keeps higher roles from groups (see "mishap acce
 		if err != nil {
 			return "", err
 		}
-		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, views.RoleName(now.Role),
-			views.RoleName(u.Role))
+		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, layout.RoleName(now.Role),
+			layout.RoleName(u.Role))
 		if now.Role != role {
 			message += " It comes from a group."
 		}

@@ -7,7 +7,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 // maxPeople is the number of people that the page of roles lists at most.
@@ -15,12 +16,12 @@ const maxPeople = 500
 
 // ShowAccess shows which groups and accounts have rights, and who has which role and why.
 func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
-	return s.sendAccess(w, r, http.StatusOK, views.GrantForm{})
+	return s.sendAccess(w, r, http.StatusOK, view.GrantForm{})
 }
 
-func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form views.GrantForm) error {
+func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form view.GrantForm) error {
 	ctx := r.Context()
-	page := views.AccessPage{Shell: s.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
+	page := view.AccessPage{Shell: s.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
 		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
 	var err error
 	if page.Grants, err = s.People.Grants(ctx); err != nil {
@@ -44,7 +45,7 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 		}
 		page.People = append(page.People, p)
 	}
-	return s.Page(w, r, status, views.Access(page))
+	return s.Page(w, r, status, view.Access(page))
 }
 
 // formGrant reads a grant from a form.
@@ -58,7 +59,7 @@ func formGrant(r *http.Request) crash.Grant {
 
 // Grant gives a right to a group or an account.
 func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
-	form := views.GrantForm{Grant: formGrant(r)}
+	form := view.GrantForm{Grant: formGrant(r)}
 	err := s.People.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		form.Problem = web.AnswerTo(r, err).Message
@@ -67,7 +68,7 @@ func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, views.Granted(form.Grant))
+	return s.afterAccess(w, r, view.Granted(form.Grant))
 }
 
 // Revoke takes a right of a group or an account away.
@@ -76,7 +77,7 @@ func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.RevokeGrant(r.Context(), web.CurrentUser(r).Name, g); err != nil {
 		return err
 	}
-	return s.afterAccess(w, r, views.Revoked(g))
+	return s.afterAccess(w, r, view.Revoked(g))
 }
 
 // ResetSecondFactor removes the authenticator app of a person who has lost it.
@@ -94,7 +95,7 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
 func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)
@@ -104,5 +105,5 @@ func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message stri
 	if !u.Role.Allows(crash.RoleAdmin) {
 		return web.Redirect(w, r, web.PathAccount)
 	}
-	return web.Redirect(w, r, views.PathAccess)
+	return web.Redirect(w, r, layout.PathAccess)
 }

@@ -8,7 +8,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // sessionUnwritten is the session's key for the key of the access token that is not in the file.
@@ -20,7 +21,8 @@ func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sendTrackerPage sends the page. If failed is not nil, it shows that error and uses its status.
-func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed error, lines ...views.ConfigLine) error {
+func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed error,
+	lines ...bugsview.ConfigLine) error {
 	connection, err := s.Creds.Status(r.Context())
 	if err != nil {
 		return errors.Join(failed, err)
@@ -43,12 +45,12 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
 	p.Shell = s.Shell(r, "Bug tracker")
-	return s.Page(w, r, status, views.AdminTrackerPage(p))
+	return s.Page(w, r, status, bugsview.AdminTrackerPage(p))
 }
 
 // trackerPage returns the page with what the configuration and the connection say.
-func (s *Pages) trackerPage(c crash.Connection) views.TrackerPage {
-	return views.TrackerPage{
+func (s *Pages) trackerPage(c crash.Connection) bugsview.TrackerPage {
+	return bugsview.TrackerPage{
 		Tracker: s.Config.TrackerName, Connection: c, ConfigFile: s.Config.ConfigFile,
 		FromEnvironment: s.Config.TokensFromEnvironment,
 	}
@@ -77,7 +79,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	}
 	if written != nil {
 		s.Sessions.Put(ctx, sessionUnwritten, token.Token)
-		if err := s.Flash(r, views.FlashError, s.writeFailure(r, written)); err != nil {
+		if err := s.Flash(r, layout.FlashError, s.writeFailure(r, written)); err != nil {
 			return err
 		}
 	}
@@ -99,7 +101,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.Flash(r, views.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -119,8 +121,8 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.AuditDownload(r, "read.tracker-secret", s.Config.TrackerName); err != nil {
 		return err
 	}
-	return s.sendTrackerPage(w, r, nil, views.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
-		views.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
+	return s.sendTrackerPage(w, r, nil, bugsview.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
+		bugsview.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
 }
 
 // ForgetToken removes the access token from the database. An instance with a token in its
@@ -139,7 +141,7 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 		message = "The access token has been removed from the database. This instance stays connected with the token " +
 			"from " + s.trackerPage(connection).Origin() + "."
 	}
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)

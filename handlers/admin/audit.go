@@ -16,7 +16,7 @@ import (
 	"mishap/db/upkeep"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
 )
 
 // auditSize is the number of records on a page of the audit log.
@@ -25,10 +25,10 @@ const auditSize = 50
 // ShowAudit shows records of the audit log, newest first.
 func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	filter, after, err := readAuditFilter(r.URL.Query())
-	page := views.AuditPage{Shell: s.Shell(r, "Audit log"), Filter: filter, After: after}
+	page := view.AuditPage{Shell: s.Shell(r, "Audit log"), Filter: filter, After: after}
 	if crash.KindOf(err) == crash.Invalid {
 		page.Problem = web.AnswerTo(r, err).Message
-		return s.Page(w, r, http.StatusBadRequest, views.Audit(page))
+		return s.Page(w, r, http.StatusBadRequest, view.Audit(page))
 	}
 	if page.Records, err = upkeep.NewAuditLog(s.Store).List(r.Context(), filter, after, auditSize+1); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 		last := page.Records[auditSize-1]
 		page.Next = audit.Cursor{At: last.At, ID: last.ID}
 	}
-	return s.Page(w, r, http.StatusOK, views.Audit(page))
+	return s.Page(w, r, http.StatusOK, view.Audit(page))
 }
 
 // ExportAudit sends the records that a filter selects as lines of JSON, newest first.

@@ -9,7 +9,8 @@ import (
 	"mishap/db/upkeep"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 // shownErasures is the number of erasures that the page lists.
@@ -26,10 +27,10 @@ func systemInPath(r *http.Request) (crash.SystemID, error) {
 
 // ShowErase asks whether to erase a machine, and says what that removes.
 func (s *Pages) ShowErase(w http.ResponseWriter, r *http.Request) error {
-	return s.askErase(w, r, http.StatusOK, views.ErasePage{})
+	return s.askErase(w, r, http.StatusOK, view.ErasePage{})
 }
 
-func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p views.ErasePage) (err error) {
+func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p view.ErasePage) (err error) {
 	if p.System, err = systemInPath(r); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p v
 		return err
 	}
 	p.Shell = s.Shell(r, "Erase a machine")
-	return s.Page(w, r, status, views.Erase(p))
+	return s.Page(w, r, status, view.Erase(p))
 }
 
 // Erase begins to erase a machine. A background task of any instance does the work.
@@ -54,27 +55,27 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	block := r.PostFormValue("block") != ""
-	if r.PostFormValue("confirm") != crash.Truncate(string(system), views.EraseConfirmLength) {
+	if r.PostFormValue("confirm") != crash.Truncate(string(system), view.EraseConfirmLength) {
 		return s.askErase(w, r, http.StatusUnprocessableEntity,
-			views.ErasePage{Block: block, Problem: errEraseConfirm.Message})
+			view.ErasePage{Block: block, Problem: errEraseConfirm.Message})
 	}
 	if _, err := upkeep.NewErasing(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "The machine is being erased."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "The machine is being erased."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathErasures)
+	return web.Redirect(w, r, layout.PathErasures)
 }
 
 // ListErasures shows the receipts of erased machines.
 func (s *Pages) ListErasures(w http.ResponseWriter, r *http.Request) (err error) {
-	var p views.ErasuresPage
+	var p view.ErasuresPage
 	if p.Erasures, err = upkeep.NewErasing(s.Store).Erasures(r.Context(), shownErasures); err != nil {
 		return err
 	}
 	p.Shell = s.Shell(r, "Erased machines")
-	return s.Page(w, r, http.StatusOK, views.Erasures(p))
+	return s.Page(w, r, http.StatusOK, view.Erasures(p))
 }
 
 // DumpSystem sends everything that is known about a machine as lines of JSON, to administrators with the

@@ -8,7 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
 )
 
 // ShowHealth answers "ok" while the process runs.
@@ -40,8 +40,8 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := views.HealthPage{Shell: s.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
-	return s.Page(w, r, http.StatusOK, views.AdminHealthPage(page))
+	page := view.HealthPage{Shell: s.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
+	return s.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
 }
 
 func writeText(w http.ResponseWriter, body string) error {

@@ -10,7 +10,8 @@ import (
 	"mishap/crash/privacy"
 	"mishap/db/upkeep"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 const (
@@ -28,7 +29,7 @@ func (s *Pages) ShowPrivacy(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, problem string) error {
 	table := s.Config.Privacy
 	store := upkeep.NewRetention(s.Store, table)
-	p := views.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
+	p := view.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
 		Problem: problem}
 	var err error
 	if p.Runs, err = store.Runs(r.Context(), shownPrivacyRuns); err != nil {
@@ -36,7 +37,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	if web.WantsPart(r) && status == http.StatusOK {
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, views.PrivacyRuns(p))
+		return s.Page(w, r, status, view.PrivacyRuns(p))
 	}
 	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
 		return err
@@ -56,10 +57,10 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		if err != nil {
 			return err
 		}
-		p.Holds = append(p.Holds, views.HeldProblem{Hold: h, Problem: b})
+		p.Holds = append(p.Holds, view.HeldProblem{Hold: h, Problem: b})
 	}
 	p.Shell = s.Shell(r, "Privacy")
-	return s.Page(w, r, status, views.Privacy(p))
+	return s.Page(w, r, status, view.Privacy(p))
 }
 
 // removals returns how long the kinds of data are stored, and how much of them will be removed.
@@ -123,10 +124,10 @@ func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind pri
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "The run over the stored reports has started."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "The run over the stored reports has started."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathPrivacy)
+	return web.Redirect(w, r, layout.PathPrivacy)
 }
 
 // reportsOfType names the reports of a type; empty: of all types without a limit of their own.

@@ -13,7 +13,7 @@ import (
 	"mishap/crash/privacy"
 	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // marked returns a report in which each field that does not determine its problem has a value of its
@@ -109,31 +109,31 @@ func TestPrivacyPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{Privacy: table})
 	b := site.Save(t, crashtest.Native(crashtest.Set("JournalErrors", "a secret line"), crashtest.Set("AcmeNote", "note")))
 	c := site.As(t, crash.RoleAdmin)
-	page := c.Get(views.PathPrivacy).Want(http.StatusOK).
+	page := c.Get(layout.PathPrivacy).Want(http.StatusOK).
 		WantText("#changes + ul", "JournalErrors: secret instead of private").
 		WantText("#changes + ul", "Acme*: private instead of restricted").
 		WantText("#retention-table", "private_keep_days").WantText("main", "No problem is held.")
 	if got, want := page.HTML().Find("#field-table tbody tr").Length(), len(table.Rows()); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
 	}
-	c.Post(views.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, views.PathPrivacy)
-	c.Post(views.PathPrivacy+"/check", nil).Want(http.StatusConflict).WantText("[role=alert]", "has not ended yet")
+	c.Post(layout.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
+	c.Post(layout.PathPrivacy+"/check", nil).Want(http.StatusConflict).WantText("[role=alert]", "has not ended yet")
 	store := upkeep.NewRetention(site.Store, table)
 	if err := store.Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.Part(views.PathPrivacy).Want(http.StatusOK).WantNone("main").
+	c.Part(layout.PathPrivacy).Want(http.StatusOK).WantNone("main").
 		WantText("#privacy-runs", "Of 1 report, 1 has secret fields and 1 has private fields.").
 		WantText("#found-secret", "JournalErrors 1")
-	c.Post(views.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, views.PathPrivacy)
+	c.Post(layout.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
 	if err := store.Continue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.Get(views.PathPrivacy).WantText("#privacy-runs", "Removed secret fields from 1 of 1 reports.")
+	c.Get(layout.PathPrivacy).WantText("#privacy-runs", "Removed secret fields from 1 of 1 reports.")
 	c.Get("/oops/"+site.Value(t, "select id from reports")).WantText("#fields-system", "names of secret fields, which "+
 		"mishap does not store")
 	c.Post(b.ID.Path()+"/hold", url.Values{"do": {"set"}, "reason": {"court"}})
-	c.Get(views.PathPrivacy).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
+	c.Get(layout.PathPrivacy).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
 		WantText("main", "1 report belongs to a held problem.")
 }
 
@@ -144,7 +144,7 @@ func TestExpiredCounts(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	site.Save(t, crashtest.Native(crashtest.At(time.Now().UTC())))
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(views.PathPrivacy).WantText("main", "No daily counts have expired.")
+	c.Get(layout.PathPrivacy).WantText("main", "No daily counts have expired.")
 	old := time.Now().UTC().AddDate(-2, -6, 0).Format("20060102")
 	c.Get("/api/1.0/most-common-problems/?period=" + old).Want(http.StatusOK)
 	c.Get("/api/1.0/retracers-results/" + old + "/").Want(http.StatusOK)
@@ -153,7 +153,7 @@ func TestExpiredCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := upkeep.CountsFrom(time.Now(), 2)
-	c.Get(views.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
+	c.Get(layout.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
 	for _, path := range []string{"/api/1.0/most-common-problems/?period=" + old,
 		"/api/1.0/retracers-results/" + old + "/"} {
 		if body := c.Get(path).Want(http.StatusBadRequest).Body; !strings.Contains(body, "counts_expired") {

@@ -8,7 +8,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 
 // ShowRegroup shows the last run of regrouping, or the one in the query (run).
 func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
-	p := views.RegroupPage{Version: grouping.RulesVersion}
+	p := view.RegroupPage{Version: grouping.RulesVersion}
 	var err error
 	if p.Runs, err = s.Decisions.Regroups(r.Context(), shownRuns); err != nil {
 		return err
@@ -47,10 +48,10 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 	}
 	if web.WantsPart(r) && p.Run != nil {
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, http.StatusOK, views.RegroupRun(p))
+		return s.Page(w, r, http.StatusOK, view.RegroupRun(p))
 	}
 	p.Shell = s.Shell(r, "Grouping")
-	return s.Page(w, r, http.StatusOK, views.Regroup(p))
+	return s.Page(w, r, http.StatusOK, view.Regroup(p))
 }
 
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such regrouping run.")
@@ -84,10 +85,10 @@ func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 // answerRegroup redirects to the page, with a message if err is a conflict.
 func (s *Pages) answerRegroup(w http.ResponseWriter, r *http.Request, err error) error {
 	if errors.Is(err, crash.Conflict) {
-		err = s.Flash(r, views.FlashError, web.AnswerTo(r, err).Message)
+		err = s.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message)
 	}
 	if err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathRegroup)
+	return web.Redirect(w, r, layout.PathRegroup)
 }

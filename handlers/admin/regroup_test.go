@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 func TestRegroupPage(t *testing.T) {
@@ -16,14 +16,14 @@ func TestRegroupPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(views.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(
+	c.Get(layout.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(
 		".admin-nav",
 		"Grouping")
-	c.Post(views.PathRegroup, nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
-	c.Get(views.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
+	c.Post(layout.PathRegroup, nil).WantRedirect(http.StatusSeeOther, layout.PathRegroup)
+	c.Get(layout.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
 		WantText("#regroup-run form button", "Stop")
-	c.Post(views.PathRegroup+"/apply", nil).WantRedirect(http.StatusSeeOther, views.PathRegroup)
-	c.Get(views.PathRegroup).WantText(".flash-error", "already being regrouped")
+	c.Post(layout.PathRegroup+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathRegroup)
+	c.Get(layout.PathRegroup).WantText(".flash-error", "already being regrouped")
 	run, err := site.Decisions.RunningRegroup(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -43,13 +43,13 @@ func TestRegroupPage(t *testing.T) {
 	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
 		t.Fatalf("run: got %+v, %v, want one report moved", run, err)
 	}
-	c.Get(views.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run",
+	c.Get(layout.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run",
 		"all <of> them").WantText(".regroup-runs", "preview")
-	c.Part(views.PathRegroup+"?run=1").Want(http.StatusOK).WantText("section", "would move").WantNone("main")
-	c.Get(views.PathRegroup + "?run=99").Want(http.StatusNotFound)
-	c.Get(views.PathRegroup + "?run=x").Want(http.StatusNotFound)
-	c.Post(views.PathRegroup+"/stop", url.Values{"run": {"1"}}).WantRedirect(http.StatusSeeOther, views.PathRegroup)
-	c.Get(views.PathRegroup).WantText(".flash-error", "has already ended")
+	c.Part(layout.PathRegroup+"?run=1").Want(http.StatusOK).WantText("section", "would move").WantNone("main")
+	c.Get(layout.PathRegroup + "?run=99").Want(http.StatusNotFound)
+	c.Get(layout.PathRegroup + "?run=x").Want(http.StatusNotFound)
+	c.Post(layout.PathRegroup+"/stop", url.Values{"run": {"1"}}).WantRedirect(http.StatusSeeOther, layout.PathRegroup)
+	c.Get(layout.PathRegroup).WantText(".flash-error", "has already ended")
 	c.Get(b.ID.Path()).Want(http.StatusSeeOther)
 	c.Get(crash.BucketIDOf("all <of> them").Path()).WantText(".decision-list", "regrouped")
 }

@@ -14,7 +14,9 @@ import (
 	"mishap/db/symbols"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/admin"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // Rows on a page.
@@ -29,7 +31,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportSymbols(w, r, format)
 	}
-	p := views.SymbolsPage{MissingSize: shownMissing, MissingJobs: symbols.MaxMissingJobs, QueueSize: shownJobs}
+	p := view.SymbolsPage{MissingSize: shownMissing, MissingJobs: symbols.MaxMissingJobs, QueueSize: shownJobs}
 	var err error
 	q := r.URL.Query()
 	if p.MissingFrom, err = offset(q, "missing"); err != nil {
@@ -40,7 +42,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	}
 	if state := q.Get("state"); state != "" {
 		var ok bool
-		if p.State, ok = views.SymbolStateOf(state); !ok {
+		if p.State, ok = view.SymbolStateOf(state); !ok {
 			return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of symbolising.", state)
 		}
 	}
@@ -61,7 +63,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 		p.Queue = p.Queue[:shownJobs]
 	}
 	p.Shell = s.Shell(r, "Symbols")
-	return s.Page(w, r, http.StatusOK, views.SymbolsAdmin(p))
+	return s.Page(w, r, http.StatusOK, view.SymbolsAdmin(p))
 }
 
 // maxOffset limits the row from which a list is shown.
@@ -96,7 +98,7 @@ const exportedMissing = 10_000
 func (s *Pages) exportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)
-		return export.Table{Title: "Missing symbols", Path: views.PathSymbols, Columns: missingColumns,
+		return export.Table{Title: "Missing symbols", Path: layout.PathSymbols, Columns: missingColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for _, m := range list {
 					if !yield(missingRow(m), nil) {
@@ -121,7 +123,7 @@ func missingRow(m crash.MissingSymbol) export.Row {
 	}
 	return export.Row{
 		Cells: []any{m.Reports, m.Problems, string(m.Kind), m.Path, m.BuildID, m.Architecture, m.Package, m.Version,
-			m.Command(), views.Searched(m.Searched)},
-		Path: views.PathSymbols + "?" + id.Encode(), Title: m.Path + " " + string(m.Kind), Summary: summary,
+			m.Command(), problemsview.Searched(m.Searched)},
+		Path: layout.PathSymbols + "?" + id.Encode(), Title: m.Path + " " + string(m.Kind), Summary: summary,
 	}
 }

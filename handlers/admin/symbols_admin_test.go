@@ -10,7 +10,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/db/symbols"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // nameless returns a native crash at an address, without function names.
@@ -59,7 +59,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	store := symbols.New(site.Store)
 	admin := site.As(t, crash.RoleAdmin)
-	admin.Get(views.PathSymbols).Want(http.StatusOK).WantText(".admin-nav [aria-current]", "Symbols").
+	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText(".admin-nav [aria-current]", "Symbols").
 		WantText("section", "No running instance symbolises").WantText("main", "Nothing is missing").
 		WantText("main", "Nothing is being symbolised, and nothing is queued")
 
@@ -68,9 +68,9 @@ func TestSymbolsForAdmins(t *testing.T) {
 		if err := store.WorkerSeen(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		admin.Get(views.PathSymbols).WantText(".symbol-instances", w.Problem)
+		admin.Get(layout.PathSymbols).WantText(".symbol-instances", w.Problem)
 	}
-	admin.Get(views.PathSymbols).WantText(".symbol-instances", "symbolises amd64, i386")
+	admin.Get(layout.PathSymbols).WantText(".symbol-instances", "symbolises amd64, i386")
 
 	const path = "/opt/it's <b>/libtide.so"
 	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "http://symbols.example", Outcome: "missing",
@@ -90,7 +90,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 	endJob(t, store, crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
 	queued, report := coreArrives(t, site, store, nameless(3))
 
-	page := admin.Get(views.PathSymbols).Want(http.StatusOK)
+	page := admin.Get(layout.PathSymbols).Want(http.StatusOK)
 	page.WantText(".missing-symbols tbody tr:nth-child(1) th", path+" program").
 		WantText(".missing-symbols tbody tr:nth-child(1) code", `mishap symbols add '/opt/it'\''s <b>/libtide.so'`).
 		WantText(".missing-symbols tbody tr:nth-child(1)", "http://symbols.example: missing (HTTP 404)").
@@ -107,27 +107,27 @@ func TestSymbolsForAdmins(t *testing.T) {
 	next := page.Attr(".paging a[rel=next]", "href")
 	admin.Get(next).WantText(".paging", "26–31 of 31").WantNone(".paging a[rel=next]").WantText(".paging a[rel=prev]",
 		"More reports")
-	admin.Get(views.PathSymbols+"?missing=100").WantText(".empty", "Nothing else is missing")
-	admin.Get(views.PathSymbols+"?state=failed").WantText(".symbol-queue", "It is not a core.").
+	admin.Get(layout.PathSymbols+"?missing=100").WantText(".empty", "Nothing else is missing")
+	admin.Get(layout.PathSymbols+"?state=failed").WantText(".symbol-queue", "It is not a core.").
 		WantText(".filing-states [aria-current]", "failed")
-	if got := admin.Get(views.PathSymbols+"?state=failed").Attr(".symbol-queue th a", "href"); got != failed.ID.Path() {
+	if got := admin.Get(layout.PathSymbols+"?state=failed").Attr(".symbol-queue th a", "href"); got != failed.ID.Path() {
 		t.Errorf("got a link to %s, want %s", got, failed.ID.Path())
 	}
-	admin.Get(views.PathSymbols+"?state=waiting").WantText(".symbol-queue", "Files are <missing>. The next try is")
-	admin.Get(views.PathSymbols+"?state=done").WantText(".empty", "No report is in this state")
+	admin.Get(layout.PathSymbols+"?state=waiting").WantText(".symbol-queue", "Files are <missing>. The next try is")
+	admin.Get(layout.PathSymbols+"?state=done").WantText(".empty", "No report is in this state")
 	for _, query := range []string{"state=none", "missing=-1", "queue=x", "missing=99999999999999999999"} {
-		admin.Get(views.PathSymbols + "?" + query).Want(http.StatusBadRequest)
+		admin.Get(layout.PathSymbols + "?" + query).Want(http.StatusBadRequest)
 	}
 	if waiting.Reports != 1 {
 		t.Errorf("got %d reports, want 1", waiting.Reports)
 	}
 
-	rows := handlertest.CSVOf(t, admin.Get(views.PathSymbols+".csv").Want(http.StatusOK))
+	rows := handlertest.CSVOf(t, admin.Get(layout.PathSymbols+".csv").Want(http.StatusOK))
 	if len(rows) != 31 || rows[0]["path"] != path || rows[0]["reports"] != "1" || rows[0]["kind"] != "executable" ||
 		rows[0]["searched"] != "http://symbols.example: missing (HTTP 404)" {
 		t.Errorf("got %d rows, first %v", len(rows), rows[0])
 	}
-	if f := handlertest.FeedOf(t, admin.Get(views.PathSymbols+".atom").Want(http.StatusOK)); len(f.Entries) != 31 {
+	if f := handlertest.FeedOf(t, admin.Get(layout.PathSymbols+".atom").Want(http.StatusOK)); len(f.Entries) != 31 {
 		t.Errorf("got %d entries, want 31", len(f.Entries))
 	}
 	checkMissingByAPI(t, site, path)

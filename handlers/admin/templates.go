@@ -11,7 +11,9 @@ import (
 	"mishap/crash/index"
 	"mishap/handlers/web"
 	"mishap/tracker"
-	"mishap/views"
+	view "mishap/views/admin"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // ShowTemplates shows the form for bug templates, with the template for the package and type in the
@@ -70,11 +72,11 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 
 // redirectToTemplate redirects to the form of the template, with a message.
 func (s *Pages) redirectToTemplate(
-	w http.ResponseWriter, r *http.Request, page views.TemplatesPage, message string,
+	w http.ResponseWriter, r *http.Request, page view.TemplatesPage, message string,
 ) error {
 	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
-	path := views.PathTemplates + "?" + query.Encode()
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	path := layout.PathTemplates + "?" + query.Encode()
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -82,8 +84,8 @@ func (s *Pages) redirectToTemplate(
 
 // templatesPage returns the page with the saved templates and the one for the package and type of a
 // form.
-func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.TemplatesPage, error) {
-	page := views.TemplatesPage{Editing: crash.BugTemplate{
+func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesPage, error) {
+	page := view.TemplatesPage{Editing: crash.BugTemplate{
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
 	for _, name := range []string{page.Editing.Package, page.Editing.ProblemType} {
@@ -93,7 +95,7 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 		}
 	}
 	for _, n := range tracker.TemplateNames() {
-		page.Names = append(page.Names, views.TemplateName(n))
+		page.Names = append(page.Names, view.TemplateName(n))
 	}
 	var err error
 	if page.Saved, err = s.Bugs.BugTemplates(r.Context()); err != nil {
@@ -110,7 +112,7 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (views.Templates
 		page.Editing, page.Own = found, true
 	default:
 		page.Editing.Body = found.Body
-		page.From = "the template for " + views.TemplatesPage{Editing: found}.For()
+		page.From = "the template for " + view.TemplatesPage{Editing: found}.For()
 	}
 	return page, nil
 }
@@ -124,7 +126,7 @@ var bucketInText = regexp.MustCompile(`[0-9a-f]{40}`)
 
 // previewTemplate adds the bug of the named problem, or of the most common one. It returns NotFound
 // if there is none.
-func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) error {
+func (s *Pages) previewTemplate(r *http.Request, page *view.TemplatesPage) error {
 	b, err := s.sampleBucket(r, page)
 	if err != nil {
 		return err
@@ -133,7 +135,7 @@ func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) erro
 	if err != nil {
 		return err
 	}
-	page.Preview = &views.ReviewPreview{Draft: draft, Target: s.Filer.Distribution()}
+	page.Preview = &bugsview.ReviewPreview{Draft: draft, Target: s.Filer.Distribution()}
 	if b.SourcePackage != "" {
 		page.Preview.Target = b.SourcePackage + " in " + page.Preview.Target
 	}
@@ -142,7 +144,7 @@ func (s *Pages) previewTemplate(r *http.Request, page *views.TemplatesPage) erro
 
 // sampleBucket returns the problem whose address or id a person typed, else the most common problem
 // of the package in the past year.
-func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.Bucket, error) {
+func (s *Pages) sampleBucket(r *http.Request, page *view.TemplatesPage) (crash.Bucket, error) {
 	if page.Bucket != "" {
 		id, err := crash.ParseBucketID(bucketInText.FindString(page.Bucket))
 		if err != nil {
@@ -164,11 +166,11 @@ func (s *Pages) sampleBucket(r *http.Request, page *views.TemplatesPage) (crash.
 	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
 }
 
-func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page views.TemplatesPage) error {
+func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page view.TemplatesPage) error {
 	page.Shell = s.BareShell(r, "Bug templates")
 	if web.WantsPart(r) {
-		return s.Page(w, r, status, views.TemplatePart(page))
+		return s.Page(w, r, status, view.TemplatePart(page))
 	}
 	page.Shell = s.Shell(r, "Bug templates")
-	return s.Page(w, r, status, views.Templates(page))
+	return s.Page(w, r, status, view.Templates(page))
 }

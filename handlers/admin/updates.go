@@ -11,12 +11,13 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // ShowUpdates shows the rules about what mishap writes to bugs by itself.
 func (s *Pages) ShowUpdates(w http.ResponseWriter, r *http.Request) error {
-	return s.sendUpdates(w, r, http.StatusOK, views.UpdatesPage{
+	return s.sendUpdates(w, r, http.StatusOK, bugsview.UpdatesPage{
 		Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}})
 }
 
@@ -32,7 +33,7 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	rule.Person = web.CurrentUser(r).Name
 	do, message := r.PostForm.Get("do"), "Saved."
 	refuse := func(problem string) error {
-		page := views.UpdatesPage{Problem: problem, Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}}
+		page := bugsview.UpdatesPage{Problem: problem, Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}}
 		if page.Pattern = rule.Pattern; do == "add" {
 			page.Pattern, page.Adding = "", rule
 		}
@@ -63,10 +64,10 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathUpdates)
+	return web.Redirect(w, r, bugsview.PathUpdates)
 }
 
 // ruleIn returns the rule in a form, and what is wrong with it.
@@ -84,7 +85,7 @@ func ruleIn(form url.Values) (rule crash.UpdateRule, problem string) {
 	return rule, problem
 }
 
-func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, page views.UpdatesPage) error {
+func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, page bugsview.UpdatesPage) error {
 	var err error
 	if page.Rules, err = s.Store.UpdateRules(r.Context()); err != nil {
 		return err
@@ -94,12 +95,12 @@ func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	page.Tracker, page.FilingOn = s.Config.TrackerName, s.Config.AllowBugFiling
 	page.Shell = s.Shell(r, "Updates of bugs")
-	return s.Page(w, r, status, views.Updates(page))
+	return s.Page(w, r, status, bugsview.Updates(page))
 }
 
 // waitingUpdates counts the bugs that would get an update if it were on for every package, and that
 // get none by the rules.
-func (s *Pages) waitingUpdates(r *http.Request, rules crash.UpdateRules) (waiting views.WaitingUpdates, err error) {
+func (s *Pages) waitingUpdates(r *http.Request, rules crash.UpdateRules) (waiting bugsview.WaitingUpdates, err error) {
 	regressions, err := s.Bugs.UncommentedRegressions(r.Context())
 	if err != nil {
 		return waiting, err

@@ -11,7 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
 )
 
 func TestUpdateRulesPage(t *testing.T) {
@@ -24,7 +24,7 @@ func TestUpdateRulesPage(t *testing.T) {
 		for i := 0; i < len(fields); i += 2 {
 			form.Set(fields[i], fields[i+1])
 		}
-		return c.Post(views.PathUpdates, form)
+		return c.Post(bugsview.PathUpdates, form)
 	}
 	patterns := func() (out []string) {
 		t.Helper()
@@ -38,19 +38,19 @@ func TestUpdateRulesPage(t *testing.T) {
 		return out
 	}
 	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("#updates + p", "Off")
-	page := c.Get(views.PathUpdates).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
+	page := c.Get(bugsview.PathUpdates).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
 		"weeks never Save")
 	page.WantNone(".update-rules input[checked]")
 
 	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther,
-		views.PathUpdates)
-	post("do", "add", "pattern", "linux-firmware", "weeks", "12").WantRedirect(http.StatusSeeOther, views.PathUpdates)
+		bugsview.PathUpdates)
+	post("do", "add", "pattern", "linux-firmware", "weeks", "12").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
 	post("do", "save", "pattern", "*", "again", "on", "section", "on", "weeks", "3").
-		WantRedirect(http.StatusSeeOther, views.PathUpdates)
+		WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
 	if got := strings.Join(patterns(), " "); got != "linux* linux-firmware *" {
 		t.Errorf("got the rules %s", got)
 	}
-	post("do", "raise", "pattern", "linux-firmware").WantRedirect(http.StatusSeeOther, views.PathUpdates)
+	post("do", "raise", "pattern", "linux-firmware").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
 	if got := strings.Join(patterns(), " "); got != "linux-firmware linux* *" {
 		t.Errorf("moved up: got the rules %s", got)
 	}
@@ -87,7 +87,7 @@ func TestUpdateRulesPage(t *testing.T) {
 	post("do", "drop", "pattern", "*").Want(http.StatusNotFound)
 	post("do", "drop", "pattern", "no-such").Want(http.StatusNotFound)
 	post("do", "raise", "pattern", "no-such").Want(http.StatusNotFound)
-	post("do", "drop", "pattern", "linux*").WantRedirect(http.StatusSeeOther, views.PathUpdates)
+	post("do", "drop", "pattern", "linux*").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
 	if got := strings.Join(patterns(), " "); got != "linux-firmware *" {
 		t.Errorf("got the rules %s", got)
 	}

@@ -10,7 +10,9 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
@@ -19,7 +21,7 @@ import (
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
 	if errors.Is(err, web.ErrNoneChosen) {
-		if err := s.Flash(r, views.FlashError, web.ErrNoneChosen.Message); err != nil {
+		if err := s.Flash(r, layout.FlashError, web.ErrNoneChosen.Message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, web.ReturnPath(r))
@@ -29,19 +31,19 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch r.PostFormValue("do") { // confirmed on pages of their own
 	case "merge":
-		return web.Redirect(w, r, views.MergeURL(ids))
+		return web.Redirect(w, r, problemsview.MergeURL(ids))
 	case "link":
-		return web.Redirect(w, r, views.LinkChosenURL(ids))
+		return web.Redirect(w, r, view.LinkChosenURL(ids))
 	case "create":
-		return web.Redirect(w, r, views.CreateChosenURL(ids))
+		return web.Redirect(w, r, view.CreateChosenURL(ids))
 	case "assign":
-		return web.Redirect(w, r, views.AssignChosenURL(ids))
+		return web.Redirect(w, r, problemsview.AssignChosenURL(ids))
 	case "mute":
-		return web.Redirect(w, r, views.TriageURL(crash.TriageMuted, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageMuted, ids))
 	case "wontfix":
-		return web.Redirect(w, r, views.TriageURL(crash.TriageWontFix, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageWontFix, ids))
 	case "fixed":
-		return web.Redirect(w, r, views.TriageURL(crash.TriageFixed, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageFixed, ids))
 	}
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {
@@ -64,10 +66,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, web.WithRefused(message, refused)); err != nil {
+	if err := s.Flash(r, layout.FlashDone, web.WithRefused(message, refused)); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ChosenURL(ids)+since)
+	return web.Redirect(w, r, view.ChosenURL(ids)+since)
 }
 
 // fileChosen files bugs for the buckets that have none. It skips those that cannot be filed; their
@@ -129,29 +131,29 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: "/"}
+	page := view.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: "/"}
 	if page.FileAs, err = s.FilingChoice(r); err != nil {
 		return err
 	}
-	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != views.PathCreateChosen {
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != view.PathCreateChosen {
 		page.Back = web.LocalPath(from.RequestURI())
 	}
 	for _, b := range buckets {
 		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
-			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: err.Error()})
+			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: err.Error()})
 			continue
 		}
 		switch s.BugPart(r, b).State {
-		case views.BugCreate, views.BugRefused, views.BugWaiting:
+		case view.BugCreate, view.BugRefused, view.BugWaiting:
 			page.File = append(page.File, b)
-		case views.BugCreating, views.BugChecking:
-			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: "is being created already"})
-		case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugImpossible:
-			page.Skipped = append(page.Skipped, views.SkippedRow{Bucket: b, Reason: b.NoFiling()})
+		case view.BugCreating, view.BugChecking:
+			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: "is being created already"})
+		case view.BugNothing, view.BugLinked, view.BugSignIn, view.BugImpossible:
+			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: b.NoFiling()})
 		}
 	}
-	page.Shell = s.Shell(r, views.ConfirmHeading(int64(len(page.File)), page.Tracker))
-	return s.Page(w, r, http.StatusOK, views.ConfirmCreate(page))
+	page.Shell = s.Shell(r, view.ConfirmHeading(int64(len(page.File)), page.Tracker))
+	return s.Page(w, r, http.StatusOK, view.ConfirmCreate(page))
 }
 
 // ShowChosen shows the progress of each chosen problem.
@@ -164,7 +166,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.ChosenPage{}
+	page := view.ChosenPage{}
 	var since time.Time
 	if at := r.URL.Query().Get("since"); at != "" {
 		micros, err := strconv.ParseInt(at, 10, 64)
@@ -174,7 +176,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 		page.Recheck, since = true, time.UnixMicro(micros)
 	}
 	for _, b := range buckets {
-		row := views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}
+		row := view.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}
 		if page.Recheck {
 			row.Result, row.Waits = recheckResult(b.Bug, since)
 		} else {
@@ -184,9 +186,9 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Shell = s.Shell(r, "Selected problems")
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, views.ChosenPart(page))
+		return s.Page(w, r, http.StatusOK, view.ChosenPart(page))
 	}
-	return s.Page(w, r, http.StatusOK, views.Chosen(page))
+	return s.Page(w, r, http.StatusOK, view.Chosen(page))
 }
 
 // recheckResult describes the result of reading a bug again, and reports whether it is pending.
@@ -203,19 +205,19 @@ func recheckResult(bug crash.Bug, since time.Time) (result string, pending bool)
 }
 
 // filingResult describes the result of filing a bug, and reports whether it is pending.
-func filingResult(state views.BugState) (result string, pending bool) {
+func filingResult(state view.BugState) (result string, pending bool) {
 	switch state {
-	case views.BugLinked:
+	case view.BugLinked:
 		return "filed", false
-	case views.BugRefused:
+	case view.BugRefused:
 		return "not created", false
-	case views.BugImpossible:
+	case view.BugImpossible:
 		return "cannot be filed", false
-	case views.BugCreating, views.BugChecking:
+	case view.BugCreating, view.BugChecking:
 		return "creating", true
-	case views.BugWaiting:
+	case view.BugWaiting:
 		return "waiting for the tracker", true
-	case views.BugNothing, views.BugCreate, views.BugSignIn:
+	case view.BugNothing, view.BugCreate, view.BugSignIn:
 	}
 	return "no bug requested", false
 }

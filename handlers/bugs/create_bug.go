@@ -15,7 +15,9 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/tracker"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 var (
@@ -133,25 +135,25 @@ func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) e
 	}
 	p := s.BugPart(r, b)
 	target := r.Header.Get("HX-Target")
-	p.Whole, p.Copy = views.IsStatusTarget(target), views.CopyTargeted(target, b.ID)
-	p.InList = views.ListTargeted(target)
+	p.Whole, p.Copy = problemsview.IsStatusTarget(target), view.CopyTargeted(target, b.ID)
+	p.InList = view.ListTargeted(target)
 	a := web.AnswerTo(r, c.err)
 	s.LogError(r, c.err, a)
 	a.Headers(w)
-	if p.State == views.BugCreate {
-		p.State, p.Reason = views.BugRefused, a.Message
+	if p.State == view.BugCreate {
+		p.State, p.Reason = view.BugRefused, a.Message
 	}
-	return s.Page(w, r, a.Status, views.BugAnswer(p))
+	return s.Page(w, r, a.Status, view.BugAnswer(p))
 }
 
 // answerForm redirects a browser without scripts to the bucket, with a message.
 func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {
-	kind, message := views.FlashDone, "The bug is being created."
+	kind, message := layout.FlashDone, "The bug is being created."
 	switch {
 	case c.err != nil:
 		a := web.AnswerTo(r, c.err)
 		s.LogError(r, c.err, a)
-		kind, message = views.FlashError, "The bug was not created. "+a.Message
+		kind, message = layout.FlashError, "The bug was not created. "+a.Message
 	case c.result.State == crash.FilingFiled && c.result.New:
 		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + filedAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
@@ -231,7 +233,7 @@ func filedAs(f crash.Filing) string {
 	case f.SentAs != "":
 		return " You are its reporter, as ~" + f.SentAs + "."
 	case f.Fallback != "":
-		return " " + views.FilingFellBack(f.Fallback)
+		return " " + view.FilingFellBack(f.Fallback)
 	}
 	return ""
 }

@@ -11,7 +11,8 @@ import (
 	"mishap/crash"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // ExportFilings sends the ledger as a file or feed, with all filings or those in one state.
@@ -31,7 +32,7 @@ func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format stri
 	filter.After, filter.Limit = crash.LedgerCursor{}, export.ExportPage
 	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		return export.Table{
-			Title: "Filings", Path: views.FilingsURL(filter.State), Columns: filingColumns,
+			Title: "Filings", Path: view.FilingsURL(filter.State), Columns: filingColumns,
 			Rows: export.Pages(func(after *crash.LedgerEntry) ([]crash.LedgerEntry, error) {
 				from := filter
 				if after != nil {
@@ -44,7 +45,7 @@ func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format stri
 }
 
 func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
-	path, bug := views.PathFilings+"/"+strconv.FormatInt(e.ID, 10), ""
+	path, bug := layout.PathFilings+"/"+strconv.FormatInt(e.ID, 10), ""
 	if e.Bug != 0 {
 		bug = strconv.FormatInt(e.Bug, 10)
 	}

@@ -11,7 +11,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // ledgerSize is the number of filings on a page of the ledger.
@@ -36,24 +37,24 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.LedgerPage{State: filter.State, Totals: totals, First: filter.After.ID == 0}
+	page := view.LedgerPage{State: filter.State, Totals: totals, First: filter.After.ID == 0}
 	if len(entries) > ledgerSize {
 		entries = entries[:ledgerSize]
-		page.Next = views.NextFilings(filter.State, entries[ledgerSize-1])
+		page.Next = view.NextFilings(filter.State, entries[ledgerSize-1])
 	}
 	for _, e := range entries {
 		page.Rows = append(page.Rows, s.FilingPart(r, e))
 	}
 	page.Shell = s.Shell(r, "Filing log")
-	_, query, _ := strings.Cut(views.FilingsURL(filter.State), "?")
-	page.Shell.Also = views.Alternates("Filing log", views.PathFilings, query)
-	return s.Page(w, r, http.StatusOK, views.Ledger(page))
+	_, query, _ := strings.Cut(view.FilingsURL(filter.State), "?")
+	page.Shell.Also = layout.Alternates("Filing log", layout.PathFilings, query)
+	return s.Page(w, r, http.StatusOK, view.Ledger(page))
 }
 
 func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 	if state := q.Get("state"); state != "" {
 		var ok bool
-		if filter.State, ok = views.FilingStateOf(state); !ok {
+		if filter.State, ok = view.FilingStateOf(state); !ok {
 			return filter, crash.Errorf(crash.Invalid, "unknown_state", "%q is not the state of a filing.", state)
 		}
 	}
@@ -87,11 +88,11 @@ func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, views.Filing(part))
+		return s.Page(w, r, http.StatusOK, view.Filing(part))
 	}
-	page := views.LedgerPage{Only: true, First: true, Rows: []views.FilingPart{part}}
-	page.Shell = s.Shell(r, views.FilingHeading(id))
-	return s.Page(w, r, http.StatusOK, views.Ledger(page))
+	page := view.LedgerPage{Only: true, First: true, Rows: []view.FilingPart{part}}
+	page.Shell = s.Shell(r, view.FilingHeading(id))
+	return s.Page(w, r, http.StatusOK, view.Ledger(page))
 }
 
 func filingID(r *http.Request) (int64, error) {
@@ -104,13 +105,13 @@ func filingID(r *http.Request) (int64, error) {
 
 var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
-func (s *Pages) filing(r *http.Request, id int64) (views.FilingPart, error) {
+func (s *Pages) filing(r *http.Request, id int64) (view.FilingPart, error) {
 	entries, err := s.Bugs.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
 	if err != nil {
-		return views.FilingPart{}, err
+		return view.FilingPart{}, err
 	}
 	if len(entries) == 0 {
-		return views.FilingPart{}, errNoFiling
+		return view.FilingPart{}, errNoFiling
 	}
 	return s.FilingPart(r, entries[0]), nil
 }
@@ -158,16 +159,16 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		s.LogError(r, failed, a)
 	}
 	if !web.WantsPart(r) {
-		kind := views.FlashDone
+		kind := layout.FlashDone
 		if failed != nil {
-			kind, message = views.FlashError, a.Message
+			kind, message = layout.FlashError, a.Message
 		}
 		if err := s.Flash(r, kind, message); err != nil {
 			return err
 		}
 		back := web.ReturnPath(r)
 		if back == "/" {
-			back = views.PathFilings
+			back = layout.PathFilings
 		}
 		return web.Redirect(w, r, back)
 	}
@@ -181,5 +182,5 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		a.Headers(w)
 		status, part.Trouble = a.Status, a.Message
 	}
-	return s.Page(w, r, status, views.Filing(part))
+	return s.Page(w, r, status, view.Filing(part))
 }

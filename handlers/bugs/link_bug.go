@@ -11,7 +11,9 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
@@ -28,7 +30,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, query := views.LinkPage{BugLookup: bug, Bucket: b}, r.URL.Query()
+	p, query := view.LinkPage{BugLookup: bug, Bucket: b}, r.URL.Query()
 	if p.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
 		return err
 	}
@@ -36,15 +38,15 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
 		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, views.LinkBugPart(p))
+		return s.Page(w, r, status, view.LinkBugPart(p))
 	}
 	p.Shell = s.Shell(r, "Link a bug")
-	return s.Page(w, r, status, views.LinkBug(p))
+	return s.Page(w, r, status, view.LinkBug(p))
 }
 
 // lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.
 // The status is that of the answer: the text of the query may be wrong.
-func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b views.BugLookup, status int, err error) {
+func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.BugLookup, status int, err error) {
 	status = http.StatusOK
 	if b.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil || b.Text == "" {
 		return b, status, err
@@ -95,7 +97,7 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 		return err
 	}
 	return crash.Errorf(crash.Conflict, "public_bug",
-		"%s Confirm on the form that you want to link it.", views.BugIsPublic)
+		"%s Confirm on the form that you want to link it.", view.BugIsPublic)
 }
 
 // formBugNumber returns the number of the bug in a form.
@@ -135,7 +137,7 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	case warning != "":
 		message = bugLinked(number) + " Its state will appear once " + s.Config.TrackerName + " answers."
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: message})
+	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: message})
 }
 
 // problemAndBug returns the problem in the path and the number of the bug in the form.
@@ -156,9 +158,9 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.UnlinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: views.BugUnlinked(number),
-		Undo: &views.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
+	return s.answerLinks(w, r, b.ID, layout.Flash{
+		Kind: layout.FlashDone, Text: view.BugUnlinked(number),
+		Undo: &layout.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
 	})
 }
 
@@ -171,8 +173,8 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.RelinkBug(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked again.",
+	return s.answerLinks(w, r, b.ID, layout.Flash{
+		Kind: layout.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked again.",
 	})
 }
 
@@ -189,8 +191,8 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.ReadBugsNow(r.Context(), web.NumbersOf(bugs...)); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{
-		Kind: views.FlashDone, Text: "Refreshing from " + s.Config.TrackerName + "; the result will appear within a few " +
+	return s.answerLinks(w, r, b.ID, layout.Flash{
+		Kind: layout.FlashDone, Text: "Refreshing from " + s.Config.TrackerName + "; the result will appear within a few " +
 			"seconds.",
 	})
 }
@@ -204,12 +206,12 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Bugs.ResumeSection(r.Context(), b.ID, number, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerLinks(w, r, b.ID, views.Flash{Kind: views.FlashDone, Text: "mishap updates the section of bug " +
+	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: "mishap updates the section of bug " +
 		strconv.FormatInt(number, 10) + " again, within a minute."})
 }
 
 // answerLinks shows the current status of a problem, in place or on its page, with a message.
-func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message views.Flash) error {
+func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {
 			return err
@@ -224,14 +226,14 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	if !web.OnProblemPage(r, id) {
-		return s.Page(w, r, http.StatusOK, templ.Join(views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))),
-			views.FlashNow(message)))
+		return s.Page(w, r, http.StatusOK, templ.Join(view.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))),
+			layout.FlashNow(message)))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
+	return s.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), layout.FlashNow(message)))
 }
 
 // bugLinked confirms that a bug has been linked.

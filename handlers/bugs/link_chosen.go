@@ -8,7 +8,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
@@ -26,9 +27,9 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.LinkChosenPage{BugLookup: bug, Problems: views.JoinIDs(ids)}
+	p := view.LinkChosenPage{BugLookup: bug, Problems: view.JoinIDs(ids)}
 	for _, b := range buckets {
-		row := views.LinkChosenRow{ChosenRow: views.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
+		row := view.LinkChosenRow{ChosenRow: view.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
 		if row.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
 			return err
 		}
@@ -36,10 +37,10 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, views.LinkChosenPart(p))
+		return s.Page(w, r, status, view.LinkChosenPart(p))
 	}
 	p.Shell = s.Shell(r, "Link a bug to several problems")
-	return s.Page(w, r, status, views.LinkChosen(p))
+	return s.Page(w, r, status, view.LinkChosen(p))
 }
 
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
@@ -81,22 +82,22 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked to " +
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked to " +
 		crash.Counted(int64(len(linked)), "problem", "problems") + "."}
 	if had := len(buckets) - len(linked); had > 0 {
 		message.Text += " " + crash.Count(int64(had)) + " already had it."
 	}
 	message.Text = web.WithRefused(message.Text, refused)
 	if len(linked) > 0 {
-		message.Undo = &views.Undo{
-			Action: views.PathUnlinkChosen + "?problems=" + views.JoinIDs(linked),
+		message.Undo = &layout.Undo{
+			Action: view.PathUnlinkChosen + "?problems=" + view.JoinIDs(linked),
 			Field:  "bug", Value: strconv.FormatInt(number, 10),
 		}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ChosenURL(ids))
+	return web.Redirect(w, r, view.ChosenURL(ids))
 }
 
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
@@ -129,8 +130,8 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ChosenURL(ids))
+	return web.Redirect(w, r, view.ChosenURL(ids))
 }

@@ -11,7 +11,9 @@ import (
 	"mishap/crash/index"
 	"mishap/handlers/web"
 	"mishap/tracker"
-	"mishap/views"
+	view "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // ShowReview shows the draft of the bug of a bucket, as a page or as a part of another page.
@@ -44,7 +46,7 @@ func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, b.ID.Path()+"/review?search=1", http.StatusSeeOther)
 		return nil
 	}
-	return s.Page(w, r, http.StatusOK, views.ReviewFound(*s.searchBugs(r, b)))
+	return s.Page(w, r, http.StatusOK, view.ReviewFound(*s.searchBugs(r, b)))
 }
 
 // ReviewBug previews or files the submitted draft. On any error, it shows the form again with the
@@ -102,13 +104,13 @@ func (s *Pages) reviewedBucket(r *http.Request) (crash.Bucket, error) {
 
 // reviewPage returns the page with everything known here. Its draft can be filed unless the bucket
 // has a bug or a filing is in progress.
-func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, tracker.Proposal, error) {
-	page := views.ReviewPage{
+func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tracker.Proposal, error) {
+	page := view.ReviewPage{
 		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b),
-		Heading: views.DocumentTitle(b),
+		Heading: problemsview.DocumentTitle(b),
 		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
 	}
-	page.Bug.Copy = views.CopyIn(r.FormValue("copy"))
+	page.Bug.Copy = view.CopyIn(r.FormValue("copy"))
 	var err error
 	if page.FileAs, err = s.FilingChoice(r); err != nil {
 		return page, tracker.Proposal{}, err
@@ -127,9 +129,9 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (views.ReviewPage, t
 	}
 	page.Advice, page.Similar = s.Advise(&facts, symbols), similar
 	switch page.Bug.State {
-	case views.BugCreate, views.BugRefused, views.BugWaiting, views.BugImpossible:
+	case view.BugCreate, view.BugRefused, view.BugWaiting, view.BugImpossible:
 		page.Fileable = true
-	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	case view.BugNothing, view.BugLinked, view.BugSignIn, view.BugCreating, view.BugChecking:
 	}
 	page.Draft, page.Section = proposal.Draft, proposal.Section
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
@@ -192,11 +194,11 @@ func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
 }
 
 // searchBugs searches the tracker for bugs like that of b, for at most Config.SearchTime.
-func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *views.ReviewSearch {
+func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *view.ReviewSearch {
 	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
 	defer cancel()
-	title := views.DocumentTitle(b)
-	search := &views.ReviewSearch{
+	title := problemsview.DocumentTitle(b)
+	search := &view.ReviewSearch{
 		Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage,
 	}
 	if search.Where == "" {
@@ -246,8 +248,8 @@ func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cras
 }
 
 // preview returns the bug as the tracker will show it.
-func (s *Pages) preview(p tracker.Proposal, page views.ReviewPage) *views.ReviewPreview {
-	v := &views.ReviewPreview{Draft: page.Draft, Target: s.Filer.Distribution(), Private: p.Private(page.Draft)}
+func (s *Pages) preview(p tracker.Proposal, page view.ReviewPage) *view.ReviewPreview {
+	v := &view.ReviewPreview{Draft: page.Draft, Target: s.Filer.Distribution(), Private: p.Private(page.Draft)}
 	if !page.Draft.OnDistribution {
 		v.Target = page.Draft.Package + " in " + v.Target
 	}
@@ -259,7 +261,7 @@ func (s *Pages) preview(p tracker.Proposal, page views.ReviewPage) *views.Review
 }
 
 // fileReviewed files the draft of page as the bug of b.
-func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page views.ReviewPage) error {
+func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page view.ReviewPage) error {
 	opts, err := s.FilingOptions(r)
 	if err != nil {
 		return err
@@ -283,10 +285,10 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		page.Bug, page.Problem = s.BugPart(r, b), s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
-	kind, message := views.FlashDone, "The bug is being filed, as you have written it."
+	kind, message := layout.FlashDone, "The bug is being filed, as you have written it."
 	switch {
 	case pending:
-		kind, message = views.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
+		kind, message = layout.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
 		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + filedAs(result.Filing)
@@ -298,7 +300,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		}
 		cell := s.BugPart(r, b)
 		cell.Copy = page.Bug.Copy
-		var status *views.StatusView
+		var status *problemsview.StatusView
 		if web.OnProblemPage(r, b.ID) {
 			v, err := s.StatusView(r, b)
 			if err != nil {
@@ -306,7 +308,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 			}
 			status = &v
 		}
-		return s.Page(w, r, createdStatus(result), views.ReviewDone(cell, status, message))
+		return s.Page(w, r, createdStatus(result), problemsview.ReviewDone(cell, status, message))
 	}
 	if err := s.Flash(r, kind, message); err != nil {
 		return err
@@ -326,13 +328,13 @@ func (s *Pages) alreadyFiledMessage(b crash.Bucket) string {
 
 // sendReview sends the page or the part. A part uses status 422 for a conflict, so that htmx puts
 // the form back.
-func (s *Pages) sendReview(w http.ResponseWriter, r *http.Request, status int, page views.ReviewPage) error {
+func (s *Pages) sendReview(w http.ResponseWriter, r *http.Request, status int, page view.ReviewPage) error {
 	if web.WantsPart(r) {
 		if status == http.StatusConflict {
 			status = http.StatusUnprocessableEntity
 		}
-		return s.Page(w, r, status, views.ReviewPart(page))
+		return s.Page(w, r, status, view.ReviewPart(page))
 	}
 	page.Shell = s.Shell(r, "Review: "+page.Heading)
-	return s.Page(w, r, status, views.Review(page))
+	return s.Page(w, r, status, view.Review(page))
 }

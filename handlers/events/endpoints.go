@@ -14,12 +14,13 @@ import (
 	"mishap/db/events"
 	"mishap/handlers/web"
 	"mishap/notify/webhook"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
 )
 
 // ListEndpoints shows all endpoints.
 func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
-	page := views.EndpointsPage{}
+	page := view.EndpointsPage{}
 	var err error
 	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
 		return err
@@ -28,7 +29,7 @@ func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Shell = s.Shell(r, "Notifications")
-	return s.Page(w, r, http.StatusOK, views.Endpoints(page))
+	return s.Page(w, r, http.StatusOK, view.Endpoints(page))
 }
 
 // StopNotifications stops all notifications.
@@ -36,7 +37,7 @@ func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "All notifications are stopped.", views.PathEndpoints)
+	return s.redirect(w, r, "All notifications are stopped.", layout.PathEndpoints)
 }
 
 // ResumeNotifications ends a stop.
@@ -44,12 +45,12 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "Notifications are sent again.", views.PathEndpoints)
+	return s.redirect(w, r, "Notifications are sent again.", layout.PathEndpoints)
 }
 
 // redirect redirects with a message.
 func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -75,7 +76,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if stop.Holds() {
-		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", views.EndpointTestStopped)
+		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", view.EndpointTestStopped)
 	}
 	person := web.CurrentUser(r).Name
 	reply := s.Sender.Test(r.Context(), e, person)
@@ -86,7 +87,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if e, err = s.Events.Endpoint(r.Context(), e.ID); err != nil {
 		return err
 	}
-	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Test: &views.EndpointTest{
+	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e, Test: &view.EndpointTest{
 		Status: reply.Status, Problem: reply.Problem, Answer: reply.Answer, Took: reply.Took,
 	}})
 }
@@ -101,7 +102,7 @@ func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e, Secret: string(secret)})
+	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e, Secret: string(secret)})
 }
 
 // EnableEndpoint switches an endpoint on.
@@ -110,7 +111,7 @@ func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.redirect(w, r,
-		"Switched on. Deliveries that have been waiting are sent now.", views.EndpointPath(endpointID(r), ""))
+		"Switched on. Deliveries that have been waiting are sent now.", view.EndpointPath(endpointID(r), ""))
 }
 
 // DisableEndpoint switches an endpoint off.
@@ -119,7 +120,7 @@ func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.redirect(w, r,
-		"Switched off. Deliveries wait, and new events are not delivered to it.", views.EndpointPath(endpointID(r), ""))
+		"Switched off. Deliveries wait, and new events are not delivered to it.", view.EndpointPath(endpointID(r), ""))
 }
 
 // DeleteEndpoint deletes an endpoint with its deliveries.
@@ -131,7 +132,7 @@ func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "“"+e.Name+"” was deleted.", views.PathEndpoints)
+	return s.redirect(w, r, "“"+e.Name+"” was deleted.", layout.PathEndpoints)
 }
 
 // The limits of new endpoints, in requests per minute. People read chats.
@@ -148,20 +149,20 @@ func (s *Pages) NewEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	form := views.EndpointForm{PerMinute: strconv.Itoa(chatPerMinute), Owner: web.CurrentUser(r).ID}
+	form := view.EndpointForm{PerMinute: strconv.Itoa(chatPerMinute), Owner: web.CurrentUser(r).ID}
 	if kind == crash.EndpointWebhook {
 		form.PerMinute = strconv.Itoa(webhookPerMinute)
 	}
-	return s.sendNew(w, r, http.StatusOK, views.EndpointPage{Endpoint: crash.Endpoint{Kind: kind}, Form: form})
+	return s.sendNew(w, r, http.StatusOK, view.EndpointPage{Endpoint: crash.Endpoint{Kind: kind}, Form: form})
 }
 
-func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page views.EndpointPage) error {
+func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page view.EndpointPage) error {
 	var err error
 	if page.Form.Owners, err = s.owners(r); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, views.EndpointTitle(views.EndpointWord(page.Endpoint.Kind)))
-	return s.Page(w, r, status, views.NewEndpoint(page))
+	page.Shell = s.Shell(r, view.EndpointTitle(view.EndpointWord(page.Endpoint.Kind)))
+	return s.Page(w, r, status, view.NewEndpoint(page))
 }
 
 // owners returns the accounts that can own an endpoint: those that see these pages.
@@ -194,17 +195,17 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(form.Wrong) > 0 {
-		return s.sendNew(w, r, http.StatusUnprocessableEntity, views.EndpointPage{Endpoint: crash.Endpoint{Kind: kind},
+		return s.sendNew(w, r, http.StatusUnprocessableEntity, view.EndpointPage{Endpoint: crash.Endpoint{Kind: kind},
 			Form: form})
 	}
 	if kind != crash.EndpointWebhook {
-		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", views.EndpointPath(e.ID, ""))
+		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", view.EndpointPath(e.ID, ""))
 	}
 	added, err := s.Events.Endpoint(r.Context(), e.ID)
 	if err != nil {
 		return err
 	}
-	return s.sendEndpoint(w, r, http.StatusCreated, views.EndpointPage{Endpoint: added, Secret: string(e.Secret)})
+	return s.sendEndpoint(w, r, http.StatusCreated, view.EndpointPage{Endpoint: added, Secret: string(e.Secret)})
 }
 
 // SaveEndpoint changes the settings of an endpoint.
@@ -226,16 +227,16 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(form.Wrong) > 0 {
-		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, views.EndpointPage{Endpoint: present, Form: form})
+		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, view.EndpointPage{Endpoint: present, Form: form})
 	}
-	return s.redirect(w, r, "Settings saved.", views.EndpointPath(e.ID, ""))
+	return s.redirect(w, r, "Settings saved.", view.EndpointPath(e.ID, ""))
 }
 
 // readSettings reads the settings in a form and returns them with what is wrong.
-func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, views.EndpointForm, error) {
+func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, view.EndpointForm, error) {
 	field := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	owner, _ := strconv.ParseInt(field("owner"), 10, 64) // 0: all administrators
-	form := views.EndpointForm{Name: field("name"), Address: field("address"), Channel: field("channel"),
+	form := view.EndpointForm{Name: field("name"), Address: field("address"), Channel: field("channel"),
 		PerMinute: field("per_minute"), Owner: owner}
 	e.Name, e.Address, e.Channel, e.Owner = form.Name, crash.Secret(form.Address), form.Channel, owner
 	if e.Kind == crash.EndpointMatrix {
@@ -263,15 +264,15 @@ func (s *Pages) ShowEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.sendEndpoint(w, r, http.StatusOK, views.EndpointPage{Endpoint: e})
+	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e})
 }
 
 // sendEndpoint sends the page of an endpoint. It fills in the form, unless it has been refused, and
 // adds the deliveries in the query of GET requests, else the newest ones.
-func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int, page views.EndpointPage) error {
+func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int, page view.EndpointPage) error {
 	e := page.Endpoint
 	if len(page.Form.Wrong) == 0 {
-		page.Form = views.EndpointForm{Name: e.Name, Channel: e.Channel, PerMinute: strconv.Itoa(e.PerMinute), Owner: e.Owner}
+		page.Form = view.EndpointForm{Name: e.Name, Channel: e.Channel, PerMinute: strconv.Itoa(e.PerMinute), Owner: e.Owner}
 	}
 	filter := events.DeliveryFilter{Endpoint: e.ID, Limit: deliveriesSize + 1}
 	if r.Method == http.MethodGet {
@@ -295,10 +296,10 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 	}
 	if len(page.Deliveries) > deliveriesSize {
 		page.Deliveries = page.Deliveries[:deliveriesSize]
-		page.Next = views.NextDeliveries(filter.State, filter.Summary, page.Deliveries[deliveriesSize-1])
+		page.Next = view.NextDeliveries(filter.State, filter.Summary, page.Deliveries[deliveriesSize-1])
 	}
 	page.Shell = s.Shell(r, e.Name)
-	return s.Page(w, r, status, views.Endpoint(page))
+	return s.Page(w, r, status, view.Endpoint(page))
 }
 
 // readDeliveryFilter reads which deliveries a query asks for.
@@ -337,7 +338,7 @@ func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var page views.DeliveryPage
+	var page view.DeliveryPage
 	if page.Endpoint, err = s.Events.Endpoint(r.Context(), endpointID(r)); err != nil {
 		return err
 	}
@@ -346,7 +347,7 @@ func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Type = webhook.EventType(page.Delivery.Event.Kind)
 	page.Shell = s.Shell(r, page.Delivery.Event.Title)
-	return s.Page(w, r, http.StatusOK, views.Delivery(page))
+	return s.Page(w, r, http.StatusOK, view.Delivery(page))
 }
 
 // SendAgain makes a delivery due at once.
@@ -359,5 +360,5 @@ func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.redirect(w, r,
-		"It is sent again now. Reload this page to see the answer.", views.DeliveryPath(endpointID(r), id, ""))
+		"It is sent again now. Reload this page to see the answer.", view.DeliveryPath(endpointID(r), id, ""))
 }

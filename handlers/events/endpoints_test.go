@@ -17,7 +17,8 @@ import (
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/webhook"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
 )
 
 // webhookReceiver is a receiver of webhooks that checks their signatures.
@@ -105,29 +106,29 @@ func TestWebhookPages(t *testing.T) {
 	t.Parallel()
 	site, worker, c := newEndpointSite(t)
 	h := newWebhookReceiver(t)
-	c.Get(views.PathEndpoints).WantText(".admin-nav [aria-current]", "Notifications").WantText(".empty",
+	c.Get(layout.PathEndpoints).WantText(".admin-nav [aria-current]", "Notifications").WantText(".empty",
 		"There is no endpoint yet")
-	c.Get(views.PathEndpoints + "/new?kind=pigeon").Want(http.StatusBadRequest)
-	c.Get(views.PathEndpoints+"/new?kind=webhook").WantText("h1", "Webhook").WantText("select", "ada-admin")
+	c.Get(layout.PathEndpoints + "/new?kind=pigeon").Want(http.StatusBadRequest)
+	c.Get(layout.PathEndpoints+"/new?kind=webhook").WantText("h1", "Webhook").WantText("select", "ada-admin")
 	form := url.Values{"kind": {"webhook"}, "name": {"ops <b>"}, "address": {h.URL + "/hook?key=s3cret"},
 		"per_minute": {"60"}, "owner": {"0"}}
-	bad := c.Post(views.PathEndpoints, handlertest.With(form, "address", "file:///etc/passwd", "per_minute", "0")).
+	bad := c.Post(layout.PathEndpoints, handlertest.With(form, "address", "file:///etc/passwd", "per_minute", "0")).
 		Want(http.StatusUnprocessableEntity)
 	bad.WantText("#endpoint-address-error", "https://").WantText("#endpoint-per_minute-error", "from 1 to 600")
 	if got := bad.Attr("#endpoint-name", "value"); got != "ops <b>" {
 		t.Errorf("got name %q, want what was typed", got)
 	}
-	c.Post(views.PathEndpoints, handlertest.With(form, "owner", "999")).WantText("#endpoint-owner-error", "Choose")
-	added := c.Post(views.PathEndpoints, form).Want(http.StatusCreated).WantText("h1", "ops <b>")
+	c.Post(layout.PathEndpoints, handlertest.With(form, "owner", "999")).WantText("#endpoint-owner-error", "Choose")
+	added := c.Post(layout.PathEndpoints, form).Want(http.StatusCreated).WantText("h1", "ops <b>")
 	secret := added.Attr("#secret-shown", "value")
 	if !strings.HasPrefix(secret, "whsec_") || len(secret) < 40 {
 		t.Errorf("got secret %q", secret)
 	}
-	c.Post(views.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-name-error", "already")
-	path := views.EndpointPath(1, "")
+	c.Post(layout.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-name-error", "already")
+	path := view.EndpointPath(1, "")
 	shown := c.Get(path).Want(http.StatusOK).WantNone("#secret-shown").WantText(".endpoint-facts", h.URL).
 		WantText(".empty", "Nothing has been delivered yet")
-	for _, body := range []string{shown.Body, c.Get(views.PathEndpoints).Body} {
+	for _, body := range []string{shown.Body, c.Get(layout.PathEndpoints).Body} {
 		if strings.Contains(body, "s3cret") || strings.Contains(body, secret) {
 			t.Error("a page shows a secret")
 		}
@@ -148,7 +149,7 @@ func TestWebhookPages(t *testing.T) {
 	// A delivery fails, and is sent again.
 	publishTo(t, site, "1", 1)
 	deliverAll(t, worker)
-	c.Get(views.PathEndpoints).WantText(".endpoints tbody", "failing").WantText(".endpoints tbody", "418")
+	c.Get(layout.PathEndpoints).WantText(".endpoints tbody", "failing").WantText(".endpoints tbody", "418")
 	list := c.Get(path).WantText(".endpoint-facts", "1 attempt since the last success").
 		WantText(".deliveries tbody", "waiting").WantText(".deliveries tbody", "zsh <crashed> 1")
 	delivery := list.Attr(".deliveries tbody a", "href")
@@ -199,8 +200,8 @@ func TestWebhookPages(t *testing.T) {
 	c.Post(delivery+"/again", nil).Want(http.StatusConflict)
 	c.Post(path+"/disable", nil).Want(http.StatusNotFound)
 	c.Post(path+"/enable", nil).WantRedirect(http.StatusSeeOther, path)
-	c.Post(path+"/delete", nil).WantRedirect(http.StatusSeeOther, views.PathEndpoints)
-	c.Get(views.PathEndpoints).WantText(".flash-done", "“ops 2” was deleted").WantText(".empty", "no endpoint")
+	c.Post(path+"/delete", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
+	c.Get(layout.PathEndpoints).WantText(".flash-done", "“ops 2” was deleted").WantText(".empty", "no endpoint")
 	c.Get(path).Want(http.StatusNotFound)
 	checkEndpointAudit(t, site, h.URL)
 }
@@ -244,17 +245,17 @@ func TestChatPages(t *testing.T) {
 	site, worker, c := newEndpointSite(t)
 	h := newWebhookReceiver(t)
 	for i, kind := range []string{"slack", "mattermost", "matrix"} {
-		c.Get(views.PathEndpoints + "/new?kind=" + kind).Want(http.StatusOK)
+		c.Get(layout.PathEndpoints + "/new?kind=" + kind).Want(http.StatusOK)
 		form := url.Values{"kind": {kind}, "name": {kind}, "address": {h.URL}, "per_minute": {"20"}, "owner": {"0"}}
 		if kind == "matrix" {
-			c.Post(views.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-channel-error",
+			c.Post(layout.PathEndpoints, form).Want(http.StatusUnprocessableEntity).WantText("#endpoint-channel-error",
 				"room").
 				WantText("#endpoint-secret-error", "token")
 			form.Set("channel", "!room:example.org")
 			form.Set("secret", "syt_t0ken")
 		}
-		path := views.EndpointPath(int64(i)+1, "")
-		c.Post(views.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
+		path := view.EndpointPath(int64(i)+1, "")
+		c.Post(layout.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
 		page := c.Get(path).WantText(".flash-done", "was added").WantNone("#endpoint-rotate").WantNone("#secret-shown")
 		if strings.Contains(page.Body, "syt_t0ken") {
 			t.Error("the page shows the token")
@@ -275,10 +276,10 @@ func TestStopPages(t *testing.T) {
 	site, worker, c := newEndpointSite(t)
 	h := newWebhookReceiver(t)
 	form := url.Values{"kind": {"slack"}, "name": {"chat"}, "address": {h.URL}, "per_minute": {"20"}, "owner": {"0"}}
-	path := views.EndpointPath(1, "")
-	c.Post(views.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
-	c.Post(views.PathEndpoints+"/stop", nil).WantRedirect(http.StatusSeeOther, views.PathEndpoints)
-	for _, page := range []string{views.PathEndpoints, path} {
+	path := view.EndpointPath(1, "")
+	c.Post(layout.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
+	c.Post(layout.PathEndpoints+"/stop", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
+	for _, page := range []string{layout.PathEndpoints, path} {
 		c.Get(page).WantText(".notifications-stopped", "All notifications are stopped.").
 			WantText(".notifications-stopped", "Stopped by ada-admin").WantNone("#stop-notifications")
 	}
@@ -289,8 +290,8 @@ func TestStopPages(t *testing.T) {
 	if n, _, _ := h.last(); n != 0 {
 		t.Errorf("got %d requests while stopped, want none", n)
 	}
-	c.Post(views.PathEndpoints+"/resume", nil).WantRedirect(http.StatusSeeOther, views.PathEndpoints)
-	c.Get(views.PathEndpoints).WantNone(".notifications-stopped").WantText(".flash-done", "are sent again")
+	c.Post(layout.PathEndpoints+"/resume", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
+	c.Get(layout.PathEndpoints).WantNone(".notifications-stopped").WantText(".flash-done", "are sent again")
 	deliverAll(t, worker)
 	if n, _, _ := h.last(); n != 1 {
 		t.Errorf("got %d requests, want the one that waited", n)
@@ -303,8 +304,8 @@ func TestDeliveryPaging(t *testing.T) {
 	site, _, c := newEndpointSite(t)
 	form := url.Values{"kind": {"slack"}, "name": {"chat"}, "address": {"https://a.example/"}, "per_minute": {"20"},
 		"owner": {"0"}}
-	path := views.EndpointPath(1, "")
-	c.Post(views.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
+	path := view.EndpointPath(1, "")
+	c.Post(layout.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
 	for i := range 60 {
 		publishTo(t, site, fmt.Sprint(i), 1)
 	}

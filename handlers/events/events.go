@@ -17,7 +17,8 @@ import (
 	"mishap/crash"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
 )
 
 // Pages serves everything about notifications.
@@ -30,7 +31,7 @@ type Pages struct {
 func New(exporter *export.Exporter) *Pages { return &Pages{exporter, exporter.Kit} }
 
 // flash redirects to a page with a message.
-func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind views.FlashKind, message, path string) error {
+func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {
 	if err := s.Flash(r, kind, message); err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	user := web.CurrentUser(r)
-	p := views.InboxPage{Filter: filter, MailOn: s.Mailer.Enabled()}
+	p := view.InboxPage{Filter: filter, MailOn: s.Mailer.Enabled()}
 	if p.Notices, err = s.Events.Inbox(r.Context(), user.ID, filter, inboxSize+1); err != nil {
 		return err
 	}
@@ -80,9 +81,9 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 	p.Kinds, p.Packages = facets.Kinds, facets.Packages
 	p.Shell = s.Shell(r, "Inbox")
 	filter.Before = 0
-	_, query, _ := strings.Cut(views.InboxURL(filter), "?")
-	p.Shell.Also = views.Alternates("Inbox", views.PathInbox, query)
-	return s.Page(w, r, http.StatusOK, views.Inbox(p))
+	_, query, _ := strings.Cut(view.InboxURL(filter), "?")
+	p.Shell.Also = layout.Alternates("Inbox", layout.PathInbox, query)
+	return s.Page(w, r, http.StatusOK, view.Inbox(p))
 }
 
 func readFilter(q url.Values) (f crash.NoticeFilter, err error) {
@@ -118,7 +119,7 @@ func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format strin
 	user := web.CurrentUser(r).ID
 	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
 		notices, err := s.Events.Inbox(ctx, user, filter, exportedSize)
-		return export.Table{Title: "Inbox", Path: views.InboxURL(filter), Columns: inboxColumns,
+		return export.Table{Title: "Inbox", Path: view.InboxURL(filter), Columns: inboxColumns,
 			Rows: func(yield func(export.Row, error) bool) {
 				for _, n := range notices {
 					if !yield(inboxRow(n), nil) {
@@ -145,7 +146,7 @@ func inboxRow(n crash.Notice) export.Row {
 	return export.Row{
 		Cells: []any{n.ID, n.At, string(e.Kind), e.Title, e.Package, e.Source, string(e.Release), e.Version, e.Machines,
 			e.Text, n.Reason, read, string(n.Mail), problem},
-		Path:  views.InboxURL(crash.NoticeFilter{Before: n.ID + 1}),
+		Path:  view.InboxURL(crash.NoticeFilter{Before: n.ID + 1}),
 		Title: e.Kind.Label() + ": " + e.Title, Summary: e.Text, First: n.At, Last: n.At,
 	}
 }
@@ -161,10 +162,10 @@ func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(n, "notification", "notifications") +
+	message := layout.Flash{Kind: layout.FlashDone, Text: crash.Counted(n, "notification", "notifications") +
 		" marked as read."}
 	if n > 0 {
-		message.Undo = &views.Undo{Action: views.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
+		message.Undo = &layout.Undo{Action: view.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
@@ -181,13 +182,13 @@ func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Events.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "Marked as unread again.", backToInbox(r))
+	return s.flash(w, r, layout.FlashDone, "Marked as unread again.", backToInbox(r))
 }
 
 // backToInbox returns the page of the inbox from which a form came.
 func backToInbox(r *http.Request) string {
-	if path := web.ReturnPath(r); path == views.PathInbox || strings.HasPrefix(path, views.PathInbox+"?") {
+	if path := web.ReturnPath(r); path == layout.PathInbox || strings.HasPrefix(path, layout.PathInbox+"?") {
 		return path
 	}
-	return views.PathInbox
+	return layout.PathInbox
 }

@@ -11,7 +11,8 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/notify/mail"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
 )
 
 // shownMails is the number of mails on the page of a person's choices.
@@ -23,17 +24,17 @@ func (s *Pages) ShowMailSettings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.sendMailSettings(w, r, http.StatusOK, views.MailSettingsPage{Settings: settings})
+	return s.sendMailSettings(w, r, http.StatusOK, view.MailSettingsPage{Settings: settings})
 }
 
-func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status int, p views.MailSettingsPage) error {
+func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status int, p view.MailSettingsPage) error {
 	var err error
 	if p.Mails, err = s.Events.Mails(r.Context(), "", web.CurrentUser(r).ID, 0, shownMails); err != nil {
 		return err
 	}
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
 	p.Shell = s.Shell(r, "Your notifications")
-	return s.Page(w, r, status, views.MailSettings(p))
+	return s.Page(w, r, status, view.MailSettings(p))
 }
 
 // SaveMailSettings saves the user's choices about mail.
@@ -44,12 +45,12 @@ func (s *Pages) SaveMailSettings(w http.ResponseWriter, r *http.Request) error {
 	}
 	if wrong := readChoices(r, &settings); wrong != "" {
 		return s.sendMailSettings(w, r, http.StatusUnprocessableEntity,
-			views.MailSettingsPage{Settings: settings, Wrong: wrong})
+			view.MailSettingsPage{Settings: settings, Wrong: wrong})
 	}
 	if err := s.Events.SaveMailSettings(r.Context(), settings); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "Saved.", views.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "Saved.", view.PathNotifications)
 }
 
 // readChoices reads the form of choices. It returns what is wrong with it, or an empty text.
@@ -106,14 +107,14 @@ func (s *Pages) SetMailAddress(w http.ResponseWriter, r *http.Request) error {
 		if err2 != nil {
 			return err2
 		}
-		return s.sendMailSettings(w, r, http.StatusUnprocessableEntity, views.MailSettingsPage{
+		return s.sendMailSettings(w, r, http.StatusUnprocessableEntity, view.MailSettingsPage{
 			Settings: settings, Typed: crash.Truncate(typed, 254), Problem: web.AnswerTo(r, err).Message,
 		})
 	}
 	if err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "A link is on its way. Open it to confirm the address.", views.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "A link is on its way. Open it to confirm the address.", view.PathNotifications)
 }
 
 // RemoveMailAddress removes the user's address.
@@ -121,7 +122,7 @@ func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Events.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "The address was removed. You get no mail.", views.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "The address was removed. You get no mail.", view.PathNotifications)
 }
 
 // SendTestMail sends a test mail to the user's confirmed address, and shows the relay's reply.
@@ -131,23 +132,23 @@ func (s *Pages) SendTestMail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if settings.Address == "" {
-		return s.flash(w, r, views.FlashError, "Confirm an address first.", views.PathNotifications)
+		return s.flash(w, r, layout.FlashError, "Confirm an address first.", view.PathNotifications)
 	}
-	return s.test(w, r, settings.Address, views.PathNotifications)
+	return s.test(w, r, settings.Address, view.PathNotifications)
 }
 
 // test sends a test mail and shows the relay's reply on a page.
 func (s *Pages) test(w http.ResponseWriter, r *http.Request, address, page string) error {
 	outcome, err := s.Mailer.Test(r.Context(), web.CurrentUser(r).ID, address)
 	if kind := crash.KindOf(err); kind == crash.TooMany || kind == crash.Conflict {
-		return s.flash(w, r, views.FlashError, web.AnswerTo(r, err).Message, page)
+		return s.flash(w, r, layout.FlashError, web.AnswerTo(r, err).Message, page)
 	}
 	if err != nil {
 		return err
 	}
-	kind := views.FlashDone
+	kind := layout.FlashDone
 	if outcome.State != crash.MailSent {
-		kind = views.FlashError
+		kind = layout.FlashError
 	}
 	return s.flash(w, r, kind, mailTested(outcome.State == crash.MailSent, outcome.Reply), page)
 }
@@ -170,7 +171,7 @@ func (s *Pages) ShowConfirmAddress(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, http.StatusOK, views.ConfirmAddress(views.ConfirmAddressPage{
+	return s.Page(w, r, http.StatusOK, view.ConfirmAddress(view.ConfirmAddressPage{
 		Shell: s.Shell(r, "Confirm your mail address"), Address: address, Path: r.URL.EscapedPath(),
 	}))
 }
@@ -184,7 +185,7 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "The address is confirmed. You get mail there.", views.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "The address is confirmed. You get mail there.", view.PathNotifications)
 }
 
 const mailBadChoice = "The form contains a value that does not exist. Reload the page, then choose again."
@@ -206,10 +207,10 @@ func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.sendMails(w, r, http.StatusOK, views.MailAdminPage{Address: settings.Address})
+	return s.sendMails(w, r, http.StatusOK, view.MailAdminPage{Address: settings.Address})
 }
 
-func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p views.MailAdminPage) error {
+func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p view.MailAdminPage) error {
 	p.State = crash.MailState(r.URL.Query().Get("state"))
 	if p.State != "" && !slices.Contains(crash.MailStates, p.State) {
 		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not the state of a mail.", p.State)
@@ -223,7 +224,7 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	}
 	if len(p.Mails) > adminMails {
 		p.Mails = p.Mails[:adminMails]
-		p.Next = views.MailsURL(p.State, p.Mails[adminMails-1].ID)
+		p.Next = view.MailsURL(p.State, p.Mails[adminMails-1].ID)
 	}
 	totals, err := s.Events.MailTotals(r.Context())
 	if err != nil {
@@ -232,7 +233,7 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	p.States, p.LastSuccess = totals.States, totals.LastSuccess
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
 	p.Shell = s.Shell(r, "Mail")
-	return s.Page(w, r, status, views.MailAdmin(p))
+	return s.Page(w, r, status, view.MailAdmin(p))
 }
 
 // TestRelay sends a test mail to an address that the administrator typed, and shows the relay's
@@ -241,11 +242,11 @@ func (s *Pages) TestRelay(w http.ResponseWriter, r *http.Request) error {
 	typed := r.PostFormValue("address")
 	address, err := mail.ParseAddress(typed)
 	if err != nil {
-		return s.sendMails(w, r, http.StatusUnprocessableEntity, views.MailAdminPage{
+		return s.sendMails(w, r, http.StatusUnprocessableEntity, view.MailAdminPage{
 			Address: crash.Truncate(typed, 254), Problem: web.AnswerTo(r, err).Message,
 		})
 	}
-	return s.test(w, r, address, views.PathMailAdmin)
+	return s.test(w, r, address, layout.PathMailAdmin)
 }
 
 // RetryMail sends a mail again that has failed for good.
@@ -257,7 +258,7 @@ func (s *Pages) RetryMail(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.RetryMail(r.Context(), id); err != nil {
 		return err
 	}
-	return s.flash(w, r, views.FlashDone, "The mail will be sent within seconds.", views.PathMailAdmin)
+	return s.flash(w, r, layout.FlashDone, "The mail will be sent within seconds.", layout.PathMailAdmin)
 }
 
 // maxUnsubscribeBytes is the largest body of a request to unsubscribe; the largest valid one is a
@@ -302,7 +303,7 @@ func (s *Pages) sendUnsubscribe(w http.ResponseWriter, r *http.Request, done boo
 		return err
 	}
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a key to the subscription
-	return s.Page(w, r, http.StatusOK, views.Unsubscribe(views.UnsubscribePage{
+	return s.Page(w, r, http.StatusOK, view.Unsubscribe(view.UnsubscribePage{
 		Shell: s.BareShell(r, "Unsubscribe"), Path: r.URL.EscapedPath(), Done: done,
 	}))
 }

@@ -12,14 +12,15 @@ import (
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
 )
 
 // TestMailPaths checks that mails link to pages that exist.
 func TestMailPaths(t *testing.T) {
 	t.Parallel()
-	for got, want := range map[string]string{mail.PathInbox: views.PathInbox, mail.PathSettings: views.PathNotifications,
-		mail.PathUnsubscribe: views.PathUnsubscribe, mail.PathConfirm: views.PathNotifications + "/confirm/"} {
+	for got, want := range map[string]string{mail.PathInbox: layout.PathInbox, mail.PathSettings: view.PathNotifications,
+		mail.PathUnsubscribe: view.PathUnsubscribe, mail.PathConfirm: view.PathNotifications + "/confirm/"} {
 		if got != want {
 			t.Errorf("got a link to %s, want %s", got, want)
 		}

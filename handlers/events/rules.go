@@ -16,7 +16,9 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/notify/rules"
-	"mishap/views"
+	view "mishap/views/events"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // ListRules shows all rules.
@@ -29,19 +31,19 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.RulesPage{Shell: s.Shell(r, "Rules")}
+	page := view.RulesPage{Shell: s.Shell(r, "Rules")}
 	for _, rule := range all {
 		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
 	}
-	return s.Page(w, r, http.StatusOK, views.Rules(page))
+	return s.Page(w, r, http.StatusOK, view.Rules(page))
 }
 
 func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
 	return s.Events.Activity(r.Context())
 }
 
-func (s *Pages) row(shell views.Shell, rule rules.Rule, activity map[int64]rules.Activity) views.RuleRow {
-	return views.RuleRow{Rule: rule, Activity: activity[rule.ID], FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken,
+func (s *Pages) row(shell layout.Shell, rule rules.Rule, activity map[int64]rules.Activity) view.RuleRow {
+	return view.RuleRow{Rule: rule, Activity: activity[rule.ID], FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken,
 		Now: shell.Now}
 }
 
@@ -78,10 +80,10 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !web.WantsPart(r) {
-		if err := s.Flash(r, views.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
+		if err := s.Flash(r, layout.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
 			return err
 		}
-		return web.Redirect(w, r, views.PathRules)
+		return web.Redirect(w, r, layout.PathRules)
 	}
 	if rule, err = s.Events.Rule(r.Context(), rule.ID); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.Part(w, r, views.RuleItem(s.row(s.BareShell(r, "Rules"), rule, activity)))
+	return s.Part(w, r, view.RuleItem(s.row(s.BareShell(r, "Rules"), rule, activity)))
 }
 
 // DeleteRule deletes a rule. The message has a form that undoes that.
@@ -111,16 +113,16 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 	if _, err := s.Events.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
 	if deleted {
 		message.Text = "Deleted “" + rule.Name + "”."
-		message.Undo = &views.Undo{Action: views.RulePath(rule.ID, "/restore"), Field: "id",
+		message.Undo = &layout.Undo{Action: view.RulePath(rule.ID, "/restore"), Field: "id",
 			Value: strconv.FormatInt(rule.ID, 10)}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathRules)
+	return web.Redirect(w, r, layout.PathRules)
 }
 
 // NewRule shows the form of a new rule.
@@ -148,14 +150,14 @@ func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule
 	return s.sendRule(w, r, http.StatusOK, page)
 }
 
-func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page views.RulePage, err error) {
-	page = views.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.Config.AllowBugFiling}
+func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page view.RulePage, err error) {
+	page = view.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.Config.AllowBugFiling}
 	endpoints, err := s.Events.RuleEndpoints(r.Context())
 	if err != nil {
 		return page, err
 	}
 	for _, e := range endpoints {
-		page.Endpoints = append(page.Endpoints, views.RuleEndpoint(e))
+		page.Endpoints = append(page.Endpoints, view.RuleEndpoint(e))
 	}
 	names, err := s.Events.AccountNames(r.Context())
 	if err != nil {
@@ -165,17 +167,17 @@ func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page views.RulePage,
 	return page, nil
 }
 
-func (s *Pages) sendRule(w http.ResponseWriter, r *http.Request, status int, page views.RulePage) error {
+func (s *Pages) sendRule(w http.ResponseWriter, r *http.Request, status int, page view.RulePage) error {
 	title := "New rule"
 	if page.ID != 0 {
 		title = page.Values.Get("saved_name")
 	}
 	page.Shell = s.BareShell(r, title)
 	if web.WantsPart(r) {
-		return s.Page(w, r, status, views.RulePart(page))
+		return s.Page(w, r, status, view.RulePart(page))
 	}
 	page.Shell = s.Shell(r, title)
-	return s.Page(w, r, status, views.Rule(page))
+	return s.Page(w, r, status, view.Rule(page))
 }
 
 // CreateRule rehearses a new rule, or saves it once that was done.
@@ -221,10 +223,10 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		case err != nil:
 			return err
 		}
-		if err := s.Flash(r, views.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
+		if err := s.Flash(r, layout.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
 			return err
 		}
-		return web.Redirect(w, r, views.PathRules)
+		return web.Redirect(w, r, layout.PathRules)
 	}
 	found, err := s.Events.Rehearse(r.Context(), rule)
 	if err != nil {
@@ -391,7 +393,7 @@ const (
 	shownDecided    = 10
 )
 
-var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", views.CandidatesOff)
+var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", view.CandidatesOff)
 
 // ListCandidates shows the problems that rules propose for filing.
 func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
@@ -403,7 +405,7 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.CandidatesPage{Shell: s.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
+	page := view.CandidatesPage{Shell: s.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
 	for _, c := range waiting[:min(len(waiting), shownCandidates)] {
 		row, err := s.candidate(r.Context(), page.Shell, c)
 		if err != nil {
@@ -418,18 +420,18 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Decided = append(page.Decided, row)
 	}
-	return s.Page(w, r, http.StatusOK, views.Candidates(page))
+	return s.Page(w, r, http.StatusOK, view.Candidates(page))
 }
 
 // candidate returns a candidate with its problem and, while it waits, the title of the draft.
-func (s *Pages) candidate(ctx context.Context, shell views.Shell, c rules.Candidate) (views.CandidateRow, error) {
-	row := views.CandidateRow{Candidate: c, FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken, Now: shell.Now}
+func (s *Pages) candidate(ctx context.Context, shell layout.Shell, c rules.Candidate) (view.CandidateRow, error) {
+	row := view.CandidateRow{Candidate: c, FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken, Now: shell.Now}
 	var err error
 	if row.Bucket, err = s.Store.Bucket(ctx, c.Problem); err != nil {
 		return row, err
 	}
 	row.MayDecide = shell.User.MayTriage(row.Bucket.SourcePackage)
-	row.Title = views.DocumentTitle(row.Bucket)
+	row.Title = problemsview.DocumentTitle(row.Bucket)
 	if c.State != rules.CandidateWaiting && c.State != rules.CandidateAutomatic {
 		return row, nil
 	}
@@ -485,16 +487,16 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Events.FailCandidate(r.Context(), id, a.Message); err != nil {
 			return err
 		}
-		return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashError, Text: a.Message}, a.Status)
+		return s.answerCandidate(w, r, id, layout.Flash{Kind: layout.FlashError, Text: a.Message}, a.Status)
 	}
 	if err := s.Events.ApproveCandidate(r.Context(), id, opts.Person); err != nil {
 		return err
 	}
 	message := "The bug is being created."
 	if result.State == crash.FilingFiled {
-		message = views.CandidateFiled(result.Bug)
+		message = view.CandidateFiled(result.Bug)
 	}
-	return s.answerCandidate(w, r, id, views.Flash{Kind: views.FlashDone, Text: message}, http.StatusOK)
+	return s.answerCandidate(w, r, id, layout.Flash{Kind: layout.FlashDone, Text: message}, http.StatusOK)
 }
 
 // DeclineCandidate records that no bug is wanted.
@@ -517,11 +519,11 @@ func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.C
 	if err := do(r.Context(), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.answerCandidate(w, r, id, views.Flash{}, http.StatusOK)
+	return s.answerCandidate(w, r, id, layout.Flash{}, http.StatusOK)
 }
 
 // answerCandidate shows the present state of a candidate in place, or redirects to the page.
-func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message views.Flash,
+func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message layout.Flash,
 	status int) error {
 	if !web.WantsPart(r) {
 		if message.Text != "" {
@@ -529,7 +531,7 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 				return err
 			}
 		}
-		return web.Redirect(w, r, views.PathCandidates)
+		return web.Redirect(w, r, layout.PathCandidates)
 	}
 	c, err := s.Events.Candidate(r.Context(), id)
 	if err != nil {
@@ -539,8 +541,8 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 	if err != nil {
 		return err
 	}
-	if message.Kind == views.FlashError {
+	if message.Kind == layout.FlashError {
 		row.Trouble, row.Failure = message.Text, ""
 	}
-	return s.Page(w, r, status, views.CandidateItem(row))
+	return s.Page(w, r, status, view.CandidateItem(row))
 }

@@ -8,7 +8,8 @@ import (
 	"mishap/crash"
 	"mishap/db/people"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // ShowAccount shows the page of the person's own account.
@@ -18,13 +19,13 @@ func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 
 // sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
 func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
-	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
-	return s.sendAccount(w, r, status, page, views.NewTokenForm())
+	page := view.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
+	return s.sendAccount(w, r, status, page, view.NewTokenForm())
 }
 
 // sendAccount sends the page with the form for an API token.
 func (s *Pages) sendAccount(
-	w http.ResponseWriter, r *http.Request, status int, page views.AccountPage, form views.TokenForm,
+	w http.ResponseWriter, r *http.Request, status int, page view.AccountPage, form view.TokenForm,
 ) error {
 	u := web.CurrentUser(r)
 	list, err := s.People.Tokens(r.Context(), u)
@@ -43,10 +44,10 @@ func (s *Pages) sendAccount(
 	}
 	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
 	if s.Config.OpenID.URL != "" {
-		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
+		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
 	}
 	if s.Config.OIDC.Issuer != "" {
-		page.Links = append(page.Links, views.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
+		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
 	}
 	if page.Services, err = s.People.ServiceAccounts(r.Context(), u.ID); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Pages) sendAccount(
 			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
 		}
 	}
-	return s.Page(w, r, status, views.Account(page))
+	return s.Page(w, r, status, view.Account(page))
 }
 
 // SaveAccount saves the person's name in the tracker, after checking that the tracker has it.
@@ -91,7 +92,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "Saved."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Saved."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)
@@ -99,7 +100,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 
 // ownAccount returns the part of the page about the person's own account at the tracker, or nil if
 // the person may not file bugs.
-func (s *Pages) ownAccount(r *http.Request) (*views.OwnAccountView, error) {
+func (s *Pages) ownAccount(r *http.Request) (*view.OwnAccountView, error) {
 	u := web.CurrentUser(r)
 	if !u.Role.Allows(crash.RoleTriager) || !s.Config.AllowBugFiling {
 		return nil, nil
@@ -108,7 +109,7 @@ func (s *Pages) ownAccount(r *http.Request) (*views.OwnAccountView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &views.OwnAccountView{Own: own, Tracker: s.Config.TrackerName, Shell: s.BareShell(r, "")}
+	v := &view.OwnAccountView{Own: own, Tracker: s.Config.TrackerName, Shell: s.BareShell(r, "")}
 	if own.Account != "" {
 		v.TokensURL = s.Filer.TokensURL(own.Account)
 	}
@@ -123,16 +124,16 @@ func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed er
 	a := web.AnswerTo(r, failed)
 	s.LogError(r, failed, a)
 	a.Headers(w)
-	page := views.AccountPage{
+	page := view.AccountPage{
 		Tracker: s.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
 	}
-	return s.sendAccount(w, r, a.Status, page, views.NewTokenForm())
+	return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
 }
 
 // toOwnAccount redirects to the part of the page, with a message.
 func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message string) error {
 	if message != "" {
-		if err := s.Flash(r, views.FlashDone, message); err != nil {
+		if err := s.Flash(r, layout.FlashDone, message); err != nil {
 			return err
 		}
 	}
@@ -216,8 +217,8 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
-	if !slices.Contains(views.TokenDays, form.Days) {
+	page := view.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
+	if !slices.Contains(view.TokenDays, form.Days) {
 		form.Problem = "Choose when the token expires."
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
@@ -233,7 +234,7 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	page.Tokens.Made = token
-	return s.sendAccount(w, r, http.StatusCreated, page, views.NewTokenForm())
+	return s.sendAccount(w, r, http.StatusCreated, page, view.NewTokenForm())
 }
 
 // RevokeToken revokes one of the person's own tokens.
@@ -241,7 +242,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "Token revoked."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Token revoked."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -13,7 +13,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/handlers/people/oidctest"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // groupsSite is a site whose people have rights from groups of an OpenID Connect provider.
@@ -88,7 +88,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	s.later("2 days")
 	s.wantRights(crash.RoleNone, false, true)
 	c.Get("/").Want(http.StatusOK).WantText(".banner", "Sign in here again")
-	for _, path := range []string{"/my", "/candidates", "/user/horse", views.PathInbox} {
+	for _, path := range []string{"/my", "/candidates", "/user/horse", layout.PathInbox} {
 		c.Get(path).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "yours have expired")
 	}
 	c.Get("/login?next=/my").Want(http.StatusOK).WantText(".sign-in-methods", "Company")
@@ -98,7 +98,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	}
 	program := s.Visitor(t)
 	for _, a := range []*handlertest.Answer{program.Get(reports, read), program.Get(reports, triage),
-		program.PostJSON(people, map[string]string{}, triage), program.Get(views.PathInbox+".json", read)} {
+		program.PostJSON(people, map[string]string{}, triage), program.Get(layout.PathInbox+".json", read)} {
 		if !strings.Contains(a.Want(http.StatusUnauthorized).Body, "yours have expired") {
 			t.Errorf("a token whose rights have expired: got %s", a.Body)
 		}

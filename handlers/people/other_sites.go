@@ -12,7 +12,8 @@ import (
 	"mishap/handlers/people/oidc"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // StartOpenID sends a person to the OpenID provider.
@@ -205,7 +206,7 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
 		return err
 	}
-	return s.toAccount(w, r, views.FlashDone, "Connected: from now on you can sign in this way, too.")
+	return s.toAccount(w, r, layout.FlashDone, "Connected: from now on you can sign in this way, too.")
 }
 
 // Unlink removes an identity from the account. It needs the password, or a fresh sign-in.
@@ -230,7 +231,7 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.UnlinkIdentity(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
 		return s.refuseChange(w, r, err)
 	}
-	return s.toAccount(w, r, views.FlashDone, "Disconnected. Browsers that were signed in this way are signed out.")
+	return s.toAccount(w, r, layout.FlashDone, "Disconnected. Browsers that were signed in this way are signed out.")
 }
 
 // refuseChange says on the page of the account why nothing was changed, or asks to sign in again.
@@ -240,14 +241,14 @@ func (s *Pages) refuseChange(w http.ResponseWriter, r *http.Request, err error) 
 		return err
 	}
 	if a.Code == "old_session" {
-		return s.SendSignIn(w, r, http.StatusUnauthorized, views.SignInForm{Next: web.PathAccount, Problem: a.Message})
+		return s.SendSignIn(w, r, http.StatusUnauthorized, view.SignInForm{Next: web.PathAccount, Problem: a.Message})
 	}
 	web.MarkUnchanged(r)
-	return s.toAccount(w, r, views.FlashError, a.Message)
+	return s.toAccount(w, r, layout.FlashError, a.Message)
 }
 
 // toAccount redirects to the page of the account, with a message.
-func (s *Pages) toAccount(w http.ResponseWriter, r *http.Request, kind views.FlashKind, message string) error {
+func (s *Pages) toAccount(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message string) error {
 	if err := s.Flash(r, kind, message); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 	"mishap/handlers/people/openid"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // Pages serves signing in, one's own account and service accounts.
@@ -87,7 +88,7 @@ func (s *Pages) begin(r *http.Request, a *attempt) error {
 // redirects after a form, and this site's policy forbids other sites.
 func (s *Pages) leave(w http.ResponseWriter, r *http.Request, name, address string) error {
 	w.Header().Set("Refresh", "0; url="+address)
-	return s.Page(w, r, http.StatusOK, views.LeavePage(s.SignInShell(r), name, address))
+	return s.Page(w, r, http.StatusOK, view.LeavePage(s.SignInShell(r), name, address))
 }
 
 var errNotBegun = crash.Errorf(crash.Unauthenticated, "sign_in_not_begun",
@@ -177,10 +178,10 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 		answer.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
 	if a.Link != 0 && web.CurrentUser(r).ID == a.Link {
-		return s.toAccount(w, r, views.FlashError, answer.Message)
+		return s.toAccount(w, r, layout.FlashError, answer.Message)
 	}
 	answer.Headers(w)
-	return s.SendSignIn(w, r, answer.Status, views.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
+	return s.SendSignIn(w, r, answer.Status, view.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
 }
 
 func errNotConfigured() error {

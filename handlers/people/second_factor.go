@@ -9,16 +9,17 @@ import (
 	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // ShowSecondFactor shows the page on which people set up their authenticator app.
 func (s *Pages) ShowSecondFactor(w http.ResponseWriter, r *http.Request) error {
-	return s.sendSecondFactor(w, r, http.StatusOK, views.SecondFactorPage{})
+	return s.sendSecondFactor(w, r, http.StatusOK, view.SecondFactorPage{})
 }
 
 func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status int,
-	page views.SecondFactorPage) error {
+	page view.SecondFactorPage) error {
 	u := web.CurrentUser(r)
 	var err error
 	if page.Factor, err = s.People.SecondFactor(r.Context(), u.ID); err != nil {
@@ -34,12 +35,12 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 		page.Next = web.AfterApp(s.Kit, r)
 	}
 	page.Shell = s.Shell(r, "Authenticator app")
-	return s.Page(w, r, status, views.SecondFactor(page))
+	return s.Page(w, r, status, view.SecondFactor(page))
 }
 
 // appAddress returns the address by which an app learns a secret.
 func appAddress(site, user string, secret crash.Secret) (string, error) {
-	raw, err := views.DecodeSecret(secret)
+	raw, err := view.DecodeSecret(secret)
 	if err != nil {
 		return "", err
 	}
@@ -53,12 +54,12 @@ func appAddress(site, user string, secret crash.Secret) (string, error) {
 // BeginSecondFactor makes the secret of an app, which the page then shows until it is confirmed.
 func (s *Pages) BeginSecondFactor(w http.ResponseWriter, r *http.Request) error {
 	err := s.People.BeginSecondFactor(r.Context(), s.passwordOf(r))
-	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorBegin}, "", err)
+	return s.afterSecondFactor(w, r, view.SecondFactorPage{Pressed: view.SecondFactorBegin}, "", err)
 }
 
 // ConfirmSecondFactor switches an app on by its first code, and shows the recovery codes.
 func (s *Pages) ConfirmSecondFactor(w http.ResponseWriter, r *http.Request) error {
-	page := views.SecondFactorPage{Pressed: views.SecondFactorConfirm}
+	page := view.SecondFactorPage{Pressed: view.SecondFactorConfirm}
 	var err error
 	page.Recovery, err = s.People.ConfirmSecondFactor(r.Context(), web.CurrentUser(r), r.PostFormValue("code"))
 	return s.afterSecondFactor(w, r, page, "", err)
@@ -66,7 +67,7 @@ func (s *Pages) ConfirmSecondFactor(w http.ResponseWriter, r *http.Request) erro
 
 // NewRecoveryCodes replaces the recovery codes, and shows them.
 func (s *Pages) NewRecoveryCodes(w http.ResponseWriter, r *http.Request) error {
-	page := views.SecondFactorPage{Pressed: views.SecondFactorCodes}
+	page := view.SecondFactorPage{Pressed: view.SecondFactorCodes}
 	var err error
 	page.Recovery, err = s.People.NewRecoveryCodes(r.Context(), s.passwordOf(r))
 	return s.afterSecondFactor(w, r, page, "", err)
@@ -75,13 +76,13 @@ func (s *Pages) NewRecoveryCodes(w http.ResponseWriter, r *http.Request) error {
 // SwitchOffSecondFactor removes the app.
 func (s *Pages) SwitchOffSecondFactor(w http.ResponseWriter, r *http.Request) error {
 	err := s.People.SwitchOffSecondFactor(r.Context(), s.passwordOf(r))
-	return s.afterSecondFactor(w, r, views.SecondFactorPage{Pressed: views.SecondFactorOff},
+	return s.afterSecondFactor(w, r, view.SecondFactorPage{Pressed: view.SecondFactorOff},
 		"The authenticator app is switched off.", err)
 }
 
 // afterSecondFactor shows the page with recovery codes or the reason of a refusal, or redirects to it.
 func (s *Pages) afterSecondFactor(
-	w http.ResponseWriter, r *http.Request, page views.SecondFactorPage, message string, err error,
+	w http.ResponseWriter, r *http.Request, page view.SecondFactorPage, message string, err error,
 ) error {
 	switch {
 	case err != nil:
@@ -98,11 +99,11 @@ func (s *Pages) afterSecondFactor(
 	case page.Recovery != nil:
 		return s.sendSecondFactor(w, r, http.StatusOK, page)
 	case message != "":
-		if err := s.Flash(r, views.FlashDone, message); err != nil {
+		if err := s.Flash(r, layout.FlashDone, message); err != nil {
 			return err
 		}
 	}
-	return web.Redirect(w, r, views.PathSecondFactor)
+	return web.Redirect(w, r, view.PathSecondFactor)
 }
 
 // passwordOf returns the password that a person who is signed in has entered again.

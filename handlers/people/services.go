@@ -7,21 +7,23 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	adminview "mishap/views/admin"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // ListServices shows all service accounts, and the form for a new one.
 func (s *Pages) ListServices(w http.ResponseWriter, r *http.Request) error {
-	return s.sendServices(w, r, http.StatusOK, views.ServiceForm{Role: crash.RoleViewer})
+	return s.sendServices(w, r, http.StatusOK, view.ServiceForm{Role: crash.RoleViewer})
 }
 
-func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int, form views.ServiceForm) error {
-	page := views.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
+func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int, form view.ServiceForm) error {
+	page := view.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
 	var err error
 	if page.Services, err = s.People.ServiceAccounts(r.Context(), 0); err != nil {
 		return err
 	}
-	return s.Page(w, r, status, views.Services(page))
+	return s.Page(w, r, status, view.Services(page))
 }
 
 // formTeam reads a team from a form.
@@ -32,7 +34,7 @@ func formTeam(r *http.Request) crash.Team {
 
 // CreateService creates a service account.
 func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
-	form := views.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
+	form := view.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
 		Role: crash.Role(r.PostFormValue("role")), Team: formTeam(r)}
 	u, err := s.People.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
@@ -42,11 +44,11 @@ func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "The service account "+u.Name+
+	if err := s.Flash(r, layout.FlashDone, "The service account "+u.Name+
 		" is created. Create a token for it."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ServicePath(u.Name))
+	return web.Redirect(w, r, view.ServicePath(u.Name))
 }
 
 // service returns the service account that the address names, with the identities of the person who
@@ -73,7 +75,7 @@ func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, er
 			return u, nil, crash.ErrGroupsExpired
 		}
 		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only the people of this team and "+
-			"administrators can see it; your groups are those of your last sign-in.", u.Name, views.TeamName(u.Team))
+			"administrators can see it; your groups are those of your last sign-in.", u.Name, layout.TeamName(u.Team))
 	}
 	return u, identities, nil
 }
@@ -84,12 +86,12 @@ func (s *Pages) ShowService(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.send(w, r, http.StatusOK, u, views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()}})
+	return s.send(w, r, http.StatusOK, u, view.ServicePage{Tokens: view.TokensView{Form: view.NewTokenForm()}})
 }
 
-func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash.User, page views.ServicePage) error {
+func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash.User, page view.ServicePage) error {
 	ctx := r.Context()
-	page.Shell, page.Service, page.Base = s.Shell(r, u.Name), u, views.ServicePath(u.Name)
+	page.Shell, page.Service, page.Base = s.Shell(r, u.Name), u, view.ServicePath(u.Name)
 	page.Admin = web.CurrentUser(r).Role.Allows(crash.RoleAdmin)
 	var err error
 	if page.Members, err = s.People.TeamMembers(ctx, u.Team); err != nil {
@@ -108,7 +110,7 @@ func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash
 			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
 		}
 	}
-	return s.Page(w, r, status, views.Service(page))
+	return s.Page(w, r, status, view.Service(page))
 }
 
 // SetServiceTeam gives a service account to another team.
@@ -120,14 +122,14 @@ func (s *Pages) SetServiceTeam(w http.ResponseWriter, r *http.Request) error {
 	team := formTeam(r)
 	err = s.People.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
 	if crash.KindOf(err) == crash.Invalid {
-		page := views.ServicePage{Tokens: views.TokensView{Form: views.NewTokenForm()},
+		page := view.ServicePage{Tokens: view.TokensView{Form: view.NewTokenForm()},
 			TeamProblem: web.AnswerTo(r, err).Message}
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
 	if err != nil {
 		return err
 	}
-	return s.done(w, r, u, views.ServiceTeamSet(u.Name, team))
+	return s.done(w, r, u, adminview.ServiceTeamSet(u.Name, team))
 }
 
 // CreateServiceToken creates an API token of a service account and shows it. mishap never shows it again.
@@ -140,8 +142,8 @@ func (s *Pages) CreateServiceToken(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	var page views.ServicePage
-	if page.Tokens.Form = form; !slices.Contains(views.TokenDays, form.Days) {
+	var page view.ServicePage
+	if page.Tokens.Form = form; !slices.Contains(view.TokenDays, form.Days) {
 		page.Tokens.Form.Problem = "Choose when the token expires."
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
@@ -156,14 +158,14 @@ func (s *Pages) RenewServiceToken(w http.ResponseWriter, r *http.Request) error 
 	if !ok {
 		return err
 	}
-	var page views.ServicePage
+	var page view.ServicePage
 	page.Renewed = true
 	page.Tokens.Made, _, err = s.People.RenewToken(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
 	return s.afterToken(w, r, u, page, err)
 }
 
 // afterToken shows the page with a new token, or with the reason why there is none.
-func (s *Pages) afterToken(w http.ResponseWriter, r *http.Request, u crash.User, page views.ServicePage,
+func (s *Pages) afterToken(w http.ResponseWriter, r *http.Request, u crash.User, page view.ServicePage,
 	err error) error {
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict || kind == crash.Forbidden {
 		a := web.AnswerTo(r, err)
@@ -173,7 +175,7 @@ func (s *Pages) afterToken(w http.ResponseWriter, r *http.Request, u crash.User,
 	if err != nil {
 		return err
 	}
-	page.Tokens.Form = views.NewTokenForm()
+	page.Tokens.Form = view.NewTokenForm()
 	return s.send(w, r, http.StatusCreated, u, page)
 }
 
@@ -207,8 +209,8 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 
 // done redirects to the page of a service account, with a message.
 func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ServicePath(u.Name))
+	return web.Redirect(w, r, view.ServicePath(u.Name))
 }

@@ -10,7 +10,8 @@ import (
 	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/people"
 )
 
 // ShowSignIn shows the sign-in form. It redirects people who are signed in already and
@@ -20,13 +21,13 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	if u := web.CurrentUser(r); u.ID != 0 && !u.GroupsExpired {
 		return web.Redirect(w, r, next)
 	}
-	return s.SendSignIn(w, r, http.StatusOK, views.SignInForm{Next: next})
+	return s.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
 }
 
 // SignIn checks name and password and starts a session. If they are wrong, it shows the form again
 // without the password.
 func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
-	form := views.SignInForm{
+	form := view.SignInForm{
 		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), SavedForm: r.PostFormValue("kept"),
 	}
 	if s.Config.LocalSignIn == crash.LocalOff {
@@ -68,7 +69,7 @@ func (s *Pages) ShowResume(w http.ResponseWriter, r *http.Request) error {
 	if !found {
 		return web.Redirect(w, r, "/")
 	}
-	return s.Page(w, r, http.StatusOK, views.Resume(s.Shell(r, "Send again?"), path, form))
+	return s.Page(w, r, http.StatusOK, layout.Resume(s.Shell(r, "Send again?"), path, form))
 }
 
 var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a name and password is switched "+
@@ -76,7 +77,7 @@ var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a 
 	"(Administrators: local_sign_in in the configuration.)")
 
 // refuseSignIn shows the form again with the reason.
-func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form views.SignInForm, err error) error {
+func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form view.SignInForm, err error) error {
 	a := web.AnswerTo(r, err)
 	if a.Kind == crash.Unauthenticated {
 		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
@@ -112,7 +113,7 @@ const (
 const codeTime = 10 * time.Minute
 
 // askForCode begins the second step of signing in.
-func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form views.SignInForm, in people.SignedIn) error {
+func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form view.SignInForm, in people.SignedIn) error {
 	ctx := r.Context()
 	if err := errors.Join(s.Sessions.Clear(ctx), s.Sessions.RenewToken(ctx)); err != nil {
 		return err
@@ -144,9 +145,9 @@ func (s *Pages) ShowCode(w http.ResponseWriter, r *http.Request) error {
 	case web.CurrentUser(r).ID != 0:
 		return web.Redirect(w, r, next)
 	case s.pendingUser(r) == 0:
-		return s.SendSignIn(w, r, http.StatusOK, views.SignInForm{Next: next})
+		return s.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
 	}
-	return s.Page(w, r, http.StatusOK, views.SignInCode(s.SignInShell(r), ""))
+	return s.Page(w, r, http.StatusOK, view.SignInCode(s.SignInShell(r), ""))
 }
 
 // SignInByCode checks a code and starts a session.
@@ -157,7 +158,7 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	}
 	user, next := s.pendingUser(r), web.LocalPath(s.Sessions.GetString(ctx, sessionCodeNext))
 	if user == 0 {
-		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, views.SignInForm{
+		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{
 			Next: next, Problem: "You entered your password too long ago. Sign in again."})
 	}
 	err := s.People.SignInWithCode(ctx, user, s.Sessions.GetString(ctx, sessionCodeProof), r.PostFormValue("code"))
@@ -175,12 +176,12 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	a.Headers(w)
 	if a.Code == crash.CodeSignInAgain {
 		s.Sessions.Remove(ctx, sessionCodeUser)
-		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, views.SignInForm{Next: next, Problem: a.Message})
+		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{Next: next, Problem: a.Message})
 	}
 	if a.Kind == crash.Unauthenticated {
 		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
-	return s.Page(w, r, a.Status, views.SignInCode(s.SignInShell(r), a.Message))
+	return s.Page(w, r, a.Status, view.SignInCode(s.SignInShell(r), a.Message))
 }
 
 // EndSession ends a session of the person, or all but the present one.
@@ -201,7 +202,7 @@ func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)
@@ -230,14 +231,14 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		if a.Kind == crash.Unauthenticated || a.Kind == crash.Invalid {
 			a.Status = http.StatusUnprocessableEntity
 		}
-		page := views.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName, PasswordProblem: a.Message}
-		return s.sendAccount(w, r, a.Status, page, views.NewTokenForm())
+		page := view.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName, PasswordProblem: a.Message}
+		return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
 	}
 	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the old token has ended with all others
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	if err := s.Flash(r, views.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

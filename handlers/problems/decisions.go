@@ -15,7 +15,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 var errNoDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
 
 // decisionsView returns the history of a problem and the decisions that the user may take.
-func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Triage) (views.DecisionsView, error) {
+func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Triage) (view.DecisionsView, error) {
 	u := web.CurrentUser(r)
-	v := views.DecisionsView{
+	v := view.DecisionsView{
 		Bucket: b, MayDecide: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}
 	if !u.Role.Allows(crash.RoleViewer) { // entries contain account names and report titles
@@ -54,7 +55,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	}
 	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
-		if err := s.Flash(r, views.FlashError, web.AnswerTo(r, err).Message); err != nil {
+		if err := s.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, b.ID.Path())
@@ -78,7 +79,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 			done = "The reports are moving back. The history below shows the progress."
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, done); err != nil {
+	if err := s.Flash(r, layout.FlashDone, done); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
@@ -113,8 +114,8 @@ func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.RenamePage{Shell: s.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
-	return s.Page(w, r, http.StatusOK, views.Rename(p))
+	p := view.RenamePage{Shell: s.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
+	return s.Page(w, r, http.StatusOK, view.Rename(p))
 }
 
 // RenameProblem renames a problem and offers to undo that.
@@ -123,7 +124,7 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	p := views.RenamePage{Bucket: b, Name: r.PostFormValue("name"), Reason: r.PostFormValue("reason")}
+	p := view.RenamePage{Bucket: b, Name: r.PostFormValue("name"), Reason: r.PostFormValue("reason")}
 	reason, ok := crash.CleanLine(p.Reason, crash.MaxReason)
 	if !ok {
 		return errBadReason
@@ -132,7 +133,7 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
 		p.Shell = s.Shell(r, "Rename problem")
-		return s.Page(w, r, http.StatusUnprocessableEntity, views.Rename(p))
+		return s.Page(w, r, http.StatusUnprocessableEntity, view.Rename(p))
 	}
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := views.FindMergePage{Bucket: b}
+	p := view.FindMergePage{Bucket: b}
 	text, _ := rawQueryValue(r.URL.RawQuery, "with")
 	p.Text = strings.TrimSpace(text)
 	status := http.StatusOK
@@ -192,7 +193,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 			err = errMergeOne
 		}
 		if err == nil {
-			return web.Redirect(w, r, views.MergeURL([]crash.BucketID{b.ID, other}))
+			return web.Redirect(w, r, view.MergeURL([]crash.BucketID{b.ID, other}))
 		}
 		if crash.KindOf(err) != crash.NotFound && crash.KindOf(err) != crash.Invalid {
 			return err
@@ -204,7 +205,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Shell = s.Shell(r, "Merge")
-	return s.Page(w, r, status, views.FindMerge(p))
+	return s.Page(w, r, status, view.FindMerge(p))
 }
 
 // findProblem returns the problem that a text identifies: by address, id, signature or bug
@@ -262,7 +263,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 		return err
 	}
 	heads := make([]crash.BucketID, len(buckets))
-	p := views.MergePage{Sides: views.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
+	p := view.MergePage{Sides: view.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
 		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
@@ -289,7 +290,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	}
 	p.Embargoes = embargoed > 0 && embargoed < len(buckets)
 	p.Shell = s.Shell(r, "Merge")
-	return s.Page(w, r, status, views.Merge(p))
+	return s.Page(w, r, status, view.Merge(p))
 }
 
 // heads returns the distinct problems that the buckets belong to.
@@ -358,7 +359,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if len(from) == 1 {
 		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
 	}
-	if err := s.Flash(r, views.FlashDone,
+	if err := s.Flash(r, layout.FlashDone,
 		"Problems merged. The history below can undo this for each of them."); err != nil {
 		return err
 	}
@@ -377,9 +378,9 @@ func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id 
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: done}
+	message := layout.Flash{Kind: layout.FlashDone, Text: done}
 	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
-		message.Undo = &views.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
+		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
@@ -406,7 +407,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 ) error {
 	q := r.URL.Query()
 	c := readTerms(q)
-	p := views.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
+	p := view.SplitPage{Bucket: b, Terms: fillTerms(c.Terms), Problem: problem}
 	if len(c.Terms) > 0 && problem == "" {
 		found, err := s.Decisions.PreviewSplit(r.Context(), b.ID, c)
 		switch crash.KindOf(err) {
@@ -417,7 +418,7 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 			if err != nil {
 				return err
 			}
-			p.Preview = &views.SplitPreview{SplitPreview: found, Condition: c, Into: crash.SplitSignature(b.Signature, c, 1)}
+			p.Preview = &view.SplitPreview{SplitPreview: found, Condition: c, Into: crash.SplitSignature(b.Signature, c, 1)}
 		}
 	}
 	after, err := web.QueryOops(q, "after")
@@ -429,9 +430,9 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Reports = s.ReportList(r, b.ID.Path()+"/split", after, rows)
-	p.Reports.Empty = views.NoReportsStored
+	p.Reports.Empty = view.NoReportsStored
 	p.Shell = s.Shell(r, "Split off reports")
-	return s.Page(w, r, status, views.Split(p))
+	return s.Page(w, r, status, view.Split(p))
 }
 
 // readTerms reads a condition from the lines of the form and skips empty lines.

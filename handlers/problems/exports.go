@@ -24,7 +24,7 @@ import (
 	"mishap/crash/stats"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/problems"
 )
 
 // problemColumns are the columns of lists of problems.
@@ -109,7 +109,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 
 // problemRow returns the row of one problem.
 func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) export.Row {
-	title := views.DocumentTitle(crash.Bucket{
+	title := view.DocumentTitle(crash.Bucket{
 		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
 		Title: p.Title, Name: p.Name, Executable: p.Executable,
 	})
@@ -205,7 +205,7 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
-		return s.reportTable(r, "Reports of "+views.DocumentTitle(b), b.ID.Path(), read), nil
+		return s.reportTable(r, "Reports of "+view.DocumentTitle(b), b.ID.Path(), read), nil
 	})
 }
 
@@ -221,7 +221,7 @@ func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, syst
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.SystemReports(ctx, system, after, export.ExportPage)
 		}
-		table := s.reportTable(r, "Reports of a machine", views.SystemPath(system), read)
+		table := s.reportTable(r, "Reports of a machine", view.SystemPath(system), read)
 		all := table.Rows
 		table.Rows = func(yield func(export.Row, error) bool) {
 			for row, err := range all {
@@ -292,7 +292,7 @@ func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return export.Table{}, err
 		}
-		title := "Versions of " + views.DocumentTitle(s.SeenBucket(r, bucket))
+		title := "Versions of " + view.DocumentTitle(s.SeenBucket(r, bucket))
 		rows := func(yield func(export.Row, error) bool) {
 			for _, span := range spans {
 				span.Version, span.Release = web.SeenLabel(r, span.Version), web.SeenLabel(r, span.Release)

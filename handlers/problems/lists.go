@@ -21,7 +21,9 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // ListProblems shows the front page: the reliability of releases and the most common problems of
@@ -45,19 +47,19 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
 		page.Shell = s.BareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
-		return s.Part(w, r, views.ListAnswer(page))
+		return s.Part(w, r, view.ListAnswer(page))
 	}
 	page.Shell = s.Shell(r, "Most common problems")
-	page.Shell.Also = views.Alternates("Most common problems", "/problems", r.URL.RawQuery)
-	return s.Page(w, r, http.StatusOK, views.List(page))
+	page.Shell.Also = layout.Alternates("Most common problems", "/problems", r.URL.RawQuery)
+	return s.Page(w, r, http.StatusOK, view.List(page))
 }
 
 // problemList returns the problems of a choice that match a query, starting after cursor. The
 // empty query matches all.
-func (s *Lists) problemList(r *http.Request, choice views.ListChoice, q index.Query,
+func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Query,
 	cursor *index.Cursor,
-) (views.ListPage, error) {
-	page := views.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL,
+) (view.ListPage, error) {
+	page := view.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL,
 		Tracker: s.Config.TrackerName}
 	b, filter, notice, err := s.listFilter(r.Context(), choice)
 	if err != nil {
@@ -117,7 +119,7 @@ const sparkDays = 28
 // their states.
 func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 	rows []index.Row,
-) ([]views.ListRow, error) {
+) ([]view.ListRow, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	from := make(map[crash.BucketID]index.Row, len(rows))
 	for i, row := range rows {
@@ -134,7 +136,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 	if err != nil {
 		return nil, err
 	}
-	list := make([]views.ListRow, 0, len(problems))
+	list := make([]view.ListRow, 0, len(problems))
 	var bugs []crash.Bug
 	for i := range problems {
 		p := &problems[i]
@@ -145,12 +147,12 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		if web.IsPublic(r) {
 			p.Bucket = new(s.SeenBucket(r, *p.Bucket))
 		}
-		list = append(list, views.ListRow{
+		list = append(list, view.ListRow{
 			Problem: p, First: row.First(), Last: row.Last(), Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
 			New:   !row.First().At.Before(week),
-			Spark: views.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
+			Spark: layout.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}
 	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
@@ -162,7 +164,7 @@ type choices struct{ *web.Kit }
 
 // listFilter converts a choice to a filter of the index. The notice explains which part of the
 // choice has no data yet.
-func (s *choices) listFilter(ctx context.Context, choice views.ListChoice) (*index.Index, index.Filter, string, error) {
+func (s *choices) listFilter(ctx context.Context, choice view.ListChoice) (*index.Index, index.Filter, string, error) {
 	filter, notice, err := choiceFilter(ctx, s.Bugs, s.Now(), choice)
 	if err != nil {
 		return nil, filter, "", err
@@ -173,7 +175,7 @@ func (s *choices) listFilter(ctx context.Context, choice views.ListChoice) (*ind
 	case choice.Ranged:
 		notice = "Choose the days from which and up to which reports count; until then these are those of the past week."
 	case filter.Since < index.DayOf(oldest):
-		notice = "Lists go back to " + views.Date(oldest, s.Now()) + "; what was counted before is in the API."
+		notice = "Lists go back to " + layout.Date(oldest, s.Now()) + "; what was counted before is in the API."
 	}
 	open := s.Store.IndexWithTriage
 	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
@@ -185,7 +187,7 @@ func (s *choices) listFilter(ctx context.Context, choice views.ListChoice) (*ind
 
 // choiceFilter converts a choice to a filter of the index. The notice says that the tracker has not
 // told the packages of the set or person yet.
-func choiceFilter(ctx context.Context, facts *bugs.Store, now time.Time, choice views.ListChoice) (
+func choiceFilter(ctx context.Context, facts *bugs.Store, now time.Time, choice view.ListChoice) (
 	filter index.Filter, notice string, err error,
 ) {
 	filter = choice.FilterOn(now)
@@ -240,7 +242,7 @@ var wrongParameters = map[string][]string{
 // returns the names of their parameters. With strict, they are an error, as for a part, which a
 // form on the page has requested.
 func (s *choices) readPageChoice(r *http.Request, q url.Values, strict bool) (
-	choice views.ListChoice, cursor *index.Cursor, ignored []string, err error,
+	choice view.ListChoice, cursor *index.Cursor, ignored []string, err error,
 ) {
 	for _, name := range strings.Fields(q.Get(parameterIgnored)) {
 		if slices.Contains(choiceParameters, name) {
@@ -307,7 +309,7 @@ func (s *Lists) ListQuery(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return choiceQuery(choice, cursor, ignored, views.ListChoice{Period: defaultPeriod})
+	return choiceQuery(choice, cursor, ignored, view.ListChoice{Period: defaultPeriod})
 }
 
 // SearchQuery returns the query of a search. The page itself reports an invalid query or choice.
@@ -320,13 +322,13 @@ func (s *Lists) SearchQuery(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return choiceQuery(choice, cursor, ignored, views.ListChoice{})
+	return choiceQuery(choice, cursor, ignored, view.ListChoice{})
 }
 
 // choiceQuery encodes a choice, a cursor and the names of ignored parameters. It encodes the usual
 // choice as "".
 func choiceQuery(
-	choice views.ListChoice, cursor *index.Cursor, ignored []string, usual views.ListChoice,
+	choice view.ListChoice, cursor *index.Cursor, ignored []string, usual view.ListChoice,
 ) (string, error) {
 	if cursor == nil && len(ignored) == 0 && choice == usual {
 		return "", nil
@@ -357,7 +359,7 @@ const defaultPeriod = crash.PeriodWeek
 // type, state, new, muted, sort, order and columns. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
-func (s *choices) readChoice(r *http.Request, q url.Values) (views.ListChoice, error) {
+func (s *choices) readChoice(r *http.Request, q url.Values) (view.ListChoice, error) {
 	choice, err := readFilters(q)
 	if err != nil || choice.Release == "" {
 		return choice, err
@@ -370,8 +372,8 @@ func (s *choices) readChoice(r *http.Request, q url.Values) (views.ListChoice, e
 }
 
 // readFilters reads the filters without checking the release in the database.
-func readFilters(q url.Values) (views.ListChoice, error) {
-	choice := views.ListChoice{Period: defaultPeriod}
+func readFilters(q url.Values) (view.ListChoice, error) {
+	choice := view.ListChoice{Period: defaultPeriod}
 	var release, period, previous, from, to, sort, columns string
 	for name, target := range map[string]*string{
 		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
@@ -386,7 +388,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 		*target = text
 	}
 	switch {
-	case period == views.PeriodRange:
+	case period == view.PeriodRange:
 		choice.Ranged = from == "" && to == ""
 	case period != "":
 		choice.Period = crash.Period(period)
@@ -400,7 +402,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	}
 	choice.Release = crash.Release(release)
 	isState := func(s struct{ State, Label string }) bool { return s.State == choice.State }
-	if choice.State != "" && !slices.ContainsFunc(views.ProblemStates, isState) {
+	if choice.State != "" && !slices.ContainsFunc(view.ProblemStates, isState) {
 		return choice, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of problems.", choice.State)
 	}
 	var err error
@@ -424,7 +426,7 @@ func readFilters(q url.Values) (views.ListChoice, error) {
 	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
 		choice.Sort = ""
 	}
-	choice.First = columns == views.ColumnFirst
+	choice.First = columns == view.ColumnFirst
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
 	return choice, nil
 }
@@ -435,7 +437,7 @@ const errBadMuted = "bad_muted"
 // readMuted reads what a list does with muted problems: empty (hide them), show or only.
 func readMuted(q url.Values) (string, error) {
 	m := q.Get("muted")
-	if m != "" && m != views.MutedShow && m != views.MutedOnly {
+	if m != "" && m != view.MutedShow && m != view.MutedOnly {
 		return "", crash.Errorf(crash.Invalid, errBadMuted,
 			"%.40q is not a choice of muted problems; the choices are show and only.", m)
 	}
@@ -445,7 +447,7 @@ func readMuted(q url.Values) (string, error) {
 // mutedInFile reads what a file does with muted problems.
 func mutedInFile(r *http.Request) (index.MutedChoice, error) {
 	m, err := readMuted(r.URL.Query())
-	return views.ListChoice{ShowMuted: m}.MutedFilter(), err
+	return view.ListChoice{ShowMuted: m}.MutedFilter(), err
 }
 
 // readDay parses "2026-05-18" or "20260518", and returns the zero time for an empty text.
@@ -513,9 +515,9 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	for i := range buckets {
 		buckets[i] = s.SeenBucket(r, buckets[i])
 	}
-	page := views.BugProblemsPage{Shell: s.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
-	page.Shell.Also = views.Alternates("Problems of bug "+text, "/bug/"+text, "")
-	return s.Page(w, r, http.StatusOK, views.BugProblems(page))
+	page := bugsview.BugProblemsPage{Shell: s.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
+	page.Shell.Also = layout.Alternates("Problems of bug "+text, "/bug/"+text, "")
+	return s.Page(w, r, http.StatusOK, bugsview.BugProblems(page))
 }
 
 // RedirectBucket redirects from a signature in the query (id) to the page of its bucket.

@@ -17,20 +17,22 @@ import (
 	"mishap/crash"
 	"mishap/db/problems"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // mark is an embargo or a hold: a person sets it with a reason, and lifts it.
 type mark struct {
-	set      func(context.Context, crash.Bucket, crash.User, string) (message views.Flash, path string, err error)
-	lift     func(context.Context, crash.Bucket, crash.User) (views.Flash, error)
+	set      func(context.Context, crash.Bucket, crash.User, string) (message layout.Flash, path string, err error)
+	lift     func(context.Context, crash.Bucket, crash.User) (layout.Flash, error)
 	show     func(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error
 	noAction error
 }
 
 // markForm returns what the forms of all marks have in common.
-func (s *Decisions) markForm(r *http.Request, b crash.Bucket, problem string) views.MarkForm {
-	return views.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.Now(),
+func (s *Decisions) markForm(r *http.Request, b crash.Bucket, problem string) view.MarkForm {
+	return view.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.Now(),
 		CSRFToken: nosurf.Token(r)}
 }
 
@@ -41,7 +43,7 @@ func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error
 		return err
 	}
 	u, path := web.CurrentUser(r), b.ID.Path()
-	var message views.Flash
+	var message layout.Flash
 	switch r.PostFormValue("do") {
 	case "lift":
 		message, err = m.lift(r.Context(), b, u)
@@ -56,7 +58,7 @@ func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error
 	if err != nil {
 		return err
 	}
-	message.Kind = views.FlashDone
+	message.Kind = layout.FlashDone
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
 	}
@@ -67,15 +69,15 @@ func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error
 func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	today := crash.Midnight(now)
 	switch form.Get("preset") {
-	case views.PresetWeek:
+	case bugsview.PresetWeek:
 		return crash.MuteUntil{Date: today.AddDate(0, 0, 7)}, nil
-	case views.PresetMonth:
+	case bugsview.PresetMonth:
 		return crash.MuteUntil{Date: today.AddDate(0, 1, 0)}, nil
-	case views.PresetNewer:
+	case bugsview.PresetNewer:
 		return crash.MuteUntil{Newer: true}, nil
-	case views.PresetRegression:
+	case bugsview.PresetRegression:
 		return crash.MuteUntil{Regression: true}, nil
-	case views.PresetForever:
+	case bugsview.PresetForever:
 		return crash.MuteUntil{}, nil
 	}
 	v := typed(form)
@@ -109,14 +111,14 @@ func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 }
 
 // typed returns the fields of the form as typed.
-func typed(form url.Values) views.TriageValues {
+func typed(form url.Values) view.TriageValues {
 	get := func(name string) string { return crash.Truncate(strings.TrimSpace(form.Get(name)), crash.MaxReason+1) }
-	v := views.TriageValues{
+	v := view.TriageValues{
 		Reason: get("reason"), Date: get("date"), Reports: get("reports"), Machines: get("machines"), Days: get("days"),
 		Version: get("version"), Release: get("release"), Newer: get("newer") != "", Regression: get("regression") != "",
 	}
 	for _, f := range readFixes(form) {
-		v.Fixes = append(v.Fixes, views.FixRow{FixedIn: f})
+		v.Fixes = append(v.Fixes, view.FixRow{FixedIn: f})
 	}
 	return v
 }
@@ -140,7 +142,7 @@ func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *h
 		if err != nil {
 			return err
 		}
-		p := views.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
+		p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
 		return s.showForm(w, r, p, http.StatusOK)
 	}
 }
@@ -158,7 +160,7 @@ func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *htt
 			t, err = s.Problems.Set(r.Context(), t)
 		}
 		if isRefusal(err) {
-			p := views.TriageForm{
+			p := view.TriageForm{
 				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
 				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
 			}
@@ -170,8 +172,8 @@ func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *htt
 		if err != nil {
 			return err
 		}
-		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), views.Flash{
-			Kind: views.FlashDone, Text: t.Text(false), Undo: views.UndoTriage([]crash.Triage{t}),
+		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), layout.Flash{
+			Kind: layout.FlashDone, Text: t.Text(false), Undo: view.UndoTriage([]crash.Triage{t}),
 		})
 	}
 }
@@ -209,7 +211,7 @@ func fixesText(fixes []crash.FixedIn) string {
 }
 
 // showForm sends the form as a page or as a part.
-func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p views.TriageForm, status int) error {
+func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.TriageForm, status int) error {
 	if !p.Chosen {
 		b := p.Buckets[0]
 		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
@@ -230,11 +232,11 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p views.Tri
 	}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, views.TriageFormPart(p))
+		return s.Page(w, r, status, view.TriageFormPart(p))
 	}
 	p.InDialog = false
 	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, views.TriagePage(p))
+	return s.Page(w, r, status, view.TriagePage(p))
 }
 
 // releasesOf returns the releases in which a problem was seen, newest first.
@@ -250,12 +252,12 @@ func releasesOf(b crash.Bucket) []crash.Release {
 
 // fixRows returns the fields for versions with the fix: for each release in which the problem was
 // seen or is marked as fixed, and for every release.
-func fixRows(b crash.Bucket, manual crash.ManualStatus, values []views.FixRow) []views.FixRow {
-	var rows []views.FixRow
+func fixRows(b crash.Bucket, manual crash.ManualStatus, values []view.FixRow) []view.FixRow {
+	var rows []view.FixRow
 	add := func(release crash.Release, version, hint string) {
-		i := slices.IndexFunc(rows, func(row views.FixRow) bool { return row.Release == release })
+		i := slices.IndexFunc(rows, func(row view.FixRow) bool { return row.Release == release })
 		if i < 0 {
-			rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release}})
+			rows = append(rows, view.FixRow{FixedIn: crash.FixedIn{Release: release}})
 			i = len(rows) - 1
 		}
 		rows[i].Version, rows[i].Hint = cmp.Or(version, rows[i].Version), cmp.Or(rows[i].Hint, hint)
@@ -277,7 +279,7 @@ func fixRows(b crash.Bucket, manual crash.ManualStatus, values []views.FixRow) [
 
 // chosenFixRows returns the fields for versions with the fix of several problems: for each release in
 // which one of them was seen, newest first, and for every release.
-func chosenFixRows(buckets []crash.Bucket, values []views.FixRow) []views.FixRow {
+func chosenFixRows(buckets []crash.Bucket, values []view.FixRow) []view.FixRow {
 	versions := map[crash.Release]string{"": ""}
 	for _, b := range buckets {
 		for _, release := range releasesOf(b) {
@@ -287,9 +289,9 @@ func chosenFixRows(buckets []crash.Bucket, values []views.FixRow) []views.FixRow
 	for _, value := range values {
 		versions[value.Release] = value.Version
 	}
-	var rows []views.FixRow
+	var rows []view.FixRow
 	for _, release := range slices.SortedFunc(maps.Keys(versions), func(a, b crash.Release) int { return b.Compare(a) }) {
-		rows = append(rows, views.FixRow{FixedIn: crash.FixedIn{Release: release, Version: versions[release]}})
+		rows = append(rows, view.FixRow{FixedIn: crash.FixedIn{Release: release, Version: versions[release]}})
 	}
 	return rows
 }
@@ -309,13 +311,13 @@ func (s *Decisions) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, 
 	}
 }
 
-func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems string) (views.TriageForm, error) {
+func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems string) (view.TriageForm, error) {
 	ids, err := web.ChosenIDs(strings.Split(problems, "."))
 	if err != nil {
-		return views.TriageForm{}, err
+		return view.TriageForm{}, err
 	}
 	buckets, err := s.Buckets(r, ids)
-	return views.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
+	return view.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
 }
 
 // SetChosen returns the handler that changes the manual status of selected problems. It leaves
@@ -365,9 +367,9 @@ func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *
 		if err != nil {
 			return err
 		}
-		message := views.Flash{Kind: views.FlashDone,
+		message := layout.Flash{Kind: layout.FlashDone,
 			Text: web.WithRefused(triageDoneFor(int64(len(ids)), skipped, t), refused),
-			Undo: views.UndoTriage(done)}
+			Undo: view.UndoTriage(done)}
 		return s.answer(w, r, ids, p.Back, message)
 	}
 }
@@ -404,7 +406,7 @@ func refusedForProblem(err error) bool {
 func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 	var ids []crash.BucketID
 	parts := strings.Split(r.PostFormValue("entries"), ".")
-	message := views.Flash{Kind: views.FlashDone, Text: "Undone"}
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Undone"}
 	for _, part := range parts[:min(len(parts), web.ListSize)] {
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
@@ -415,7 +417,7 @@ func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 		}
 		t, err := s.Problems.Undo(r.Context(), id, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
-			message = views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message}
+			message = layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message}
 			err = nil
 		}
 		if err != nil {
@@ -444,7 +446,7 @@ func (s *Decisions) checkEntry(r *http.Request, entry int64) error {
 
 // answer shows the new manual status in place, or redirects to a page, with a message.
 func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
-	message views.Flash,
+	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {
@@ -469,11 +471,11 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 			if err != nil {
 				return err
 			}
-			return s.Page(w, r, http.StatusOK, templ.Join(views.StatusPart(v), views.FlashNow(message)))
+			return s.Page(w, r, http.StatusOK, templ.Join(view.StatusPart(v), layout.FlashNow(message)))
 		}
-		parts = append(parts, views.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
+		parts = append(parts, bugsview.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, views.FlashNow(message))...))
+	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, layout.FlashNow(message))...))
 }
 
 // triageDoneFor confirms entries of several problems, and says how many had another mute.
@@ -502,10 +504,10 @@ func (s *Decisions) showEmbargo(
 	if err != nil {
 		return err
 	}
-	p := views.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
+	p := view.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
 		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.Config.TrackerName}
 	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, views.EmbargoPage(p))
+	return s.Page(w, r, status, view.EmbargoPage(p))
 }
 
 // shownEmbargoes is the largest number of embargoes that the page of all shows.
@@ -517,7 +519,7 @@ func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	p := views.EmbargoedPage{Shell: s.Shell(r, "Embargoed problems")}
+	p := view.EmbargoedPage{Shell: s.Shell(r, "Embargoed problems")}
 	for _, e := range embargoes {
 		b, err := s.Store.Bucket(r.Context(), e.Bucket)
 		if crash.KindOf(err) == crash.NotFound {
@@ -526,9 +528,9 @@ func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error 
 		if err != nil {
 			return err
 		}
-		p.Problems = append(p.Problems, views.EmbargoedProblem{Embargo: e, Problem: b})
+		p.Problems = append(p.Problems, view.EmbargoedProblem{Embargo: e, Problem: b})
 	}
-	return s.Page(w, r, http.StatusOK, views.Embargoed(p))
+	return s.Page(w, r, http.StatusOK, view.Embargoed(p))
 }
 
 var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
@@ -538,18 +540,18 @@ var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
 // the package may embargo a problem, but does not see it afterwards.
 func (s *Decisions) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, mark{
-		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (layout.Flash, string, error) {
 			err := s.Problems.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
 			if !u.Embargoed.Include(b.SourcePackage) {
-				return views.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
+				return layout.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
 					"no longer see it."}, "/", err
 			}
-			return views.Flash{Text: "The problem is embargoed.", Undo: views.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
+			return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
 		},
-		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (layout.Flash, error) {
+			return layout.Flash{
 				Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as before.",
-				Undo: views.UndoEmbargo(b.ID, "set"),
+				Undo: view.UndoEmbargo(b.ID, "set"),
 			}, s.Problems.LiftEmbargo(ctx, b.ID, u.Name)
 		},
 		show: s.showEmbargo, noAction: errNoEmbargoAction,
@@ -570,9 +572,9 @@ func (s *Decisions) showHold(w http.ResponseWriter, r *http.Request, b crash.Buc
 	if err != nil {
 		return err
 	}
-	p := views.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
+	p := view.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
 	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, views.HoldPage(p))
+	return s.Page(w, r, status, view.HoldPage(p))
 }
 
 var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
@@ -581,14 +583,14 @@ var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
 // ChangeHold holds a problem, or lifts its hold.
 func (s *Decisions) ChangeHold(w http.ResponseWriter, r *http.Request) error {
 	return s.change(w, r, mark{
-		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (views.Flash, string, error) {
-			return views.Flash{Text: "The problem is held.", Undo: views.UndoHold(b.ID, "lift")}, b.ID.Path(),
+		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (layout.Flash, string, error) {
+			return layout.Flash{Text: "The problem is held.", Undo: view.UndoHold(b.ID, "lift")}, b.ID.Path(),
 				s.Problems.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
 		},
-		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (views.Flash, error) {
-			return views.Flash{
+		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (layout.Flash, error) {
+			return layout.Flash{
 				Text: "The hold is lifted. What is too old will be removed within a day.",
-				Undo: views.UndoHold(b.ID, "set"),
+				Undo: view.UndoHold(b.ID, "set"),
 			}, s.Problems.LiftHold(ctx, b.ID, u.Name)
 		},
 		show: s.showHold, noAction: errNoHoldAction,

@@ -9,7 +9,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	view "mishap/views/problems"
 )
 
 // TestDecideInBrowser merges two problems, names the result, splits off reports, and undoes
@@ -64,7 +64,7 @@ func TestDecideInBrowser(t *testing.T) {
 	for _, path := range []string{
 		once.ID.Path(), often.ID.Path() + "/merge", often.ID.Path() + "/rename", often.ID.Path() + "/traits",
 		often.ID.Path() + "/split?field=architecture&value=amd64",
-		views.MergeURL([]crash.BucketID{often.ID, crash.BucketIDOf(often.Signature + " [architecture arm64]")}),
+		view.MergeURL([]crash.BucketID{often.ID, crash.BucketIDOf(often.Signature + " [architecture arm64]")}),
 	} {
 		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+path), browsertest.WaitVisible("main h1"))
 		if got := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); got > 360 {

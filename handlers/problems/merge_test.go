@@ -10,7 +10,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	view "mishap/views/problems"
 )
 
 func TestMergeOnPages(t *testing.T) {
@@ -23,7 +24,7 @@ func TestMergeOnPages(t *testing.T) {
 	c.Get(once.ID.Path()).WantText(".decision-actions", "Merge…")
 	find := once.ID.Path() + "/merge"
 	c.Get(find).Want(http.StatusOK).WantText("h1", "Merge with which problem?")
-	look := views.MergeURL([]crash.BucketID{once.ID, often.ID})
+	look := view.MergeURL([]crash.BucketID{once.ID, often.ID})
 	for _, text := range []string{often.ID.String(), site.URL + often.ID.Path(), often.ID.Path() + "/merge?x",
 		often.Signature} {
 		c.Get(find+"?with="+url.QueryEscape(text)).WantRedirect(http.StatusSeeOther, look)
@@ -46,9 +47,9 @@ func TestMergeOnPages(t *testing.T) {
 		"muted").
 		WantNone("tbody tr:nth-child(2) .state")
 	form := url.Values{"problem": {once.ID.String(), often.ID.String()}, "reason": {"the same <fault>"}}
-	c.Post(views.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "Select the main problem.")
+	c.Post(view.PathMerge, form).Want(http.StatusUnprocessableEntity).WantText(".error", "Select the main problem.")
 	form.Set("head", often.ID.String())
-	c.Post(views.PathMerge, form).WantRedirect(http.StatusSeeOther, often.ID.Path())
+	c.Post(view.PathMerge, form).WantRedirect(http.StatusSeeOther, often.ID.Path())
 	page = c.Get(often.ID.Path())
 	page.WantText(".flash-done", "Problems merged").WantText(".flash-done form button", "Undo").
 		WantText(".decision-list", "the same <fault>").WantText(".decision-list", "ada-triager").WantText(".figures", "4").
@@ -97,10 +98,11 @@ func TestMergeChosen(t *testing.T) {
 	third := site.Save(t, crashtest.Python())
 	c := site.As(t, crash.RoleTriager)
 	ids := []crash.BucketID{once.ID, third.ID, often.ID}
-	c.Post(views.PathChosen, url.Values{"do": {"merge"}, "bucket": {ids[0].String(), ids[1].String(), ids[2].String()}}).
-		WantRedirect(http.StatusSeeOther, views.MergeURL(ids))
+	c.Post(bugsview.PathChosen, url.Values{"do": {"merge"}, "bucket": {ids[0].String(), ids[1].String(),
+		ids[2].String()}}).
+		WantRedirect(http.StatusSeeOther, view.MergeURL(ids))
 	form := url.Values{"problem": {ids[0].String(), ids[1].String(), ids[2].String()}, "head": {third.ID.String()}}
-	c.Post(views.PathMerge, form).WantRedirect(http.StatusSeeOther, third.ID.Path())
+	c.Post(view.PathMerge, form).WantRedirect(http.StatusSeeOther, third.ID.Path())
 	if b := site.Bucket(t, once.ID); b.ID != third.ID || b.Members != 3 || b.Reports != 5 {
 		t.Errorf("got %s with %d members and %d reports, want %s, 3, 5", b.ID, b.Members, b.Reports, third.ID)
 	}

@@ -15,7 +15,8 @@ import (
 	"mishap/db/people"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 const (
@@ -33,13 +34,13 @@ func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportMy(w, r, format)
 	}
-	return s.myPage(w, r, http.StatusOK, views.FollowForm{Kind: crash.FollowPackage})
+	return s.myPage(w, r, http.StatusOK, view.FollowForm{Kind: crash.FollowPackage})
 }
 
-func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form views.FollowForm) error {
+func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form view.FollowForm) error {
 	ctx, user := r.Context(), web.CurrentUser(r)
 	choice, only, ignored := myPageChoice(r)
-	page := views.MyPage{Only: only, Tracker: s.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
+	page := view.MyPage{Only: only, Tracker: s.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
 	follows, err := s.People.Followed(ctx, user.ID)
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	if page.Visit, err = s.People.Visit(ctx, user.ID); err != nil {
 		return err
 	}
-	page.List = views.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
+	page.List = view.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
 	if err := s.fillMy(r, &page, follows); err != nil {
 		return err
 	}
@@ -59,10 +60,10 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	page.Shell = s.Shell(r, "My packages")
 	if len(page.Followed)+len(page.Groups) > 0 {
 		// The first alternate is the feed. Feed readers cannot sign in.
-		page.Shell.Also = views.Alternates("My packages", views.PathMy, "period="+string(choice.Period))[1:]
+		page.Shell.Also = layout.Alternates("My packages", layout.PathMy, "period="+string(choice.Period))[1:]
 	}
 	page.List.Shell = page.Shell
-	return s.Page(w, r, status, views.My(page))
+	return s.Page(w, r, status, view.My(page))
 }
 
 // ExportMyFile sends the user's list as a file, at an address of its own.
@@ -93,36 +94,36 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: "My packages", path: views.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
+		title: "My packages", path: layout.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
 		private: fmt.Sprint(web.CurrentUser(r).ID, web.CurrentUser(r).Names(), follows),
 	})
 }
 
 // myChoice reads the period of the page; the default is a month.
-func myChoice(r *http.Request) (views.ListChoice, error) {
+func myChoice(r *http.Request) (view.ListChoice, error) {
 	q := r.URL.Query()
 	period := crash.Period(q.Get("period"))
 	if period == "" {
 		period = crash.PeriodMonth
 	}
 	if period.Days() == 0 {
-		return views.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period",
+		return view.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period",
 			"%.40q is not a period; the periods are day, week, month and year.", string(period))
 	}
 	muted, err := readMuted(q)
-	return views.ListChoice{Period: period, ShowMuted: muted}, err
+	return view.ListChoice{Period: period, ShowMuted: muted}, err
 }
 
 // myPageChoice reads the period and the group of the page. It replaces invalid values by the defaults
 // and returns their names.
-func myPageChoice(r *http.Request) (choice views.ListChoice, only string, ignored []string) {
+func myPageChoice(r *http.Request) (choice view.ListChoice, only string, ignored []string) {
 	choice, err := myChoice(r)
 	if err != nil {
 		wrong := "period"
 		if web.CodeOf(err) == errBadMuted {
 			wrong = "muted"
 		}
-		choice, ignored = views.ListChoice{Period: crash.PeriodMonth}, append(ignored, wrong)
+		choice, ignored = view.ListChoice{Period: crash.PeriodMonth}, append(ignored, wrong)
 	}
 	only = r.URL.Query().Get("only")
 	if only != "" && !slices.Contains(myGroups[:], only) {
@@ -150,8 +151,8 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 type followIndex map[string][]int
 
 // packagesFollowed returns the packages that the user follows, and a summary of each follow.
-func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []views.Followed, error) {
-	packages, list := followIndex{}, make([]views.Followed, len(follows))
+func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []view.Followed, error) {
+	packages, list := followIndex{}, make([]view.Followed, len(follows))
 	for i, f := range follows {
 		list[i].Follow = f
 		names, known, err := s.packagesOf(ctx, f)
@@ -170,7 +171,7 @@ func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (f
 }
 
 // fillMy fills the page with the followed problems and those assigned to the person, in groups.
-func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Follow) error {
+func (s *Lists) fillMy(r *http.Request, page *view.MyPage, follows []crash.Follow) error {
 	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
@@ -180,8 +181,8 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 		return err
 	}
 	page.Followed = followed
-	if i := slices.IndexFunc(followed, func(f views.Followed) bool { return f.Unknown }); i >= 0 {
-		page.Notice = views.ReadingPackages(followed[i].Name)
+	if i := slices.IndexFunc(followed, func(f view.Followed) bool { return f.Unknown }); i >= 0 {
+		page.Notice = view.ReadingPackages(followed[i].Name)
 	}
 	filter := page.List.Choice.FilterOn(s.Now())
 	rows, totals := b.All(filter, chosen.match)
@@ -211,7 +212,7 @@ func (s *Lists) fillMy(r *http.Request, page *views.MyPage, follows []crash.Foll
 
 // newProblems returns the problems that are new to the person since the previous visit, and adds to
 // the page what is new about the followed ones.
-func (s *Lists) newProblems(r *http.Request, page *views.MyPage, chosen *selection, rows []index.Row) (
+func (s *Lists) newProblems(r *http.Request, page *view.MyPage, chosen *selection, rows []index.Row) (
 	map[crash.BucketID]bool, error,
 ) {
 	marked, news, err := s.updateMarks(r.Context(), web.CurrentUser(r).ID, page.Visit, chosen)
@@ -267,28 +268,28 @@ func newSince(ctx context.Context, known *people.Store, visit crash.Visit, rows 
 }
 
 // myGroups are the groups of the page, in display order.
-var myGroups = [...]string{views.MyNew, views.MyAssigned, views.MyRegression, views.MyUnfiled, views.MyFiled}
+var myGroups = [...]string{view.MyNew, view.MyAssigned, view.MyRegression, view.MyUnfiled, view.MyFiled}
 
 func myGroup(row index.Row, isNew, mine bool) string {
 	switch {
 	case isNew:
-		return views.MyNew
+		return view.MyNew
 	case mine:
-		return views.MyAssigned
+		return view.MyAssigned
 	case row.State == crash.StateRegression:
-		return views.MyRegression
+		return view.MyRegression
 	case row.Bug == 0:
-		return views.MyUnfiled
+		return view.MyUnfiled
 	}
-	return views.MyFiled
+	return view.MyFiled
 }
 
 // fillGroups loads the rows that the page shows. It sorts new problems by the group that they
 // would otherwise be in.
-func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, filter index.Filter,
+func (s *Lists) fillGroups(r *http.Request, page *view.MyPage, b *index.Index, filter index.Filter,
 	grouped map[string][]index.Row, names []string,
 ) error {
-	slices.SortStableFunc(grouped[views.MyNew], func(x, y index.Row) int {
+	slices.SortStableFunc(grouped[view.MyNew], func(x, y index.Row) int {
 		return slices.Index(myGroups[:], myGroup(x, false, x.AssignedTo(names))) -
 			slices.Index(myGroups[:], myGroup(y, false, y.AssignedTo(names)))
 	})
@@ -299,7 +300,7 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 		if len(rows) == 0 || page.Only != "" && page.Only != name {
 			continue
 		}
-		group := views.MyGroup{Name: name, Words: groupTitle(name, len(rows)), Count: len(rows)}
+		group := view.MyGroup{Name: name, Words: groupTitle(name, len(rows)), Count: len(rows)}
 		limit := myRows
 		if page.Only != "" {
 			limit = myOnlyRows
@@ -326,13 +327,13 @@ func (s *Lists) fillGroups(r *http.Request, page *views.MyPage, b *index.Index, 
 
 func groupTitle(group string, n int) string {
 	switch group {
-	case views.MyNew:
+	case view.MyNew:
 		return "new since your last visit"
-	case views.MyAssigned:
+	case view.MyAssigned:
 		return "assigned to you"
-	case views.MyRegression:
+	case view.MyRegression:
 		return crash.Plural(int64(n), "regression", "regressions")
-	case views.MyUnfiled:
+	case view.MyUnfiled:
 		return "without a bug"
 	}
 	return "with a bug"
@@ -375,7 +376,7 @@ func (s *selection) byArrival(p *index.Problem) bool {
 
 // selectFollowed returns the selection of a person, and a summary of each follow.
 func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.Follow) (
-	*selection, []views.Followed, error,
+	*selection, []view.Followed, error,
 ) {
 	packages, list, err := s.packagesFollowed(r.Context(), follows)
 	if err != nil {
@@ -400,7 +401,7 @@ func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.
 
 // marksOf returns the marks of a follow as they are now, and describes it. large is true if a
 // search matches more problems than mishap remembers.
-func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
+func (s *Lists) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
 	marks []crash.FollowMark, large bool, err error,
 ) {
 	switch f.Kind {
@@ -415,7 +416,7 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
 			return nil, false, nil // no report of it counts
 		}
 		p = web.SeenRow(r, index.Row{Problem: p}).Problem
-		f.Label, f.Path = views.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule,
+		f.Label, f.Path = view.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule,
 			Title: p.Title, Name: p.Name, Executable: p.Executable}), p.ID.Path()
 		return []crash.FollowMark{{Kind: f.Kind, Name: f.Name, Bucket: p.ID, Mark: problemMark(p)}}, false, nil
 	case crash.FollowSearch:
@@ -426,10 +427,10 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *views.Followed) (
 }
 
 // searchMarks returns a mark for each problem that matches a followed search.
-func (s *Lists) searchMarks(r *http.Request, f *views.Followed) (marks []crash.FollowMark, large bool, err error) {
+func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.FollowMark, large bool, err error) {
 	search, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
 	if crash.KindOf(err) == crash.NotFound { // deleted since the follows were read
-		f.Nobody, f.Path = true, views.PathSearches
+		f.Nobody, f.Path = true, view.PathSearches
 		return nil, false, nil
 	}
 	if err != nil {
@@ -591,7 +592,7 @@ func (s *Lists) markFollowed(r *http.Request, f crash.Follow) error {
 	if err != nil {
 		return err
 	}
-	marks, large, err := s.marksOf(r, b, &views.Followed{Follow: f})
+	marks, large, err := s.marksOf(r, b, &view.Followed{Follow: f})
 	if err != nil || large {
 		return err
 	}

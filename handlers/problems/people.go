@@ -16,15 +16,17 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // maxAssignments is the number of assignments that the page of a problem lists.
 const maxAssignments = 20
 
 // peopleView returns who takes care of a problem, and its tags, for a person who is signed in.
-func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v views.PeopleView, err error) {
-	v = views.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
+func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v view.PeopleView, err error) {
+	v = view.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
 		CSRFToken: nosurf.Token(r), Now: s.Now()}
 	work, err := s.workOn(r, b.ID)
 	if err != nil {
@@ -123,18 +125,18 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 			By: web.CurrentUser(r).Name})
 	}
 	if refused(err) {
-		return s.refusePeople(w, r, b, err, func(v *views.PeopleView, message string) {
+		return s.refusePeople(w, r, b, err, func(v *view.PeopleView, message string) {
 			v.Typed, v.Problem = name, message
 		})
 	}
 	if err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Assigned to " + assigneeName(stored.Assignee) + "."}
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Assigned to " + assigneeName(stored.Assignee) + "."}
 	if stored.ID == 0 {
 		message.Text = "It was already assigned like that."
 	} else {
-		message.Undo = &views.Undo{Action: b.ID.Path() + "/assign/undo", Field: "assignment",
+		message.Undo = &layout.Undo{Action: b.ID.Path() + "/assign/undo", Field: "assignment",
 			Value: strconv.FormatInt(stored.ID, 10)}
 	}
 	return s.answerPeople(w, r, b, message)
@@ -154,9 +156,9 @@ func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
 		if !refused(err) {
 			return err
 		}
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashError, Text: web.AnswerTo(r, err).Message})
+		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
 	}
-	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "The assignment was undone."})
+	return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "The assignment was undone."})
 }
 
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
@@ -167,7 +169,7 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 	}
 	tag, person := crash.Truncate(r.PostFormValue("tag"), web.MaxQueryText), web.CurrentUser(r).Name
 	// The undo form has one field, so that its action says what to do.
-	undo := &views.Undo{Action: b.ID.Path() + "/tags?do=remove", Field: "tag", Value: tag}
+	undo := &layout.Undo{Action: b.ID.Path() + "/tags?do=remove", Field: "tag", Value: tag}
 	if r.FormValue("do") == "remove" {
 		undo.Action = b.ID.Path() + "/tags"
 		removed, err := s.Problems.Untag(r.Context(), b.ID, tag, person)
@@ -175,13 +177,13 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !removed {
-			return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "It no longer has the tag " + tag + "."})
+			return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "It no longer has the tag " + tag + "."})
 		}
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "Tag " + tag + " removed.", Undo: undo})
+		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "Tag " + tag + " removed.", Undo: undo})
 	}
 	added, err := s.Problems.Tag(r.Context(), b.ID, tag, person)
 	if refused(err) {
-		return s.refusePeople(w, r, b, err, func(v *views.PeopleView, message string) {
+		return s.refusePeople(w, r, b, err, func(v *view.PeopleView, message string) {
 			v.TypedTag, v.TagProblem = tag, message
 		})
 	}
@@ -190,9 +192,10 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 	}
 	undo.Value = strings.ToLower(strings.TrimSpace(tag))
 	if !added {
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "It already has the tag " + undo.Value + "."})
+		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "It already has the tag " + undo.Value + "
+			."})
 	}
-	return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashDone, Text: "Tag " + undo.Value + " added.", Undo: undo})
+	return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "Tag " + undo.Value + " added.", Undo: undo})
 }
 
 // refused reports whether a person can do something about an error: the form shows it.
@@ -200,22 +203,22 @@ func refused(err error) bool { return errors.Is(err, crash.Invalid) || errors.Is
 
 // refusePeople shows why a change was refused: beside the field, or on the page of the problem.
 func (s *Pages) refusePeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, reason error,
-	show func(v *views.PeopleView, message string),
+	show func(v *view.PeopleView, message string),
 ) error {
 	message := web.AnswerTo(r, reason).Message
 	if !web.WantsPart(r) {
-		return s.answerPeople(w, r, b, views.Flash{Kind: views.FlashError, Text: message})
+		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashError, Text: message})
 	}
 	v, err := s.peopleView(r, b)
 	if err != nil {
 		return err
 	}
 	show(&v, message)
-	return s.Page(w, r, http.StatusUnprocessableEntity, templ.Join(views.PeoplePart(v), views.NoFlashes()))
+	return s.Page(w, r, http.StatusUnprocessableEntity, templ.Join(view.PeoplePart(v), layout.NoFlashes()))
 }
 
 // answerPeople shows the present assignee and tags, in place or on the page, with a message.
-func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, message views.Flash) error {
+func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, message layout.Flash) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {
 			return err
@@ -229,7 +232,7 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(views.PeoplePart(v), views.FlashNow(message)))
+	return s.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), layout.FlashNow(message)))
 }
 
 // assigneeName is what messages call an assignee, or nobody.
@@ -332,11 +335,11 @@ func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.assignChosenPage(w, r, ids, views.AssignChosenPage{}, http.StatusOK)
+	return s.assignChosenPage(w, r, ids, view.AssignChosenPage{}, http.StatusOK)
 }
 
 func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID,
-	p views.AssignChosenPage, status int,
+	p view.AssignChosenPage, status int,
 ) error {
 	buckets, err := s.Buckets(r, ids)
 	if err != nil {
@@ -346,16 +349,16 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 	if err != nil {
 		return err
 	}
-	p.Problems, p.Tracker = views.JoinIDs(ids), s.Config.TrackerName
+	p.Problems, p.Tracker = bugsview.JoinIDs(ids), s.Config.TrackerName
 	for _, b := range buckets {
-		row := views.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
+		row := view.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
 		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {
 			row.Assigned = crash.Assigned{Name: name, Bug: b.Bug.Counts()}
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	p.Shell = s.Shell(r, "Assign problems")
-	return s.Page(w, r, status, views.AssignChosen(p))
+	return s.Page(w, r, status, view.AssignChosen(p))
 }
 
 // AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
@@ -375,7 +378,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	name, skipped, same := formAssignee(r), int64(0), int64(0)
 	if name == "" && r.PostFormValue("do") != "nobody" {
-		return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Problem: errNoAssignee.Message},
+		return s.assignChosenPage(w, r, ids, view.AssignChosenPage{Problem: errNoAssignee.Message},
 			http.StatusUnprocessableEntity)
 	}
 	var done []string
@@ -384,7 +387,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 			By: web.CurrentUser(r).Name})
 		switch {
 		case crash.KindOf(err) == crash.Invalid:
-			return s.assignChosenPage(w, r, ids, views.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
+			return s.assignChosenPage(w, r, ids, view.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
 				http.StatusUnprocessableEntity)
 		case crash.KindOf(err) == crash.Conflict:
 			skipped++
@@ -397,7 +400,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 			done = append(done, strconv.FormatInt(stored.ID, 10))
 		}
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
+	message := layout.Flash{Kind: layout.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
 		" assigned to " + assigneeName(name) + "."}
 	if same > 0 {
 		message.Text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
@@ -408,13 +411,13 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	message.Text = web.WithRefused(message.Text, refused)
 	if len(done) > 0 {
-		message.Undo = &views.Undo{Action: views.PathUnassignChosen + "?problems=" + views.JoinIDs(ids),
+		message.Undo = &layout.Undo{Action: view.PathUnassignChosen + "?problems=" + bugsview.JoinIDs(ids),
 			Field: "assignments", Value: strings.Join(done, ".")}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.AssignChosenURL(ids))
+	return web.Redirect(w, r, view.AssignChosenURL(ids))
 }
 
 // UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
@@ -458,18 +461,18 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			break // only the newest counts
 		}
 	}
-	if err := s.Flash(r, views.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
+	if err := s.Flash(r, layout.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
 		".", refused)); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.AssignChosenURL(ids))
+	return web.Redirect(w, r, view.AssignChosenURL(ids))
 }
 
 // notesView returns the notes about a problem.
-func (s *Pages) notesView(r *http.Request, b crash.Bucket) (views.NotesView, error) {
+func (s *Pages) notesView(r *http.Request, b crash.Bucket) (view.NotesView, error) {
 	u := web.CurrentUser(r)
 	work, err := s.workOn(r, b.ID)
-	return views.NotesView{
+	return view.NotesView{
 		Bucket: b.ID, Notes: work.notes, Names: work.named, Person: u.Name, Everything: u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}, err
@@ -524,8 +527,8 @@ const maxMentions = 8
 
 // mentionsFor returns the names that complete a mention in a note about the problem in the query.
 // Visitors get none. It returns NotFound for a problem that the person may not see.
-func mentionsFor(s *web.Kit, r *http.Request, begins string) (views.MentionOffers, error) {
-	var offers views.MentionOffers
+func mentionsFor(s *web.Kit, r *http.Request, begins string) (view.MentionOffers, error) {
+	var offers view.MentionOffers
 	if web.IsPublic(r) {
 		return offers, nil
 	}
@@ -551,9 +554,9 @@ var (
 // redirectToNotes redirects to the notes of a problem, with a message that reports success or
 // the reason for a refusal.
 func (s *Pages) redirectToNotes(w http.ResponseWriter, r *http.Request, b crash.Bucket, err error, done string) error {
-	kind := views.FlashDone
+	kind := layout.FlashDone
 	if crash.KindOf(err) == crash.Invalid {
-		kind, done, err = views.FlashError, web.AnswerTo(r, err).Message, nil
+		kind, done, err = layout.FlashError, web.AnswerTo(r, err).Message, nil
 	}
 	if err == nil {
 		err = s.Flash(r, kind, done)
@@ -582,7 +585,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		a := web.AnswerTo(r, err)
-		form := views.FollowForm{
+		form := view.FollowForm{
 			Kind: crash.FollowKind(r.PostFormValue("kind")), Name: crash.Truncate(r.PostFormValue("name"), web.MaxQueryText),
 			Problem: a.Message,
 		}
@@ -597,9 +600,9 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.markFollowed(r, f); err != nil {
 		return err
 	}
-	return s.answerFollow(w, r, f, true, views.Flash{
-		Kind: views.FlashDone, Text: "Following " + followText(f) + ".",
-		Undo: &views.Undo{Action: views.PathUnfollow, Field: "what", Value: f.String()},
+	return s.answerFollow(w, r, f, true, layout.Flash{
+		Kind: layout.FlashDone, Text: "Following " + followText(f) + ".",
+		Undo: &layout.Undo{Action: view.PathUnfollow, Field: "what", Value: f.String()},
 	})
 }
 
@@ -633,9 +636,9 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
-	return s.answerFollow(w, r, f, false, views.Flash{
-		Kind: views.FlashDone, Text: "No longer following " + followText(f) + ".",
-		Undo: &views.Undo{Action: views.PathFollow, Field: "what", Value: f.String()},
+	return s.answerFollow(w, r, f, false, layout.Flash{
+		Kind: layout.FlashDone, Text: "No longer following " + followText(f) + ".",
+		Undo: &layout.Undo{Action: view.PathFollow, Field: "what", Value: f.String()},
 	})
 }
 
@@ -657,7 +660,7 @@ func followText(f crash.Follow) string {
 
 // answerFollow sends the new state of the button: in place, or by a redirect to its page.
 func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool,
-	message views.Flash,
+	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
 		if err := s.FlashUndo(r, message); err != nil {
@@ -666,16 +669,16 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 		return web.Redirect(w, r, followPage(r))
 	}
 	message.Undo.CSRFToken = nosurf.Token(r)
-	part := views.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
-	return s.Page(w, r, http.StatusOK, templ.Join(views.FollowButton(part), views.FlashNow(message)))
+	part := view.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
+	return s.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), layout.FlashNow(message)))
 }
 
 // followPage returns the page that contains the form: the referring page, or the user's own
 // page.
 func followPage(r *http.Request) string {
 	from := web.ReturnPath(r)
-	if from == "/" || strings.HasPrefix(from, views.PathFollow) || strings.HasPrefix(from, views.PathUnfollow) {
-		return views.PathMy
+	if from == "/" || strings.HasPrefix(from, view.PathFollow) || strings.HasPrefix(from, view.PathUnfollow) {
+		return layout.PathMy
 	}
 	return from
 }
@@ -694,13 +697,13 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	undo := &views.Undo{Action: views.PathSeen, Field: "seen", Value: "never"}
+	undo := &layout.Undo{Action: view.PathSeen, Field: "seen", Value: "never"}
 	if !previous.IsZero() {
 		undo.Value = previous.UTC().Format(time.RFC3339Nano)
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Marked as seen.", Undo: undo}
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Marked as seen.", Undo: undo}
 	if seen.Before(previous) {
-		message = views.Flash{Kind: views.FlashDone, Text: "Marked as new again."}
+		message = layout.Flash{Kind: layout.FlashDone, Text: "Marked as new again."}
 	}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
@@ -709,8 +712,8 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 }
 
 // followPart returns the button that follows something.
-func (s *choices) followPart(r *http.Request, f crash.Follow) (views.FollowPart, error) {
-	p := views.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
+func (s *choices) followPart(r *http.Request, f crash.Follow) (view.FollowPart, error) {
+	p := view.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
 	if web.CurrentUser(r).ID == 0 {
 		return p, nil
 	}

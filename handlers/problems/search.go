@@ -20,7 +20,8 @@ import (
 	"mishap/db/bugs"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // Search handles the search box. An id, number or whole signature redirects to the page of what
@@ -30,13 +31,13 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.SearchPage{Query: text}
+	page := view.SearchPage{Query: text}
 	if format := web.AcceptedExport(r); format != "" && text != "" {
 		return s.exportFound(w, r, format)
 	}
 	if text == "" {
 		page.Shell = s.Shell(r, "Search")
-		return s.Page(w, r, http.StatusOK, views.Search(page))
+		return s.Page(w, r, http.StatusOK, view.Search(page))
 	}
 	location, kind, err := s.resolve(r, text)
 	switch {
@@ -45,10 +46,10 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	case location != "":
 		return web.Redirect(w, r, location)
 	}
-	if page.Missing = kind; kind == views.MissingMachine || kind == views.MissingReport {
-		page.Shell = s.Shell(r, views.SearchTitle(text))
+	if page.Missing = kind; kind == view.MissingMachine || kind == view.MissingReport {
+		page.Shell = s.Shell(r, view.SearchTitle(text))
 		page.Shell.Search = text
-		return s.Page(w, r, http.StatusOK, views.Search(page))
+		return s.Page(w, r, http.StatusOK, view.Search(page))
 	}
 	status := http.StatusOK
 	q, err := index.ParseQuery(text)
@@ -74,17 +75,17 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	}
 	if web.WantsPart(r) && page.List != nil {
 		page.List.Shell = s.BareShell(r, "")
-		return s.Part(w, r, views.ListPart(*page.List))
+		return s.Part(w, r, view.ListPart(*page.List))
 	}
-	page.Shell = s.Shell(r, views.SearchTitle(text))
+	page.Shell = s.Shell(r, view.SearchTitle(text))
 	page.Shell.Search = text
 	if page.Problem == nil {
-		page.Shell.Also = views.Alternates(views.SearchTitle(text), views.PathSearch, r.URL.RawQuery)
+		page.Shell.Also = layout.Alternates(view.SearchTitle(text), layout.PathSearch, r.URL.RawQuery)
 	}
 	if page.List != nil {
 		page.List.Shell = page.Shell
 	}
-	return s.Page(w, r, status, views.Search(page))
+	return s.Page(w, r, status, view.Search(page))
 }
 
 // searchText returns the text of the search box, which can be a whole, long signature.
@@ -98,7 +99,7 @@ func searchText(r *http.Request) (string, error) {
 }
 
 // searchChoice returns the choice of a search. The default period is the past year.
-func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, error) {
+func (s *Lists) searchChoice(r *http.Request, text string) (view.ListChoice, error) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
 	choice, err := s.readChoice(r, values)
@@ -108,7 +109,7 @@ func (s *Lists) searchChoice(r *http.Request, text string) (views.ListChoice, er
 
 // searchPageChoice is like searchChoice for a page, which ignores invalid values.
 func (s *Lists) searchPageChoice(r *http.Request, text string) (
-	choice views.ListChoice, cursor *index.Cursor, ignored []string, err error,
+	choice view.ListChoice, cursor *index.Cursor, ignored []string, err error,
 ) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
@@ -125,10 +126,10 @@ func setSearchPeriod(values url.Values) {
 }
 
 // searchList returns the problems that match a query.
-func (s *Lists) searchList(r *http.Request, text string, q index.Query) (views.ListPage, error) {
+func (s *Lists) searchList(r *http.Request, text string, q index.Query) (view.ListPage, error) {
 	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {
-		return views.ListPage{}, err
+		return view.ListPage{}, err
 	}
 	page, err := s.problemList(r, choice, q, cursor)
 	page.Notice = cmp.Or(ignoredNotice(ignored), page.Notice)
@@ -168,7 +169,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 		return err
 	}
 	filter, match := web.SearchFilter(r, q, filter)
-	list := exportedList{title: views.SearchTitle(text), path: choice.URL(), filter: filter, match: match}
+	list := exportedList{title: view.SearchTitle(text), path: choice.URL(), filter: filter, match: match}
 	if q.Personal() {
 		list.private = strings.Join(web.CurrentUser(r).Names(), " ")
 	}
@@ -194,13 +195,13 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, views.MentionOptions(offers))
+		return s.Part(w, r, view.MentionOptions(offers))
 	} else if of != "" {
 		names, err := s.namesFor(r, of, b.Names(web.IsPublic(r)))
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, views.NameOffers(names))
+		return s.Part(w, r, view.NameOffers(names))
 	}
 	releases, err := s.Problems.Releases(r.Context(), s.Releases)
 	if err != nil {
@@ -211,7 +212,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		names = append(names, string(release))
 	}
 	known := b.Names(web.IsPublic(r))
-	return s.Part(w, r, views.SearchOffers(index.Complete(text, index.Known{
+	return s.Part(w, r, view.SearchOffers(index.Complete(text, index.Known{
 		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
 		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
 		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
@@ -261,9 +262,9 @@ func prefixMatcher(all []string) func(string) []string {
 // ShowKeys describes the keyboard shortcuts, on a page or in a dialog.
 func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, views.KeysPart())
+		return s.Page(w, r, http.StatusOK, view.KeysPart())
 	}
-	return s.Page(w, r, http.StatusOK, views.Keys(s.Shell(r, views.KeysTitle)))
+	return s.Page(w, r, http.StatusOK, view.Keys(s.Shell(r, view.KeysTitle)))
 }
 
 var (
@@ -303,20 +304,20 @@ func identifierIn(text string) string {
 // problem, machine or bug. If nothing matches, page is empty and missing names the kind of
 // thing. Both are empty for a text to search for. Only signed-in users find reports and
 // machines.
-func (s *Lists) resolve(r *http.Request, text string) (page string, missing views.Missing, err error) {
+func (s *Lists) resolve(r *http.Request, text string) (page string, missing view.Missing, err error) {
 	ctx, signedIn := r.Context(), web.CurrentUser(r).Role.Allows(crash.RoleViewer)
 	text = identifierIn(text)
 	system, isSystem := strings.CutPrefix(text, "system:")
 	switch {
 	case oopsPattern.MatchString(text):
-		missing = views.MissingReport
+		missing = view.MissingReport
 		id, parseErr := crash.ParseOopsID(strings.ToLower(text))
 		if err = parseErr; err == nil && signedIn {
 			_, err = s.Store.ReportSystem(ctx, id)
 			page = "/oops/" + id.String()
 		}
 	case isSystem || systemPattern.MatchString(text):
-		missing = views.MissingMachine
+		missing = view.MissingMachine
 		if signedIn {
 			rows, listErr := s.Problems.SystemReports(ctx, crash.NewSystemID(system), crash.OopsID{}, 1)
 			if err = listErr; len(rows) > 0 {
@@ -324,7 +325,7 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 			}
 		}
 	case bucketPattern.MatchString(text):
-		missing = views.MissingProblem
+		missing = view.MissingProblem
 		id, parseErr := crash.ParseBucketID(strings.ToLower(text))
 		if err = parseErr; err == nil {
 			_, err = s.Store.Bucket(ctx, id)
@@ -339,7 +340,7 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 		if err = bugErr; len(buckets) > 0 {
 			page = "/bug/" + strconv.FormatInt(number, 10)
 		} else if !isNumber(text) {
-			missing = views.MissingBug
+			missing = view.MissingBug
 		}
 	case strings.Contains(text, ":"):
 		id := crash.BucketIDOf(text)
@@ -378,7 +379,7 @@ func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q ind
 		return f, q, false, nil //nolint:nilerr // nobody can see such a list
 	}
 	values, search := address.Query(), ""
-	if address.Path == views.PathSearch {
+	if address.Path == layout.PathSearch {
 		search = strings.TrimSpace(values.Get("q"))
 		setSearchPeriod(values)
 	}
@@ -423,7 +424,7 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 			followed[f.Name] = true
 		}
 	}
-	return s.Page(w, r, http.StatusOK, views.Saved(views.SavedPage{
+	return s.Page(w, r, http.StatusOK, view.Saved(view.SavedPage{
 		Shell: s.Shell(r, "Saved searches"), Searches: searches, Followed: followed,
 		MayShare: user.Role.Allows(crash.RoleTriager),
 	}))
@@ -442,8 +443,8 @@ func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
 	if search.ID, err = s.Problems.SaveSearch(r.Context(), search); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &views.Undo{
-		Action: views.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &layout.Undo{
+		Action: view.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
@@ -465,10 +466,10 @@ func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.ChangeSearch(r.Context(), search); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "Changed “"+search.Name+"”."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Changed “"+search.Name+"”."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathSearches)
+	return web.Redirect(w, r, view.PathSearches)
 }
 
 // DeleteSearch deletes a saved search. The message has a form that undoes that.
@@ -480,13 +481,13 @@ func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.DeleteSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	message := views.Flash{Kind: views.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &views.Undo{
-		Action: views.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &layout.Undo{
+		Action: view.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
 	if err := s.FlashUndo(r, message); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathSearches)
+	return web.Redirect(w, r, view.PathSearches)
 }
 
 // RestoreSearch undoes DeleteSearch.
@@ -498,10 +499,10 @@ func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.RestoreSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "Search restored."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "Search restored."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.PathSearches)
+	return web.Redirect(w, r, view.PathSearches)
 }
 
 // searchInPath returns the saved search whose id is in the path, if the user may change it.
@@ -534,18 +535,18 @@ func readSearch(r *http.Request, wasShared bool) (search crash.SavedSearch, err 
 // listPath returns the canonical form of the address of a list or a search.
 func listPath(path string) (string, error) {
 	u, err := url.Parse(path)
-	if err != nil || u.IsAbs() || u.Host != "" || u.Path != "/" && u.Path != views.PathSearch {
+	if err != nil || u.IsAbs() || u.Host != "" || u.Path != "/" && u.Path != layout.PathSearch {
 		return "", errSearchPath
 	}
 	values := u.Query()
-	if u.Path == views.PathSearch {
+	if u.Path == layout.PathSearch {
 		setSearchPeriod(values)
 	}
 	choice, err := readFilters(values)
 	if err != nil {
 		return "", err
 	}
-	if u.Path == views.PathSearch {
+	if u.Path == layout.PathSearch {
 		choice.Query = strings.TrimSpace(values.Get("q"))
 		if choice.Query == "" {
 			return "", errSearchPath

@@ -8,7 +8,7 @@ import (
 	"mishap/crash/gate"
 	"mishap/crash/privacy"
 	"mishap/handlers/web"
-	"mishap/views"
+	view "mishap/views/problems"
 )
 
 // GateQuery returns the query of the page of the update gate: the question.
@@ -43,11 +43,11 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := views.GatePage{
+	page := view.GatePage{
 		Shell: s.Shell(r, "Update gate"), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
 	}
 	if q.Package == "" && q.Version == "" {
-		return s.Page(w, r, http.StatusOK, views.Gate(page))
+		return s.Page(w, r, http.StatusOK, view.Gate(page))
 	}
 	answer, err := s.Problems.UpdateGate(r.Context(), s.Releases, q, s.Now())
 	status := http.StatusOK
@@ -56,7 +56,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		if e.Kind == crash.Invalid {
 			status = http.StatusUnprocessableEntity
 		}
-		return s.Page(w, r, status, views.Gate(page))
+		return s.Page(w, r, status, view.Gate(page))
 	}
 	if err != nil {
 		return err
@@ -68,5 +68,5 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		answer.Buckets[id] = s.SeenBucket(r, b)
 	}
 	page.Answer = &answer
-	return s.Page(w, r, status, views.Gate(page))
+	return s.Page(w, r, status, view.Gate(page))
 }

@@ -9,7 +9,9 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/handlers/web"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 const (
@@ -52,10 +54,10 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		if format == "atom" {
 			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
-		list := exportedList{title: "Problems of " + name, path: views.PackagePath(name), filter: filter}
+		list := exportedList{title: "Problems of " + name, path: view.PackagePath(name), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.PackagePage, error) {
+	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (view.PackagePage, error) {
 		return s.readPackage(r, name, filter)
 	})
 	if err != nil {
@@ -79,13 +81,13 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates(problemsOf(name), views.PackagePath(name), "")
-	return s.Page(w, r, http.StatusOK, views.Package(page))
+	page.Shell.Also = layout.Alternates(problemsOf(name), view.PackagePath(name), "")
+	return s.Page(w, r, http.StatusOK, view.Package(page))
 }
 
 // countCompared counts the reports of the problems that a comparison names: of new ones those from the
 // newer version, of gone ones those from the older version, in the release and the days of the page.
-func (s *Lists) countCompared(r *http.Request, c *views.Comparison, filter index.Filter) error {
+func (s *Lists) countCompared(r *http.Request, c *view.Comparison, filter index.Filter) error {
 	if c.Newer == nil {
 		return nil
 	}
@@ -93,7 +95,7 @@ func (s *Lists) countCompared(r *http.Request, c *views.Comparison, filter index
 	if err != nil {
 		return err
 	}
-	count := func(rows []views.PackageProblem, v *views.PackageVersion) {
+	count := func(rows []view.PackageProblem, v *view.PackageVersion) {
 		of := index.Filter{Release: v.Release, Version: v.Version}
 		for i := range rows {
 			rows[i].Count = 0
@@ -103,7 +105,7 @@ func (s *Lists) countCompared(r *http.Request, c *views.Comparison, filter index
 				}
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b views.PackageProblem) int { return cmp.Compare(b.Count, a.Count) })
+		slices.SortStableFunc(rows, func(a, b view.PackageProblem) int { return cmp.Compare(b.Count, a.Count) })
 	}
 	count(c.New, c.Newer)
 	count(c.Gone, c.Older)
@@ -120,7 +122,7 @@ func comparedVersions(r *http.Request) (a, b string, err error) {
 }
 
 // readPackage returns the public part of the page of a package.
-func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page views.PackagePage, err error) {
+func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page view.PackagePage, err error) {
 	since, until := s.LastDays(packageDays)
 	b, err := s.Store.IndexWithTriage(r.Context())
 	if err != nil {
@@ -129,7 +131,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	rows, totals := b.All(filter, nil)
 	filter.Muted = index.MutedShown
 	all, _ := b.All(filter, nil)
-	page = views.PackagePage{Name: name, Days: packageDays, Hidden: totals.Hidden}
+	page = view.PackagePage{Name: name, Days: packageDays, Hidden: totals.Hidden}
 	for i, row := range rows {
 		for _, other := range []string{row.Package, row.Source} {
 			if other != "" && other != name && !slices.Contains(page.Binaries, other) {
@@ -146,7 +148,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	if err != nil {
 		return page, err
 	}
-	page.Chart = views.NewChart(days, s.Releases, since, until)
+	page.Chart = view.NewChart(days, s.Releases, since, until)
 	if page.Versions, err = s.packageVersions(r, name, all); err != nil {
 		return page, err
 	}
@@ -159,9 +161,9 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 
 // addBugCells returns a copy of rows with the bug cells that the user sees. The cached rows stay
 // unchanged. table distinguishes the cells of lists on one page that contain the same problem.
-func (s *Lists) addBugCells(r *http.Request, rows []views.PackageProblem,
+func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem,
 	table string,
-) ([]views.PackageProblem, error) {
+) ([]view.PackageProblem, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
@@ -170,7 +172,7 @@ func (s *Lists) addBugCells(r *http.Request, rows []views.PackageProblem,
 	if err != nil {
 		return nil, err
 	}
-	cells := make(map[crash.BucketID]views.BugPart, len(problems))
+	cells := make(map[crash.BucketID]bugsview.BugPart, len(problems))
 	var bugs []crash.Bug
 	for _, p := range problems {
 		cell := s.BugPart(r, *p.Bucket)
@@ -189,15 +191,15 @@ func (s *Lists) addBugCells(r *http.Request, rows []views.PackageProblem,
 }
 
 // packageProblem returns a row of a short list.
-func packageProblem(b *index.Index, filter index.Filter, row index.Row) views.PackageProblem {
+func packageProblem(b *index.Index, filter index.Filter, row index.Row) view.PackageProblem {
 	p := namedProblem(row)
-	p.Spark = views.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
+	p.Spark = layout.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
 	return p
 }
 
 // namedProblem returns a row of a short list without its sparkline.
-func namedProblem(row index.Row) views.PackageProblem {
-	return views.PackageProblem{
+func namedProblem(row index.Row) view.PackageProblem {
+	return view.PackageProblem{
 		Bucket: crash.Bucket{
 			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
 			Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
@@ -208,7 +210,7 @@ func namedProblem(row index.Row) views.PackageProblem {
 
 // packageVersions compares the newest versions of a binary package: their rates, and the
 // problems that appeared and disappeared. rows are the problems of the period.
-func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]views.PackageVersion, error) {
+func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]view.PackageVersion, error) {
 	since, until := s.LastDays(packageDays)
 	spans, err := s.Problems.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {
@@ -229,7 +231,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 		release crash.Release
 		version string
 	}
-	lowest, highest := map[versionIn][]views.PackageProblem{}, map[versionIn][]views.PackageProblem{}
+	lowest, highest := map[versionIn][]view.PackageProblem{}, map[versionIn][]view.PackageProblem{}
 	for _, row := range rows {
 		if row.Package != name {
 			continue
@@ -245,9 +247,9 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
 		return cmp.Compare(s.Releases.Kind(a.Release), s.Releases.Kind(b.Release))
 	})
-	versions := make([]views.PackageVersion, min(len(rates), packageVersions))
+	versions := make([]view.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {
-		versions[i] = views.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}
+		versions[i] = view.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}
 		if i+1 < len(rates) && rates[i+1].Release == rates[i].Release {
 			versions[i].Old, versions[i].Gone = true, highest[versionIn{rates[i+1].Release, rates[i+1].Version}]
 		}

@@ -19,7 +19,8 @@ import (
 	"mishap/crash/stats"
 	"mishap/db/problems"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // ShowProblem shows one problem. Visitors see its counts; signed-in users also see the stack and
@@ -60,15 +61,15 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	if page.Pager, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, views.DocumentTitle(page.Bucket))
+	page.Shell = s.Shell(r, view.DocumentTitle(page.Bucket))
 	if signedIn {
-		page.Shell.Also = views.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
+		page.Shell.Also = layout.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
-	return s.Page(w, r, http.StatusOK, views.Problem(*page))
+	return s.Page(w, r, http.StatusOK, view.Problem(*page))
 }
 
 // problemPage returns the public part of the page of a problem.
-func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemPage, error) {
+func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPage, error) {
 	facts, err := web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
 		return s.readProblem(r, id)
 	})
@@ -76,7 +77,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*views.ProblemP
 		return nil, err
 	}
 	bucket := s.SeenBucket(r, facts.bucket)
-	page := &views.ProblemPage{
+	page := &view.ProblemPage{
 		Bucket: bucket, Grouping: s.ExplainBucket(bucket), Chart: facts.chart,
 		Status:   s.StatusViewOf(r, facts.bucket, facts.bugs),
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
@@ -124,10 +125,10 @@ type problemFacts struct {
 	manual     crash.ManualStatus
 	triage     []crash.Triage // newest first
 	chart      templ.Component
-	versions   views.VersionTable
-	impact     views.Impact
-	breakdowns []views.Breakdown
-	filter     views.ReportFilterForm
+	versions   view.VersionTable
+	impact     view.Impact
+	breakdowns []view.Breakdown
+	filter     view.ReportFilterForm
 	alike      []grouping.SimilarProblem
 }
 
@@ -144,13 +145,13 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 		return facts, err
 	}
 	facts.triage = web.NewestFirst(facts.triage, maxDecisions)
-	since, until := views.ChartSpan(bucket.FirstSeen, s.Now())
+	since, until := view.ChartSpan(bucket.FirstSeen, s.Now())
 	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {
 		return facts, err
 	}
-	chart := views.ChartPart(views.NewChart(days, s.Releases, since, until), s.Now())
-	if facts.chart, err = views.Draw(r.Context(), chart); err != nil {
+	chart := view.ChartPart(view.NewChart(days, s.Releases, since, until), s.Now())
+	if facts.chart, err = view.Draw(r.Context(), chart); err != nil {
 		return facts, err
 	}
 	versions, err := s.versions(r, bucket)
@@ -201,15 +202,15 @@ const typeSample = 500
 
 // breakdowns returns the shares of a problem's reports by architecture, type and pocket, where
 // there are several.
-func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []views.Breakdown) {
+func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed int64) (all []view.Breakdown) {
 	if len(architectures) > 1 {
-		all = append(all, views.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
+		all = append(all, view.Breakdown{Title: "Architecture", Field: "architecture", Shares: architectures})
 	}
 	if len(types) > 1 {
-		all = append(all, views.Breakdown{Title: "Type", Shares: types})
+		all = append(all, view.Breakdown{Title: "Type", Shares: types})
 	}
 	if proposed > 0 {
-		all = append(all, views.Breakdown{Title: "Pocket", Shares: []crash.NameCount{
+		all = append(all, view.Breakdown{Title: "Pocket", Shares: []crash.NameCount{
 			{Name: "proposed", Reports: proposed}, {Name: "others", Reports: b.Reports - proposed},
 		}})
 	}
@@ -217,8 +218,8 @@ func breakdowns(b crash.Bucket, architectures, types []crash.NameCount, proposed
 }
 
 // filterForm returns the options by which the reports of a problem can be filtered.
-func filterForm(path string, table views.VersionTable, architectures []crash.NameCount) views.ReportFilterForm {
-	f := views.ReportFilterForm{Choice: views.ReportChoice{Path: path}}
+func filterForm(path string, table view.VersionTable, architectures []crash.NameCount) view.ReportFilterForm {
+	f := view.ReportFilterForm{Choice: view.ReportChoice{Path: path}}
 	for _, r := range table.Releases {
 		if r != "" && r != crash.OtherReleases {
 			f.Releases = append(f.Releases, r)
@@ -238,7 +239,7 @@ func filterForm(path string, table views.VersionTable, architectures []crash.Nam
 }
 
 // addReports adds the data that only signed-in users may see.
-func (s *Pages) addReports(r *http.Request, page *views.ProblemPage) error {
+func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	facts, err := s.StackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
 	if err != nil {
 		return err
@@ -315,7 +316,7 @@ func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
 		return "", err
 	}
 	if l != nil && l.choice != nil {
-		known.Set(views.Via, l.choice.URL())
+		known.Set(layout.Via, l.choice.URL())
 	}
 	return known.Encode(), nil
 }
@@ -325,8 +326,8 @@ const rateDays = 28
 
 // impact returns the number of reports and machines of a problem, and its rate per active
 // machine.
-func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (views.Impact, error) {
-	m := views.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays,
+func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (view.Impact, error) {
+	m := view.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays,
 		Today: crash.Elapsed(s.Now(), s.Now())}
 	today := s.Now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
@@ -383,9 +384,9 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 
 // versions compares the versions in which a problem was seen with those in use, and adds its
 // status.
-func (s *Pages) versions(r *http.Request, b crash.Bucket) (views.VersionFacts, error) {
+func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, error) {
 	ctx := r.Context()
-	facts := views.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
+	facts := view.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
 	counts, err := s.Store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return facts, err
@@ -431,12 +432,12 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		return err
 	}
 	target := r.Header.Get("HX-Target")
-	if !views.IsFacetsTarget(target) && !views.IsReportSectionTarget(target) {
+	if !view.IsFacetsTarget(target) && !view.IsReportSectionTarget(target) {
 		reports, err := s.chosenReports(r, bucket, choice)
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, views.ReportListPart(*reports.list))
+		return s.Part(w, r, view.ReportListPart(*reports.list))
 	}
 	facts, err := web.CachedFacts(s.Kit, r, string(bucket.ID[:]), func(r *http.Request) (problemFacts, error) {
 		return s.readProblem(r, bucket.ID)
@@ -455,28 +456,28 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 	if stack.Stack != nil {
 		reports.facets.Names = stack.Stack.FacetNames
 	}
-	if views.IsFacetsTarget(target) {
-		return s.Part(w, r, views.FacetsPart(reports.facets))
+	if view.IsFacetsTarget(target) {
+		return s.Part(w, r, view.FacetsPart(reports.facets))
 	}
 	form := facts.filter
 	form.Choice = choice
-	return s.Part(w, r, views.ReportSectionPart(*reports.list, form, reports.facets))
+	return s.Part(w, r, view.ReportSectionPart(*reports.list, form, reports.facets))
 }
 
 // readReportChoice reads the choice of a problem's reports.
-func readReportChoice(r *http.Request, id crash.BucketID) (views.ReportChoice, error) {
+func readReportChoice(r *http.Request, id crash.BucketID) (view.ReportChoice, error) {
 	q := r.URL.Query()
 	filter, err := readReportFilter(q)
 	if err != nil {
-		return views.ReportChoice{}, err
+		return view.ReportChoice{}, err
 	}
 	for _, name := range []string{"facet", "value"} {
 		if _, err := web.QueryText(q, name); err != nil {
-			return views.ReportChoice{}, err
+			return view.ReportChoice{}, err
 		}
 	}
-	choice := views.ReadReportChoice(id.Path(), filter, q)
-	if via := q.Get(views.Via); via != "" && web.LocalPath(via) == via {
+	choice := view.ReadReportChoice(id.Path(), filter, q)
+	if via := q.Get(layout.Via); via != "" && web.LocalPath(via) == via {
 		choice.Via = via
 	}
 	return choice, nil
@@ -484,8 +485,8 @@ func readReportChoice(r *http.Request, id crash.BucketID) (views.ReportChoice, e
 
 // chosenReports is a list of a problem's reports, and their comparison by a field.
 type chosenReports struct {
-	list   *views.ReportList
-	facets views.FacetsView
+	list   *view.ReportList
+	facets view.FacetsView
 }
 
 // facetFacts is the comparison of a problem's reports by a field.
@@ -496,10 +497,10 @@ type facetFacts struct {
 
 // chosenReports returns the reports that a choice selects. Reports with one value of a field are
 // selected among those that the comparison examined.
-func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.ReportChoice) (chosenReports, error) {
-	facets := views.FacetsView{Choice: choice, Package: b.Package}
+func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.ReportChoice) (chosenReports, error) {
+	facets := view.FacetsView{Choice: choice, Package: b.Package}
 	if choice.Facet != "" && !web.PermitsFacet(s.Kit, web.Readable(r, b.SourcePackage), choice.Facet) {
-		facets.Problem = views.PrivateOf(b.SourcePackage)
+		facets.Problem = view.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
@@ -533,8 +534,8 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice views.Repo
 			rows = append(rows, report.ReportRow)
 		}
 	}
-	list := views.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
-		ComparePath: views.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
+	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
+		ComparePath: view.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
 }
@@ -546,7 +547,7 @@ func passes(f index.Filter, r crash.ReportRow) bool {
 }
 
 // bucketReports returns the page of a bucket's reports that a choice and the query select.
-func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.ReportChoice) (*views.ReportList,
+func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.ReportChoice) (*view.ReportList,
 	error) {
 	after, err := web.QueryOops(r.URL.Query(), "after")
 	if err != nil {
@@ -557,9 +558,9 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice views.R
 		return nil, err
 	}
 	list := s.ReportList(r, id.Path(), after, rows)
-	list.Choice, list.ComparePath, list.Via = &choice, views.ComparePath(id), choice.Via
-	list.Empty = views.NoReportsStored
-	if chosen := views.FilterQuery(choice.Filter); len(chosen) > 0 {
+	list.Choice, list.ComparePath, list.Via = &choice, view.ComparePath(id), choice.Via
+	list.Empty = view.NoReportsStored
+	if chosen := view.FilterQuery(choice.Filter); len(chosen) > 0 {
 		list.Empty = "No stored report matches."
 		list.Via = id.Path() + "?" + chosen.Encode()
 	}
@@ -616,17 +617,17 @@ func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) 
 // origin is the list from which the visitor came.
 type origin struct {
 	address string
-	problem *crash.BucketID   // reports of this problem
-	reports index.Filter      // selects the reports of problem
-	system  *crash.SystemID   // or reports of this machine
-	choice  *views.ListChoice // or problems of the front page or of a search
-	query   index.Query       // query of the search
+	problem *crash.BucketID  // reports of this problem
+	reports index.Filter     // selects the reports of problem
+	system  *crash.SystemID  // or reports of this machine
+	choice  *view.ListChoice // or problems of the front page or of a search
+	query   index.Query      // query of the search
 }
 
 // readOrigin reads the list from which the visitor came. It returns nil if there is none or if
 // its address is not valid.
 func (s *choices) readOrigin(r *http.Request) (*origin, error) {
-	via := r.URL.Query().Get(views.Via)
+	via := r.URL.Query().Get(layout.Via)
 	if via == "" || web.LocalPath(via) != via {
 		return nil, nil //nolint:nilnil // the visitor came from no list
 	}
@@ -648,7 +649,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	case strings.HasPrefix(u.Path, "/user/") && web.CurrentUser(r).Private.Some():
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
-	case u.Path == "/", u.Path == views.PathSearch:
+	case u.Path == "/", u.Path == layout.PathSearch:
 		return s.readListOrigin(r, l, u)
 	default:
 		return nil, nil //nolint:nilnil // an invalid origin counts as none
@@ -660,7 +661,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origin, error) {
 	values := u.Query()
 	search := ""
-	if u.Path == views.PathSearch {
+	if u.Path == layout.PathSearch {
 		search = strings.TrimSpace(values.Get("q"))
 		setSearchPeriod(values)
 	}
@@ -690,7 +691,7 @@ func (s *choices) originRows(r *http.Request, l *origin) (
 
 // problemNavigation returns the neighbours of a problem in the list from which the visitor came,
 // or nil if there is no such list.
-func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.Pager, error) {
+func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*layout.Pager, error) {
 	l, err := s.readOrigin(r)
 	if err != nil || l == nil || l.choice == nil {
 		return nil, err
@@ -700,31 +701,31 @@ func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*views.
 		return nil, err
 	}
 	previous, next, position, total := b.Neighbours(filter, match, id)
-	nav := &views.Pager{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
+	nav := &layout.Pager{Via: l.address, List: l.choice.Name(), Place: position, Of: total}
 	if previous != nil {
-		nav.Previous = views.WithVia(previous.ID.Path(), l.address)
+		nav.Previous = layout.WithVia(previous.ID.Path(), l.address)
 	}
 	if next != nil {
-		nav.Next = views.WithVia(next.ID.Path(), l.address)
+		nav.Next = layout.WithVia(next.ID.Path(), l.address)
 	}
 	return nav, nil
 }
 
 // reportNavigation returns the neighbours of a report: within the list from which the visitor
 // came, or else among the reports of its problem.
-func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (views.Pager, error) {
+func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (layout.Pager, error) {
 	ctx := r.Context()
 	l, err := s.readOrigin(r)
 	if err != nil {
-		return views.Pager{}, err
+		return layout.Pager{}, err
 	}
 	if l == nil {
 		if report.Bucket == nil {
-			return views.Pager{}, nil
+			return layout.Pager{}, nil
 		}
 		l = &origin{problem: report.Bucket}
 	}
-	nav := views.Pager{Via: l.address, List: "reports of this problem"}
+	nav := layout.Pager{Via: l.address, List: "reports of this problem"}
 	var newer, older crash.OopsID
 	switch {
 	case l.system != nil:
@@ -733,7 +734,7 @@ func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (
 	case l.choice != nil:
 		return s.searchNavigation(r, l, report)
 	default:
-		nav.Chosen = views.FilterText(l.reports)
+		nav.Chosen = layout.FilterText(l.reports)
 		newer, older, err = s.Problems.ReportNeighbours(ctx, *l.problem, l.reports, report.ID)
 	}
 	nav.Previous, nav.Next = viaReport(newer, l.address), viaReport(older, l.address)
@@ -746,7 +747,7 @@ func viaReport(id crash.OopsID, via string) string {
 	if id.IsZero() {
 		return ""
 	}
-	return views.WithVia(views.ReportPath(id), via)
+	return layout.WithVia(view.ReportPath(id), via)
 }
 
 // maxSkipped is the maximum number of problems without a stored report that navigation skips.
@@ -754,9 +755,9 @@ const maxSkipped = 5
 
 // searchNavigation returns the neighbours of a report in a list of problems. It passes through
 // the reports of each problem from the newest to the oldest, then to the next problem.
-func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (views.Pager, error) {
+func (s *choices) searchNavigation(r *http.Request, l *origin, report crash.StoredReport) (layout.Pager, error) {
 	ctx := r.Context()
-	nav := views.Pager{Via: l.address, List: l.choice.Name()}
+	nav := layout.Pager{Via: l.address, List: l.choice.Name()}
 	b, filter, match, err := s.originRows(r, l)
 	if err != nil || report.Bucket == nil {
 		return nav, err
@@ -797,27 +798,27 @@ const ratesDays = 84
 
 // rates returns the chart of reports per active machine and day. The release, package and
 // version of the choice apply to it; the other filters do not.
-func (s *Lists) rates(r *http.Request, choice views.ListChoice) (views.Rates, error) {
+func (s *Lists) rates(r *http.Request, choice view.ListChoice) (view.Rates, error) {
 	pkg, version := web.SeenLabel(r, choice.Package), web.SeenLabel(r, choice.Version)
 	if pkg == "" {
 		version = ""
 	}
 	key := strings.Join([]string{string(choice.Release), pkg, version}, "\x00")
-	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (views.Rates, error) {
+	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (view.Rates, error) {
 		return s.readRates(r.Context(), choice.Release, pkg, version)
 	})
 }
 
-func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (views.Rates, error) {
+func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (view.Rates, error) {
 	since, until := s.LastDays(ratesDays)
 	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
 	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
-		return views.Rates{}, err
+		return view.Rates{}, err
 	}
 	all, err := s.totalTrend(ctx, rates)
 	if err != nil {
-		return views.Rates{}, err
+		return view.Rates{}, err
 	}
 	rates = slices.Clone(rates) // the store caches the original
 	for i := range rates {      // the chart is part of public pages
@@ -842,9 +843,10 @@ func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate) (stats.Tr
 }
 
 // drawRates draws the chart of rates from a day to today.
-func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since time.Time) (views.Rates, error) {
-	page := views.NewRateChart(rates, all, s.Releases.ReleasedBetween(since, s.Now()), s.Releases, since, s.Now()).Rates()
+func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since time.Time) (view.Rates,
+	error) {
+	page := view.NewRateChart(rates, all, s.Releases.ReleasedBetween(since, s.Now()), s.Releases, since, s.Now()).Rates()
 	var err error
-	page.Chart, err = views.Draw(ctx, page.Chart)
+	page.Chart, err = view.Draw(ctx, page.Chart)
 	return page, err
 }

@@ -11,7 +11,8 @@ import (
 	"mishap/crash/stats"
 	"mishap/db/problems"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 const (
@@ -45,18 +46,18 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		if format == "atom" {
 			filter.Sort = index.ByFirst // a feed lists the newest problems
 		}
-		list := exportedList{title: "Problems of " + name, path: views.ReleasePath(release), filter: filter}
+		list := exportedList{title: "Problems of " + name, path: view.ReleasePath(release), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (views.ReleasePage, error) {
+	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (view.ReleasePage, error) {
 		seen, err := s.Problems.Releases(r.Context(), s.Releases)
 		if err != nil {
-			return views.ReleasePage{}, err
+			return view.ReleasePage{}, err
 		}
 		trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
 			return s.Releases.Kind(other) > s.Releases.Kind(release) // an unknown release precedes no known one
 		})
-		page := views.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
+		page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
 		page.Released, page.End = s.Releases.Life(release)
 		if err := s.releaseRates(r, &page); err != nil {
 			return page, err
@@ -67,7 +68,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for table, rows := range map[string]*[]views.PackageProblem{
+	for table, rows := range map[string]*[]view.PackageProblem{
 		"": &page.Worst, "regressions": &page.Regressions, "new": &page.New,
 	} {
 		if *rows, err = s.addBugCells(r, *rows, table); err != nil {
@@ -78,19 +79,19 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		s.HideRelease(&page)
 	}
 	page.Shell = s.Shell(r, name)
-	page.Shell.Also = views.Alternates(problemsOf(name), views.ReleasePath(release), "")
-	return s.Page(w, r, http.StatusOK, views.Release(page))
+	page.Shell.Also = layout.Alternates(problemsOf(name), view.ReleasePath(release), "")
+	return s.Page(w, r, http.StatusOK, view.Release(page))
 }
 
 // releaseLists fills the page with the problems and packages of a release, from the index.
-func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter index.Filter) error {
+func (s *Lists) releaseLists(r *http.Request, page *view.ReleasePage, filter index.Filter) error {
 	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
 	}
 	rows, totals := b.All(filter, nil)
 	page.Reports, page.Problems = totals.Reports, totals.Problems
-	packages := map[string]*views.ReleasePackage{}
+	packages := map[string]*view.ReleasePackage{}
 	for _, row := range rows {
 		shown := !row.Muted()
 		if !shown {
@@ -109,7 +110,7 @@ func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter in
 			continue
 		}
 		if packages[row.Package] == nil {
-			packages[row.Package] = &views.ReleasePackage{Name: row.Package}
+			packages[row.Package] = &view.ReleasePackage{Name: row.Package}
 		}
 		packages[row.Package].Reports += row.Count
 		packages[row.Package].Problems++
@@ -118,7 +119,7 @@ func (s *Lists) releaseLists(r *http.Request, page *views.ReleasePage, filter in
 		p.Rate = stats.NewMachineRate(p.Reports, page.MachineDays)
 		page.Packages = append(page.Packages, *p)
 	}
-	slices.SortFunc(page.Packages, func(a, b views.ReleasePackage) int {
+	slices.SortFunc(page.Packages, func(a, b view.ReleasePackage) int {
 		return cmp.Or(cmp.Compare(b.Reports, a.Reports), cmp.Compare(a.Name, b.Name))
 	})
 	page.Packages = page.Packages[:min(len(page.Packages), releasePackages)]
@@ -136,7 +137,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 }
 
 // releaseRates fills the page with the rates of the release and its predecessor.
-func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
+func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
 	since, until := s.LastDays(ratesDays)
 	// The front page reads the same rates, so they are usually cached.
 	rates, err := s.Problems.Rates(r.Context(), problems.RateFilter{Since: since, Until: until})
@@ -174,7 +175,7 @@ func (s *Lists) releaseRates(r *http.Request, page *views.ReleasePage) error {
 }
 
 // sameAge compares the last weeks of a release with those of its predecessor at the same age.
-func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Time) error {
+func (s *Lists) sameAge(r *http.Request, page *view.ReleasePage, until time.Time) error {
 	out, _ := s.Releases.Life(page.Before)
 	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
 		return nil
@@ -200,7 +201,7 @@ func (s *Lists) sameAge(r *http.Request, page *views.ReleasePage, until time.Tim
 		}
 		return stats.MachineRate{}, nil
 	}
-	same := views.SameAge{Age: age, Days: releaseDays}
+	same := view.SameAge{Age: age, Days: releaseDays}
 	if same.Then, err = rateOf(page.Before, then); err != nil || same.Then.Reports == 0 {
 		return err
 	}

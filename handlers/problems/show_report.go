@@ -13,7 +13,8 @@ import (
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/handlers/web"
-	"mishap/views"
+	"mishap/views/layout"
+	view "mishap/views/problems"
 )
 
 // ShowReport shows one report or, with the extension .json or .crash, sends it as a file.
@@ -44,7 +45,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 		return s.sendCrash(w, r, report)
 	}
 	readable := web.Readable(r, report.SourcePackage)
-	page := views.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.ReportStack(report, readable)}
+	page := view.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.ReportStack(report, readable)}
 	page.Stack.OfReport = true
 	if report.Bucket != nil && page.Stack.Text != "" {
 		best, err := s.Store.RepresentativeReport(r.Context(), *report.Bucket)
@@ -68,7 +69,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	page.Report.Fields, page.Hidden = s.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
 	page.Shell = s.Shell(r, "Report "+id.String())
-	return s.Page(w, r, http.StatusOK, views.Report(page))
+	return s.Page(w, r, http.StatusOK, view.Report(page))
 }
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
@@ -101,28 +102,28 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := s.ReportList(r, views.SystemPath(system), after, rows)
+	list := s.ReportList(r, view.SystemPath(system), after, rows)
 	shown := len(list.Rows)
 	list.Rows = withoutHidden(list.Rows)
 	hidden := int64(shown - len(list.Rows))
-	list.Via = views.SystemPath(system)
+	list.Via = view.SystemPath(system)
 	list.Empty = "No reports from this machine are stored."
 	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
 		return err
 	}
 	if web.WantsPart(r) {
-		return s.Part(w, r, views.ReportListPart(list))
+		return s.Part(w, r, view.ReportListPart(list))
 	}
-	page := views.SystemPage{System: system, Reports: list, Hidden: hidden}
+	page := view.SystemPage{System: system, Reports: list, Hidden: hidden}
 	if system != "" && after.IsZero() && len(rows) > 0 {
 		if page.Story, err = s.machineStory(r, system, rows); err != nil {
 			return err
 		}
 	}
 	shell := s.Shell(r, "Machine")
-	shell.Also = views.Alternates("Reports of a machine", views.SystemPath(system), "")
+	shell.Also = layout.Alternates("Reports of a machine", view.SystemPath(system), "")
 	page.Shell = shell
-	return s.Page(w, r, http.StatusOK, views.System(page))
+	return s.Page(w, r, http.StatusOK, view.System(page))
 }
 
 // withoutHidden returns the rows whose machines the person may know.
@@ -138,7 +139,7 @@ const maxStoryReports = 1000
 // web.ListSize of them mean that there are further ones.
 func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
 	rows []crash.ReportRow,
-) (*views.MachineStory, error) {
+) (*view.MachineStory, error) {
 	if len(rows) > web.ListSize {
 		var err error
 		if rows, err = s.Problems.SystemReports(r.Context(), system, crash.OopsID{}, maxStoryReports+1); err != nil {
@@ -149,7 +150,7 @@ func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
 	if len(rows) == 0 {
 		return nil, nil //nolint:nilnil // nothing to summarise
 	}
-	story := views.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
+	story := view.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
 	return &story, nil
 }
 
@@ -181,7 +182,7 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 	if len(ids) == 0 || len(ids) > 2 {
 		return errNoneSelected
 	}
-	page := views.ComparePage{Bucket: b, Representative: len(ids) == 1}
+	page := view.ComparePage{Bucket: b, Representative: len(ids) == 1}
 	var sides [2]crash.StoredReport
 	if len(ids) == 1 {
 		if sides[0], err = s.Store.RepresentativeReport(r.Context(), b.ID); err != nil {
@@ -208,16 +209,16 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
 	page.Facts = differentFacts(sides)
 	page.Shell = s.Shell(r, "Compare stacks")
-	return s.Page(w, r, http.StatusOK, views.Compare(page))
+	return s.Page(w, r, http.StatusOK, view.Compare(page))
 }
 
 // differentFacts returns the properties in which two reports differ.
-func differentFacts(sides [2]crash.StoredReport) []views.DifferentFact {
-	var facts []views.DifferentFact
+func differentFacts(sides [2]crash.StoredReport) []view.DifferentFact {
+	var facts []view.DifferentFact
 	for _, field := range stats.FacetFields {
 		first := field.ValueIn(sides[0].Summary, sides[0].Fields)
 		if second := field.ValueIn(sides[1].Summary, sides[1].Fields); first != second {
-			facts = append(facts, views.DifferentFact{Field: field, First: first, Second: second})
+			facts = append(facts, view.DifferentFact{Field: field, First: first, Second: second})
 		}
 	}
 	return facts
@@ -256,24 +257,24 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	p := views.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
+	p := view.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
 		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, http.StatusOK, views.TraitsPart(p))
+		return s.Page(w, r, http.StatusOK, view.TraitsPart(p))
 	}
 	p.Shell = s.Shell(r, "What stands out")
-	return s.Page(w, r, http.StatusOK, views.Traits(p))
+	return s.Page(w, r, http.StatusOK, view.Traits(p))
 }
 
 // symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
 // asked for its core.
-func (s *Pages) symbolsOf(r *http.Request, report crash.StoredReport) (*views.SymbolsView, error) {
+func (s *Pages) symbolsOf(r *http.Request, report crash.StoredReport) (*view.SymbolsView, error) {
 	j, ok, err := s.Symbols.ReportJob(r.Context(), report.ID)
 	if err != nil || !ok {
 		return nil, err
 	}
-	return &views.SymbolsView{Job: j, MayPress: web.CurrentUser(r).MayTriage(report.SourcePackage),
+	return &view.SymbolsView{Job: j, MayPress: web.CurrentUser(r).MayTriage(report.SourcePackage),
 		CSRFToken: nosurf.Token(r)}, nil
 }
 
@@ -295,15 +296,15 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view, err := s.SymbolsView(r, b, symbols)
+	shown, err := s.SymbolsView(r, b, symbols)
 	if err != nil {
 		return err
 	}
-	if view == nil || view.Mark() == r.URL.Query().Get("seen") {
+	if shown == nil || shown.Mark() == r.URL.Query().Get("seen") {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return s.Part(w, r, views.SymbolsPart(view))
+	return s.Part(w, r, view.SymbolsPart(shown))
 }
 
 // Symbolise symbolises a report again, as soon as an instance is free.
@@ -322,10 +323,10 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, views.FlashDone, "It will be symbolised again soon."); err != nil {
+	if err := s.Flash(r, layout.FlashDone, "It will be symbolised again soon."); err != nil {
 		return err
 	}
-	return web.Redirect(w, r, views.ReportPath(id)+"#symbols")
+	return web.Redirect(w, r, view.ReportPath(id)+"#symbols")
 }
 
 // AskForCore makes the next machine that reports a problem be asked for its core.
@@ -360,7 +361,7 @@ func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) answerCore(w http.ResponseWriter, r *http.Request, b crash.Bucket, message string) error {
-	if err := s.Flash(r, views.FlashDone, message); err != nil {
+	if err := s.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path()+"#symbols")

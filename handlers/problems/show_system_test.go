@@ -8,7 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
-	"mishap/views"
+	view "mishap/views/problems"
 )
 
 func TestShowSystem(t *testing.T) {
@@ -20,7 +20,7 @@ func TestShowSystem(t *testing.T) {
 	} {
 		p.Accept(name, crashtest.Native())
 		p.Accept(name, crashtest.Ungroupable())
-		a := c.Get(views.SystemPath(name)).Want(http.StatusOK)
+		a := c.Get(view.SystemPath(name)).Want(http.StatusOK)
 		handlertest.WantNoMarkup(t, a)
 		a.WantText(".system-name", string(name))
 		if got := a.HTML().Find("#reports tbody tr").Length(); got != 2 {

@@ -13,7 +13,7 @@ import (
 	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/handlers/proxies"
-	"mishap/views"
+	eventsview "mishap/views/events"
 )
 
 // recordedRoutes are changes that only the middleware records, with the actions of their records. A
@@ -144,7 +144,7 @@ func (w *changeRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 // auditedRequest returns the method and path of a request, without the secrets that mail programs have.
 func auditedRequest(r *http.Request) string {
 	path := r.URL.Path
-	for _, secret := range []string{views.PathUnsubscribe, views.PathNotifications + "/confirm/"} {
+	for _, secret := range []string{eventsview.PathUnsubscribe, eventsview.PathNotifications + "/confirm/"} {
 		if strings.HasPrefix(path, secret) {
 			path = secret + "…"
 		}

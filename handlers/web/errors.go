@@ -16,7 +16,8 @@ import (
 
 	"mishap/crash"
 	"mishap/handlers/negotiate"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // kinds maps kinds of errors to HTTP statuses and default values of Retry-After (0: no header).
@@ -130,7 +131,7 @@ func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error 
 		return WriteJSON(w, a.Status, refusal)
 	case formatPage:
 	}
-	return s.Page(w, r, a.Status, views.ErrorPage(s.BareShell(r, http.StatusText(a.Status)), views.ErrorView{
+	return s.Page(w, r, a.Status, layout.ErrorPage(s.BareShell(r, http.StatusText(a.Status)), layout.ErrorView{
 		Status: a.Status, Message: a.Message, RequestID: RequestID(r),
 		SignIn: a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0,
 	}))
@@ -140,12 +141,12 @@ func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error 
 // forms with long texts show parts of their own.
 func (a Answer) part(r *http.Request) templ.Component {
 	if strings.TrimSuffix(r.URL.Path, "/") == pathCreateBug {
-		return views.BugTrouble(a.Message, ReturnPath(r), a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0)
+		return bugsview.BugTrouble(a.Message, ReturnPath(r), a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0)
 	}
 	if HoldsLongText(r.URL.Path) && a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0 {
-		return views.SignInElsewhere()
+		return bugsview.SignInElsewhere()
 	}
-	return views.Flashes([]views.Flash{{Kind: views.FlashError, Text: a.Message}})
+	return layout.Flashes([]layout.Flash{{Kind: layout.FlashError, Text: a.Message}})
 }
 
 // LogError logs errors with status 500 and above, whose causes the answer leaves out.

@@ -11,7 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/db/reader"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // maxFactBytes is the limit of the fact cache. It caches what pages are made of and all readers
@@ -35,7 +35,7 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 	return cache.Get(s.factCache, revision, key, func() (V, error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()
-		return read(publicRequest(ctx, revision, &url.URL{Path: "/"}, chi.RouteParams{}, false, views.ThemeSystem))
+		return read(publicRequest(ctx, revision, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.ThemeSystem))
 	})
 }
 

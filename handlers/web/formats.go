@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/handlers/negotiate"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // ExportTypes are the media types of files and feeds by the ending of their address. Every list is
@@ -51,7 +51,7 @@ func asksForFile(r *http.Request) bool {
 func ForFile(r *http.Request) bool {
 	_, ending := CutFormat(r.URL.Path)
 	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
-	lines := r.URL.Path == views.PathAudit+".jsonl" || strings.HasSuffix(r.URL.Path, "/dump.jsonl")
+	lines := r.URL.Path == layout.PathAudit+".jsonl" || strings.HasSuffix(r.URL.Path, "/dump.jsonl")
 	return SafeMethods[r.Method] && (ending != "" || report || lines || AcceptedExport(r) != "")
 }
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"mishap/tracker"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
 )
 
 // FilingOptions returns how a bug is filed that the current user asks for. The field "as" of a form
@@ -20,19 +20,19 @@ func (s *Kit) FilingOptions(r *http.Request) (tracker.Options, error) {
 	if err != nil {
 		return opts, err
 	}
-	if views.FilingChoiceOf(own, r.PostFormValue(views.FieldFileAs)).Own {
+	if bugsview.FilingChoiceOf(own, r.PostFormValue(bugsview.FieldFileAs)).Own {
 		opts.Own = u.ID
 	}
 	return opts, nil
 }
 
 // FilingChoice returns the choice between the accounts that can file a bug of the current user.
-func (s *Kit) FilingChoice(r *http.Request) (views.FilingChoice, error) {
+func (s *Kit) FilingChoice(r *http.Request) (bugsview.FilingChoice, error) {
 	own, err := s.Filer.OwnAccount(r.Context(), CurrentUser(r).ID)
 	if err != nil {
-		return views.FilingChoice{}, err
+		return bugsview.FilingChoice{}, err
 	}
-	choice := views.FilingChoiceOf(own, r.PostFormValue(views.FieldFileAs))
+	choice := bugsview.FilingChoiceOf(own, r.PostFormValue(bugsview.FieldFileAs))
 	choice.Tracker = s.Config.TrackerName
 	return choice, nil
 }

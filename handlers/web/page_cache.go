@@ -22,7 +22,7 @@ import (
 	"mishap/crash/cache"
 	"mishap/db/reader"
 	"mishap/handlers/negotiate"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 const (
@@ -98,7 +98,7 @@ func (s *Kit) CachePage(
 // that could identify the visitor: no session, user or address, no cookie but the theme, and no
 // header but the one that asks for a part of a page.
 func publicRequest(
-	ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool, theme views.Theme,
+	ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool, theme layout.Theme,
 ) *http.Request {
 	route := chi.NewRouteContext()
 	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
@@ -108,7 +108,7 @@ func publicRequest(
 	if part {
 		r.Header.Set(headerRequestType, requestTypePart)
 	}
-	if theme != views.ThemeSystem {
+	if theme != layout.ThemeSystem {
 		r.AddCookie(&http.Cookie{Name: cookieTheme, Value: string(theme)})
 	}
 	return r.WithContext(ctx)

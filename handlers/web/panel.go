@@ -10,7 +10,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	problemsview "mishap/views/problems"
 )
 
 // BucketInPath returns the problem whose bucket id is in the path, with its status.
@@ -24,7 +25,7 @@ func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
 
 // bugsViewOf returns the view of the bugs of a problem. Full pages also request new states of bugs
 // that are stale.
-func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.BugsView {
+func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) bugsview.BugsView {
 	u := CurrentUser(r)
 	cell := s.BugPart(r, b)
 	cell.Whole = true
@@ -36,7 +37,7 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) vi
 	} else {
 		cell.Next = b.ID.Path()
 	}
-	return views.BugsView{Tracker: s.Config.TrackerName,
+	return bugsview.BugsView{Tracker: s.Config.TrackerName,
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.MayTriage(b.SourcePackage),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
 	}
@@ -66,9 +67,9 @@ func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, er
 }
 
 // BugPart returns the bug cell of a bucket, which must have its status, for the current user.
-func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
+func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 	u := CurrentUser(r)
-	p := views.BugPart{
+	p := bugsview.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
 		MayFile:   s.Config.AllowBugFiling && u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
@@ -78,75 +79,75 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) views.BugPart {
 		p.Manual = privacy.RedactManual(p.Manual)
 	}
 	switch p.State {
-	case views.BugCreate, views.BugWaiting, views.BugRefused, views.BugImpossible:
+	case bugsview.BugCreate, bugsview.BugWaiting, bugsview.BugRefused, bugsview.BugImpossible:
 		p.Review = p.MayFile && b.NoDraft() == ""
-	case views.BugNothing, views.BugLinked, views.BugSignIn, views.BugCreating, views.BugChecking:
+	case bugsview.BugNothing, bugsview.BugLinked, bugsview.BugSignIn, bugsview.BugCreating, bugsview.BugChecking:
 	}
-	if p.State == views.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
+	if p.State == bugsview.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
 		p.Connect = PathTracker
 	}
-	if p.State == views.BugImpossible {
+	if p.State == bugsview.BugImpossible {
 		p.Reason = b.NoFiling()
 	}
 	return p
 }
 
 // bugState returns the state of the bug cell of a bucket for a user.
-func (s *Panel) bugState(u crash.User, b crash.Bucket) views.BugState {
+func (s *Panel) bugState(u crash.User, b crash.Bucket) bugsview.BugState {
 	if b.Bug.Number != 0 {
-		return views.BugLinked
+		return bugsview.BugLinked
 	}
 	switch b.Filing.State {
 	case crash.FilingUncertain:
-		return views.BugChecking
+		return bugsview.BugChecking
 	case crash.FilingSending, crash.FilingFiled:
-		return views.BugCreating
+		return bugsview.BugCreating
 	case crash.FilingQueued:
 		if b.Filing.Problem != "" {
-			return views.BugWaiting
+			return bugsview.BugWaiting
 		}
-		return views.BugCreating
+		return bugsview.BugCreating
 	case crash.FilingAbandoned: // as if no bug had been requested
 	case crash.FilingRefused:
 		if u.MayTriage(b.SourcePackage) {
-			return views.BugRefused
+			return bugsview.BugRefused
 		}
 	}
 	switch {
 	case !s.Config.AllowBugFiling:
-		return views.BugNothing
+		return bugsview.BugNothing
 	case b.NoFiling() != "" && u.MayTriage(b.SourcePackage):
-		return views.BugImpossible
+		return bugsview.BugImpossible
 	case b.NoFiling() != "":
-		return views.BugNothing
+		return bugsview.BugNothing
 	case u.MayTriage(b.SourcePackage):
-		return views.BugCreate
+		return bugsview.BugCreate
 	case u.Role == crash.RoleNone:
-		return views.BugSignIn
+		return bugsview.BugSignIn
 	}
-	return views.BugNothing
+	return bugsview.BugNothing
 }
 
 // AnswerBug sends the current bug cell, or the status around it if the request replaces that.
 func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
-	if !views.IsStatusTarget(r.Header.Get("HX-Target")) {
+	if !problemsview.IsStatusTarget(r.Header.Get("HX-Target")) {
 		p := s.BugPart(r, s.SeenBucket(r, b))
 		target := r.Header.Get("HX-Target")
-		p.Copy, p.InList = views.CopyTargeted(target, b.ID), views.ListTargeted(target)
-		return s.Page(w, r, status, views.BugAnswer(p))
+		p.Copy, p.InList = bugsview.CopyTargeted(target, b.ID), bugsview.ListTargeted(target)
+		return s.Page(w, r, status, bugsview.BugAnswer(p))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, status, views.StatusPart(v))
+	return s.Page(w, r, status, problemsview.StatusPart(v))
 }
 
 // StatusView returns the status of a problem for the current user, with advice about filing.
-func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, error) {
+func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.StatusView, error) {
 	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
-		return views.StatusView{}, err
+		return problemsview.StatusView{}, err
 	}
 	v := s.StatusViewOf(r, b, bugs)
 	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
@@ -169,9 +170,9 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (views.StatusView, e
 }
 
 // StatusViewOf is like StatusView, without advice, for bugs that the caller has read.
-func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) views.StatusView {
+func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) problemsview.StatusView {
 	b = s.SeenBucket(r, b)
-	return views.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now(),
+	return problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now(),
 		Admin: CurrentUser(r).Role.Allows(crash.RoleAdmin)}
 }
 

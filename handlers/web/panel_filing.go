@@ -6,12 +6,12 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
 )
 
 // FilingPart returns the view of a filing for the current user.
-func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPart {
-	p := views.FilingPart{
+func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.FilingPart {
+	p := bugsview.FilingPart{
 		LedgerEntry: e, CSRFToken: nosurf.Token(r), Now: s.Now(),
 		MayManage: s.Config.AllowBugFiling && CurrentUser(r).Role.Allows(crash.RoleAdmin),
 	}
@@ -22,7 +22,7 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) views.FilingPar
 }
 
 // BucketFiling returns the latest filing of a bucket, or nil if there is none.
-func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*views.FilingPart, error) {
+func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*bugsview.FilingPart, error) {
 	entries, err := CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) ([]crash.LedgerEntry, error) {
 		return s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
 	})

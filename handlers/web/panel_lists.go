@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	problemsview "mishap/views/problems"
 )
 
 // BugsOf returns the bug cells of the problems of reports, keyed by the buckets of the reports.
-func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]views.BugPart, error) {
+func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]bugsview.BugPart, error) {
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 	if err != nil {
 		return nil, err
 	}
-	cells := map[crash.BucketID]views.BugPart{}
+	cells := map[crash.BucketID]bugsview.BugPart{}
 	for _, p := range problems {
 		for _, id := range heads[p.ID] {
 			cells[id] = s.BugPart(r, *p.Bucket)
@@ -44,8 +45,9 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 
 // ReportList returns a page of a list of reports that begins below after. It links to a next page
 // if rows contains more than ListSize.
-func (s *Panel) ReportList(r *http.Request, path string, after crash.OopsID, rows []crash.ReportRow) views.ReportList {
-	list := views.ReportList{ID: "reports", Rows: HideMachines(r, rows), Now: s.Now()}
+func (s *Panel) ReportList(r *http.Request, path string, after crash.OopsID,
+	rows []crash.ReportRow) problemsview.ReportList {
+	list := problemsview.ReportList{ID: "reports", Rows: HideMachines(r, rows), Now: s.Now()}
 	if len(rows) > ListSize {
 		list.Rows = list.Rows[:ListSize]
 		list.Next = path + "?after=" + list.Rows[ListSize-1].ID.String()

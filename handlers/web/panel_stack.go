@@ -13,13 +13,13 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // ExplainBucket returns why the reports of a bucket are grouped, without anything that visitors may
 // not see.
-func (s *Panel) ExplainBucket(b crash.Bucket) views.GroupingView {
-	return views.GroupingView{
+func (s *Panel) ExplainBucket(b crash.Bucket) problemsview.GroupingView {
+	return problemsview.GroupingView{
 		Rule: b.Rule, Signature: b.Signature,
 		Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path(),
 	}
@@ -28,10 +28,10 @@ func (s *Panel) ExplainBucket(b crash.Bucket) views.GroupingView {
 // explainByExample extends ExplainBucket with what the rules read in one report of the bucket.
 func (s *Panel) explainByExample(
 	r *http.Request, b crash.Bucket, report crash.StoredReport, readable privacy.Class,
-) (views.GroupingView, error) {
+) (problemsview.GroupingView, error) {
 	why, err := s.ExplainReport(r, report, readable)
 	if err != nil {
-		return views.GroupingView{}, err
+		return problemsview.GroupingView{}, err
 	}
 	whole := s.ExplainBucket(b)
 	whole.Report, whole.Explained, whole.Now = report.ID, why.Explained, why.Now
@@ -42,21 +42,21 @@ func (s *Panel) explainByExample(
 // another. It omits lines of fields above the class readable.
 func (s *Panel) ExplainReport(
 	r *http.Request, report crash.StoredReport, readable privacy.Class,
-) (views.GroupingView, error) {
+) (problemsview.GroupingView, error) {
 	e := grouping.Explain(report.Fields)
 	s.hidePassages(&e, readable)
-	why := views.GroupingView{Rule: report.Rule, Explained: &e}
+	why := problemsview.GroupingView{Rule: report.Rule, Explained: &e}
 	today, grouped := e.Bucket()
 	if grouped == (report.Bucket != nil) && (!grouped || today == *report.Bucket) {
 		return why, nil
 	}
-	why.Now = &views.PresentGrouping{
+	why.Now = &problemsview.PresentGrouping{
 		Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion,
 	}
 	if grouped {
 		_, err := s.Store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {
-			return views.GroupingView{}, err
+			return problemsview.GroupingView{}, err
 		}
 		why.Now.Known = err == nil
 	}
@@ -76,16 +76,16 @@ func (s *Panel) hidePassages(e *grouping.Explanation, readable privacy.Class) {
 
 // stackFacts are the facts of the representative report of a bucket, for people who are signed in.
 type stackFacts struct {
-	Stack    *views.Stack // nil: no report is stored
-	Grouping views.GroupingView
+	Stack    *problemsview.Stack // nil: no report is stored
+	Grouping problemsview.GroupingView
 	Advice   *stats.AdviceFacts // for Panel.Advise; nil: no advice is due
 	fields   int64              // bytes of the report's fields, which the stack refers to
 }
 
 // ReportStack returns the evidence in a report for readers up to a class.
-func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *views.Stack {
+func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *problemsview.Stack {
 	report.Fields = s.Config.Privacy.Excerpts(report.Fields, readable)
-	stack := views.NewStack(report)
+	stack := problemsview.NewStack(report)
 	stack.Links = s.Config.SourceLinks
 	stack.FacetNames = slices.DeleteFunc(stack.FacetNames, func(name string) bool {
 		return !PermitsFacet(s.Kit, readable, stats.FacetField(name))

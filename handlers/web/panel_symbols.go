@@ -10,7 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // SymbolsOf returns how far a problem is symbolised. It returns zero if it is no native crash.
@@ -23,18 +23,19 @@ func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSym
 
 // SymbolsView returns the part of the page of a problem that says how far it is symbolised. It
 // returns nil if there is nothing to say.
-func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*views.SymbolsView,
+func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*problemsview.SymbolsView,
 	error) {
 	triager := CurrentUser(r).MayTriage(b.SourcePackage)
-	v := &views.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r),
-		Path: views.SymbolsPath(b.ID)}
+	v := &problemsview.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r),
+		Path: problemsview.SymbolsPath(b.ID)}
 	busy := symbols.Job.State == crash.SymbolsQueued || symbols.Job.State == crash.SymbolsRunning
 	if b.LacksNames() && (triager && !busy || symbols.Wanted.Person != "") {
 		why, err := s.WhyNoCore(r.Context(), b)
 		if err != nil {
 			return nil, err
 		}
-		v.Core = &views.CoreView{Path: views.CorePath(b.ID), Wanted: symbols.Wanted, MayAsk: triager, WhyNot: why}
+		v.Core = &problemsview.CoreView{Path: problemsview.CorePath(b.ID), Wanted: symbols.Wanted, MayAsk: triager,
+			WhyNot: why}
 	}
 	if v.Core == nil && v.Job.State == "" {
 		return nil, nil //nolint:nilnil // documented

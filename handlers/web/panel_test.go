@@ -9,7 +9,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"mishap/crash"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
 )
 
 func TestBugState(t *testing.T) {
@@ -19,23 +19,24 @@ func TestBugState(t *testing.T) {
 	}
 	linked := filing(crash.FilingRefused, "")
 	linked.Bug.Number = 7
-	type states [4]views.BugState // visitor, viewer, triager, admin
-	all := func(s views.BugState) states { return states{s, s, s, s} }
+	type states [4]bugsview.BugState // visitor, viewer, triager, admin
+	all := func(s bugsview.BugState) states { return states{s, s, s, s} }
 	for _, tt := range []struct {
 		name    string
 		bucket  crash.Bucket
 		on, off states // filing switched on, and off
 	}{
-		{"linked", linked, all(views.BugLinked), all(views.BugLinked)},
-		{"new", crash.Bucket{SourcePackage: "tide"}, states{views.BugSignIn, "", views.BugCreate, views.BugCreate}, all("")},
-		{"no source package", crash.Bucket{}, states{"", "", views.BugImpossible, views.BugImpossible}, all("")},
-		{"queued", filing(crash.FilingQueued, ""), all(views.BugCreating), all(views.BugCreating)},
-		{"sending", filing(crash.FilingSending, ""), all(views.BugCreating), all(views.BugCreating)},
-		{"uncertain", filing(crash.FilingUncertain, ""), all(views.BugChecking), all(views.BugChecking)},
-		{"waiting", filing(crash.FilingQueued, "tracker_credentials"), all(views.BugWaiting), all(views.BugWaiting)},
+		{"linked", linked, all(bugsview.BugLinked), all(bugsview.BugLinked)},
+		{"new", crash.Bucket{SourcePackage: "tide"}, states{bugsview.BugSignIn, "", bugsview.BugCreate, bugsview.BugCreate},
+			all("")},
+		{"no source package", crash.Bucket{}, states{"", "", bugsview.BugImpossible, bugsview.BugImpossible}, all("")},
+		{"queued", filing(crash.FilingQueued, ""), all(bugsview.BugCreating), all(bugsview.BugCreating)},
+		{"sending", filing(crash.FilingSending, ""), all(bugsview.BugCreating), all(bugsview.BugCreating)},
+		{"uncertain", filing(crash.FilingUncertain, ""), all(bugsview.BugChecking), all(bugsview.BugChecking)},
+		{"waiting", filing(crash.FilingQueued, "tracker_credentials"), all(bugsview.BugWaiting), all(bugsview.BugWaiting)},
 		{
-			"refused", filing(crash.FilingRefused, ""), states{views.BugSignIn, "", views.BugRefused, views.BugRefused},
-			states{"", "", views.BugRefused, views.BugRefused},
+			"refused", filing(crash.FilingRefused, ""), states{bugsview.BugSignIn, "", bugsview.BugRefused, bugsview.BugRefused},
+			states{"", "", bugsview.BugRefused, bugsview.BugRefused},
 		},
 	} {
 		for i, role := range []crash.Role{crash.RoleNone, crash.RoleViewer, crash.RoleTriager, crash.RoleAdmin} {
@@ -54,27 +55,27 @@ func TestBugCellInEveryState(t *testing.T) {
 	t.Parallel()
 	const hostile = `"><script>alert(1)</script>'&%41`
 	for _, tt := range []struct {
-		state        views.BugState
+		state        bugsview.BugState
 		buttons      int // for people who may file
 		links, polls int
 	}{
-		{views.BugNothing, 0, 0, 0},
-		{views.BugLinked, 0, 1, 0},
-		{views.BugCreate, 1, 0, 0},
-		{views.BugSignIn, 0, 1, 0},
-		{views.BugImpossible, 0, 0, 0},
-		{views.BugCreating, 0, 0, 1},
-		{views.BugChecking, 0, 0, 1},
-		{views.BugWaiting, 1, 0, 0},
-		{views.BugRefused, 1, 0, 0},
+		{bugsview.BugNothing, 0, 0, 0},
+		{bugsview.BugLinked, 0, 1, 0},
+		{bugsview.BugCreate, 1, 0, 0},
+		{bugsview.BugSignIn, 0, 1, 0},
+		{bugsview.BugImpossible, 0, 0, 0},
+		{bugsview.BugCreating, 0, 0, 1},
+		{bugsview.BugChecking, 0, 0, 1},
+		{bugsview.BugWaiting, 1, 0, 0},
+		{bugsview.BugRefused, 1, 0, 0},
 	} {
 		for _, may := range []bool{true, false} {
-			p := views.BugPart{
+			p := bugsview.BugPart{
 				State: tt.state, Signature: hostile, Reason: hostile, CSRFToken: hostile, Next: "/?q=" + hostile, MayFile: may,
 				Bug: crash.Bug{Number: 7, Title: hostile, URL: "javascript:alert(1)"},
 			}
 			var b bytes.Buffer
-			if err := views.BugCell(p).Render(t.Context(), &b); err != nil {
+			if err := bugsview.BugCell(p).Render(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
 			doc, err := goquery.NewDocumentFromReader(&b)

@@ -9,16 +9,16 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // ManualView returns the manual status of a problem for the current user.
-func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) views.ManualView {
+func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) problemsview.ManualView {
 	u := CurrentUser(r)
 	if IsPublic(r) {
 		m = privacy.RedactManual(m)
 	}
-	return views.ManualView{
+	return problemsview.ManualView{
 		Bucket: b.ID, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Now: s.Now(),
 	}

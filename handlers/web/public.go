@@ -7,7 +7,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/privacy"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // Visitors see the same redacted text as in bugs: pages, feeds, files and the API must not contain
@@ -61,7 +61,7 @@ func SearchFilter(r *http.Request, q index.Query, filter index.Filter) (index.Fi
 }
 
 // HideProblem redacts the page of a problem for visitors.
-func (s *Kit) HideProblem(page *views.ProblemPage) {
+func (s *Kit) HideProblem(page *problemsview.ProblemPage) {
 	page.Grouping.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
 	for i := range page.Alike {
@@ -90,7 +90,7 @@ func (s *Kit) HideProblem(page *views.ProblemPage) {
 }
 
 // hideProblems returns a redacted copy of a list of problems, which may be cached.
-func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
+func (s *Kit) hideProblems(list []problemsview.PackageProblem) []problemsview.PackageProblem {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Bucket, list[i].Package = s.Redacted.Bucket(list[i].Bucket), privacy.RedactLabel(list[i].Package)
@@ -99,7 +99,7 @@ func (s *Kit) hideProblems(list []views.PackageProblem) []views.PackageProblem {
 }
 
 // HidePackage redacts the page of a package for visitors.
-func (s *Kit) HidePackage(page *views.PackagePage) {
+func (s *Kit) HidePackage(page *problemsview.PackagePage) {
 	page.Problems, page.Binaries = s.hideProblems(page.Problems), privacy.RedactLabels(page.Binaries)
 	page.Versions = slices.Clone(page.Versions)
 	for i, v := range page.Versions {
@@ -109,10 +109,10 @@ func (s *Kit) HidePackage(page *views.PackagePage) {
 }
 
 // HideRelease redacts the page of a release for visitors.
-func (s *Kit) HideRelease(page *views.ReleasePage) {
+func (s *Kit) HideRelease(page *problemsview.ReleasePage) {
 	page.Worst, page.New = s.hideProblems(page.Worst), s.hideProblems(page.New)
 	page.Regressions = s.hideProblems(page.Regressions)
-	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p views.ReleasePackage) bool {
+	page.Packages = slices.DeleteFunc(slices.Clone(page.Packages), func(p problemsview.ReleasePackage) bool {
 		return privacy.RedactLabel(p.Name) != p.Name
 	})
 }

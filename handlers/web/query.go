@@ -13,7 +13,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/views"
+	"mishap/views/layout"
+	peopleview "mishap/views/people"
 )
 
 // ListSize is the number of rows on a page of a list.
@@ -24,7 +25,7 @@ const MaxQueryText = 200
 
 // Part sends a part of a page and removes old messages from the page.
 func (s *Kit) Part(w http.ResponseWriter, r *http.Request, c templ.Component) error {
-	return s.Page(w, r, http.StatusOK, templ.Join(c, views.NoFlashes()))
+	return s.Page(w, r, http.StatusOK, templ.Join(c, layout.NoFlashes()))
 }
 
 // errBadPath is the error for a name in the path that is not valid text.
@@ -90,9 +91,9 @@ func IDInPath(r *http.Request) int64 {
 }
 
 // ReadTokenForm reads the form for a new API token. It returns Invalid for an unknown scope.
-func ReadTokenForm(r *http.Request) (views.TokenForm, error) {
+func ReadTokenForm(r *http.Request) (peopleview.TokenForm, error) {
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered
-	form := views.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
+	form := peopleview.TokenForm{Name: crash.Truncate(r.PostFormValue("name"), 100), Days: days}
 	for _, word := range r.PostForm["scope"] {
 		scope, err := crash.ParseScope(word)
 		if err != nil {

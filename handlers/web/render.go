@@ -12,7 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/justinas/nosurf"
 
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 // htmx sends this header and value to request a part of a page.
@@ -77,7 +77,7 @@ func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 
 // Shell returns what every page needs besides its content. It removes the pending messages from the
 // session.
-func (s *Kit) Shell(r *http.Request, title string) views.Shell {
+func (s *Kit) Shell(r *http.Request, title string) layout.Shell {
 	shell := s.BareShell(r, title)
 	shell.Flash = s.takeFlashes(r)
 	shell.Banner = s.banner(r)
@@ -99,8 +99,8 @@ func (s *Kit) unread(r *http.Request) int64 {
 }
 
 // BareShell is like Shell, but leaves the session unchanged.
-func (s *Kit) BareShell(r *http.Request, title string) views.Shell {
-	return views.Shell{
+func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
+	return layout.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
 		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Theme: ThemeOf(r),
 	}
@@ -132,12 +132,12 @@ const sessionFlash = "flash"
 
 // Flash stores a message for the next page of the current user. Without a user there is no session,
 // and it drops the message.
-func (s *Kit) Flash(r *http.Request, kind views.FlashKind, text string) error {
-	return s.FlashUndo(r, views.Flash{Kind: kind, Text: text})
+func (s *Kit) Flash(r *http.Request, kind layout.FlashKind, text string) error {
+	return s.FlashUndo(r, layout.Flash{Kind: kind, Text: text})
 }
 
 // FlashUndo is like Flash, for a message that may offer to undo an action.
-func (s *Kit) FlashUndo(r *http.Request, message views.Flash) error {
+func (s *Kit) FlashUndo(r *http.Request, message layout.Flash) error {
 	if CurrentUser(r).ID == 0 {
 		return nil
 	}
@@ -149,11 +149,11 @@ func (s *Kit) FlashUndo(r *http.Request, message views.Flash) error {
 	return nil
 }
 
-func (s *Kit) takeFlashes(r *http.Request) []views.Flash {
+func (s *Kit) takeFlashes(r *http.Request) []layout.Flash {
 	if !VisitOf(r).session {
 		return nil
 	}
-	var flashes []views.Flash
+	var flashes []layout.Flash
 	if text := s.Sessions.PopString(r.Context(), sessionFlash); text != "" {
 		if err := json.Unmarshal([]byte(text), &flashes); err != nil {
 			s.Log.ErrorContext(r.Context(), "cannot decode flash messages", "request_id", RequestID(r), "error", err)

@@ -11,7 +11,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
-	"mishap/views"
+	peopleview "mishap/views/people"
 )
 
 // NeedTriager returns middleware that requires the right to decide about problems. If the address names
@@ -73,7 +73,7 @@ func askToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request, why *crash
 	if VisitOf(r).Token != nil || WantsPart(r) || !page && !IsForm(r) {
 		return why
 	}
-	form := views.SignInForm{Next: ReturnPath(r), Problem: why.Message}
+	form := peopleview.SignInForm{Next: ReturnPath(r), Problem: why.Message}
 	if s.saveable(r) {
 		form.Next, form.SavedForm = formPath(r), encodeForm(r.PostForm)
 	}

@@ -9,7 +9,8 @@ import (
 
 	"mishap/crash"
 	"mishap/tracker"
-	"mishap/views"
+	"mishap/views/layout"
+	peopleview "mishap/views/people"
 )
 
 // When a form is refused because the session has ended, the sign-in form carries what was typed,
@@ -28,7 +29,7 @@ const sessionSavedForm = "kept" // the value is in sessions that exist already
 
 // HoldsLongText reports whether the form at a path holds a long text.
 func HoldsLongText(path string) bool {
-	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == views.PathTemplates
+	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == layout.PathTemplates
 }
 
 // requestLimit returns the largest size of a request to a path, in bytes.
@@ -56,7 +57,8 @@ func holdsSecret(r *http.Request) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(r.URL.Path, views.PathEndpoints) || strings.HasPrefix(r.URL.Path, views.PathSecondFactor)
+	return strings.HasPrefix(r.URL.Path, layout.PathEndpoints) || strings.HasPrefix(r.URL.Path,
+		peopleview.PathSecondFactor)
 }
 
 // saveable reports whether a refused request is a form that the person would lose, without secrets.
@@ -88,7 +90,7 @@ func (s *Kit) saveForm(w http.ResponseWriter, r *http.Request) error {
 // saveForSignIn answers a form whose session has ended with the sign-in form, which carries what
 // was typed.
 func (s *Kit) saveForSignIn(w http.ResponseWriter, r *http.Request) error {
-	form := views.SignInForm{
+	form := peopleview.SignInForm{
 		Next: formPath(r), SavedForm: encodeForm(r.PostForm),
 		Problem: "Your session has ended. Sign in again to get back what you wrote.",
 	}

@@ -13,7 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db/people"
 	"mishap/handlers/proxies"
-	"mishap/views"
+	peopleview "mishap/views/people"
 )
 
 const (
@@ -185,16 +185,17 @@ const sessionAppNext = "app_next"
 // worksWithoutApp reports whether people who must set up an authenticator app may use an address
 // before.
 func worksWithoutApp(path string) bool {
-	return path == views.PathSecondFactor || strings.HasPrefix(path, views.PathSecondFactor+"/") || path == pathSignOut
+	return path == peopleview.PathSecondFactor || strings.HasPrefix(path, peopleview.PathSecondFactor+"/") ||
+		path == pathSignOut
 }
 
 // demandApp leads a person to the page of the authenticator app.
 func demandApp(s *Kit, w http.ResponseWriter, r *http.Request) error {
 	if formatOf(r) != formatPage || !SafeMethods[r.Method] || WantsPart(r) {
-		return crash.Errorf(crash.Forbidden, "app_required", "%s", views.AppRequired)
+		return crash.Errorf(crash.Forbidden, "app_required", "%s", peopleview.AppRequired)
 	}
 	s.Sessions.Put(r.Context(), sessionAppNext, ReturnPath(r))
-	return Redirect(w, r, views.PathSecondFactor)
+	return Redirect(w, r, peopleview.PathSecondFactor)
 }
 
 // AfterApp returns the local path to continue at after setting up an authenticator app that was
@@ -249,7 +250,7 @@ func (s *Kit) NeedPerson(next http.Handler) http.Handler {
 }
 
 func errNoRights(u crash.User) error {
-	return crash.Errorf(crash.Forbidden, "no_rights", "%s", views.NoRights(u.Name))
+	return crash.Errorf(crash.Forbidden, "no_rights", "%s", peopleview.NoRights(u.Name))
 }
 
 // Need returns middleware that requires a role. It asks visitors and people whose groups have expired to

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/views"
+	"mishap/views/layout"
+	peopleview "mishap/views/people"
 )
 
 const (
@@ -35,26 +36,26 @@ const (
 func isSignIn(path string) bool { return path == PathSignIn || strings.HasPrefix(path, PathSignIn+"/") }
 
 // SendSignIn sends the sign-in page with the ways to sign in that are configured.
-func (s *Kit) SendSignIn(w http.ResponseWriter, r *http.Request, status int, form views.SignInForm) error {
+func (s *Kit) SendSignIn(w http.ResponseWriter, r *http.Request, status int, form peopleview.SignInForm) error {
 	if s.Config.OpenID.URL != "" {
-		form.Methods = append(form.Methods, views.SignInMethod{Path: PathOpenID, Name: s.Config.OpenID.Name})
+		form.Methods = append(form.Methods, peopleview.SignInMethod{Path: PathOpenID, Name: s.Config.OpenID.Name})
 	}
 	if s.Config.OIDC.Issuer != "" {
-		form.Methods = append(form.Methods, views.SignInMethod{Path: PathOIDC, Name: s.Config.OIDC.Name})
+		form.Methods = append(form.Methods, peopleview.SignInMethod{Path: PathOIDC, Name: s.Config.OIDC.Name})
 	}
 	form.Local = s.Config.LocalSignIn
 	form.Open = r.URL.Path == PathSignIn && r.Method == http.MethodPost
 	if form.Local == crash.LocalHidden && len(form.Methods) == 0 && s.Config.Proxy.Header == "" {
 		form.Local = crash.LocalShown // it is the only way
 	}
-	return s.Page(w, r, status, views.SignInPage(s.SignInShell(r), form))
+	return s.Page(w, r, status, peopleview.SignInPage(s.SignInShell(r), form))
 }
 
 // signInPath returns the address of the sign-in page that leads to the local path next.
 func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEscape(next) }
 
 // SignInShell returns the shell of the sign-in page, whose own "Sign in" has no path to return to.
-func (s *Kit) SignInShell(r *http.Request) views.Shell {
+func (s *Kit) SignInShell(r *http.Request) layout.Shell {
 	shell := s.Shell(r, "Sign in")
 	shell.Path = PathSignIn
 	return shell

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views"
+	"mishap/views/layout"
 )
 
 const (
@@ -14,16 +14,16 @@ const (
 )
 
 // ThemeOf returns the theme that the browser of a request has chosen.
-func ThemeOf(r *http.Request) views.Theme {
+func ThemeOf(r *http.Request) layout.Theme {
 	c, err := r.Cookie(cookieTheme)
 	if err != nil {
-		return views.ThemeSystem
+		return layout.ThemeSystem
 	}
-	switch theme := views.Theme(c.Value); theme {
-	case views.ThemeLight, views.ThemeDark:
+	switch theme := layout.Theme(c.Value); theme {
+	case layout.ThemeLight, layout.ThemeDark:
 		return theme
 	default:
-		return views.ThemeSystem
+		return layout.ThemeSystem
 	}
 }
 
@@ -37,7 +37,7 @@ func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	switch theme := r.URL.Query().Get("theme"); theme {
 	case "system":
 		c.MaxAge = -1
-	case string(views.ThemeLight), string(views.ThemeDark):
+	case string(layout.ThemeLight), string(layout.ThemeDark):
 		c.Value = theme
 	default:
 		return crash.Errorf(crash.Invalid, "bad_theme", "%.40q is not a theme; the themes are system, light and dark.", theme)

@@ -5,19 +5,20 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // people returns who takes care of a problem, as a person sees it.
-func people(user crash.User) views.PeopleView {
+func people(user crash.User) problemsview.PeopleView {
 	b := bucket(0)
-	return views.PeopleView{Bucket: b.ID, Person: user, Tracker: "Launchpad", CSRFToken: "token", Now: now,
-		Follow: views.FollowPart{Follow: crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()}, CSRFToken: "token"}}
+	return problemsview.PeopleView{Bucket: b.ID, Person: user, Tracker: "Launchpad", CSRFToken: "token", Now: now,
+		Follow: problemsview.FollowPart{Follow: crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()},
+			CSRFToken: "token"}}
 }
 
 // assigned returns a problem that is assigned in the tracker, with tags, a history and a note that
 // names its reader.
-func assigned() views.ProblemPage {
+func assigned() problemsview.ProblemPage {
 	page := problem(viewer)
 	page.People.Assigned = crash.Assigned{Name: "~desktop-packages", Bug: 2101233}
 	page.People.BugURL = "https://bugs.launchpad.net/bugs/2101233"
@@ -29,14 +30,14 @@ func assigned() views.ProblemPage {
 		{ID: 2, Assignee: "~desktop-packages", By: "vera", At: now},
 		{ID: 1, Assignee: "ada", By: "ada", At: now.AddDate(0, 0, -2), UndoneBy: "vera", UndoneAt: now.AddDate(0, 0, -1)},
 	}
-	page.Notes = views.NotesView{Bucket: page.Bucket.ID, Person: "vera", Now: now, CSRFToken: "token",
+	page.Notes = problemsview.NotesView{Bucket: page.Bucket.ID, Person: "vera", Now: now, CSRFToken: "token",
 		Names: map[string]string{"Vera": "vera"}, Notes: []crash.Note{{ID: 1, Person: "ada", Written: now,
 			Texts: []crash.NoteText{{At: now, Person: "ada", Text: "@Vera, can you look? Or @nobody."}}}}}
 	return page
 }
 
 // refusedAssignee returns a problem after a mistake in both forms.
-func refusedAssignee() views.ProblemPage {
+func refusedAssignee() problemsview.ProblemPage {
 	page := problem(admin)
 	page.People.Assigned.Name, page.People.Typed = "vera", "ver"
 	page.People.Problem = `There is no account named "ver". For a person or team at the tracker, write ~ver.`
@@ -46,10 +47,10 @@ func refusedAssignee() views.ProblemPage {
 }
 
 // assignChosen returns the form that assigns two problems.
-func assignChosen() views.AssignChosenPage {
-	return views.AssignChosenPage{Shell: shell("Assign problems", admin), Tracker: "Launchpad",
+func assignChosen() problemsview.AssignChosenPage {
+	return problemsview.AssignChosenPage{Shell: shell("Assign problems", admin), Tracker: "Launchpad",
 		Problems: bucket(0).ID.String(),
-		Rows: []views.AssignChosenRow{
+		Rows: []problemsview.AssignChosenRow{
 			{Bucket: bucket(0), Assigned: crash.Assigned{Name: "ada"}},
 			{Bucket: bucket(1), Assigned: crash.Assigned{Name: "~desktop-packages", Bug: 2101233}},
 			{Bucket: bucket(2)},
@@ -57,7 +58,7 @@ func assignChosen() views.AssignChosenPage {
 }
 
 // assignedList returns a list whose rows have assignees and tags.
-func assignedList() views.ListPage {
+func assignedList() problemsview.ListPage {
 	page := list(shell("", admin), bugStates(admin))
 	for i, p := range []index.People{
 		{Assigned: crash.Assigned{Name: "ada"}, TagList: "needs-info sru"},

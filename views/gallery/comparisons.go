@@ -4,7 +4,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	problemsview "mishap/views/problems"
 )
 
 // compared returns the specimens of comparisons: facets, stacks, chosen columns, and the page that asks
@@ -16,31 +17,31 @@ func compared() []specimen {
 	columns.Reports.Choice.Columns = []string{"occurred", "arrived", "version", "release", "pocket", "trace", "machine"}
 	columns.Reports.Rows = reportList().Rows
 	return []specimen{
-		{"Problem, compared by a field", views.Problem(faceted())},
-		{"Problem, comparison too slow", views.Problem(none)},
-		{"Problem, chosen columns", views.Problem(columns)},
-		{"Compare stacks", views.Compare(comparison())},
-		{"Compare stacks, the same", views.Compare(views.ComparePage{Shell: shell("Compare stacks", viewer),
+		{"Problem, compared by a field", problemsview.Problem(faceted())},
+		{"Problem, comparison too slow", problemsview.Problem(none)},
+		{"Problem, chosen columns", problemsview.Problem(columns)},
+		{"Compare stacks", problemsview.Compare(comparison())},
+		{"Compare stacks, the same", problemsview.Compare(problemsview.ComparePage{Shell: shell("Compare stacks", viewer),
 			Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1], Representative: true,
 			Frames: grouping.CompareFrames(frames(88), frames(88))})},
-		{"Create several bugs", views.ConfirmCreate(views.ConfirmCreatePage{
+		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
-			FileAs:  views.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
+			FileAs:  bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
 			File:    []crash.Bucket{bucket(0), bucket(1)},
-			Skipped: []views.SkippedRow{{Bucket: bucket(2), Reason: "has bug 2101233"}},
+			Skipped: []bugsview.SkippedRow{{Bucket: bucket(2), Reason: "has bug 2101233"}},
 		})},
-		{"Create several bugs, none possible", views.ConfirmCreate(views.ConfirmCreatePage{
+		{"Create several bugs, none possible", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/"})},
 	}
 }
 
 // faceted returns a problem whose reports are compared by their kernel. Those with one of the values
 // are selected.
-func faceted() views.ProblemPage {
+func faceted() problemsview.ProblemPage {
 	page := problem(viewer)
-	choice := views.ReportChoice{Path: page.Bucket.ID.Path(), Facet: stats.FacetKernel, ByValue: true,
+	choice := problemsview.ReportChoice{Path: page.Bucket.ID.Path(), Facet: stats.FacetKernel, ByValue: true,
 		Value: "6.8.0-85-generic"}
-	page.Facets = views.FacetsView{Choice: choice, Package: "tidewatch", Names: []string{"Uname", "package:libc6"},
+	page.Facets = problemsview.FacetsView{Choice: choice, Package: "tidewatch", Names: []string{"Uname", "package:libc6"},
 		Facet: &stats.Facet{
 			Field: stats.FacetKernel, Here: 155, There: 47, Others: 3, OthersHere: 12, OthersThere: 9,
 			Values: []stats.FacetValue{
@@ -55,16 +56,16 @@ func faceted() views.ProblemPage {
 }
 
 // comparison returns two stacks with every kind of difference.
-func comparison() views.ComparePage {
+func comparison() problemsview.ComparePage {
 	second := append(frames(91)[:2:2], grouping.Frame{Function: "tide_cache", File: "../src/cache.c", Line: 5})
 	second = append(second, frames(91)[2:4]...)
 	for i := range second {
 		second[i].Number = i
 	}
-	return views.ComparePage{
+	return problemsview.ComparePage{
 		Shell: shell("Compare stacks", viewer), Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1],
 		Frames: grouping.CompareFrames(frames(88), second),
-		Facts: []views.DifferentFact{
+		Facts: []problemsview.DifferentFact{
 			{Field: stats.FacetVersion, First: "46.0-0ubuntu2", Second: "46.1-0ubuntu2"},
 			{Field: stats.FacetRelease, First: "Ubuntu 22.04", Second: ""},
 		},

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views"
+	eventsview "mishap/views/events"
 )
 
 // endpoints returns the list with endpoints in every state.
-func endpoints() views.EndpointsPage {
-	return views.EndpointsPage{Shell: shell("Notifications", admin),
+func endpoints() eventsview.EndpointsPage {
+	return eventsview.EndpointsPage{Shell: shell("Notifications", admin),
 		Stop: crash.NotificationStop{Stopped: now.Add(-time.Hour), Person: "grace"},
 		Endpoints: []crash.Endpoint{
 			{ID: 1, Name: "Desktop team", Kind: crash.EndpointMattermost, Host: "https://chat.example.org", OwnerName: "ada",
@@ -26,14 +26,14 @@ func endpoints() views.EndpointsPage {
 }
 
 // endpoint returns the page of an endpoint that fails, with deliveries in every state.
-func endpoint() views.EndpointPage {
+func endpoint() eventsview.EndpointPage {
 	e := endpoints().Endpoints[1]
 	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
-	page := views.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
+	page := eventsview.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
-		Test: &views.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no",
+		Test: &eventsview.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no",
 			Took: time.Second},
-		Form: views.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
+		Form: eventsview.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
 			Wrong: map[string]string{"per_minute": "Enter a number from 1 to 600."}},
 		States: map[crash.DeliveryState]int64{crash.DeliveryWaiting: 41_300, crash.DeliveryDelivered: 12}}
 	for i, state := range []crash.DeliveryState{crash.DeliveryWaiting, crash.DeliveryDelivered, crash.DeliveryFailed,
@@ -45,9 +45,9 @@ func endpoint() views.EndpointPage {
 }
 
 // delivery returns a delivery with attempts of every kind.
-func delivery() views.DeliveryPage {
+func delivery() eventsview.DeliveryPage {
 	b := bucket(1)
-	return views.DeliveryPage{Shell: shell("Delivery", admin), Endpoint: endpoint().Endpoint, Type: "problem.new",
+	return eventsview.DeliveryPage{Shell: shell("Delivery", admin), Endpoint: endpoint().Endpoint, Type: "problem.new",
 		Delivery: crash.Delivery{ID: "4b8c3a52-0a64-4a2c-9e9a-1f0e6b8c7d01", State: crash.DeliveryWaiting, Resent: 1,
 			Created: now.AddDate(0, 0, -1), Due: now.Add(time.Hour), Payload: `{"type":"problem.new","data":{"title":"x"}}`,
 			Event: crash.Event{Bucket: &b.ID, Title: b.Title, Text: "A problem of mesa is new.", Kind: crash.EventNew}},

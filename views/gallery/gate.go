@@ -3,14 +3,14 @@ package gallery
 import (
 	"mishap/crash"
 	"mishap/crash/gate"
-	"mishap/views"
+	problemsview "mishap/views/problems"
 )
 
 // gates returns the specimens of the update gate.
 func gates() []specimen {
-	page := func(in *gate.Input) views.GatePage {
+	page := func(in *gate.Input) problemsview.GatePage {
 		q := gate.Question{Package: "tidewatch", Version: "46.4-0ubuntu2"}
-		p := views.GatePage{Shell: shell("Update gate", visitor), Releases: releases}
+		p := problemsview.GatePage{Shell: shell("Update gate", visitor), Releases: releases}
 		if in == nil {
 			return p
 		}
@@ -27,12 +27,12 @@ func gates() []specimen {
 	problem := page(nil)
 	problem.Problem = "46.4 is not lower than 46.3: the gate compares a version with a lower one."
 	return []specimen{
-		{"Update gate, empty", views.Gate(page(nil))},
-		{"Update gate, wrong question", views.Gate(problem)},
-		{"Update gate, unknown version", views.Gate(unknown)},
-		{"Update gate, not enough data", views.Gate(page(gateInput(3, 4)))},
-		{"Update gate, pass", views.Gate(page(gateInput(21, 4)))},
-		{"Update gate, worse", views.Gate(page(gateInput(21, 12)))},
+		{"Update gate, empty", problemsview.Gate(page(nil))},
+		{"Update gate, wrong question", problemsview.Gate(problem)},
+		{"Update gate, unknown version", problemsview.Gate(unknown)},
+		{"Update gate, not enough data", problemsview.Gate(page(gateInput(3, 4)))},
+		{"Update gate, pass", problemsview.Gate(page(gateInput(21, 4)))},
+		{"Update gate, worse", problemsview.Gate(page(gateInput(21, 12)))},
 	}
 }
 

@@ -5,51 +5,53 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views"
+	eventsview "mishap/views/events"
 )
 
 // notices returns the inbox and the pages about mail in every state.
 func notices() []specimen {
-	settings := func(change func(*views.MailSettingsPage)) views.MailSettingsPage {
-		p := views.MailSettingsPage{Shell: shell("Notifications", viewer), On: true, From: "crashes@example.org",
+	settings := func(change func(*eventsview.MailSettingsPage)) eventsview.MailSettingsPage {
+		p := eventsview.MailSettingsPage{Shell: shell("Notifications", viewer), On: true, From: "crashes@example.org",
 			Settings: crash.DefaultMailSettings}
 		change(&p)
 		return p
 	}
-	filled := settings(func(p *views.MailSettingsPage) {
+	filled := settings(func(p *eventsview.MailSettingsPage) {
 		p.Settings.Address, p.Settings.Pending = "vera@example.org", "a.very.long.address.of.vera@subdomain.example.org"
 		p.Settings.Mode, p.Settings.Zone = crash.MailWeekly, "Europe/Paris"
 		p.Settings.Quiet = &crash.QuietHours{From: 22, To: 7}
 		p.Settings.KindsOff = []crash.EventKind{crash.EventQuiet}
 		p.Mails = mails()
 	})
-	mistakes := settings(func(p *views.MailSettingsPage) {
+	mistakes := settings(func(p *eventsview.MailSettingsPage) {
 		p.Typed, p.Problem = "vera", "This is not a mail address."
 		p.Wrong = "“Mars/Olympus” is not a time zone that this machine knows."
 	})
-	admins := func(change func(*views.MailAdminPage)) views.MailAdminPage {
-		p := views.MailAdminPage{Shell: shell("Mail", admin), On: true, From: "crashes@example.org",
+	admins := func(change func(*eventsview.MailAdminPage)) eventsview.MailAdminPage {
+		p := eventsview.MailAdminPage{Shell: shell("Mail", admin), On: true, From: "crashes@example.org",
 			Address: "ada@example.org"}
 		change(&p)
 		return p
 	}
 	return []specimen{
-		{"Inbox, empty", views.Inbox(views.InboxPage{Shell: shell("Inbox", viewer)})},
-		{"Inbox", views.Inbox(inbox())},
-		{"Inbox, nothing matches", views.Inbox(views.InboxPage{Shell: shell("Inbox", viewer), MailOn: true,
+		{"Inbox, empty", eventsview.Inbox(eventsview.InboxPage{Shell: shell("Inbox", viewer)})},
+		{"Inbox", eventsview.Inbox(inbox())},
+		{"Inbox, nothing matches", eventsview.Inbox(eventsview.InboxPage{Shell: shell("Inbox", viewer), MailOn: true,
 			Filter: crash.NoticeFilter{Kind: crash.EventQuiet, Unread: true},
 			Kinds:  map[crash.EventKind]int64{crash.EventNew: 2}})},
-		{"Mail settings, mail is off", views.MailSettings(settings(func(p *views.MailSettingsPage) { p.On = false }))},
-		{"Mail settings, no address", views.MailSettings(settings(func(*views.MailSettingsPage) {}))},
-		{"Mail settings", views.MailSettings(filled)},
-		{"Mail settings, mistakes", views.MailSettings(mistakes)},
-		{"Confirm an address", views.ConfirmAddress(views.ConfirmAddressPage{Shell: shell("Confirm", viewer),
+		{"Mail settings, mail is off",
+			eventsview.MailSettings(settings(func(p *eventsview.MailSettingsPage) { p.On = false }))},
+		{"Mail settings, no address", eventsview.MailSettings(settings(func(*eventsview.MailSettingsPage) {}))},
+		{"Mail settings", eventsview.MailSettings(filled)},
+		{"Mail settings, mistakes", eventsview.MailSettings(mistakes)},
+		{"Confirm an address", eventsview.ConfirmAddress(eventsview.ConfirmAddressPage{Shell: shell("Confirm", viewer),
 			Address: "vera@example.org", Path: "/"})},
-		{"Unsubscribe", views.Unsubscribe(views.UnsubscribePage{Shell: shell("Unsubscribe", visitor), Path: "/"})},
-		{"Unsubscribed", views.Unsubscribe(views.UnsubscribePage{Shell: shell("Unsubscribe", visitor), Done: true})},
-		{"Mail of all, off", views.MailAdmin(admins(func(p *views.MailAdminPage) { p.On = false }))},
-		{"Mail of all, none", views.MailAdmin(admins(func(*views.MailAdminPage) {}))},
-		{"Mail of all, every state, mistake", views.MailAdmin(admins(func(p *views.MailAdminPage) {
+		{"Unsubscribe", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor), Path: "/"})},
+		{"Unsubscribed", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor),
+			Done: true})},
+		{"Mail of all, off", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) { p.On = false }))},
+		{"Mail of all, none", eventsview.MailAdmin(admins(func(*eventsview.MailAdminPage) {}))},
+		{"Mail of all, every state, mistake", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) {
 			p.Mails, p.LastSuccess, p.Next = mails(), now.Add(-time.Hour), "/?before=1"
 			p.Address, p.Problem = "ada", "This is not a mail address."
 			p.States = map[crash.MailState]int64{crash.MailSent: 41_300, crash.MailFailed: 3}
@@ -58,10 +60,10 @@ func notices() []specimen {
 }
 
 // inbox returns a notice of each kind, read and unread, with every fate by mail.
-func inbox() views.InboxPage {
+func inbox() eventsview.InboxPage {
 	s := shell("Inbox", viewer)
 	s.Unread = 120
-	page := views.InboxPage{Shell: s, MailOn: true, More: true, Kinds: map[crash.EventKind]int64{},
+	page := eventsview.InboxPage{Shell: s, MailOn: true, More: true, Kinds: map[crash.EventKind]int64{},
 		Packages: map[string]int64{"tidewatch": 9}}
 	fates := []crash.NoticeMail{crash.MailWaits, crash.MailHeld, crash.Mailed, crash.NotMailed}
 	for i, kind := range crash.EventKinds {

@@ -6,16 +6,18 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 
 // list returns the front page with a row for each of these bugs.
-func list(s views.Shell, bugs []views.BugPart) views.ListPage {
-	page := views.ListPage{
-		Rates: views.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
-		Shell: s, Choice: views.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
+func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
+	page := problemsview.ListPage{
+		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
+		Shell: s, Choice: problemsview.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
 		Tracker: "Launchpad",
@@ -25,10 +27,10 @@ func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	for i, bug := range bugs {
 		b := bucket(i)
 		b.Provisional = i == 3
-		page.Rows = append(page.Rows, views.ListRow{
+		page.Rows = append(page.Rows, problemsview.ListRow{
 			Problem: &crash.Problem{Bucket: &b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
 			Past: int64(i * 7 % 5), Compared: true, New: i == 2, Rising: i == 4,
-			Spark: views.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
+			Spark: layout.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
 		})
 		page.Totals.Problems++
 		page.Totals.Reports += b.Reports
@@ -36,14 +38,14 @@ func list(s views.Shell, bugs []views.BugPart) views.ListPage {
 	return page
 }
 
-func nothingFound() views.ListPage {
+func nothingFound() problemsview.ListPage {
 	page := list(shell("", viewer), nil)
 	page.Choice.Package, page.Choice.Release = "none-such", "Ubuntu 24.04"
 	return page
 }
 
 // partial returns a list with further pages and with data that is still missing.
-func partial() views.ListPage {
+func partial() problemsview.ListPage {
 	page := list(shell("", viewer), bugStates(viewer))
 	page.Notice, page.Next = "The packages of this set are not known yet; try again shortly.", "/?after=50"
 	return page
@@ -60,47 +62,50 @@ func status(b crash.Bucket) crash.Status {
 }
 
 // problem returns the page of a problem with everything that this person may see.
-func problem(user crash.User) views.ProblemPage {
+func problem(user crash.User) problemsview.ProblemPage {
 	b := bucket(0)
 	if user.ID == 0 {
 		b.Title = ""
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
 		{Day: now, Release: releases[2], Reports: 9}}
-	since, until := views.ChartSpan(now.AddDate(0, 0, -20), now)
+	since, until := problemsview.ChartSpan(now.AddDate(0, 0, -20), now)
 	cell := bugStates(user)[1]
 	cell.Bucket, cell.Whole, cell.Tracker = b.ID, true, "Launchpad"
 	if user.Role.Allows(crash.RoleTriager) {
 		cell.Link = b.ID.Path() + "/link"
 	}
-	page := views.ProblemPage{
-		Impact: views.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true, Releases: releases[1:2],
-			Days: 28, Week: 300,
+	page := problemsview.ProblemPage{
+		Impact: problemsview.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true,
+			Releases: releases[1:2],
+			Days:     28, Week: 300,
 			WeekBefore: 240, Today: 0.5, Rate: stats.NewMachineRate(1200, 255_000)},
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
-		Chart: views.ChartPart(views.NewChart(counts, crash.BuiltInReleases(), since, until), now),
-		Status: views.StatusView{
+		Chart: problemsview.ChartPart(problemsview.NewChart(counts, crash.BuiltInReleases(), since, until), now),
+		Status: problemsview.StatusView{
 			Status: status(b), Now: now,
-			Bugs: views.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager), SignedIn: user.ID != 0,
-				Now: now},
+			Bugs: bugsview.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager),
+				SignedIn: user.ID != 0,
+				Now:      now},
 		},
-		Versions: views.NewVersionTable([]crash.VersionCount{
+		Versions: problemsview.NewVersionTable([]crash.VersionCount{
 			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1],
 				Reports: 2110},
 		}),
-		Grouping: views.GroupingView{Rule: b.Rule, Signature: b.Signature,
+		Grouping: problemsview.GroupingView{Rule: b.Rule, Signature: b.Signature,
 			Address: "https://crashes.example.org" + b.ID.Path()},
 	}
 	if user.ID == 0 {
 		return page
 	}
 	page.People = people(user)
-	page.Stack = views.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
+	page.Stack = problemsview.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
 		Fields: crash.Fields{
 			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +
 				"/usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
 		}})
-	page.Reports = &views.ReportList{ID: "reports", Now: now, Choice: &views.ReportChoice{Path: page.Bucket.ID.Path()},
+	page.Reports = &problemsview.ReportList{ID: "reports", Now: now,
+		Choice: &problemsview.ReportChoice{Path: page.Bucket.ID.Path()},
 		Rows: []crash.ReportRow{{
 			ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
 			Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2],
@@ -110,7 +115,7 @@ func problem(user crash.User) views.ProblemPage {
 }
 
 // hugeProblem returns a problem with a long signature, many versions and many bugs.
-func hugeProblem() views.ProblemPage {
+func hugeProblem() problemsview.ProblemPage {
 	page := problem(admin)
 	page.Bucket.Signature = "/usr/bin/tidewatch:11" + strings.Repeat(":a_function_with_quite_a_long_name", 200)
 	var versions []crash.VersionCount
@@ -118,12 +123,12 @@ func hugeProblem() views.ProblemPage {
 		versions = append(versions, crash.VersionCount{Version: fmt.Sprintf("46.%d-0ubuntu1~really.long.version.%d", i, i),
 			Release: releases[i%3], Reports: int64(1 + i*i)})
 	}
-	page.Versions = views.NewVersionTable(versions)
+	page.Versions = problemsview.NewVersionTable(versions)
 	return page
 }
 
 // trackerAway returns a problem whose bug has a stale state.
-func trackerAway() views.ProblemPage {
+func trackerAway() problemsview.ProblemPage {
 	page := problem(admin)
 	page.Status.Bugs.Bugs = []crash.Bug{{
 		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada",
@@ -138,16 +143,16 @@ func trackerAway() views.ProblemPage {
 }
 
 // review returns the panel that reviews a bug.
-func review(search *views.ReviewSearch) views.ReviewPage {
+func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
 	b := bucket(0)
-	cell := views.BugPart{Bucket: b.ID, Signature: b.Signature, State: views.BugCreate, MayFile: true, Review: true}
+	cell := bugsview.BugPart{Bucket: b.ID, Signature: b.Signature, State: bugsview.BugCreate, MayFile: true, Review: true}
 	if search != nil {
 		search.Bug = cell
 	}
-	return views.ReviewPage{
+	return bugsview.ReviewPage{
 		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu",
 		Tracker: "launchpad.net", Fileable: true,
-		FileAs: views.FilingChoice{Tracker: "launchpad.net", Account: "ada", Broken: true},
+		FileAs: bugsview.FilingChoice{Tracker: "launchpad.net", Account: "ada", Broken: true},
 		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
 			Package: "tidewatch"},
 		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
@@ -155,8 +160,8 @@ func review(search *views.ReviewSearch) views.ReviewPage {
 }
 
 // refusedReview returns a review with bugs found and with errors in its fields.
-func refusedReview() views.ReviewPage {
-	page := review(&views.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch",
+func refusedReview() bugsview.ReviewPage {
+	page := review(&bugsview.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch",
 		Bugs: []crash.FoundBug{
 			{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1",
 				URL: "https://bugs.launchpad.net/bugs/2101233"},

@@ -9,7 +9,12 @@ import (
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
-	"mishap/views"
+	adminview "mishap/views/admin"
+	bugsview "mishap/views/bugs"
+	eventsview "mishap/views/events"
+	"mishap/views/layout"
+	peopleview "mishap/views/people"
+	problemsview "mishap/views/problems"
 )
 
 // decided returns the specimens of decisions and administration: merging, splitting, names,
@@ -17,119 +22,132 @@ import (
 func decided() []specimen {
 	b := bucket(0)
 	return []specimen{
-		{"My packages, nothing followed", views.My(views.MyPage{Shell: shell("My packages", viewer), Tracker: "Launchpad",
+		{"My packages, nothing followed", problemsview.My(problemsview.MyPage{Shell: shell("My packages", viewer),
+			Tracker: "Launchpad",
 			Suggest: "vera"})},
-		{"My packages, first visit", views.My(my(crash.Visit{Last: now}, ""))},
-		{"My packages", views.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now}, views.ReadingPackages("grace")))},
-		{"Merge, which", views.FindMerge(views.FindMergePage{Shell: shell("Merge", admin), Bucket: b, Text: "nine",
+		{"My packages, first visit", problemsview.My(my(crash.Visit{Last: now}, ""))},
+		{"My packages", problemsview.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now},
+			problemsview.ReadingPackages("grace")))},
+		{"Merge, which", problemsview.FindMerge(problemsview.FindMergePage{Shell: shell("Merge", admin), Bucket: b,
+			Text:    "nine",
 			Problem: "No problem matches this.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
-		{"Merge", views.Merge(merge(""))},
-		{"Merge, refused", views.Merge(merge("Someone has merged one of these problems in the meantime. Reload the page."))},
-		{"Name a problem", views.Rename(views.RenamePage{Shell: shell("Name", admin), Bucket: b, Name: "Reading a short row",
+		{"Merge", problemsview.Merge(merge(""))},
+		{"Merge, refused",
+			problemsview.Merge(merge("Someone has merged one of these problems in the meantime. Reload the page."))},
+		{"Name a problem", problemsview.Rename(problemsview.RenamePage{Shell: shell("Name", admin), Bucket: b,
+			Name:    "Reading a short row",
 			Problem: "Another problem has that name."})},
-		{"Split, how to", views.Split(views.SplitPage{Shell: shell("Split off reports", admin), Bucket: b,
+		{"Split, how to", problemsview.Split(problemsview.SplitPage{Shell: shell("Split off reports", admin), Bucket: b,
 			Terms: make([]crash.Term, 3), Reports: reportList()})},
-		{"Split, nothing to choose, mistake", views.Split(views.SplitPage{
+		{"Split, nothing to choose, mistake", problemsview.Split(problemsview.SplitPage{
 			Shell: shell("Split off reports", admin), Bucket: b, Terms: []crash.Term{{Field: crash.TermFrom, Value: "x y"}},
 			Problem: "This is not a version.",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: views.NoReportsStored},
+			Reports: problemsview.ReportList{ID: "reports", Now: now, Empty: problemsview.NoReportsStored},
 		})},
-		{"Decisions", views.Problem(decidedProblem())},
-		{"Chosen problems", views.Chosen(chosen())},
-		{"Link chosen problems", views.LinkChosen(views.LinkChosenPage{
+		{"Decisions", problemsview.Problem(decidedProblem())},
+		{"Chosen problems", bugsview.Chosen(chosen())},
+		{"Link chosen problems", bugsview.LinkChosen(bugsview.LinkChosenPage{
 			Shell: shell("Link a bug", admin), Problems: b.ID.String(),
-			BugLookup: views.BugLookup{Text: "2101233", Number: 2101233, Warning: "The tracker did not answer."},
-			Rows:      []views.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
+			BugLookup: bugsview.BugLookup{Text: "2101233", Number: 2101233, Warning: "The tracker did not answer."},
+			Rows:      []bugsview.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
 		})},
-		{"Filing log, empty", views.Ledger(views.LedgerPage{Shell: shell("Filing log", admin), First: true})},
-		{"Filing log, every state", views.Ledger(ledger())},
-		{"Symbols, empty", views.SymbolsAdmin(views.SymbolsPage{Shell: shell("Symbols", admin)})},
-		{"Symbols", views.SymbolsAdmin(symbols())},
-		{"Endpoints, empty", views.Endpoints(views.EndpointsPage{Shell: shell("Notifications", admin)})},
-		{"Endpoints, stopped", views.Endpoints(endpoints())},
-		{"Endpoint, new", views.NewEndpoint(views.EndpointPage{Shell: shell("Add an endpoint", admin),
-			Endpoint: crash.Endpoint{Kind: crash.EndpointMatrix}, Form: views.EndpointForm{PerMinute: "20"}})},
-		{"Endpoint", views.Endpoint(endpoint())},
-		{"Delivery", views.Delivery(delivery())},
-		{"Health, a problem", views.AdminHealthPage(views.HealthPage{Shell: shell("Health", admin),
+		{"Filing log, empty", bugsview.Ledger(bugsview.LedgerPage{Shell: shell("Filing log", admin), First: true})},
+		{"Filing log, every state", bugsview.Ledger(ledger())},
+		{"Symbols, empty", adminview.SymbolsAdmin(adminview.SymbolsPage{Shell: shell("Symbols", admin)})},
+		{"Symbols", adminview.SymbolsAdmin(symbols())},
+		{"Endpoints, empty", eventsview.Endpoints(eventsview.EndpointsPage{Shell: shell("Notifications", admin)})},
+		{"Endpoints, stopped", eventsview.Endpoints(endpoints())},
+		{"Endpoint, new", eventsview.NewEndpoint(eventsview.EndpointPage{Shell: shell("Add an endpoint", admin),
+			Endpoint: crash.Endpoint{Kind: crash.EndpointMatrix}, Form: eventsview.EndpointForm{PerMinute: "20"}})},
+		{"Endpoint", eventsview.Endpoint(endpoint())},
+		{"Delivery", eventsview.Delivery(delivery())},
+		{"Health, a problem", adminview.AdminHealthPage(adminview.HealthPage{Shell: shell("Health", admin),
 			Checks: []crash.HealthCheck{
 				{Name: "Database"}, {Name: "Counting", Problem: "Reports are stored, but they cannot be counted at the moment.",
 					Detail: "Counting has failed since 2026-11-21 11:40:00 UTC.",
 					Remedy: "correct what the last error says; counting then continues by itself"},
 				{Name: "Access to the tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
 					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
-		{"Tracker, connected", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Bug tracker", admin),
+		{"Tracker, connected", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Bug tracker", admin),
 			Tracker:    "Launchpad",
 			ConfigFile: "local_config.toml", Connection: crash.Connection{Source: crash.FromDatabase, Person: "ada",
 				Since: now.AddDate(0, 0, -3), Token: "cMQ49S2ccX0s",
 				TokenHealth: crash.TokenHealth{Account: "mishap-bot", LastSuccess: now.Add(-time.Minute)}}})},
-		{"Tracker, second step", views.AdminTrackerPage(views.TrackerPage{Shell: shell("Bug tracker", admin),
+		{"Tracker, second step", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Bug tracker", admin),
 			Tracker: "Launchpad", ConfigFile: "local_config.toml", AuthorizeURL: "https://launchpad.net/+authorize-token",
 			Expires: now.Add(time.Hour), Pressed: "access-token", Problem: "mishap has not been authorised yet."})},
-		{"Updates of bugs", views.Updates(views.UpdatesPage{Shell: shell("Updates of bugs", admin), Tracker: "Launchpad",
-			Waiting: views.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}, Pattern: "linux*", FilingOn: false,
+		{"Updates of bugs", bugsview.Updates(bugsview.UpdatesPage{Shell: shell("Updates of bugs", admin),
+			Tracker: "Launchpad",
+			Waiting: bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}, Pattern: "linux*", FilingOn: false,
 			Problem: "The number of weeks has to be between 1 and 260.",
 			Adding:  crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks},
 			Rules: crash.UpdateRules{
 				{Pattern: "linux-firmware", QuietWeeks: 12, Person: "ada", Changed: now.AddDate(0, 0, -3)},
 				{Pattern: "linux*", Quiet: true, QuietWeeks: 6, Section: true, Person: "ada", Changed: now.Add(-time.Hour)},
 				{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}})},
-		{"Erase a machine", views.Erase(views.ErasePage{Shell: shell("Erase a machine", admin), System: "5a0123456789abcdef",
+		{"Erase a machine", adminview.Erase(adminview.ErasePage{Shell: shell("Erase a machine", admin),
+			System:  "5a0123456789abcdef",
 			Facts:   crash.MachineFacts{Reports: 41, Problems: 7, Only: 2, Cores: 1, Jobs: 3, First: day(-40), Last: day(-1)},
 			Problem: "These are not the first 8 characters of the id of the machine; nothing was erased."})},
-		{"Erased machines", views.Erasures(views.ErasuresPage{Shell: shell("Erased machines", admin),
+		{"Erased machines", adminview.Erasures(adminview.ErasuresPage{Shell: shell("Erased machines", admin),
 			Erasures: []crash.Erasure{{ID: 2, Digest: strings.Repeat("c0ffee", 10) + "0123", Person: "ada", Requested: day(0)},
 				{ID: 1, Digest: strings.Repeat("decade", 10) + "4567", Blocked: true, Via: "root", Requested: day(-3),
 					Finished: day(-3), Counts: crash.ErasedCounts{Reports: 41, Cores: 1, Problems: 7, Gone: 2}}}})},
-		{"Regrouping, preview", views.Regroup(views.RegroupPage{Shell: shell("Grouping", admin), Version: 3,
+		{"Regrouping, preview", adminview.Regroup(adminview.RegroupPage{Shell: shell("Grouping", admin), Version: 3,
 			Run:    &crash.RegroupRun{ID: 2, Rules: 3, Dry: true, State: crash.RegroupDone, LookedAt: 1858, Moved: 12},
 			Effect: crash.RegroupEffect{Changed: 2, Split: 1, New: 1},
 			Moves: []crash.RegroupMove{{From: b.ID, FromLabel: b.Title, To: bucket(1).ID, ToLabel: "short rows", New: true,
 				Reports: 12}},
 		})},
-		{"Privacy, run in progress", views.Privacy(privacyPage(shell("Privacy", admin)))},
-		{"Hold", views.HoldPage(views.HoldForm{MarkForm: views.MarkForm{Shell: shell("Hold", viewer), Bucket: b,
+		{"Privacy, run in progress", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
+		{"Hold", problemsview.HoldPage(problemsview.HoldForm{MarkForm: problemsview.MarkForm{Shell: shell("Hold", viewer),
+			Bucket:  b,
 			Problem: "A reason is one line of at most 500 characters."}})},
-		{"Hold, lifting", views.HoldPage(views.HoldForm{MarkForm: views.MarkForm{Shell: shell("Hold", viewer), Bucket: b,
+		{"Hold, lifting", problemsview.HoldPage(problemsview.HoldForm{MarkForm: problemsview.MarkForm{Shell: shell("Hold",
+			viewer), Bucket: b,
 			Now: now}, Hold: &crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)}})},
-		{"Account", views.Account(views.AccountPage{
+		{"Account", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
-			Tokens: views.TokensView{Scopes: crash.Scopes[:2], Form: views.TokenForm{Scopes: crash.Scopes[:1], Days: 90}}})},
-		{"Account, own account at the tracker", views.Account(views.AccountPage{
+			Tokens: peopleview.TokensView{Scopes: crash.Scopes[:2], Form: peopleview.TokenForm{Scopes: crash.Scopes[:1],
+				Days: 90}}})},
+		{"Account, own account at the tracker", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada",
 			Own: ownAccount(crash.TokenHealth{
-				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
-		{"Account, own account rejected, connecting again", views.Account(views.AccountPage{
+				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: peopleview.TokensView{Form: peopleview.TokenForm{Days: 90}}})},
+		{"Account, own account rejected, connecting again", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
-			Tokens: views.TokensView{Form: views.TokenForm{Days: 90}}})},
-		{"Authenticator app, secret, mistake", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Tokens: peopleview.TokensView{Form: peopleview.TokenForm{Days: 90}}})},
+		{"Authenticator app, secret, mistake", peopleview.SecondFactor(peopleview.SecondFactorPage{Shell: shell("App",
+			viewer),
 			Factor:  crash.SecondFactor{HasPassword: true, Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"},
 			Address: "otpauth://totp/mishap%20example:ada?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=mishap%20example",
-			Pressed: views.SecondFactorConfirm, Problem: "Wrong code."})},
-		{"Authenticator app, on, recovery codes", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer),
+			Pressed: peopleview.SecondFactorConfirm, Problem: "Wrong code."})},
+		{"Authenticator app, on, recovery codes", peopleview.SecondFactor(peopleview.SecondFactorPage{Shell: shell("App",
+			viewer),
 			Factor:   crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 2},
-			Recovery: []string{"abcd-efgh-ijkl-mnop", "qrst-uvwx-yz23-4567"}, Pressed: views.SecondFactorOff,
+			Recovery: []string{"abcd-efgh-ijkl-mnop", "qrst-uvwx-yz23-4567"}, Pressed: peopleview.SecondFactorOff,
 			Problem: "Wrong password."})},
-		{"Authenticator app, required", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", admin), Required: true,
-			Factor: crash.SecondFactor{HasPassword: true}})},
-		{"Authenticator app, no password", views.SecondFactor(views.SecondFactorPage{Shell: shell("App", viewer)})},
-		{"Sign in, code", views.SignInCode(shell("Sign in", visitor), "Wrong code.")},
-		{"Account, ways to sign in", views.Account(views.AccountPage{
+		{"Authenticator app, required", peopleview.SecondFactor(peopleview.SecondFactorPage{Shell: shell("App", admin),
+			Required: true,
+			Factor:   crash.SecondFactor{HasPassword: true}})},
+		{"Authenticator app, no password", peopleview.SecondFactor(peopleview.SecondFactorPage{Shell: shell("App", viewer)})},
+		{"Sign in, code", peopleview.SignInCode(shell("Sign in", visitor), "Wrong code.")},
+		{"Account, ways to sign in", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer),
 			Tracker:     "Launchpad",
 			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services().Services[:1],
-			Links: []views.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
+			Links: []peopleview.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
 			Identities: []crash.StoredIdentity{{ID: 1, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 				Subject: "https://login.launchpad.net/+id/abc123", Name: "grace"}}}})},
-		{"Account, app", views.Account(views.AccountPage{
+		{"Account, app", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			SecondFactor: crash.SecondFactor{HasPassword: true, Since: now, RecoveryCodes: 10}})},
-		{"Account, new token, mistake", views.Account(views.AccountPage{
+		{"Account, new token, mistake", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ad a",
 			Problem: "The tracker has no account with " +
 				"this name.",
-			Tokens: views.TokensView{
-				Made: "mshp_not_a_real_token", Scopes: crash.Scopes, Form: views.TokenForm{Scopes: crash.Scopes[:3], Days: 30},
+			Tokens: peopleview.TokensView{
+				Made: "mshp_not_a_real_token", Scopes: crash.Scopes, Form: peopleview.TokenForm{Scopes: crash.Scopes[:3], Days: 30},
 				Tokens: []crash.APIToken{
 					{ID: 1, Name: "watcher", Hint: "k7Qz09aB", Scopes: crash.Scopes[:1], Created: now.AddDate(0, -1, 0),
 						Expires: now.AddDate(0, 2, 0), LastUsed: now, LastAddress: "2001:db8:12:34::5:6"},
@@ -144,8 +162,8 @@ func decided() []specimen {
 }
 
 // ownAccount returns a connection to a person's own account at the tracker.
-func ownAccount(health crash.TokenHealth) *views.OwnAccountView {
-	return &views.OwnAccountView{
+func ownAccount(health crash.TokenHealth) *peopleview.OwnAccountView {
+	return &peopleview.OwnAccountView{
 		Shell: shell("", admin), Tracker: "Launchpad", TokensURL: "https://launchpad.net/~ada/+oauth-tokens",
 		Own: crash.OwnAccount{User: 1, Token: "cMQ49S2ccX0s", Context: "None", Connected: now.AddDate(0, 0, -3),
 			Preferred: true, Enabled: true, TokenHealth: health},
@@ -153,7 +171,7 @@ func ownAccount(health crash.TokenHealth) *views.OwnAccountView {
 }
 
 // ownAccountAgain returns a rejected connection, while the person connects again.
-func ownAccountAgain() *views.OwnAccountView {
+func ownAccountAgain() *peopleview.OwnAccountView {
 	v := ownAccount(crash.TokenHealth{Account: "ada", Dead: true, LastErrorAt: now.Add(-time.Minute),
 		LastError: "Expired token (cMQ49S2ccX0s)."})
 	v.AuthorizeURL, v.Expires = "https://launchpad.net/+authorize-token", now.Add(time.Hour)
@@ -162,12 +180,12 @@ func ownAccountAgain() *views.OwnAccountView {
 }
 
 // my returns what a person follows, with a problem in each group that the visit allows.
-func my(visit crash.Visit, notice string) views.MyPage {
+func my(visit crash.Visit, notice string) problemsview.MyPage {
 	cells := bugStates(viewer)
-	page := views.MyPage{
+	page := problemsview.MyPage{
 		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "Launchpad", Problems: 4,
 		Reports: 8773,
-		Followed: []views.Followed{
+		Followed: []problemsview.Followed{
 			{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, Problems: 4, New: 1, Reports: 8773},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "grace"}, Unknown: true},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "nobody"}, Nobody: true},
@@ -176,13 +194,14 @@ func my(visit crash.Visit, notice string) views.MyPage {
 				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", New: 1, Problems: 1, Reports: 12},
 			{Follow: crash.Follow{Kind: crash.FollowSearch, Name: "7"}, Label: "For an SRU", Path: "/search?q=tag:sru"},
 		},
-		Form: views.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
+		Form: problemsview.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
 	}
 	page.List = list(page.Shell, cells)
 	page.List.Choice.Period = crash.PeriodMonth
-	groups := []views.MyGroup{
-		{Name: views.MyNew, Words: "new since your last visit"}, {Name: views.MyRegression, Words: "regressions"},
-		{Name: views.MyUnfiled, Words: "without a bug"}, {Name: views.MyFiled, Words: "with a bug"},
+	groups := []problemsview.MyGroup{
+		{Name: problemsview.MyNew, Words: "new since your last visit"}, {Name: problemsview.MyRegression,
+			Words: "regressions"},
+		{Name: problemsview.MyUnfiled, Words: "without a bug"}, {Name: problemsview.MyFiled, Words: "with a bug"},
 	}
 	if visit.Seen.IsZero() {
 		groups = groups[1:]
@@ -195,18 +214,19 @@ func my(visit crash.Visit, notice string) views.MyPage {
 	return page
 }
 
-func merge(problem string) views.MergePage {
-	sides := views.NewMergeSides([]crash.Bucket{bucket(0), bucket(1)})
-	return views.MergePage{Shell: shell("Merge", admin), Sides: sides, Head: sides[0].ID, Reports: 6316, Machines: 2700,
-		Problem: problem,
-		Bugs:    []crash.Bug{{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233"}}}
+func merge(problem string) problemsview.MergePage {
+	sides := problemsview.NewMergeSides([]crash.Bucket{bucket(0), bucket(1)})
+	return problemsview.MergePage{Shell: shell("Merge", admin), Sides: sides, Head: sides[0].ID, Reports: 6316,
+		Machines: 2700,
+		Problem:  problem,
+		Bugs:     []crash.Bug{{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233"}}}
 }
 
 // decidedProblem returns a problem with decisions of every kind, one of them undone.
-func decidedProblem() views.ProblemPage {
+func decidedProblem() problemsview.ProblemPage {
 	page := problem(admin)
 	b, other := bucket(0), bucket(1)
-	page.Decisions = views.DecisionsView{Bucket: b, MayDecide: true, Now: now, Decisions: []crash.Decision{
+	page.Decisions = problemsview.DecisionsView{Bucket: b, MayDecide: true, Now: now, Decisions: []crash.Decision{
 		{ID: 4, Kind: crash.DecisionSplit, Cause: crash.CausePerson, Bucket: b.ID, Other: other.ID, OtherLabel: "short rows",
 			Person: "ada", At: now.Add(-time.Minute), LookedAt: 2000, Moved: 12},
 		{ID: 3, Kind: crash.DecisionMerged, Cause: crash.CausePerson, Bucket: other.ID, Other: b.ID, BucketLabel: other.Title,
@@ -219,20 +239,21 @@ func decidedProblem() views.ProblemPage {
 	return page
 }
 
-func chosen() views.ChosenPage {
-	page := views.ChosenPage{Shell: shell("Chosen problems", admin)}
+func chosen() bugsview.ChosenPage {
+	page := bugsview.ChosenPage{Shell: shell("Chosen problems", admin)}
 	for i, cell := range bugStates(admin)[1:] {
-		page.Rows = append(page.Rows, views.ChosenRow{Bucket: bucket(i + 1), Bug: cell})
+		page.Rows = append(page.Rows, bugsview.ChosenRow{Bucket: bucket(i + 1), Bug: cell})
 	}
 	return page
 }
 
 // ledger returns a filing in every state, with its history.
-func ledger() views.LedgerPage {
-	page := views.LedgerPage{Shell: shell("Filing log", admin), Next: "/admin/filings?after=1", Totals: crash.FilingTotals{
-		States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour),
-		Parked: 1,
-	}}
+func ledger() bugsview.LedgerPage {
+	page := bugsview.LedgerPage{Shell: shell("Filing log", admin), Next: "/admin/filings?after=1",
+		Totals: crash.FilingTotals{
+			States: map[crash.FilingState]int64{crash.FilingQueued: 1, crash.FilingFiled: 9}, Oldest: now.Add(-time.Hour),
+			Parked: 1,
+		}}
 	for i, state := range []crash.FilingState{
 		crash.FilingQueued, crash.FilingSending, crash.FilingUncertain, crash.FilingRefused, crash.FilingAbandoned,
 		crash.FilingFiled,
@@ -248,7 +269,7 @@ func ledger() views.LedgerPage {
 					Text: strings.Repeat("title: too long. ", 1+i), Took: 812 * time.Millisecond},
 			},
 		}
-		part := views.FilingPart{LedgerEntry: entry, MayManage: true, Now: now}
+		part := bugsview.FilingPart{LedgerEntry: entry, MayManage: true, Now: now}
 		part.Bucket = b.ID
 		if state == crash.FilingFiled {
 			part.Bug, part.BugURL, part.SentAs = 2101233, "https://bugs.launchpad.net/bugs/2101233", "ada"
@@ -265,11 +286,11 @@ func ledger() views.LedgerPage {
 }
 
 // access returns the roles of two groups and three people.
-func access() views.AccessPage {
+func access() adminview.AccessPage {
 	kim := crash.StoredIdentity{UserID: 3, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 		Subject: "https://login.launchpad.net/+id/abc123", Name: "kim", Groups: []string{"ubuntu-bugcontrol"}}}
-	p := views.AccessPage{
-		Shell: shell("Roles", admin), Form: views.GrantForm{Grant: crash.Grant{Group: "a,b"},
+	p := adminview.AccessPage{
+		Shell: shell("Roles", admin), Form: adminview.GrantForm{Grant: crash.Grant{Group: "a,b"},
 			Problem: "Add one group at a time."},
 		Grants: []crash.Grant{
 			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0),
@@ -293,20 +314,20 @@ func access() views.AccessPage {
 
 // embargoes returns what forms ask before they touch an embargoed problem.
 func embargoes() []specimen {
-	public := views.LinkPage{Shell: shell("Link a bug", admin), Bucket: bucket(0), BugLookup: views.BugLookup{
+	public := bugsview.LinkPage{Shell: shell("Link a bug", admin), Bucket: bucket(0), BugLookup: bugsview.BugLookup{
 		Text: "2101233", Number: 2101233, Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
 	merged := merge("")
 	merged.Embargoes = true
 	return []specimen{
-		{"Link a public bug to an embargoed problem", views.LinkBug(public)},
-		{"Merge with an embargoed problem", views.Merge(merged)},
+		{"Link a public bug to an embargoed problem", bugsview.LinkBug(public)},
+		{"Merge with an embargoed problem", problemsview.Merge(merged)},
 	}
 }
 
 // services returns two service accounts, one of a team without members.
-func services() views.ServicesPage {
-	return views.ServicesPage{Shell: shell("Service accounts", admin),
-		Form: views.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
+func services() peopleview.ServicesPage {
+	return peopleview.ServicesPage{Shell: shell("Service accounts", admin),
+		Form: peopleview.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
 		Services: []crash.ServiceAccount{
 			{Name: "phasing-bot", Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}, Members: 3, Tokens: 2,
 				Expires: now.AddDate(0, 2, 0), LastUsed: now.Add(-time.Hour)},
@@ -315,13 +336,13 @@ func services() views.ServicesPage {
 }
 
 // service returns a service account as a person sees it.
-func service(reader crash.User) views.ServicePage {
-	p := views.ServicePage{Shell: shell("phasing-bot", reader), Admin: reader.Role == crash.RoleAdmin,
+func service(reader crash.User) peopleview.ServicePage {
+	p := peopleview.ServicePage{Shell: shell("phasing-bot", reader), Admin: reader.Role == crash.RoleAdmin,
 		Service: crash.User{Name: "phasing-bot", Role: crash.RoleTriager,
 			Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}},
 		Base: "/service/phasing-bot", Reasons: []crash.RoleReason{{Role: crash.RoleTriager, ByHand: true,
 			Scope: crash.GrantScope{Kind: crash.GrantAll}}},
-		Tokens: views.TokensView{Form: views.NewTokenForm(), Scopes: crash.Scopes[:4]}}
+		Tokens: peopleview.TokensView{Form: peopleview.NewTokenForm(), Scopes: crash.Scopes[:4]}}
 	for _, t := range allTokens().Tokens {
 		p.Tokens.Tokens = append(p.Tokens.Tokens, t.APIToken)
 	}
@@ -332,7 +353,7 @@ func service(reader crash.User) views.ServicePage {
 }
 
 // allTokens returns tokens in every state.
-func allTokens() views.AllTokensPage {
+func allTokens() adminview.AllTokensPage {
 	team := crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}
 	token := func(id int64, name string, expires time.Time) crash.APIToken {
 		return crash.APIToken{ID: id, Name: name, Hint: "x7Rq2b9K", Scopes: crash.Scopes[:2], Created: now.AddDate(0, -6, 0),
@@ -340,7 +361,7 @@ func allTokens() views.AllTokensPage {
 	}
 	used := token(1, "gate", now.AddDate(0, 1, 0))
 	used.LastUsed, used.LastAddress = now.Add(-time.Minute), "2001:db8::7"
-	return views.AllTokensPage{Shell: shell("API tokens", admin), More: true,
+	return adminview.AllTokensPage{Shell: shell("API tokens", admin), More: true,
 		Filter: crash.TokenFilter{State: crash.TokensAll}, Tokens: []crash.PersonToken{
 			{APIToken: used, Person: "phasing-bot", Team: team},
 			{APIToken: token(2, "soon", now.AddDate(0, 0, 3)), Person: "grace"},
@@ -350,7 +371,7 @@ func allTokens() views.AllTokensPage {
 }
 
 // auditLog returns records of the audit log.
-func auditLog() views.AuditPage {
+func auditLog() adminview.AuditPage {
 	record := func(kind audit.Kind, person, via, action, object, before, after string) audit.Record {
 		return audit.Record{At: now, Kind: kind, Person: person, Via: via, Address: "192.0.2.7",
 			RequestID: "4R7QXH2LZ5MB3W6T",
@@ -359,7 +380,7 @@ func auditLog() views.AuditPage {
 	}
 	refused := record(audit.Person, "kim", "", audit.RequestRefused, "GET /admin/tracker", "", "")
 	refused.Result, refused.Reason = audit.Refused, "role"
-	return views.AuditPage{
+	return adminview.AuditPage{
 		Shell: shell("Audit log", admin), Filter: audit.Filter{Person: "ada"}, Next: audit.Cursor{At: now, ID: 1},
 		Records: []audit.Record{
 			record(audit.Person, "ada", "", "user.role", "kim", `{"role": "viewer"}`, `{"role": "admin"}`),
@@ -373,9 +394,9 @@ func auditLog() views.AuditPage {
 }
 
 // privacyPage returns the page about fields with changed classes, a hold and a run in progress.
-func privacyPage(shell views.Shell) views.PrivacyPage {
+func privacyPage(shell layout.Shell) adminview.PrivacyPage {
 	table, _ := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
-	return views.PrivacyPage{
+	return adminview.PrivacyPage{
 		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(), Held: 1234,
 		CountsFrom: day(-2000),
 		Removals: []privacy.Removal{
@@ -386,7 +407,7 @@ func privacyPage(shell views.Shell) views.PrivacyPage {
 			{What: "Daily counts of problems", Key: "counts_keep_years", Years: 5, Week: 3000, All: 9_000_000},
 			{What: "Problems with a count", All: 40_000},
 		},
-		Holds: []views.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},
+		Holds: []adminview.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},
 			Problem: bucket(1)}},
 		Runs: []privacy.Run{{ID: 2, Kind: privacy.RunCheck, Person: "ada", Started: now.Add(-time.Minute), Estimate: 10_000,
 			LookedAt: 2500, Secret: 300, Private: 2400, Found: privacy.Found{Secret: map[string]int64{"JournalErrors": 300},
@@ -395,7 +416,7 @@ func privacyPage(shell views.Shell) views.PrivacyPage {
 }
 
 // signedIn are the sessions of a person, of whom little is known about the oldest.
-var signedIn = views.SessionsView{Current: "1", Sessions: []crash.Session{
+var signedIn = peopleview.SessionsView{Current: "1", Sessions: []crash.Session{
 	{ID: "1", Created: now.Add(-time.Hour), Used: now, Address: "192.0.2.7",
 		Browser: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"},
 	{ID: "2", Created: now.AddDate(0, 0, -8), Used: now.AddDate(0, 0, -2), Address: "2001:db8::4711",

@@ -3,14 +3,15 @@ package gallery
 import (
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views"
+	adminview "mishap/views/admin"
+	problemsview "mishap/views/problems"
 )
 
 // symbols returns the page about symbols, with everything that can be missing and every state.
-func symbols() views.SymbolsPage {
+func symbols() adminview.SymbolsPage {
 	searched := []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"},
 		{Source: "https://symbols.example.org", Outcome: "missing", Detail: "HTTP 404"}}
-	page := views.SymbolsPage{
+	page := adminview.SymbolsPage{
 		Shell: shell("Symbols", admin), MissingSize: 25, MissingTotal: 40, MissingJobs: 10_000, MissingCapped: true,
 		QueueSize: 20, QueueMore: true,
 		Workers: []crash.SymbolWorker{{Architectures: []string{"amd64", "i386"}, Seen: now},
@@ -40,7 +41,7 @@ func symbols() views.SymbolsPage {
 
 // nameless returns the page of a native crash without function names that waits for symbols. If
 // wanted is true, a person has asked for a core.
-func nameless(wanted bool) views.ProblemPage {
+func nameless(wanted bool) problemsview.ProblemPage {
 	page := problem(admin)
 	page.Bucket.Provisional, page.Bucket.Rule = true, crash.RuleAddress
 	lost := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"},
@@ -50,8 +51,8 @@ func nameless(wanted bool) views.ProblemPage {
 		Reason: "Files with function names are missing: /usr/lib/libtide.so.1.", Modules: []crash.SymbolModule{
 			{Path: "/usr/lib/libtide.so.1", BuildID: "9a3f6c1b2d4e5f60718293a4b5c6d7e8f9012345", Frames: 2, Executable: lost},
 			{Path: "/usr/bin/tidewatch"}}}}
-	page.Symbols = &views.SymbolsView{Job: known.Job, MayPress: true, CSRFToken: "token",
-		Core: &views.CoreView{Path: views.CorePath(page.Bucket.ID), MayAsk: true}}
+	page.Symbols = &problemsview.SymbolsView{Job: known.Job, MayPress: true, CSRFToken: "token",
+		Core: &problemsview.CoreView{Path: problemsview.CorePath(page.Bucket.ID), MayAsk: true}}
 	if wanted {
 		page.Symbols.Core.Wanted = crash.WantedCore{Person: "grace", Asked: now}
 		page.Symbols.Core.WhyNot = "No instance can symbolise core dumps of riscv64, so machines are not asked for any."

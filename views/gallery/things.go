@@ -8,7 +8,9 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/views"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // things returns the specimens of reports, machines, packages and releases.
@@ -28,39 +30,44 @@ func things() []specimen {
 			"OddField":      "said by nobody's dictionary",
 		},
 	}
-	way := views.Pager{Via: "/?period=week", List: "most common problems", Previous: "/oops/a", Next: "/oops/b", Place: 2,
+	way := layout.Pager{Via: "/?period=week", List: "most common problems", Previous: "/oops/a", Next: "/oops/b", Place: 2,
 		Of: 40}
-	why := views.GroupingView{Rule: crash.RuleStacktrace, Signature: bucket(0).Signature,
+	why := problemsview.GroupingView{Rule: crash.RuleStacktrace, Signature: bucket(0).Signature,
 		Address: "https://crashes.example.org" + bucket(0).ID.Path()}
 	loose := report
 	loose.Bucket, loose.Unbucketed, loose.Fields = nil, "It has neither a stack nor a traceback.",
 		crash.Fields{"ProblemType": "Crash"}
-	machine := views.SystemPage{Shell: shell("Machine", viewer), System: crash.SystemID(strings.Repeat("9f3a", 32)),
+	machine := problemsview.SystemPage{Shell: shell("Machine", viewer), System: crash.SystemID(strings.Repeat("9f3a", 32)),
 		Reports: reportList()}
 	machine.Reports.Next = "/user/machine-1?after=1"
-	story := views.NewMachineStory(machine.Reports.Rows, true, now)
+	story := problemsview.NewMachineStory(machine.Reports.Rows, true, now)
 	machine.Story = &story
 	return []specimen{
-		{"Report", views.Report(views.ReportPage{Shell: shell("Report", admin), Report: report, Comparable: true, Pager: way,
+		{"Report", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", admin), Report: report,
+			Comparable: true, Pager: way,
 			Grouping: why, Core: 41_000_000})},
-		{"Report, in no problem", views.Report(views.ReportPage{Shell: shell("Report", viewer), Report: loose})},
-		{"Machine", views.System(machine)},
-		{"Machine, nothing reported", views.System(views.SystemPage{Shell: shell("Machine", viewer), System: "machine-2",
-			Reports: views.ReportList{ID: "reports", Now: now, Empty: "No reports from this machine are stored."}})},
-		{"Machines without an id", views.System(views.SystemPage{Shell: shell("Machine", viewer), Reports: reportList()})},
-		{"Package for visitors", views.Package(pkg(visitor))},
-		{"Package, followed, too much", views.Package(pkg(viewer))},
-		{"Package, nothing lately", views.Package(views.PackagePage{Shell: shell("quillpad", viewer), Name: "quillpad",
-			Days: 91, Follow: views.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "quillpad"}}})},
-		{"Release", views.Release(release(4000))},
-		{"Release, too little data", views.Release(release(0))},
-		{"Reliability, better and worse", views.List(reliability())},
+		{"Report, in no problem", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", viewer),
+			Report: loose})},
+		{"Machine", problemsview.System(machine)},
+		{"Machine, nothing reported", problemsview.System(problemsview.SystemPage{Shell: shell("Machine", viewer),
+			System:  "machine-2",
+			Reports: problemsview.ReportList{ID: "reports", Now: now, Empty: "No reports from this machine are stored."}})},
+		{"Machines without an id", problemsview.System(problemsview.SystemPage{Shell: shell("Machine", viewer),
+			Reports: reportList()})},
+		{"Package for visitors", problemsview.Package(pkg(visitor))},
+		{"Package, followed, too much", problemsview.Package(pkg(viewer))},
+		{"Package, nothing lately", problemsview.Package(problemsview.PackagePage{Shell: shell("quillpad", viewer),
+			Name: "quillpad",
+			Days: 91, Follow: problemsview.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "quillpad"}}})},
+		{"Release", problemsview.Release(release(4000))},
+		{"Release, too little data", problemsview.Release(release(0))},
+		{"Reliability, better and worse", problemsview.List(reliability())},
 	}
 }
 
 // reportList returns some reports, one of which is in no problem.
-func reportList() views.ReportList {
-	l := views.ReportList{ID: "reports", Now: now, Empty: "None."}
+func reportList() problemsview.ReportList {
+	l := problemsview.ReportList{ID: "reports", Now: now, Empty: "None."}
 	for i := range 4 {
 		row := crash.ReportRow{
 			ID: crash.NewOopsID(now.Add(-time.Duration(i) * time.Hour)), Occurred: now.AddDate(0, 0, -3*i), System: "machine-1",
@@ -77,15 +84,16 @@ func reportList() views.ReportList {
 }
 
 // named returns n problems of a package.
-func named(n int) []views.PackageProblem {
-	all := make([]views.PackageProblem, n)
+func named(n int) []problemsview.PackageProblem {
+	all := make([]problemsview.PackageProblem, n)
 	for i := range all {
 		b := bucket(i)
-		all[i] = views.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i), Package: "tidewatch",
-			Spark: views.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
+		all[i] = problemsview.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i),
+			Package: "tidewatch",
+			Spark:   layout.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
 		if i%2 == 1 {
-			all[i].Bug = views.BugPart{
-				Bucket: bucket(i).ID, State: views.BugLinked,
+			all[i].Bug = bugsview.BugPart{
+				Bucket: bucket(i).ID, State: bugsview.BugLinked,
 				Bug:    crash.Bug{Number: 2101233, URL: "https://bugs.launchpad.net/bugs/2101233"},
 				Status: crash.Status{Word: crash.StateRegression},
 			}
@@ -94,15 +102,15 @@ func named(n int) []views.PackageProblem {
 	return all
 }
 
-func pkg(user crash.User) views.PackagePage {
-	page := views.PackagePage{
+func pkg(user crash.User) problemsview.PackagePage {
+	page := problemsview.PackagePage{
 		Shell: shell("tidewatch", user), Name: "tidewatch", Days: 91, Binaries: []string{"tidewatch-data", "libtide2"},
 		Problems: named(5),
-		Follow:   views.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, On: true},
+		Follow:   problemsview.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, On: true},
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
 		{Day: now, Release: releases[2], Reports: 9}}
-	page.Chart = views.NewChart(counts, crash.BuiltInReleases(), now.AddDate(0, 0, -90), now)
+	page.Chart = problemsview.NewChart(counts, crash.BuiltInReleases(), now.AddDate(0, 0, -90), now)
 	spans := []stats.VersionSpan{
 		{Release: releases[1], Version: "46.2-0ubuntu1", First: day(-60), Last: day(-30), Reports: 300},
 		{Release: releases[1], Version: "46.3-0ubuntu1", First: day(-29), Last: day(-10), Reports: 20},
@@ -114,7 +122,7 @@ func pkg(user crash.User) views.PackagePage {
 		active[releases[1]], active[releases[2]] = append(active[releases[1]], 900), append(active[releases[2]], 3)
 	}
 	for i, rate := range stats.RateVersions(spans, active, day(-90)) {
-		page.Versions = append(page.Versions, views.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i * 8),
+		page.Versions = append(page.Versions, problemsview.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i * 8),
 			Gone: named(30 * (i % 2))})
 	}
 	if user.ID != 0 {
@@ -147,19 +155,20 @@ func total(machines int64) stats.Trend {
 	return stats.TotalTrend(rates(machines), slices.Repeat([]int64{2 * machines}, 14), now, 7)
 }
 
-func reliability() views.ListPage {
+func reliability() problemsview.ListPage {
 	page := list(shell("", visitor), bugStates(visitor))
-	page.Rates = views.NewRateChart(rates(4000), total(4000), []crash.ReleaseDay{{Release: releases[2], Day: day(-40)}},
+	page.Rates = problemsview.NewRateChart(rates(4000), total(4000), []crash.ReleaseDay{{Release: releases[2],
+		Day: day(-40)}},
 		crash.BuiltInReleases(), day(-83), now).Rates()
 	return page
 }
 
-func release(machines int64) views.ReleasePage {
+func release(machines int64) problemsview.ReleasePage {
 	each := stats.Trends(rates(machines), now, 7, now)
-	page := views.ReleasePage{
+	page := problemsview.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1],
 		Days: 28,
-		Rates: views.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83),
+		Rates: problemsview.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83),
 			now).Rates(),
 	}
 	for _, t := range each {
@@ -174,11 +183,11 @@ func release(machines int64) views.ReleasePage {
 	if machines == 0 {
 		return page
 	}
-	page.SameAge = &views.SameAge{Age: 200, Days: 28, Now: stats.NewMachineRate(2240, 112000),
+	page.SameAge = &problemsview.SameAge{Age: 200, Days: 28, Now: stats.NewMachineRate(2240, 112000),
 		Then: stats.NewMachineRate(3000, 90000)}
 	page.Reports, page.Problems, page.MachineDays = 2240, 90, 112000
 	page.Worst, page.New, page.Regressions = named(20), named(8), named(3)
-	page.Packages = []views.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20,
+	page.Packages = []problemsview.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20,
 		Rate: stats.NewMachineRate(900, 112000)}, {Name: "quillpad", Reports: 1, Problems: 1,
 		Rate: stats.NewMachineRate(1, 112000)}}
 	return page

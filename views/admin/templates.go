@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"net/url"
+
+	"mishap/crash"
+	"mishap/views/bugs"
+	"mishap/views/layout"
+)
+
+// TemplatesPage holds the page on which an admin edits the texts of bugs.
+type TemplatesPage struct {
+	Shell    layout.Shell
+	Saved    []crash.BugTemplate
+	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
+	Own      bool              // a text is saved for exactly this package and type
+	From     string            // source of the text if there is none: "the built-in template"
+	Names    []TemplateName
+	Problems []string
+	Bucket   string // problem for the preview, as typed
+	NoBucket string // why there is no preview
+	Preview  *bugs.ReviewPreview
+	Notice   string
+}
+
+// TemplateName is a value that templates can use.
+type TemplateName struct{ Name, Means string }
+
+func templateURL(pkg, problemType string) string {
+	return layout.PathTemplates + "?" + url.Values{"package": {pkg}, "type": {problemType}}.Encode()
+}
+
+// templateFor describes the scope of a template.
+func templateFor(t crash.BugTemplate) string {
+	switch {
+	case t.Package != "" && t.ProblemType != "":
+		return templateForType(t.Package, t.ProblemType)
+	case t.Package != "":
+		return templateForType(t.Package, "all types")
+	case t.ProblemType != "":
+		return templateForType("all packages", t.ProblemType)
+	}
+	return "all packages and problem types"
+}
+
+// For describes the scope of the text.
+func (p TemplatesPage) For() string { return templateFor(p.Editing) }
+
+func (p TemplatesPage) form() layout.PostFormArgs {
+	return layout.PostFormArgs{
+		ID: "template-form", Action: layout.PathTemplates, CSRFToken: p.Shell.CSRFToken, Class: "template-form",
+		Part: true, Target: "#template", Errors: "#template-trouble",
+	}
+}
+
+// templateForType is the scope of a template for a package, or for all, and a problem type.
+func templateForType(packages, problemType string) string { return packages + ", " + problemType }

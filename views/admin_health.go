@@ -1,9 +1,0 @@
-package views
-
-import "mishap/crash"
-
-// HealthPage holds the results of all health checks.
-type HealthPage struct {
-	Shell  Shell
-	Checks []crash.HealthCheck
-}

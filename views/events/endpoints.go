@@ -1,0 +1,204 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"mishap/crash"
+	"mishap/views/layout"
+)
+
+// EndpointPath returns the address of an endpoint, with the name of an action or an empty text.
+func EndpointPath(id int64, action string) string {
+	return layout.PathEndpoints + "/" + strconv.FormatInt(id, 10) + action
+}
+
+// DeliveryPath returns the address of a delivery, with the name of an action or an empty text.
+func DeliveryPath(endpoint int64, id crash.DeliveryID, action string) string {
+	return EndpointPath(endpoint, "/deliveries/"+string(id)+action)
+}
+
+// NewEndpointPath returns the address of the form for a new endpoint.
+func NewEndpointPath(kind crash.EndpointKind) string {
+	return layout.PathEndpoints + "/new?" + url.Values{"kind": {string(kind)}}.Encode()
+}
+
+// EndpointsPage holds the page about endpoints.
+type EndpointsPage struct {
+	Shell     layout.Shell
+	Stop      crash.NotificationStop
+	Endpoints []crash.Endpoint
+}
+
+// EndpointPage holds the page of one endpoint, or the form for a new one.
+type EndpointPage struct {
+	Shell    layout.Shell
+	Stop     crash.NotificationStop
+	Endpoint crash.Endpoint // ID 0: a new one
+	Form     EndpointForm
+	Secret   string // a new secret, which is shown only once
+	Test     *EndpointTest
+
+	States     map[crash.DeliveryState]int64
+	State      crash.DeliveryState // of the deliveries shown; empty: all
+	Summary    crash.DeliveryID    // the shown deliveries are those that this one mentions; empty: all
+	Deliveries []crash.Delivery
+	Next       string // address of the next page; empty: this is the last
+	First      bool
+}
+
+// EndpointForm holds the settings of an endpoint as a person has typed them.
+type EndpointForm struct {
+	Name, Address, Channel, Secret string
+	PerMinute                      string
+	Owner                          int64
+	Owners                         []crash.User
+	Wrong                          map[string]string // by field
+}
+
+// EndpointTest is the result of the test button.
+type EndpointTest struct {
+	Status          int
+	Problem, Answer string
+	Took            time.Duration
+}
+
+// DeliveryPage holds the page of one delivery.
+type DeliveryPage struct {
+	Shell    layout.Shell
+	Endpoint crash.Endpoint
+	Type     string // of the event
+	Delivery crash.Delivery
+	Attempts []crash.DeliveryAttempt // newest first
+}
+
+// endpointKinds lists the kinds of endpoints with their names and help.
+var endpointKinds = []struct {
+	kind       crash.EndpointKind
+	word, help string
+}{
+	{crash.EndpointWebhook, "Webhook", "A program of your own gets each event as JSON, signed as Standard Webhooks " +
+		"describes. mishap shows the secret once, after you have added the endpoint."},
+	{crash.EndpointSlack, "Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a channel. " +
+		"Its address is a secret."},
+	{crash.EndpointMattermost, "Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
+		"address is a secret."},
+	{crash.EndpointMatrix, "Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +
+		"room. mishap needs an access token of that account, and does not join the room by itself."},
+}
+
+// EndpointWord returns the name of a kind of endpoint.
+func EndpointWord(kind crash.EndpointKind) string {
+	for _, k := range endpointKinds {
+		if k.kind == kind {
+			return k.word
+		}
+	}
+	return string(kind)
+}
+
+func endpointHelp(kind crash.EndpointKind) string {
+	for _, k := range endpointKinds {
+		if k.kind == kind {
+			return k.help
+		}
+	}
+	return ""
+}
+
+// endpointState returns the state of an endpoint as a word, with its style.
+func endpointState(e crash.Endpoint) (word, look string) {
+	switch {
+	case !e.Disabled.IsZero():
+		return "off", "state-error"
+	case e.Failures > 0:
+		return "failing", "state-warn"
+	}
+	return "on", "state-done"
+}
+
+// deliveryStates lists the states of deliveries with their labels and styles.
+var deliveryStates = []struct {
+	state             crash.DeliveryState
+	word, look, means string
+}{
+	{crash.DeliveryWaiting, "waiting", "state-wait", "it has not been accepted yet"},
+	{crash.DeliveryDelivered, "delivered", "state-done", "the endpoint accepted it"},
+	{crash.DeliveryFailed, "failed", "state-error", "the endpoint refused it for good, or all attempts failed"},
+	{crash.DeliverySummarised, "summarised", "", "the limit held it back, and a summary mentions it"},
+}
+
+func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
+
+func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
+
+// action returns the form of a button that changes the endpoint.
+func (p EndpointPage) action(name string) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "endpoint-" + name, Action: EndpointPath(p.Endpoint.ID, "/"+name),
+		CSRFToken: p.Shell.CSRFToken}
+}
+
+// settings returns the form with the settings.
+func (p EndpointPage) settings() layout.PostFormArgs {
+	action := EndpointPath(p.Endpoint.ID, "")
+	if p.isNew() {
+		action = layout.PathEndpoints
+	}
+	return layout.PostFormArgs{ID: "endpoint-settings", Action: action, CSRFToken: p.Shell.CSRFToken,
+		Class: "endpoint-settings"}
+}
+
+func (p EndpointPage) total() int64 {
+	var n int64
+	for _, count := range p.States {
+		n += count
+	}
+	return n
+}
+
+// DeliveriesURL returns the address of the deliveries of an endpoint in one state.
+func DeliveriesURL(endpoint int64, state crash.DeliveryState) string {
+	if state == "" {
+		return EndpointPath(endpoint, "")
+	}
+	return EndpointPath(endpoint, "") + "?" + url.Values{"state": {string(state)}}.Encode()
+}
+
+func summaryURL(endpoint int64, summary crash.DeliveryID) string {
+	return EndpointPath(endpoint, "") + "?" + url.Values{"summary": {string(summary)}}.Encode()
+}
+
+// NextDeliveries returns the address of the page after a delivery.
+func NextDeliveries(state crash.DeliveryState, summary crash.DeliveryID, last crash.Delivery) string {
+	q := url.Values{"after": {fmt.Sprintf("%d.%s", last.Created.UnixMicro(), last.ID)}}
+	if state != "" {
+		q.Set("state", string(state))
+	}
+	if summary != "" {
+		q.Set("summary", string(summary))
+	}
+	return EndpointPath(last.Endpoint, "") + "?" + q.Encode()
+}
+
+// indented returns a payload with line breaks, for people.
+func indented(payload string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(payload), "", "  "); err != nil {
+		return payload
+	}
+	return b.String()
+}
+
+// endpointAnswered describes an answer: "200", or that there was none.
+func endpointAnswered(status int) string {
+	if status == 0 {
+		return endpointNoAnswer
+	}
+	return strconv.Itoa(status)
+}
+
+const endpointNoAnswer = "no answer"

@@ -1,0 +1,168 @@
+package layout
+
+import (
+	"context"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// maxColoured is the size limit of coloured text, in bytes. The rest of a trace is plain.
+const maxColoured = 400_000
+
+// A part writes a piece of a line in the colour of its kind.
+type part func(b *strings.Builder, text string)
+
+// The kinds of pieces, with their classes in the style sheets.
+var (
+	partPlain    = inClass("")
+	partPlace    = inClass("c-f")
+	partFunction = inClass("c-n")
+	partNumber   = inClass("c-a") // or an address
+	partQuoted   = inClass("c-s")
+	partFault    = inClass("c-e")
+	partHeading  = inClass("c-h")
+)
+
+// colourings say how to colour the lines that match a pattern: each of its groups is written by the part in
+// the same place. The first match counts.
+var colourings = []struct {
+	pattern *regexp.Regexp
+	parts   []part
+}{
+	{ // a frame of Python
+		regexp.MustCompile(`^(\s*(?:\|\s*)*File )("[^"]*")(, line )(\d+)(?:(, in )(.*))?$`),
+		[]part{partPlain, partPlace, partPlain, partNumber, partPlain, partFunction},
+	},
+	{ // a frame of gdb
+		regexp.MustCompile(`^(\s*#\d+\s+)(0x[0-9a-fA-F]+ in )?(.*)$`),
+		[]part{partPlain, partNumber, colourFrame},
+	},
+	{ // a line of StacktraceTop
+		regexp.MustCompile(`^(\S.* \(.*\)(?: at \S+| from \S+))$`),
+		[]part{colourFrame},
+	},
+	{ // a heading
+		regexp.MustCompile(`^(\s*[|+\-\s]*Traceback \(most recent call last\):|Thread \d+ \(.*|` +
+			`\[?.{0,40}Call Trace:.*|goroutine \d+ .*|stack backtrace:|During handling of .*|The above exception .*)$`),
+		[]part{partHeading},
+	},
+	{ // a frame of Java
+		regexp.MustCompile(`^(\s+at )([\w.$<>]+)(\()([^)]*)(\).*)$`),
+		[]part{partPlain, partFunction, partPlain, partPlace, partPlain},
+	},
+	{ // a frame of the kernel
+		regexp.MustCompile(`^(\s*(?:\[[^\]]{0,40}\]\s*)*(?:\? )?(?:RIP: \w+:|IP: )?(?:\[<[0-9a-f]+>\] )?)` +
+			`([\w.]+)(\+0x[0-9a-f]+/0x[0-9a-f]+)(.*)$`),
+		[]part{partPlain, partFunction, partNumber, partPlace},
+	},
+	{ // an exception
+		regexp.MustCompile(`^(\s*(?:\|\s*)*)((?:Caused by: |Exception in thread "[^"]*" )?` +
+			`[A-Za-z_][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning|Group|Gone|Failed)[\w.$]*)((?:\(|:| \().*)?$`),
+		[]part{partPlain, partFault, colourRest},
+	},
+	{ // a fault of the kernel
+		regexp.MustCompile(`^(.{0,80}?)((?:BUG|Oops|WARNING|kernel BUG|general protection fault|Unable to handle)\b.*)$`),
+		[]part{partPlain, partFault},
+	},
+}
+
+// small matches what is coloured in other text.
+var small = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\b0x[0-9a-fA-F]+\b`)
+
+// longestColoured is the length limit of a coloured line. Longer lines are plain.
+const longestColoured = 4000
+
+// Trace renders a stack or a traceback with coloured parts. The colours add no information.
+func Trace(text string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		rest := ""
+		if len(text) > maxColoured {
+			end := strings.LastIndexByte(text[:maxColoured], '\n') + 1
+			text, rest = text[:end], text[end:]
+		}
+		if strings.HasPrefix(text, "\n") {
+			b.WriteByte('\n') // browsers drop the first line break
+		}
+		for text != "" {
+			line, after, more := strings.Cut(text, "\n")
+			ColourLine(&b, line)
+			if more {
+				b.WriteByte('\n')
+			}
+			text = after
+		}
+		partPlain(&b, rest)
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+func ColourLine(b *strings.Builder, line string) {
+	if len(line) > longestColoured {
+		partPlain(b, line)
+		return
+	}
+	for _, c := range colourings {
+		if groups := c.pattern.FindStringSubmatch(line); groups != nil {
+			for i, write := range c.parts {
+				write(b, groups[i+1])
+			}
+			return
+		}
+	}
+	colourRest(b, line)
+}
+
+// colourFrame writes a frame such as "name (args) at file:line" or "name () from module".
+func colourFrame(b *strings.Builder, frame string) {
+	name, rest, _ := strings.Cut(frame, " (")
+	if name == "??" {
+		partFault(b, name)
+	} else {
+		partFunction(b, name)
+	}
+	if len(name) == len(frame) {
+		return
+	}
+	rest = " (" + rest
+	for _, between := range []string{") at ", ") from "} {
+		if i := strings.LastIndex(rest, between); i >= 0 {
+			colourRest(b, rest[:i+len(between)])
+			partPlace(b, rest[i+len(between):])
+			return
+		}
+	}
+	colourRest(b, rest)
+}
+
+// colourRest writes text with quoted texts and addresses coloured.
+func colourRest(b *strings.Builder, text string) {
+	from := 0
+	for _, m := range small.FindAllStringIndex(text, -1) {
+		partPlain(b, text[from:m[0]])
+		if text[m[0]] == '"' {
+			partQuoted(b, text[m[0]:m[1]])
+		} else {
+			partNumber(b, text[m[0]:m[1]])
+		}
+		from = m[1]
+	}
+	partPlain(b, text[from:])
+}
+
+// inClass returns a part with a class of the style sheets; empty: without.
+func inClass(class string) part {
+	return func(b *strings.Builder, text string) {
+		switch {
+		case text == "":
+		case class == "":
+			b.WriteString(templ.EscapeString(text))
+		default:
+			b.WriteString(`<span class="` + class + `">` + templ.EscapeString(text) + `</span>`)
+		}
+	}
+}

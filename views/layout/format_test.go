@@ -1,0 +1,179 @@
+package layout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mishap/crash"
+	"mishap/views/layout"
+)
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0", 7: "7", 999: "999", 1000: "1,000", 41300: "41,300", 123456: "123,456", 1234567: "1,234,567", -1234: "−1,234",
+	} {
+		if got := crash.Count(n); got != want {
+			t.Errorf("crash.Count(%d): got %q, want %q", n, got, want)
+		}
+	}
+	if got, want := crash.Counted(1, "report", "reports"), "1 report"; got != want {
+		t.Errorf("crash.Counted(1): got %q, want %q", got, want)
+	}
+	if got, want := crash.Counted(2000, "report", "reports"), "2,000 reports"; got != want {
+		t.Errorf("crash.Counted(2000): got %q, want %q", got, want)
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 4249: "4.2 kB", 1_300_000: "1.3 MB"} {
+		if got := layout.Size(n); got != want {
+			t.Errorf("Size(%d): got %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestAgo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		t    time.Time
+		want string
+	}{
+		{time.Time{}, "never"},
+		{now, "just now"},
+		{now.Add(-59 * time.Second), "just now"},
+		{now.Add(-3 * time.Minute), "3 min ago"},
+		{now.Add(-5*time.Hour - 59*time.Minute), "5 h ago"},
+		{now.Add(-24 * time.Hour), "1 d ago"},
+		{now.Add(-13 * 24 * time.Hour), "13 d ago"},
+		{time.Date(2026, 9, 2, 1, 0, 0, 0, time.UTC), "2 Sep"},
+		{time.Date(2025, 9, 2, 1, 0, 0, 0, time.UTC), "2 Sep 2025"},
+		{now.Add(20 * time.Second), "just now"},
+		{now.Add(26 * time.Hour), "22 Nov"},
+		{time.Date(2026, 11, 21, 13, 57, 0, 0, time.FixedZone("", 2*3600)), "3 min ago"},
+	}
+	for _, test := range tests {
+		if got := layout.Ago(test.t, now); got != test.want {
+			t.Errorf("Ago(%s): got %q, want %q", test.t, got, test.want)
+		}
+	}
+	if got, want := layout.Exact(time.Date(2026, 9, 2, 16, 3, 7, 0, time.FixedZone("", 2*3600))),
+		"2026-09-02 14:03:07 UTC"; got != want {
+		t.Errorf("Exact: got %q, want %q", got, want)
+	}
+}
+
+func TestShortRelease(t *testing.T) {
+	t.Parallel()
+	for r, want := range map[crash.Release]string{
+		"Ubuntu 24.04": "24.04", "Debian 13": "Debian 13", "Ubuntu Kylin 14.10": "Kylin 14.10", "": "",
+	} {
+		if got := layout.ShortRelease(r); got != want {
+			t.Errorf("ShortRelease(%q): got %q, want %q", r, got, want)
+		}
+	}
+}
+
+func TestReadSignature(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		bucket crash.Bucket
+		want   string
+	}{
+		{"native", crash.Bucket{
+			Signature: "/usr/bin/tidewatch:11:tide_parse_row:tide_load:main", Rule: crash.RuleStacktrace,
+			Executable: "/usr/bin/tidewatch",
+		}, "tidewatch (SIGSEGV) tide_parse_row → tide_load → main"},
+		{"C++ names keep their colons", crash.Bucket{
+			Signature: "/usr/bin/ocean:6:Ocean::Tide::~Tide:std::vector:main", Rule: crash.RuleStacktrace,
+			Executable: "/usr/bin/ocean",
+		}, "ocean (SIGABRT) Ocean::Tide::~Tide → std::vector → main"},
+		{"unknown signal", crash.Bucket{
+			Signature: "/usr/bin/x:99:a:b", Rule: crash.RuleStacktrace, Executable: "/usr/bin/x",
+		}, "x (signal 99) a → b"},
+		{"addresses lose their folders", crash.Bucket{
+			Signature: "/usr/bin/x:11:/usr/bin/x+1234:/usr/lib/libc.so.6+1d90", Rule: crash.RuleAddress,
+			Executable: "/usr/bin/x",
+		}, "x (SIGSEGV) x+1234 → libc.so.6+1d90"},
+		{"Python", crash.Bucket{
+			Signature: "/usr/bin/harbor-sync:OSError(28):/usr/bin/harbor-sync@20:main:load", Rule: crash.RuleTraceback,
+			Executable: "/usr/bin/harbor-sync",
+		}, "harbor-sync (OSError(28)) harbor-sync@20 → main → load"},
+		{"assertion stays in one piece", crash.Bucket{
+			Signature: "/usr/bin/quillpad:quillpad: buffer.c:120: take: Assertion `n > 0' failed.", Rule: crash.RuleAssertion,
+			Executable: "/usr/bin/quillpad",
+		}, "quillpad (SIGABRT) quillpad: buffer.c:120: take: Assertion `n > 0' failed."},
+		{"a path with a colon", crash.Bucket{
+			Signature: "/opt/My App: beta/bin/app:11:a:b", Rule: crash.RuleStacktrace, Executable: "/opt/My App: beta/bin/app",
+		}, "app (SIGSEGV) a → b"},
+		{"kernel oops", crash.Bucket{
+			Signature: "kernel NULL pointer dereference:brig_tx_done+0x62/0x110 [brigwifi]:brig_irq+0x41/0x80 [brigwifi]",
+			Rule:      crash.RuleOops,
+		}, "kernel NULL pointer dereference → brig_tx_done+0x62/0x110 [brigwifi] → brig_irq+0x41/0x80 [brigwifi]"},
+		{"kernel crash", crash.Bucket{Signature: "kernel:panic:oops_end", Rule: crash.RuleKernelCrash},
+			"kernel panic → oops_end"},
+		{"own signature in the common form", crash.Bucket{
+			Signature: "failed:/usr/bin/x:11:a:b", Rule: crash.RuleDuplicateSignature, Executable: "/usr/bin/x",
+		}, "x (SIGSEGV) a → b"},
+		{"own signature with newlines", crash.Bucket{
+			Signature: "package:foo:1.2\nSetting up foo (1.2) ...\n\tdpkg: error", Rule: crash.RuleDuplicateSignature,
+		}, "package:foo:1.2 Setting up foo (1.2) ... dpkg: error"},
+		{"own signature after a path", crash.Bucket{
+			Signature: "/usr/lib/notifier:timed out: 30 s", Rule: crash.RuleDuplicateSignature, Executable: "/usr/lib/notifier",
+		}, "notifier timed out: 30 s"},
+		{"modern kernel", crash.Bucket{
+			Signature: "kernel:KASAN: slab-use-after-free:reef_walk [reeffs]:iterate_dir", Rule: crash.RuleKernel,
+		}, "kernel KASAN: slab-use-after-free → reef_walk [reeffs] → iterate_dir"},
+		{"package", crash.Bucket{
+			Signature: "package:keel:postinst:exit status 1:ModuleNotFoundError: No module named 'apt_pkg'",
+			Rule:      crash.RulePackage,
+		}, "keel (postinst) exit status 1:ModuleNotFoundError: No module named 'apt_pkg'"},
+		{"Java", crash.Bucket{
+			Signature: "/usr/bin/sextant:java.lang.NullPointerException:nav.Fix.take", Rule: crash.RuleJava,
+			Executable: "/usr/bin/sextant",
+		}, "sextant (java.lang.NullPointerException) nav.Fix.take"},
+		{"Python of a package", crash.Bucket{Signature: "harbor-snap:ValueError:main:load", Rule: crash.RulePython},
+			"harbor-snap (ValueError) main → load"},
+		{"Go", crash.Bucket{
+			Signature: "/usr/bin/keeld:panic:index out of range [N] with length N:main.load", Rule: crash.RuleGoPanic,
+			Executable: "/usr/bin/keeld",
+		}, "keeld (panic) index out of range [N] with length N → main.load"},
+		{"hang", crash.Bucket{Signature: "/usr/bin/lumen-shell:hang:lumen_draw:main", Rule: crash.RuleHang},
+			"lumen-shell (hang) lumen_draw → main"},
+		{"snap", crash.Bucket{Signature: "snap:reef:cannot mount: exit status 1", Rule: crash.RuleSnap},
+			"reef cannot mount: exit status 1"},
+		{"snap's program", crash.Bucket{
+			Signature: "/snap/reef/current/bin/reef:11:{anonymous}::f:g", Rule: crash.RuleStackNames,
+			Executable: "/snap/reef/123/bin/reef",
+		}, "reef (SIGSEGV) {anonymous}::f → g"},
+		{"colons only", crash.Bucket{Signature: ":::", Rule: crash.RuleStacktrace}, "(blank signature)"},
+		{"blank", crash.Bucket{Signature: " \n"}, "(blank signature)"},
+		{"Unicode", crash.Bucket{
+			Signature: "/usr/bin/żeglarz:11:größe_berechnen:主", Rule: crash.RuleStacktrace, Executable: "/usr/bin/żeglarz",
+		}, "żeglarz (SIGSEGV) größe_berechnen → 主"},
+	}
+	for _, test := range tests {
+		if got := layout.ReadSignature(test.bucket).String(); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestReadSignatureIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		strings.Repeat("f:", 10_000), "/usr/bin/x:11:" + strings.Repeat("f", 30_000), strings.Repeat("::", 10_000),
+		strings.Repeat("ż", 32768),
+	} {
+		for _, rule := range []crash.Rule{crash.RuleStacktrace, crash.RuleDuplicateSignature, crash.RuleOops} {
+			got := layout.ReadSignature(crash.Bucket{Signature: text, Rule: rule}).String()
+			if n := len([]rune(got)); n > 3000 {
+				t.Errorf("rule %s of %.20q…: got %d characters, want at most 3000", rule, text, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package problems
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/audit"
+	"mishap/crash/grouping"
+	"mishap/views/bugs"
+	"mishap/views/layout"
+)
+
+// PathMerge is the address of the page that merges problems, after a preview.
+const PathMerge = "/problems/merge"
+
+// MergeURL returns the address of the preview of merging these problems.
+func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + bugs.JoinIDs(ids) }
+
+// DecisionsView holds the history of a problem and the possible decisions, for its page.
+type DecisionsView struct {
+	Bucket    crash.Bucket
+	Decisions []crash.Decision // newest first
+	Triage    []crash.Triage   // newest first
+	MayDecide bool
+	CSRFToken string
+	Now       time.Time
+}
+
+// shown reports whether there is anything to show.
+func (v DecisionsView) shown() bool {
+	return v.MayDecide || len(v.Decisions)+len(v.Triage) > 0 || v.Bucket.Members > 1
+}
+
+func (v DecisionsView) path(what string) string { return v.Bucket.ID.Path() + "/" + what }
+
+func (v DecisionsView) undo() layout.PostFormArgs {
+	return layout.PostFormArgs{Action: v.path("undo"), CSRFToken: v.CSRFToken, Class: "inline"}
+}
+
+// mayUndo reports whether the person may undo a decision. This includes decisions of the grouping
+// rules, because people have the last word.
+func (v DecisionsView) mayUndo(d crash.Decision) bool { return v.MayDecide && d.Stands() }
+
+// who returns the name of the person who made a decision.
+func who(d crash.Decision) string {
+	switch {
+	case d.Person != "":
+		return d.Person
+	case d.Cause == crash.CauseSymbolised:
+		return "symbolised"
+	case d.Cause == crash.CauseRegrouped:
+		return "regrouped"
+	}
+	return "mishap"
+}
+
+// decisionWord returns the first word of an entry.
+func decisionWord(d crash.Decision) string {
+	switch {
+	case d.Cause == crash.CauseSymbolised:
+		return "symbolised"
+	case d.Cause == crash.CauseRegrouped && d.Kind == crash.DecisionMerged:
+		return "regrouped"
+	}
+	return audit.Verb(decisionActions[d.Kind])
+}
+
+// decisionActions are the actions of the audit log by the kinds of decisions.
+var decisionActions = map[crash.DecisionKind]string{crash.DecisionMerged: "problem.merge",
+	crash.DecisionRenamed: "problem.rename", crash.DecisionSplit: "problem.split"}
+
+// progress describes how many stored reports have been moved. It is empty if all have been.
+func progress(d crash.Decision) string {
+	if d.Kind != crash.DecisionSplit {
+		return ""
+	}
+	verb := "split off"
+	if !d.Stands() {
+		verb = "moved back"
+	}
+	return splitProgress(d.Moved, verb, d.Finished, d.LookedAt)
+}
+
+func decisionID(d crash.Decision) string { return strconv.FormatInt(d.ID, 10) }
+
+// RenamePage holds the form that renames a problem.
+type RenamePage struct {
+	Shell   layout.Shell
+	Bucket  crash.Bucket
+	Name    string // as it was typed
+	Reason  string
+	Problem string // what is wrong with it; empty: nothing
+}
+
+func (p RenamePage) form() layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "rename", Action: p.Bucket.ID.Path() + "/rename", CSRFToken: p.Shell.CSRFToken,
+		Class: "decide"}
+}
+
+// FindMergePage holds the form that asks for the problem to merge with.
+type FindMergePage struct {
+	Shell   layout.Shell
+	Bucket  crash.Bucket
+	Text    string // as it was typed
+	Problem string // what is wrong with it; empty: nothing
+	Similar []grouping.SimilarProblem
+}
+
+// MergePage holds the preview of a merge.
+type MergePage struct {
+	Shell    layout.Shell
+	Sides    []MergeSide
+	Head     crash.BucketID // the head of the merged problem
+	Reports  int64          // of the merged problem
+	Machines int64          // distinct machines of the merged problem
+	Bugs     []crash.Bug    // bugs of the merged problem
+	Problem  string         // why merging failed; empty: it did not
+
+	Embargoes bool // some of the problems are embargoed, so the merged one will be
+}
+
+// MergeSide is one of the problems to be merged.
+type MergeSide struct {
+	crash.Bucket
+	Parts []SignaturePart
+	Muted *crash.Triage // nil: not muted
+}
+
+// SignaturePart is a part of a signature in a comparison.
+type SignaturePart struct {
+	Text    string
+	Differs bool // at least one other signature lacks it
+}
+
+func (p MergePage) form() layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "merge", Action: PathMerge, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+}
+
+// anyMuted reports whether one of the problems is muted.
+func (p MergePage) anyMuted() bool {
+	return slices.ContainsFunc(p.Sides, func(side MergeSide) bool { return side.Muted != nil })
+}
+
+func (p MergePage) ids() []crash.BucketID {
+	ids := make([]crash.BucketID, len(p.Sides))
+	for i, side := range p.Sides {
+		ids[i] = side.ID
+	}
+	return ids
+}
+
+// NewMergeSides returns the problems with their signatures compared. It marks the parts that not
+// all signatures have.
+func NewMergeSides(buckets []crash.Bucket) []MergeSide {
+	sides := make([]MergeSide, len(buckets))
+	in := map[string]int{}
+	for i, b := range buckets {
+		sides[i].Bucket = b
+		s := layout.ReadSignature(b)
+		seen := map[string]bool{}
+		for _, text := range append([]string{s.Program, s.Signal}, s.Frames...) {
+			if text == "" {
+				continue
+			}
+			sides[i].Parts = append(sides[i].Parts, SignaturePart{Text: text})
+			if !seen[text] {
+				seen[text] = true
+				in[text]++
+			}
+		}
+	}
+	for i := range sides {
+		for j := range sides[i].Parts {
+			sides[i].Parts[j].Differs = in[sides[i].Parts[j].Text] < len(buckets)
+		}
+	}
+	return sides
+}
+
+// SplitPage holds the form that takes reports out of a problem, by a condition or by selection.
+type SplitPage struct {
+	Shell   layout.Shell
+	Bucket  crash.Bucket
+	Terms   []crash.Term // as typed; always as many as there are lines in the form
+	Problem string       // what is wrong with Terms; empty: nothing
+	Preview *SplitPreview
+	Reports ReportList // reports to select from
+	Chosen  map[crash.OopsID]bool
+}
+
+// SplitPreview holds what a condition would take out.
+type SplitPreview struct {
+	crash.SplitPreview
+	Condition crash.Condition
+	Into      string // signature of the new problem
+}
+
+func (p SplitPage) path() string { return p.Bucket.ID.Path() + "/split" }
+
+func (p SplitPage) form(id string) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: id, Action: p.path(), CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+}
+
+// termLabel returns the label of a field in forms.
+func termLabel(f crash.TermField) string {
+	switch f {
+	case crash.TermFrame:
+		return "function in the stack is"
+	case crash.TermFrom:
+		return "version is at least"
+	case crash.TermBelow:
+		return "version is below"
+	case crash.TermPackage, crash.TermExecutable, crash.TermArchitecture, crash.TermRelease:
+	}
+	return string(f) + " is"
+}
+
+// likenessAndReports describes a similar problem.
+func likenessAndReports(likeness string, reports int64) string {
+	return likeness + ", " + crash.Counted(reports, "report", "reports")
+}
+
+// splitProgress says how many reports have moved, and how many were examined if that continues.
+func splitProgress(moved int64, verb string, finished bool, examined int64) string {
+	out := crash.Counted(moved, "report", "reports") + " " + verb
+	if !finished {
+		out += "; " + crash.Count(examined) + " examined so far"
+	}
+	return out
+}
+
+// undoneBy names the person who undid a decision.
+func undoneBy(person string) string { return "undone by " + person }

@@ -1,0 +1,78 @@
+package problems
+
+import (
+	"strconv"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+)
+
+// GroupingView explains why reports are grouped together: the rule for everyone; what the rule used and
+// omitted of one report, for people who may see reports.
+type GroupingView struct {
+	Rule      crash.Rule
+	Signature string       // of the bucket; empty on the page of a report
+	Address   string       // the permanent address of the bucket, with the host; empty on the page of a report
+	Report    crash.OopsID // of a bucket: the report that is explained; zero on the page of a report
+
+	Explained *grouping.Explanation // by the present rules; nil: the person may not see it, or no report is stored
+	Now       *PresentGrouping      // nil: the present rules give the report's own bucket
+}
+
+// PresentGrouping says where the present rules would put a report that is in another bucket.
+type PresentGrouping struct {
+	Bucket  crash.BucketID
+	None    bool // in no bucket
+	Known   bool // the bucket exists
+	Rules   int  // version of the rules that grouped it
+	Decided bool // the present rules grouped it, and a decision of a person moved it
+}
+
+func (g GroupingView) description() string {
+	if description := g.Rule.Description(); description != "" {
+		return description
+	}
+	if g.Explained != nil && g.Rule == crash.RuleNone && g.Explained.Reason != "" {
+		return g.Explained.Reason
+	}
+	return "The rule is unknown."
+}
+
+// used returns the frames in the signature, skipped returns the others.
+func (g GroupingView) used() []grouping.FrameUse    { return g.frames(true) }
+func (g GroupingView) skipped() []grouping.FrameUse { return g.frames(false) }
+
+func (g GroupingView) frames(used bool) []grouping.FrameUse {
+	var some []grouping.FrameUse
+	for _, f := range g.Explained.Frames {
+		if f.Used == used {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+func (n PresentGrouping) sentence() string {
+	if n.Decided {
+		return groupingMoved(n.None)
+	}
+	return groupingOlder(n.Rules, n.None)
+}
+
+// groupingMoved introduces the problem into which the rules would put a report that a person moved.
+func groupingMoved(none bool) string {
+	if none {
+		return "The rules alone would not group it."
+	}
+	return "The rules alone would put it into"
+}
+
+// groupingOlder says which version of the rules grouped a report, and introduces the problem into which
+// the current rules would put it.
+func groupingOlder(rules int, none bool) string {
+	text := "Version " + strconv.Itoa(rules) + " of the rules grouped it. The current rules "
+	if none {
+		return text + "would not group it."
+	}
+	return text + "would put it into"
+}

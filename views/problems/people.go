@@ -1,0 +1,102 @@
+package problems
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/views/bugs"
+	"mishap/views/layout"
+)
+
+// Addresses for assigning several problems.
+const (
+	PathAssignChosen   = "/problems/assign"
+	PathUnassignChosen = "/problems/unassign"
+)
+
+// AssignChosenURL returns the address of the page that assigns problems.
+func AssignChosenURL(ids []crash.BucketID) string {
+	return PathAssignChosen + "?problems=" + bugs.JoinIDs(ids)
+}
+
+// peopleID is the id of the part that PeoplePart renders.
+const peopleID = "people"
+
+// PeopleView holds who takes care of a problem, its tags, and whether the person follows it.
+type PeopleView struct {
+	Bucket    crash.BucketID // zero for visitors
+	Source    string         // source package of the problem
+	Assigned  crash.Assigned
+	BugURL    string // of the bug whose assignee counts
+	History   []crash.Assignment
+	Tags      []crash.ProblemTag
+	Follow    FollowPart
+	Person    crash.User
+	Tracker   string
+	CSRFToken string
+	Now       time.Time
+
+	Typed, Problem       string // refused name of an assignee, and why
+	TypedTag, TagProblem string // refused tag, and why
+}
+
+func (v PeopleView) mayChange() bool { return v.Person.MayTriage(v.Source) }
+
+// mine reports whether the problem is assigned to the person.
+func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }
+
+func (v PeopleView) form(id, action string) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: id, Action: v.Bucket.Path() + action, CSRFToken: v.CSRFToken, Class: "inline",
+		Part:   true,
+		Target: "#" + peopleID, Swap: layout.Morph}
+}
+
+// plainName returns the name of an assignee without the tilde of names at the tracker.
+func plainName(name string) string { return strings.TrimPrefix(name, "~") }
+
+// assigneeURL returns the address of the problems of an assignee.
+func assigneeURL(name string) string { return layout.SearchURL("assignee:" + name) }
+
+// tagURL returns the address of the problems with a tag.
+func tagURL(tag string) string { return layout.SearchURL("tag:" + tag) }
+
+// rowTags is the number of tags that a row of a list shows.
+const rowTags = 2
+
+// shownTags returns the tags that a row shows, and a word for the others.
+func shownTags(p *index.People) (shown []string, more string) {
+	shown = strings.Fields(p.TagList)
+	if len(shown) > rowTags {
+		more = "+" + strconv.Itoa(len(shown)-rowTags)
+		shown = shown[:rowTags]
+	}
+	return shown, more
+}
+
+// AssignChosenPage holds the form that assigns several problems.
+type AssignChosenPage struct {
+	Shell    layout.Shell
+	Problems string // the selected problems, as in addresses
+	Rows     []AssignChosenRow
+	Typed    string
+	Problem  string // what is wrong with Typed
+	Tracker  string
+}
+
+// AssignChosenRow is one selected problem.
+type AssignChosenRow struct {
+	Bucket   crash.Bucket
+	Assigned crash.Assigned
+}
+
+func (p AssignChosenPage) heading() string {
+	return "Assign " + crash.Counted(int64(len(p.Rows)), "problem", "problems")
+}
+
+// Texts about who takes care of a problem, and about its tags.
+const (
+	assignedNobody = "nobody"
+)
