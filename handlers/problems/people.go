@@ -192,8 +192,8 @@ func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
 	}
 	undo.Value = strings.ToLower(strings.TrimSpace(tag))
 	if !added {
-		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "It already has the tag " + undo.Value + "
-			."})
+		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone,
+			Text: "It already has the tag " + undo.Value + "."})
 	}
 	return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "Tag " + undo.Value + " added.", Undo: undo})
 }

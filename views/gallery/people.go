@@ -113,7 +113,8 @@ func decided() []specimen {
 		{"Account, own account at the tracker", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada",
 			Own: ownAccount(crash.TokenHealth{
-				Account: "ada", LastSuccess: now.Add(-time.Hour)}), Tokens: peopleview.TokensView{Form: peopleview.TokenForm{Days: 90}}})},
+				Account:     "ada",
+				LastSuccess: now.Add(-time.Hour)}), Tokens: peopleview.TokensView{Form: peopleview.TokenForm{Days: 90}}})},
 		{"Account, own account rejected, connecting again", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", admin), Tracker: "Launchpad", Name: "ada", Own: ownAccountAgain(),
 			Tokens: peopleview.TokensView{Form: peopleview.TokenForm{Days: 90}}})},

@@ -155,7 +155,8 @@ func bugStates(user crash.User) []bugsview.BugPart {
 		return all
 	}
 	for _, state := range []bugsview.BugState{
-		bugsview.BugNothing, bugsview.BugCreate, bugsview.BugImpossible, bugsview.BugCreating, bugsview.BugChecking, bugsview.BugWaiting,
+		bugsview.BugNothing, bugsview.BugCreate, bugsview.BugImpossible, bugsview.BugCreating, bugsview.BugChecking,
+		bugsview.BugWaiting,
 		bugsview.BugRefused,
 	} {
 		add(bugsview.BugPart{State: state, Reason: reasons[state]})

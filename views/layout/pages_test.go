@@ -79,7 +79,8 @@ func components(text string, n int) map[string]templ.Component {
 		list.Rows = append(list.Rows, problemsview.ListRow{Problem: &crash.Problem{Bucket: &row, Count: int64(n - i)},
 			First: row.First(), Last: row.Last(), Bug: rowBug})
 		reports.Rows = append(reports.Rows, crash.ReportRow{
-			ID: crash.NewOopsID(viewstest.Now), Summary: summary, System: crash.SystemID(text), Occurred: viewstest.Now, Bucket: &bucket.ID,
+			ID: crash.NewOopsID(viewstest.Now), Summary: summary, System: crash.SystemID(text), Occurred: viewstest.Now,
+			Bucket: &bucket.ID,
 		}, crash.ReportRow{ID: crash.NewOopsID(viewstest.Now), Unbucketed: text})
 		release := crash.Release(fmt.Sprint(text, i%9))
 		days = append(days, crash.DayCount{Day: viewstest.Now.AddDate(0, 0, -i), Release: release, Reports: int64(i + 1)})
@@ -123,7 +124,8 @@ func components(text string, n int) map[string]templ.Component {
 		},
 	}
 	problem := problemsview.ProblemPage{
-		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(), Status: problemsview.StatusView{Status: bug.Status,
+		Shell: shell, Bucket: bucket, First: bucket.First(), Last: bucket.Last(),
+		Status: problemsview.StatusView{Status: bug.Status,
 			Bugs: bugs, Now: viewstest.Now}, Grouping: why,
 		Chart:    problemsview.ChartPart(problemsview.NewChart(days, crash.BuiltInReleases(), since, until), shell.Now),
 		Versions: problemsview.NewVersionTable(versions), Stack: problemsview.NewStack(report), Reports: &reports,
@@ -170,7 +172,8 @@ func components(text string, n int) map[string]templ.Component {
 		}
 		symbolsPage.Queue = append(symbolsPage.Queue, crash.SymbolQueueRow{Report: crash.NewOopsID(viewstest.Now),
 			Title:   text,
-			Problem: bucket.ID, State: crash.SymbolsWaiting, Reason: text, Architecture: text, Core: i > 1, Created: viewstest.Now,
+			Problem: bucket.ID, State: crash.SymbolsWaiting, Reason: text, Architecture: text, Core: i > 1,
+			Created:   viewstest.Now,
 			NotBefore: viewstest.Now, PressedBy: text})
 	}
 	return map[string]templ.Component{
