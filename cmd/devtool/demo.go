@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -171,6 +172,10 @@ func (d *demo) watch(at addresses) string {
 	_, path, err := nativeCrash(time.Now())
 	if err != nil || d.memory.Named {
 		return ""
+	}
+	if _, err := exec.LookPath("gdb"); err != nil {
+		return fmt.Sprintf("A native crash has arrived as addresses. Install gdb, start again, and it gets function names:\n\n"+
+			"  %s%s\n\n", at.base, path)
 	}
 	return fmt.Sprintf(
 		`Watch a native crash get its function names. It has arrived as addresses, and its debug files follow in

@@ -204,7 +204,7 @@ func TestFolders(t *testing.T) {
 	for _, p := range goList(t, "mishap/...") {
 		folders := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
 		if !slices.Contains(top, folders[0]) {
-			t.Errorf("%s: %s is not a folder of the top level; the README describes them", p.ImportPath, folders[0])
+			t.Errorf("%s: %s is not a folder of the top level; CONTRIBUTING.md describes them", p.ImportPath, folders[0])
 		}
 		for _, f := range folders {
 			if slices.Contains(vague, f) {
