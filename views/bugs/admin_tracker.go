@@ -31,6 +31,7 @@ type TrackerPage struct {
 // ConfigLine is a line for the configuration file, shown to an admin after connecting, on request.
 type ConfigLine struct{ Key, Value string }
 
+// Connected reports whether mishap has an access token of the tracker.
 func (p TrackerPage) Connected() bool { return p.Connection.Source != crash.NotConnected }
 
 func (p TrackerPage) form(action string) layout.PostFormArgs {
@@ -123,6 +124,7 @@ func ReconnectTo(tracker string) string { return "Reconnect to " + tracker }
 // RequestExpires says how long the request is valid.
 func RequestExpires(at string) string { return "This request expires at " + at + "." }
 
+// StepFinishMeans says what the last step of connecting does.
 const StepFinishMeans = "mishap fetches the access token and checks it."
 
 // StepRequestMeans explains the first step.
@@ -130,4 +132,5 @@ func StepRequestMeans(tracker string) string {
 	return "mishap asks " + tracker + " for a request token."
 }
 
+// TrackerAccessUnknown says that the access that a token gives is unknown.
 const TrackerAccessUnknown = "as chosen when authorising (the tracker does not report it)"

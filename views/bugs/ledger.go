@@ -161,6 +161,7 @@ func outcomeText(l crash.LedgerLine) string {
 	return l.Outcome
 }
 
+// Took describes how long something took.
 func Took(d time.Duration) string {
 	switch {
 	case d == 0:

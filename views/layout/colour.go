@@ -101,6 +101,7 @@ func Trace(text string) templ.Component {
 	})
 }
 
+// ColourLine writes a line of a trace with its parts marked.
 func ColourLine(b *strings.Builder, line string) {
 	if len(line) > longestColoured {
 		partPlain(b, line)

@@ -83,6 +83,7 @@ func OrUnknown(s string) string {
 	return s
 }
 
+// Cut shortens a text to n characters.
 func Cut(s string, n int) string { return crash.Shorten(s, n) }
 
 // PreText returns text for a pre element, of which browsers drop the first line break.

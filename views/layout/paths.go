@@ -32,4 +32,5 @@ const (
 // SearchURL returns the address of a search.
 func SearchURL(query string) string { return PathSearch + "?" + url.Values{"q": {query}}.Encode() }
 
+// PathCreateBug is the address to which Create sends its forms.
 const PathCreateBug = "/api/1.0/create-bug-report/"

@@ -60,6 +60,7 @@ func RoleFor(role crash.Role, scope crash.GrantScope) string {
 	return string(role) + " for " + ScopeName(scope)
 }
 
+// GroupsExpired says what to do about rights from groups that have expired.
 const GroupsExpired = "Expired: they count again after signing in there."
 
 // ScopeName names the packages of a grant within a sentence.

@@ -19,6 +19,7 @@ var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.St
 // marked reports whether lists mark a problem with this status.
 func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 
+// The part of a page with the status of a problem, and how htmx replaces it.
 const (
 	StatusID     = "status"
 	StatusTarget = "#" + StatusID

@@ -101,6 +101,7 @@ func (c ListChoice) phrase() string {
 	return string(c.Period)
 }
 
+// IsoDay formats a UTC day as 2006-01-02; empty: none.
 func IsoDay(t time.Time) string {
 	if t.IsZero() {
 		return ""
