@@ -65,7 +65,7 @@ bugs as mishap's account.`,
 			}
 			if f.incremental {
 				_, _ = fmt.Fprintln(p.err, "mishap: --incremental was removed, and this is a whole backup. Leave the option "+
-					"out; docs/backup.md shows programs that archive only changes.")
+					"out; docs/operating.md shows programs that archive only changes.")
 			}
 			return runBackup(cmd.Context(), p, c, args[0], f)
 		},

@@ -193,8 +193,8 @@ func TestAlertRules(t *testing.T) {
 		if !strings.Contains(text, `"`+m[1]+`"`) {
 			t.Errorf("%s has no case in alerts_test.yml", m[1])
 		}
-		if !strings.Contains(readFile(t, "../../docs/monitoring.md"), "`"+m[1]+"`") {
-			t.Errorf("%s is not in docs/monitoring.md", m[1])
+		if !strings.Contains(readFile(t, "../../docs/operating.md"), "`"+m[1]+"`") {
+			t.Errorf("%s is not in docs/operating.md", m[1])
 		}
 	}
 }
@@ -212,13 +212,13 @@ func checkMetricNames(t *testing.T, exported string) {
 			known[m[1]+"_bucket"] = false
 		}
 	}
-	docs := readFile(t, "../../docs/monitoring.md")
+	docs := readFile(t, "../../docs/operating.md")
 	for name, base := range known {
 		if base && !strings.Contains(docs, "| `"+name+"` |") {
-			t.Errorf("docs/monitoring.md has no row for %s", name)
+			t.Errorf("docs/operating.md has no row for %s", name)
 		}
 	}
-	for _, file := range []string{"../../docs/monitoring.md", monitoring + "alerts.yml", monitoring + "dashboard.json"} {
+	for _, file := range []string{"../../docs/operating.md", monitoring + "alerts.yml", monitoring + "dashboard.json"} {
 		for _, name := range metricName.FindAllString(readFile(t, file), -1) {
 			if _, ok := known[name]; !ok {
 				t.Errorf("%s: a server exports no metric %s", file, name)

@@ -52,7 +52,7 @@ configuration and the keys. It never changes existing data. A backup of an older
 Machines that were erased after the backup are erased again. Their record is read from the data_dir of
 the configuration, from all backups in the same folder or under the same prefix, and from --erasures (docs/removal.md).
 If the backup was made of a database that another program had restored to an earlier time, --as-of names
-that time (docs/backup.md).
+that time (docs/operating.md).
 
 Afterwards, mishap files no bugs and sends no comments, mails and webhooks until "mishap filings
 reconcile --apply" has compared the database with the tracker.

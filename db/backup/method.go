@@ -20,7 +20,7 @@ const (
 	Base Method = "base" // a physical copy of the whole server, by pg_basebackup
 )
 
-// baseFrom is the size of a database in bytes from which Auto chooses a base backup. docs/backup.md has
+// baseFrom is the size of a database in bytes from which Auto chooses a base backup. docs/operating.md has
 // the measurement.
 const baseFrom = 4 << 30
 

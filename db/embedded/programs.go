@@ -137,6 +137,6 @@ func ofMajor(found []programs, major, cluster string) (programs, error) {
 	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql",
 		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; "+
 			"install that version (Debian, Ubuntu: apt-get install postgresql-%s), or use the container image that has it. "+
-			"docs/running.md (A newer PostgreSQL) says how to change to another version.",
+			"docs/operating.md (A newer PostgreSQL) says how to change to another version.",
 		cluster, major, major)
 }

@@ -204,7 +204,7 @@ func JudgeBackup(b crash.Backups, now time.Time) crash.HealthCheck {
 		}
 	case now.Sub(b.Installed) >= BackupGrace:
 		c.Problem, c.Warning = "No backup was ever made with mishap backup.", true
-		c.Remedy = "run mishap backup, and enable its timer (docs/backup.md)"
+		c.Remedy = "run mishap backup, and enable its timer (docs/operating.md)"
 	default:
 		c.Detail = "No backup was made with mishap backup yet."
 	}
@@ -220,13 +220,13 @@ func JudgeVerification(b crash.Backups, now time.Time) crash.HealthCheck {
 		c.Detail = "There is no backup to verify."
 	case b.Ended.IsZero() && now.Sub(b.Installed) >= BackupGrace:
 		c.Problem, c.Warning = "No backup was ever verified.", true
-		c.Remedy = "run mishap restore --verify, and enable the timer that does so (docs/backup.md)"
+		c.Remedy = "run mishap restore --verify, and enable the timer that does so (docs/operating.md)"
 	case b.Ended.IsZero():
 		c.Detail = "No backup was verified yet."
 	case b.Problem != "":
 		c.Problem = "The last verification of a backup failed."
 		c.Detail = fmt.Sprintf("It ended on %s, for %s: %s", stamp(b.Ended), b.Place, b.Problem)
-		c.Remedy = "correct the cause, make a backup now, and verify it (docs/backup.md)"
+		c.Remedy = "correct the cause, make a backup now, and verify it (docs/operating.md)"
 	default:
 		c.Detail = fmt.Sprintf("The last one ended on %s: %s is good.", stamp(b.Ended), b.Place)
 		if age >= BackupLimit {

@@ -27,7 +27,7 @@ const (
 // TypeTest is the type of the event that the test button sends.
 const TypeTest = "test"
 
-// eventTypes maps the kinds of events to their types in payloads, which docs/webhooks.md describes.
+// eventTypes maps the kinds of events to their types in payloads, which docs/notifications.md describes.
 var eventTypes = map[crash.EventKind]string{
 	crash.EventNew:         "problem.new",
 	crash.EventRegressed:   "problem.regressed",

@@ -206,7 +206,7 @@ func Endpoint(p EndpointPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" readonly spellcheck=\"false\" autocomplete=\"off\"><p class=\"hint\">The receiver checks signatures with it; see docs/webhooks.md. Keep it like a password.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" readonly spellcheck=\"false\" autocomplete=\"off\"><p class=\"hint\">The receiver checks signatures with it; see docs/notifications.md. Keep it like a password.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -350,7 +350,7 @@ func (c *Config) Level() slog.Level {
 }
 
 // proxyDrain is how long an instance behind a proxy serves after it is told to stop. The proxies in
-// docs/ha.md notice within this time.
+// docs/operating.md notice within this time.
 const proxyDrain = 5 * time.Second
 
 // Drain returns how long the instance serves, although it is not ready, after it is told to stop. By

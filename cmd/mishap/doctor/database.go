@@ -30,7 +30,7 @@ func (d *doctor) database(ctx context.Context) facts {
 		found, err := embedded.Find(ctx, d.Config.DataDir)
 		switch {
 		case err != nil:
-			return facts{findings: []Finding{failed("database", explain(err), "see docs/running.md, The database")}}
+			return facts{findings: []Finding{failed("database", explain(err), "see docs/operating.md, The database")}}
 		case found.PID == 0 && !found.Created:
 			return facts{findings: []Finding{good("database", "the private database does not exist yet; "+
 				"mishap creates it at its first start, with the programs in "+found.Programs), pgDump(ctx, found.Major)}}
@@ -72,7 +72,7 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 	}
 	switch {
 	case err != nil:
-		out.findings = append(out.findings, failed("schema", explain(err), "see docs/running.md, Upgrades"))
+		out.findings = append(out.findings, failed("schema", explain(err), "see docs/operating.md, Upgrades"))
 	case seen.Applied == 0:
 		out.findings = append(out.findings, warned("schema", "the database is empty",
 			"start mishap, or run mishap migrate"))
@@ -108,7 +108,7 @@ func pgDump(ctx context.Context, major int) Finding {
 func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
 	b, err := upkeep.ReadBackups(ctx, h)
 	if err != nil {
-		return []Finding{failed("backup", explain(err), "see docs/backup.md")}
+		return []Finding{failed("backup", explain(err), "see docs/operating.md")}
 	}
 	return []Finding{judged(upkeep.JudgeBackup(b, d.Now())), judged(upkeep.JudgeVerification(b, d.Now()))}
 }

@@ -58,7 +58,7 @@ func (d *doctor) service(ctx context.Context, facts facts) []Finding {
 		return append([]Finding{good("service", "mishap is running and ready")}, d.running(ctx, address, body, facts)...)
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		return append([]Finding{failed("service", "mishap is running, but not ready: "+
-			strings.Join(strings.Fields(body), " "), "see docs/monitoring.md")}, d.running(ctx, address, body, facts)...)
+			strings.Join(strings.Fields(body), " "), "see docs/operating.md")}, d.running(ctx, address, body, facts)...)
 	}
 	return []Finding{failed("service", "another program answers on "+d.Config.OpsListen,
 		"set ops_listen to a free address")}
