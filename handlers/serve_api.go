@@ -58,7 +58,7 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		u, t, err := s.People.ByToken(r.Context(), strings.TrimSpace(token), proxies.Client(r))
+		u, t, err := s.tokens.ByToken(r.Context(), strings.TrimSpace(token), proxies.Client(r))
 		if err != nil {
 			return err
 		}

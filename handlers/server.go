@@ -9,8 +9,13 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
+	"mishap/crash"
+	"mishap/db"
+	dbpeople "mishap/db/people"
+	"mishap/db/upkeep"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/bugs"
@@ -19,11 +24,26 @@ import (
 	"mishap/handlers/people"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
+	"mishap/notify/mail"
+	"mishap/notify/webhook"
 )
+
+// Deps are the dependencies of a Server. All but Health are required.
+type Deps struct {
+	web.Deps
+	Decisions *db.Decisions
+	Mailer    *mail.Mailer
+	Sender    *webhook.Client // tests endpoints
+	// Health checks whether this instance works; nil: checks only the database.
+	Health func(context.Context) []crash.HealthCheck
+	// WriteTokens writes a new access token into the configuration file. It may return a *crash.Error.
+	WriteTokens func(context.Context, crash.AccessToken) error
+}
 
 // Server answers browsers and scripts. Instances on the same database need not share its state.
 type Server struct {
 	*web.Kit
+	tokens    *dbpeople.Store
 	api       *api.API
 	lists     *problems.Lists
 	problems  *problems.Pages
@@ -36,21 +56,43 @@ type Server struct {
 }
 
 // New returns a Server. Its error names every missing dependency.
-func New(d web.Deps) (*Server, error) {
-	kit, err := web.NewKit(d)
+func New(d Deps) (*Server, error) {
+	kit, err := web.NewKit(d.Deps)
+	if d.Decisions == nil || d.Mailer == nil || d.Sender == nil || d.WriteTokens == nil {
+		err = errors.Join(err, errors.New("handlers: one of Decisions, Mailer, Sender, WriteTokens is missing"))
+	}
 	if err != nil {
 		return nil, err
 	}
-	panel, exporter := &web.Panel{Kit: kit}, &export.Exporter{Kit: kit}
+	panel, exporter := &web.Panel{Kit: kit}, export.New(kit, d.Store)
+	vitals := upkeep.NewVitals(d.Store, nil, d.Mailer.Enabled())
+	if d.Config.AllowBugFiling {
+		vitals = upkeep.NewVitals(d.Store, d.Credentials.Status, d.Mailer.Enabled())
+	}
+	if d.Health == nil {
+		d.Health = d.Store.Health
+	}
 	s := &Server{
 		Kit: kit,
 		api: api.New(api.Deps{
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
-		bugs: bugs.New(panel, exporter), admin: admin.New(exporter), people: people.New(kit), events: events.New(exporter),
+		bugs: bugs.New(panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
+		admin: admin.New(exporter, admin.Deps{
+			Store: d.Store, Bugs: d.Bugs, People: d.People, Problems: d.Problems, Decisions: d.Decisions, Symbols: d.Symbols,
+			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Vitals: vitals, Health: d.Health, Write: d.WriteTokens,
+		}),
+		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
+		events: events.New(exporter, events.Deps{
+			Store: d.Store, Events: d.Events, People: d.People, Filer: d.Filer, Mailer: d.Mailer, Sender: d.Sender,
+		}),
+		tokens: d.People,
 	}
-	s.lists, s.problems, s.decisions = problems.New(panel, exporter)
+	s.lists, s.problems, s.decisions = problems.New(panel, exporter, problems.Deps{
+		Store: d.Store, Problems: d.Problems, Decisions: d.Decisions, People: d.People, Bugs: d.Bugs, Symbols: d.Symbols,
+		Tracker: d.Tracker,
+	})
 	s.handler, err = s.routes()
 	return s, err
 }

@@ -51,8 +51,8 @@ var rules = []rule{
 	{of: "handlers/negotiate handlers/proxies", ours: "crash"},
 	{of: "handlers/people/oidc handlers/people/openid", ours: "crash"},
 	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views/* handlers/negotiate handlers/proxies"},
-	{of: "handlers/export", ours: "crash db/reader handlers/negotiate handlers/web"},
-	{of: "handlers", ours: "crash/* views/* assets handlers/*"},
+	{of: "handlers/export", ours: "crash db db/reader handlers/negotiate handlers/web"},
+	{of: "handlers", ours: "crash/* db/* notify/* views/* assets handlers/*"},
 	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views/* handlers/export handlers/negotiate handlers/proxies " +
 		"handlers/web handlers/people/oidc handlers/people/openid"}, // no area imports another
 	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/*"},

@@ -216,17 +216,14 @@ func (i *instance) buildWeb() error {
 	if err != nil {
 		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", err)
 	}
-	i.server, err = handlers.New(web.Deps{
+	i.server, err = handlers.New(handlers.Deps{Deps: web.Deps{
 		Releases:    releases,
 		Store:       i.store,
 		People:      people.New(i.store),
 		Bugs:        bugs,
 		Problems:    i.problems,
-		Decisions:   db.NewDecisions(i.store),
 		Events:      stored,
-		Mailer:      i.mailer,
 		Symbols:     dbsymbols.New(i.store),
-		Sender:      sender,
 		Filer:       i.filer,
 		Tracker:     client,
 		Credentials: credentials,
@@ -262,7 +259,11 @@ func (i *instance) buildWeb() error {
 		Now:        i.now,
 		Registerer: i.metrics,
 		Tracer:     i.traces.Tracer(),
-		Health:     i.health,
+	},
+		Decisions: db.NewDecisions(i.store),
+		Mailer:    i.mailer,
+		Sender:    sender,
+		Health:    i.health,
 		WriteTokens: func(_ context.Context, token crash.AccessToken) error {
 			return config.WriteTokens(i.config.File, crash.Secret(token.Token), token.Secret)
 		},

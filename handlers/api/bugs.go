@@ -42,7 +42,7 @@ func (a *answers) bugResources() []resource {
 			summary: "Assigns a problem, and adds or removes tags.",
 			doc: "Fields that are missing change nothing. 409: the assignee of the problem's bug counts, or there are " +
 				"too many tags. A session must send the CSRF token of the cookie csrftoken in the header " +
-				"X-CSRFToken; an API token with the scope file needs none.",
+				"X-CSRFToken; an API token with the scope triage needs none.",
 			body: peopleQuestion{}, object: peopleAnswer{},
 			outcomes: map[string]string{"200": "Assigned and tagged."}, refused: []string{"409"},
 		},

@@ -2,18 +2,30 @@
 package bugs
 
 import (
+	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
+	"mishap/tracker"
 )
+
+// Deps are what the handlers of this package use.
+type Deps struct {
+	Store   *db.Store
+	Bugs    *bugs.Store
+	Filer   *tracker.Filer
+	Tracker *tracker.Client
+}
 
 // Pages serves everything about bugs.
 type Pages struct {
 	*web.Panel
 	*export.Exporter
 	*web.Kit
+	Deps
 }
 
 // New returns the handlers of this package.
-func New(panel *web.Panel, exporter *export.Exporter) *Pages {
-	return &Pages{panel, exporter, panel.Kit}
+func New(panel *web.Panel, exporter *export.Exporter, d Deps) *Pages {
+	return &Pages{panel, exporter, panel.Kit, d}
 }

@@ -15,20 +15,37 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/db"
+	"mishap/db/events"
+	"mishap/db/people"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
+	"mishap/notify/mail"
+	"mishap/notify/webhook"
+	"mishap/tracker"
 	view "mishap/views/events"
 	"mishap/views/layout"
 )
+
+// Deps are what the handlers of this package use.
+type Deps struct {
+	Store  *db.Store
+	Events *events.Store
+	People *people.Store
+	Filer  *tracker.Filer
+	Mailer *mail.Mailer
+	Sender *webhook.Client // tests endpoints
+}
 
 // Pages serves everything about notifications.
 type Pages struct {
 	*export.Exporter
 	*web.Kit
+	Deps
 }
 
 // New returns the handlers of this package.
-func New(exporter *export.Exporter) *Pages { return &Pages{exporter, exporter.Kit} }
+func New(exporter *export.Exporter, d Deps) *Pages { return &Pages{exporter, exporter.Kit, d} }
 
 // flash redirects to a page with a message.
 func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db"
 	"mishap/db/reader"
 	"mishap/handlers/negotiate"
 	"mishap/handlers/web"
@@ -48,7 +49,7 @@ type Row struct {
 func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, private string,
 	build func(context.Context) (Table, error),
 ) error {
-	revision, err := s.Store.Revision(r.Context())
+	revision, err := s.store.Revision(r.Context())
 	if err != nil {
 		return err
 	}
@@ -202,6 +203,9 @@ func Pages[T any](read func(after *T) ([]T, error), rowOf func(T) Row) iter.Seq2
 	}
 }
 
+// New returns an Exporter.
+func New(kit *web.Kit, store *db.Store) *Exporter { return &Exporter{Kit: kit, store: store} }
+
 // ExportPage is the number of rows that an export reads at once.
 const ExportPage = 500
 
@@ -212,5 +216,6 @@ var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page",
 // Exporter sends lists as files and feeds.
 type Exporter struct {
 	*web.Kit
+	store     *db.Store
 	revisions revisions
 }

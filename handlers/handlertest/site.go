@@ -151,23 +151,24 @@ func New(t testing.TB, o Options) *Site {
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)
 	}
-	h, err := handlers.New(web.Deps{
-		Store: o.Store, People: site.People, Bugs: site.Bugs, Problems: site.Problems, Events: site.Events,
-		Decisions: site.Decisions,
-		Symbols:   symbols.New(o.Store),
-		Filer:     site.Filer, Tracker: client,
-		Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics, WriteTokens: o.WriteTokens,
-		Mailer: site.Mailer, Sender: site.Sender, Health: o.Health,
-		Config: web.Config{
-			BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
-			TrackerName: "the practice tracker", Privacy: o.Privacy,
-			SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
-			AskForCores: !o.NoCores, CorePackages: o.CorePackages,
-			APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
-			ExportRatePerAddress: o.ExportRatePerAddress,
-			TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy,
-			RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
-			ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
+	h, err := handlers.New(handlers.Deps{
+		Decisions: site.Decisions, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, WriteTokens: o.WriteTokens,
+		Deps: web.Deps{
+			Store: o.Store, People: site.People, Bugs: site.Bugs, Problems: site.Problems, Events: site.Events,
+			Symbols: symbols.New(o.Store),
+			Filer:   site.Filer, Tracker: client,
+			Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics,
+			Config: web.Config{
+				BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
+				TrackerName: "the practice tracker", Privacy: o.Privacy,
+				SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
+				AskForCores: !o.NoCores, CorePackages: o.CorePackages,
+				APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
+				ExportRatePerAddress: o.ExportRatePerAddress,
+				TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy,
+				RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
+				ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
+			},
 		},
 	})
 	if err != nil {

@@ -15,28 +15,40 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db"
+	"mishap/db/people"
 	"mishap/handlers/people/oidc"
 	"mishap/handlers/people/openid"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
+	"mishap/tracker"
 	"mishap/views/layout"
 	view "mishap/views/people"
 )
 
+// Deps are what the handlers of this package use.
+type Deps struct {
+	Store   *db.Store
+	People  *people.Store
+	Filer   *tracker.Filer
+	Tracker *tracker.Client
+}
+
 // Pages serves signing in, one's own account and service accounts.
 type Pages struct {
 	*web.Kit
+	Deps
 	openid *openid.Client // nil: not configured
 	oidc   *oidc.Client   // nil: not configured
 }
 
 // New returns the handlers of this package.
-func New(kit *web.Kit) *Pages {
-	s := &Pages{Kit: kit}
+func New(kit *web.Kit, d Deps) *Pages {
+	s := &Pages{Kit: kit, Deps: d}
 	if c := kit.Config.OpenID; c.URL != "" {
 		s.openid = openid.New(openid.Config{
 			URL: c.URL, Realm: kit.Base.String() + "/", ReturnTo: kit.Base.String() + web.PathOpenID + web.PathSignInReturn,
-			Now: kit.Now, UseNonce: kit.People.UseNonce,
+			Now: kit.Now, UseNonce: d.People.UseNonce,
 		})
 	}
 	if kit.Config.OIDC.Issuer != "" {

@@ -160,7 +160,10 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 }
 
 // choices reads the selection of problems and reports that a list shows.
-type choices struct{ *web.Kit }
+type choices struct {
+	*web.Kit
+	Deps
+}
 
 // listFilter converts a choice to a filter of the index. The notice explains which part of the
 // choice has no data yet.

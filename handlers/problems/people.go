@@ -525,9 +525,9 @@ func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
 // maxMentions is the number of names that the field of a note offers.
 const maxMentions = 8
 
-// mentionsFor returns the names that complete a mention in a note about the problem in the query.
+// mentions returns the names that complete a mention in a note about the problem in the query.
 // Visitors get none. It returns NotFound for a problem that the person may not see.
-func mentionsFor(s *web.Kit, r *http.Request, begins string) (view.MentionOffers, error) {
+func (s *Lists) mentions(r *http.Request, begins string) (view.MentionOffers, error) {
 	var offers view.MentionOffers
 	if web.IsPublic(r) {
 		return offers, nil

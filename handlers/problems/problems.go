@@ -3,9 +3,26 @@
 package problems
 
 import (
+	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/people"
+	"mishap/db/problems"
+	"mishap/db/symbols"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
+	"mishap/tracker"
 )
+
+// Deps are the stores that the handlers of this package use.
+type Deps struct {
+	Store     *db.Store
+	Problems  *problems.Store
+	Decisions *db.Decisions
+	People    *people.Store
+	Bugs      *bugs.Store
+	Symbols   *symbols.Store
+	Tracker   *tracker.Client
+}
 
 // Lists shows lists of problems: the front page, searches, packages, releases and followed
 // packages.
@@ -14,6 +31,7 @@ type Lists struct {
 	*export.Exporter
 	*choices
 	*web.Kit
+	Deps
 }
 
 // Pages shows one problem, one report or one machine.
@@ -22,6 +40,7 @@ type Pages struct {
 	*export.Exporter
 	*choices
 	*web.Kit
+	Deps
 }
 
 // Decisions changes the manual status of problems (muted, won't fix, fixed in a version, embargoed, held),
@@ -29,11 +48,12 @@ type Pages struct {
 type Decisions struct {
 	*web.Panel
 	*web.Kit
+	Deps
 }
 
 // New returns the handlers of this package.
-func New(panel *web.Panel, exporter *export.Exporter) (*Lists, *Pages, *Decisions) {
+func New(panel *web.Panel, exporter *export.Exporter, d Deps) (*Lists, *Pages, *Decisions) {
 	kit := panel.Kit
-	c := &choices{kit}
-	return &Lists{panel, exporter, c, kit}, &Pages{panel, exporter, c, kit}, &Decisions{panel, kit}
+	c := &choices{kit, d}
+	return &Lists{panel, exporter, c, kit, d}, &Pages{panel, exporter, c, kit, d}, &Decisions{panel, kit, d}
 }

@@ -191,7 +191,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		offers, err := mentionsFor(s.Kit, r, begins)
+		offers, err := s.mentions(r, begins)
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 	if !u.Role.Allows(crash.RoleTriager) {
 		return layout.Banner{}
 	}
-	key, configured := s.Creds.Configured()
-	state, err := s.Bugs.TrackerState(r.Context(), key, u.ID, configured)
+	key, configured := s.credentials.Configured()
+	state, err := s.bugs.TrackerState(r.Context(), key, u.ID, configured)
 	if err != nil {
 		return layout.Banner{} // the page reports the error itself
 	}

@@ -66,7 +66,7 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 	if len(missing) == 0 {
 		return problems, nil
 	}
-	read, err := s.Problems.ProblemsByID(r.Context(), missing)
+	read, err := s.problems.ProblemsByID(r.Context(), missing)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Kit) CachedProblems(r *http.Request, counts []crash.ProblemCursor) ([]c
 		judged[i] = read[i].Bucket
 		found[judged[i].ID] = judged[i]
 	}
-	if err := s.Store.Judge(r.Context(), judged...); err != nil {
+	if err := s.store.Judge(r.Context(), judged...); err != nil {
 		return nil, err
 	}
 	for _, b := range judged {
@@ -98,7 +98,7 @@ func (s *Kit) revision(r *http.Request) (string, error) {
 	if v.revision != "" && SafeMethods[r.Method] {
 		return v.revision, nil
 	}
-	revision, err := s.Store.Revision(r.Context())
+	revision, err := s.store.Revision(r.Context())
 	if err != nil {
 		return "", err
 	}

@@ -31,10 +31,7 @@ import (
 	"mishap/db/problems"
 	"mishap/db/reader"
 	"mishap/db/symbols"
-	"mishap/db/upkeep"
 	"mishap/handlers/proxies"
-	"mishap/notify/mail"
-	"mishap/notify/webhook"
 	"mishap/tracker"
 )
 
@@ -79,18 +76,15 @@ type Retention struct {
 	CoresDays int
 }
 
-// Deps are the dependencies of a Server. All but Releases, Tracer and Health are required.
+// Deps are the dependencies of a Kit. All but Releases and Tracer are required.
 type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the built-in table
 	Store       *db.Store
 	People      *people.Store
 	Bugs        *bugs.Store
 	Problems    *problems.Store
-	Decisions   *db.Decisions
 	Events      *events.Store
-	Mailer      *mail.Mailer
 	Symbols     *symbols.Store
-	Sender      *webhook.Client // tests endpoints
 	Filer       *tracker.Filer
 	Tracker     *tracker.Client
 	Credentials *tracker.Credentials
@@ -99,32 +93,22 @@ type Deps struct {
 	Now         func() time.Time
 	Registerer  prometheus.Registerer
 	Tracer      *span.Tracer // records requests; nil: none
-
-	// Health checks whether this instance works; nil: checks only the database.
-	Health func(context.Context) []crash.HealthCheck
-	// WriteTokens writes a new access token into the configuration file. It may return a *crash.Error.
-	WriteTokens func(context.Context, crash.AccessToken) error
 }
 
-// Kit holds the stores, sessions and caches of the web side, and the methods that answer requests.
+// Kit holds the sessions and caches of the web side, and the methods that answer requests. The areas have
+// stores of their own.
 type Kit struct {
 	*Auditor
-	Store     *db.Store
-	People    *people.Store
-	Bugs      *bugs.Store
-	Problems  *problems.Store
-	Decisions *db.Decisions
+	store       *db.Store
+	people      *people.Store
+	bugs        *bugs.Store
+	problems    *problems.Store
+	events      *events.Store
+	symbols     *symbols.Store
+	filer       *tracker.Filer
+	tracker     *tracker.Client
+	credentials *tracker.Credentials
 
-	Events   *events.Store
-	Mailer   *mail.Mailer
-	Symbols  *symbols.Store
-	Sender   *webhook.Client
-	Filer    *tracker.Filer
-	Tracker  *tracker.Client
-	Creds    *tracker.Credentials
-	Write    func(context.Context, crash.AccessToken) error
-	Health   func(context.Context) []crash.HealthCheck
-	Vitals   *upkeep.Vitals
 	Config   Config
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -153,13 +137,9 @@ func (d Deps) missing() []string {
 		missing bool
 	}{
 		{"Store", d.Store == nil}, {"People", d.People == nil}, {"Bugs", d.Bugs == nil},
-		{"Problems", d.Problems == nil}, {"Decisions", d.Decisions == nil},
-		{"Events", d.Events == nil}, {"Mailer", d.Mailer == nil},
-		{"Sender", d.Sender == nil},
-		{"Symbols", d.Symbols == nil},
-		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil},
-		{"Credentials", d.Credentials == nil}, {"WriteTokens", d.WriteTokens == nil}, {"Log", d.Log == nil},
-		{"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
+		{"Problems", d.Problems == nil}, {"Events", d.Events == nil}, {"Symbols", d.Symbols == nil},
+		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil}, {"Credentials", d.Credentials == nil},
+		{"Log", d.Log == nil}, {"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
 	} {
 		if dep.missing {
 			names = append(names, dep.name)
@@ -226,20 +206,9 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Auditor: &Auditor{d.Store, d.Log},
-		Store:   d.Store, People: d.People, Bugs: d.Bugs,
-		Problems: d.Problems, Decisions: d.Decisions,
-		Events: d.Events, Mailer: d.Mailer, Sender: d.Sender,
-		Symbols: d.Symbols,
-		Filer:   d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
-		Write:  d.WriteTokens,
-		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Health: d.Health, Releases: d.Releases,
-		Vitals: upkeep.NewVitals(d.Store, nil, d.Mailer.Enabled()),
-	}
-	if d.Config.AllowBugFiling {
-		s.Vitals = upkeep.NewVitals(d.Store, d.Credentials.Status, d.Mailer.Enabled())
-	}
-	if s.Health == nil {
-		s.Health = d.Store.Health
+		store:   d.Store, people: d.People, bugs: d.Bugs, problems: d.Problems, events: d.Events, symbols: d.Symbols,
+		filer: d.Filer, tracker: d.Tracker, credentials: d.Credentials,
+		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Releases: d.Releases,
 	}
 	if s.Releases == nil {
 		s.Releases = crash.BuiltInReleases()

@@ -16,7 +16,7 @@ func (s *Kit) FilingOptions(r *http.Request) (tracker.Options, error) {
 	if u.ID == 0 {
 		return opts, nil
 	}
-	own, err := s.Filer.OwnAccount(r.Context(), u.ID)
+	own, err := s.filer.OwnAccount(r.Context(), u.ID)
 	if err != nil {
 		return opts, err
 	}
@@ -28,7 +28,7 @@ func (s *Kit) FilingOptions(r *http.Request) (tracker.Options, error) {
 
 // FilingChoice returns the choice between the accounts that can file a bug of the current user.
 func (s *Kit) FilingChoice(r *http.Request) (bugsview.FilingChoice, error) {
-	own, err := s.Filer.OwnAccount(r.Context(), CurrentUser(r).ID)
+	own, err := s.filer.OwnAccount(r.Context(), CurrentUser(r).ID)
 	if err != nil {
 		return bugsview.FilingChoice{}, err
 	}

@@ -58,11 +58,11 @@ func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, 
 
 // Bucket returns the problem that the bucket with this id belongs to, with its status.
 func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
-	b, err := s.Store.Bucket(ctx, id)
+	b, err := s.store.Bucket(ctx, id)
 	if err != nil {
 		return b, err
 	}
-	err = s.Store.Judge(ctx, &b)
+	err = s.store.Judge(ctx, &b)
 	return b, err
 }
 
@@ -74,7 +74,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 		MayFile:   s.Config.AllowBugFiling && u.MayTriage(b.SourcePackage),
 		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
 	}
-	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
+	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.store.ListedManual(b.ID)
 	if IsPublic(r) {
 		p.Manual = privacy.RedactManual(p.Manual)
 	}
@@ -145,12 +145,12 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 
 // StatusView returns the status of a problem for the current user, with advice about filing.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.StatusView, error) {
-	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return problemsview.StatusView{}, err
 	}
 	v := s.StatusViewOf(r, b, bugs)
-	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
+	manual, _, err := s.problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return v, err
 	}

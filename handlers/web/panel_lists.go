@@ -13,7 +13,7 @@ import (
 
 // BugsOf returns the bug cells of the problems of reports, keyed by the buckets of the reports.
 func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]bugsview.BugPart, error) {
-	b, err := s.Store.Index(r.Context())
+	b, err := s.store.Index(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 	if number == 0 {
 		return false, nil
 	}
-	bugs, err := s.Bugs.BucketBugs(r.Context(), id)
+	bugs, err := s.bugs.BucketBugs(r.Context(), id)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +89,7 @@ func (s *Panel) RefreshStaleBugs(r *http.Request, age time.Duration, bugs ...cra
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), refreshTimeout)
 	defer cancel()
-	if err := s.Bugs.RefreshBugs(ctx, NumbersOf(stale...), age); err != nil {
+	if err := s.bugs.RefreshBugs(ctx, NumbersOf(stale...), age); err != nil {
 		s.Log.WarnContext(ctx, "cannot request new states of bugs", "request_id", RequestID(r), "error", err)
 	}
 }

@@ -54,7 +54,7 @@ func (s *Panel) ExplainReport(
 		Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion,
 	}
 	if grouped {
-		_, err := s.Store.Bucket(r.Context(), today)
+		_, err := s.store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {
 			return problemsview.GroupingView{}, err
 		}
@@ -98,7 +98,7 @@ func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *
 func (s *Panel) readStack(
 	r *http.Request, b crash.Bucket, readable privacy.Class, advise bool,
 ) (facts stackFacts, err error) {
-	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
+	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
 		facts.Stack = s.ReportStack(report, readable)
@@ -135,7 +135,7 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFact
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.AdviceFacts, []grouping.SimilarProblem, error) {
-	similar, err := s.Problems.Similar(ctx, b)
+	similar, err := s.problems.Similar(ctx, b)
 	if err != nil {
 		return stats.AdviceFacts{}, nil, err
 	}

@@ -18,7 +18,7 @@ func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSym
 	if b.ProblemType != "Crash" {
 		return crash.ProblemSymbols{}, nil
 	}
-	return s.Symbols.ProblemSymbols(ctx, b.ID)
+	return s.symbols.ProblemSymbols(ctx, b.ID)
 }
 
 // SymbolsView returns the part of the page of a problem that says how far it is symbolised. It
@@ -54,7 +54,7 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	case !s.Config.CorePackages.Match(b.Executable, b.Package, b.SourcePackage):
 		return "No machine is asked for a core dump of this program: cores_packages excludes it.", nil
 	}
-	workers, err := s.Symbols.Workers(ctx)
+	workers, err := s.symbols.Workers(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +68,7 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	case len(can) == 0:
 		return "No instance can symbolise core dumps, so machines are not asked for any.", nil
 	}
-	reported, _, err := s.Store.BucketArchitectures(ctx, b.ID)
+	reported, _, err := s.store.BucketArchitectures(ctx, b.ID)
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func (s *Kit) continueProxySession(r *http.Request, in crash.Identity) error {
 		current == "" && s.Sessions.GetString(ctx, people.SessionUser) != "" {
 		return nil
 	}
-	signed, err := s.People.SignInIdentity(ctx, in)
+	signed, err := s.people.SignInIdentity(ctx, in)
 	if err != nil {
 		if ended := s.endProxySession(r); ended != nil {
 			return ended

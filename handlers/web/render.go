@@ -91,7 +91,7 @@ func (s *Kit) unread(r *http.Request) int64 {
 	if IsPublic(r) {
 		return 0
 	}
-	n, err := s.Events.Unread(r.Context(), CurrentUser(r).ID)
+	n, err := s.events.Unread(r.Context(), CurrentUser(r).ID)
 	if err != nil {
 		return 0
 	}

@@ -42,7 +42,7 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		identities, err := s.People.Identities(r.Context(), CurrentUser(r).ID)
+		identities, err := s.people.Identities(r.Context(), CurrentUser(r).ID)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func IsAdminNow(s *Kit, r *http.Request, identities []crash.StoredIdentity) (boo
 	if !u.Role.Allows(crash.RoleAdmin) || u.Manual.Allows(crash.RoleAdmin) {
 		return u.Role.Allows(crash.RoleAdmin), nil
 	}
-	grants, err := s.People.Grants(r.Context())
+	grants, err := s.people.Grants(r.Context())
 	if err != nil {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func checkProblemInPath(s *Kit, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.Store.Bucket(r.Context(), id)
+	b, err := s.store.Bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (int, err
 	for i, b := range problems {
 		ids[i] = b.ID
 	}
-	return s.Problems.CountEmbargoed(r.Context(), ids)
+	return s.problems.CountEmbargoed(r.Context(), ids)
 }
 
 // Readable returns the highest class of fields that the person may read in reports of a source

@@ -24,7 +24,7 @@ const (
 
 func (s *Kit) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = people.NewSessions(s.Store)
+	m.Store = people.NewSessions(s.store)
 	m.Codec = people.SessionCodec{}
 	m.HashTokenInStore = true // a stolen copy of the table contains no valid token
 	m.Lifetime = sessionLifetime
@@ -156,7 +156,7 @@ func (s *Kit) Recognise(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		u, err := s.People.ByID(r.Context(), id)
+		u, err := s.people.ByID(r.Context(), id)
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			s.serveError(w, r, err)
 			return
@@ -227,7 +227,7 @@ const freshTime = 15 * time.Minute
 func CheckPerson(s *Kit, r *http.Request) error {
 	u := CurrentUser(r)
 	if u.HasPassword && s.Config.LocalSignIn != crash.LocalOff {
-		return s.People.CheckPassword(r.Context(), people.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
+		return s.people.CheckPassword(r.Context(), people.SignIn{Name: u.Name, Password: r.PostFormValue("password"),
 			Address: proxies.Client(r)})
 	}
 	if s.began(r) <= freshTime || s.Sessions.GetString(r.Context(), sessionProxy) != "" {

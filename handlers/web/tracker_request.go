@@ -37,7 +37,7 @@ func (t TrackerRequest) Token(s *Kit, r *http.Request) (tracker.RequestToken, ti
 		return tracker.RequestToken{}, time.Time{}, false
 	}
 	key := s.Sessions.GetString(r.Context(), string(t)+"_key")
-	secret, err := s.Store.OpenSecret(s.Sessions.GetString(r.Context(), string(t)+"_secret"), t.sealContext(key))
+	secret, err := s.store.OpenSecret(s.Sessions.GetString(r.Context(), string(t)+"_secret"), t.sealContext(key))
 	if err != nil {
 		return tracker.RequestToken{}, time.Time{}, false // sealed with an earlier database password
 	}
@@ -49,7 +49,7 @@ var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", "This sessio
 
 // Begin asks the tracker for a request token and stores it in the session.
 func (t TrackerRequest) Begin(s *Kit, r *http.Request) error {
-	rt, err := s.Tracker.RequestToken(r.Context())
+	rt, err := s.tracker.RequestToken(r.Context())
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (t TrackerRequest) Finish(s *Kit, r *http.Request) (crash.AccessToken, erro
 		t.Remove(s, r)
 		return crash.AccessToken{}, errNoRequest
 	}
-	token, err := s.Tracker.AccessToken(r.Context(), rt)
+	token, err := s.tracker.AccessToken(r.Context(), rt)
 	if err == nil || tracker.StartOver(err) {
 		t.Remove(s, r)
 	}
@@ -74,7 +74,7 @@ func (t TrackerRequest) Finish(s *Kit, r *http.Request) (crash.AccessToken, erro
 
 // save stores a request token in the session, with its secret sealed.
 func (t TrackerRequest) save(s *Kit, r *http.Request, rt tracker.RequestToken) error {
-	sealed, err := s.Store.SealSecret(rt.Secret, t.sealContext(rt.Key))
+	sealed, err := s.store.SealSecret(rt.Secret, t.sealContext(rt.Key))
 	if err != nil {
 		return err
 	}
