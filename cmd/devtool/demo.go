@@ -174,7 +174,7 @@ func (d *demo) watch(at addresses) string {
 		return ""
 	}
 	if _, err := exec.LookPath("gdb"); err != nil {
-		return fmt.Sprintf("A native crash has arrived as addresses. Install gdb, start again, and it gets function names:\n\n"+
+		return fmt.Sprintf("A native crash has arrived as addresses. Install gdb, start again, and it gets names:\n\n"+
 			"  %s%s\n\n", at.base, path)
 	}
 	return fmt.Sprintf(

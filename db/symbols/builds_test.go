@@ -40,7 +40,8 @@ func TestBuilds(t *testing.T) {
 		t.Errorf("got %v before anything was learned", got)
 	}
 	learn(t, b, debuginfo.Fact{Path: debuginfo.NormalPath(library), Package: "libtide1", Version: "2.0",
-		Architecture: "amd64", Build: "aa01"}, debuginfo.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
+		Architecture: "amd64", Build: "aa01"},
+		debuginfo.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
 	one := map[string]debuginfo.BuildID{library: "aa01"}
 	if diff := cmp.Diff(one, buildsOf(t, b, report, library, program)); diff != "" {
 		t.Error(diff)
