@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -227,6 +228,12 @@ func TestFramesEqualDebugger(t *testing.T) {
 			t.Parallel()
 			if _, err := os.Stat(filepath.Join(dir, "original", name)); err != nil && name == "reef" {
 				t.Skip("rustc is not installed")
+			}
+			if name == "tiny32" {
+				run := exec.CommandContext(t.Context(), filepath.Join(dir, "original", name))
+				if errors.Is(run.Run(), syscall.ENOEXEC) {
+					t.Skip("this kernel runs no 32-bit programs, so there is no core of one")
+				}
 			}
 			r := newBench(t, server).must(t, symboltest.Core(t, name))
 			got := grouping.Threads(r.Fields)
