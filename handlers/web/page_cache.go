@@ -60,7 +60,7 @@ func (s *Kit) CachePage(
 		if !s.isCacheable(r) {
 			return s.inSlot(r.Context(), w, r, func(w http.ResponseWriter) error { return render(w, r) })
 		}
-		leave, err := enter(r.Context(), s.visitors.slots)
+		leave, err := s.visitors.enter(r.Context(), s.visitors.slots)
 		if err != nil {
 			return err
 		}

@@ -66,8 +66,7 @@ func TestNewNamesMissingDeps(t *testing.T) {
 	t.Parallel()
 	_, err := NewKit(Deps{Config: Config{BaseURL: "nonsense"}, Now: time.Now})
 	want := "handlers: base address \"nonsense\" is not an http or https address\n" +
-		"handlers: missing: Store, People, Bugs, Problems, Decisions, Events, Mailer, " +
-		"Sender, Symbols, Filer, Tracker, Credentials, WriteTokens, Log, Registerer"
+		"handlers: missing: Store, People, Bugs, Problems, Events, Symbols, Filer, Tracker, Credentials, Log, Registerer"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

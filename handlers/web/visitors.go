@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mishap/crash"
@@ -22,6 +23,8 @@ type visitors struct {
 	slots  chan struct{} // as many as half the processors, at least one
 	probes chan struct{} // for checks of load balancers, which must not wait for pages: one
 	files  chan struct{} // for files, which take long; each also needs a slot for its work
+
+	waiting atomic.Int64 // requests that wait for a slot
 
 	mu      sync.Mutex
 	readers map[*cachedPage]int // of answers that are being sent
@@ -64,15 +67,23 @@ func acquire(ctx context.Context, from chan struct{}) (release func(), err error
 	}
 }
 
-// enter waits for one of some slots until ctx ends. leave may be called more than once. The slot then rests
-// for as long as it was held, at least minRest, so visitors that never pause use half of it.
-func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+// enter waits for one of some slots until ctx ends. leave may be called more than once. If others wait then,
+// the slot rests for as long as it was held, at least minRest: visitors that never pause use half of it.
+func (v *visitors) enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+	v.waiting.Add(1)
 	release, err := acquire(ctx, slots)
+	v.waiting.Add(-1)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	return sync.OnceFunc(func() { time.AfterFunc(max(time.Since(began), minRest), release) }), nil
+	return sync.OnceFunc(func() {
+		if v.waiting.Load() == 0 {
+			release()
+			return
+		}
+		time.AfterFunc(max(time.Since(began), minRest), release)
+	}), nil
 }
 
 // needsSlot reports whether the answer to a request is to be made in a slot that it does not have yet.
@@ -98,7 +109,7 @@ func (s *Kit) LimitAssets(next http.Handler) http.Handler { return s.through(s.v
 
 func (s *Kit) through(slots chan struct{}, next http.Handler) http.Handler {
 	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
-		leave, err := enter(r.Context(), slots)
+		leave, err := s.visitors.enter(r.Context(), slots)
 		if err != nil {
 			return err
 		}
@@ -113,7 +124,7 @@ func (s *Kit) through(slots chan struct{}, next http.Handler) http.Handler {
 func (s *Kit) inSlot(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, render func(http.ResponseWriter) error,
 ) error {
-	leave, err := enter(ctx, s.visitors.slots)
+	leave, err := s.visitors.enter(ctx, s.visitors.slots)
 	if err != nil {
 		return err
 	}
@@ -210,7 +221,7 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 	}
 	within := sendGrace + time.Duration(file.size)*time.Second/minSendRate
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) // not every writer supports it
-	leave, err := enter(r.Context(), s.visitors.slots)
+	leave, err := s.visitors.enter(r.Context(), s.visitors.slots)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 			return w
 		}
 		get()
-		leave, err := enter(t.Context(), s.visitors.slots)
+		leave, err := s.visitors.enter(t.Context(), s.visitors.slots)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,28 +191,38 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 	})
 }
 
-// TestSlotsRest checks that a slot rests for as long as it was held, and at least a millisecond, so that
-// visitors who never pause leave time to others.
+// TestSlotsRest checks that a slot for which others wait rests for as long as it was held, and at least a
+// millisecond, so that visitors who never pause leave time to others.
 func TestSlotsRest(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		slots := make(chan struct{}, 1)
-		for held, want := range map[time.Duration]time.Duration{0: time.Millisecond, time.Second: time.Second} {
-			leave, err := enter(t.Context(), slots)
-			if err != nil {
-				t.Fatal(err)
+	for held, want := range map[time.Duration]time.Duration{0: time.Millisecond, time.Second: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			v := newVisitors()
+			v.slots = make(chan struct{}, 1)
+			enter := func() func() {
+				leave, err := v.enter(t.Context(), v.slots)
+				if err != nil {
+					t.Error(err)
+				}
+				return leave
 			}
+			enter()() // nobody waits, so the next one need not, either
+			first := enter()
+			second := make(chan time.Time)
+			go func() {
+				leave := enter()
+				second <- time.Now()
+				leave()
+			}()
 			time.Sleep(held) //nolint:forbidigo // the clock of synctest
-			leave()
-			began := time.Now()
-			again, err := enter(t.Context(), slots)
-			if got := time.Since(began); err != nil || got != want {
-				t.Errorf("after %v: got the slot after %v (%v), want %v", held, got, err, want)
+			synctest.Wait()
+			left := time.Now()
+			first()
+			if got := (<-second).Sub(left); got != want {
+				t.Errorf("held for %v: got the slot after %v, want %v", held, got, want)
 			}
-			again()
-			time.Sleep(time.Second) //nolint:forbidigo // the clock of synctest
-		}
-	})
+		})
+	}
 }
 
 // TestPublicFiles checks that two files are made at a time, that visitors of the same file share it, that
