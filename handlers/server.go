@@ -28,7 +28,7 @@ import (
 	"mishap/notify/webhook"
 )
 
-// Deps are the dependencies of a Server. All but Health are required.
+// Deps are the dependencies of a Server. All are required but Health and those that [web.Deps] excepts.
 type Deps struct {
 	web.Deps
 	Decisions *db.Decisions
@@ -58,9 +58,9 @@ type Server struct {
 // New returns a Server. Its error names every missing dependency.
 func New(d Deps) (*Server, error) {
 	kit, err := web.NewKit(d.Deps)
-	if d.Decisions == nil || d.Mailer == nil || d.Sender == nil || d.WriteTokens == nil {
-		err = errors.Join(err, errors.New("handlers: one of Decisions, Mailer, Sender, WriteTokens is missing"))
-	}
+	err = errors.Join(err, web.Missing(web.Required{Name: "Decisions", Nil: d.Decisions == nil},
+		web.Required{Name: "Mailer", Nil: d.Mailer == nil}, web.Required{Name: "Sender", Nil: d.Sender == nil},
+		web.Required{Name: "WriteTokens", Nil: d.WriteTokens == nil}))
 	if err != nil {
 		return nil, err
 	}

@@ -129,23 +129,33 @@ type Kit struct {
 	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision
 }
 
-// missing returns the names of the required dependencies that are nil.
-func (d Deps) missing() []string {
+// Required is a dependency that must not be nil.
+type Required struct {
+	Name string
+	Nil  bool
+}
+
+// Missing returns an error that names the dependencies that are nil, or nil if none is.
+func Missing(required ...Required) error {
 	var names []string
-	for _, dep := range []struct {
-		name    string
-		missing bool
-	}{
+	for _, r := range required {
+		if r.Nil {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("handlers: missing: %s", strings.Join(names, ", "))
+}
+
+func (d Deps) missing() error {
+	return Missing([]Required{
 		{"Store", d.Store == nil}, {"People", d.People == nil}, {"Bugs", d.Bugs == nil},
 		{"Problems", d.Problems == nil}, {"Events", d.Events == nil}, {"Symbols", d.Symbols == nil},
 		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil}, {"Credentials", d.Credentials == nil},
 		{"Log", d.Log == nil}, {"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
-	} {
-		if dep.missing {
-			names = append(names, dep.name)
-		}
-	}
-	return names
+	}...)
 }
 
 // parseBase parses the base address and writes its host as browsers write origins.
@@ -198,10 +208,7 @@ const PageTime = 30 * time.Second
 // NewKit returns a Kit. Its error names every missing dependency.
 func NewKit(d Deps) (*Kit, error) {
 	base, err := parseBase(d.Config.BaseURL)
-	if missing := d.missing(); len(missing) > 0 {
-		err = errors.Join(err, fmt.Errorf("handlers: missing: %s", strings.Join(missing, ", ")))
-	}
-	if err != nil {
+	if err := errors.Join(err, d.missing()); err != nil {
 		return nil, err
 	}
 	s := &Kit{

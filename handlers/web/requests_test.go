@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 )
 
 func TestShapeOf(t *testing.T) {
@@ -59,15 +58,5 @@ func TestParseBase(t *testing.T) {
 		if got != want {
 			t.Errorf("parseBase(%q): got %q, want %q", address, got, want)
 		}
-	}
-}
-
-func TestNewNamesMissingDeps(t *testing.T) {
-	t.Parallel()
-	_, err := NewKit(Deps{Config: Config{BaseURL: "nonsense"}, Now: time.Now})
-	want := "handlers: base address \"nonsense\" is not an http or https address\n" +
-		"handlers: missing: Store, People, Bugs, Problems, Events, Symbols, Filer, Tracker, Credentials, Log, Registerer"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
 	}
 }
