@@ -1,5 +1,11 @@
 package stats
 
+import (
+	"time"
+
+	"mishap/crash"
+)
+
 // MachineRate is a number of reports per 1,000 machine-days, with its 95 % confidence interval.
 // Without machine-days, the rate is unknown.
 type MachineRate struct {
@@ -11,6 +17,15 @@ type MachineRate struct {
 
 // Known reports whether there were any machine-days.
 func (r MachineRate) Known() bool { return r.MachineDays > 0 }
+
+// MachineDays adds up the machines that were active on each UTC day from since. Today counts as far as it has
+// come at now.
+func MachineDays(machines []int64, since, now time.Time) (sum float64) {
+	for i, n := range machines {
+		sum += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), now)
+	}
+	return sum
+}
 
 // NewMachineRate returns the rate of a number of reports.
 func NewMachineRate(reports int64, machineDays float64) MachineRate {

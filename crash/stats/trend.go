@@ -68,7 +68,6 @@ func TotalTrend(rates []DayRate, machines []int64, now time.Time, days int) Tren
 	middle := until.AddDate(0, 0, 1-days)
 	since := middle.AddDate(0, 0, -days)
 	var reports [2]int64 // before, now
-	var machineDays [2]float64
 	for _, r := range rates {
 		switch day := crash.Midnight(r.Day); {
 		case day.Before(since) || day.After(until):
@@ -78,12 +77,10 @@ func TotalTrend(rates []DayRate, machines []int64, now time.Time, days int) Tren
 			reports[1] += r.Reports
 		}
 	}
-	for i, n := range machines {
-		machineDays[i/days] += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), now)
-	}
 	t := Trend{
-		Machines: machines[len(machines)-1], Before: NewMachineRate(reports[0], machineDays[0]),
-		Now: NewMachineRate(reports[1], machineDays[1]),
+		Machines: machines[len(machines)-1],
+		Before:   NewMachineRate(reports[0], MachineDays(machines[:days], since, now)),
+		Now:      NewMachineRate(reports[1], MachineDays(machines[days:], middle, now)),
 	}
 	t.Change = t.Now.Times(t.Before)
 	return t

@@ -189,10 +189,8 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 	if err != nil {
 		return x, err
 	}
-	for i, n := range newerMachines {
-		x.newer += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), a.now())
-		x.older += float64(olderMachines[i])
-	}
+	x.newer = stats.MachineDays(newerMachines, since, a.now())
+	x.older = stats.MachineDays(olderMachines, since, a.now())
 	return x, nil
 }
 

@@ -371,14 +371,10 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 	if err != nil {
 		return m, err
 	}
-	var machineDays float64
-	for i, n := range machines {
-		machineDays += float64(n) * crash.Elapsed(since.AddDate(0, 0, i), s.Now())
-	}
 	m.Active = machines[len(machines)-1]
 	// Affected machines are known for all time, active machines only for the past 90 days.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
-	m.Rate = stats.NewMachineRate(reports, machineDays)
+	m.Rate = stats.NewMachineRate(reports, stats.MachineDays(machines, since, s.Now()))
 	return m, nil
 }
 
