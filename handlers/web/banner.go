@@ -14,7 +14,7 @@ import (
 func (s *Kit) banner(r *http.Request) layout.Banner {
 	u := CurrentUser(r)
 	if u.GroupsExpired {
-		return layout.Banner{Text: crash.ErrGroupsExpired.Message, Href: signInPath(ReturnPath(r)), Link: "Sign in"}
+		return layout.Banner{Text: crash.ErrGroupsExpired.Message, Href: layout.SignInURL(ReturnPath(r)), Link: "Sign in"}
 	}
 	if !u.Role.Allows(crash.RoleTriager) {
 		return layout.Banner{}

@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/db/people"
 	"mishap/handlers/proxies"
+	"mishap/views/layout"
 	peopleview "mishap/views/people"
 )
 
@@ -278,7 +279,7 @@ func (s *Kit) need(role crash.Role, allows func(crash.User) bool) func(http.Hand
 						"Somebody who is an administrator here can change that.",
 					role, u.Role)
 			case formatOf(r) == formatPage && SafeMethods[r.Method]:
-				return Redirect(w, r, signInPath(ReturnPath(r)))
+				return Redirect(w, r, layout.SignInURL(ReturnPath(r)))
 			case s.saveable(r):
 				return s.saveForm(w, r)
 			}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"mishap/crash"
@@ -50,9 +49,6 @@ func (s *Kit) SendSignIn(w http.ResponseWriter, r *http.Request, status int, for
 	}
 	return s.Page(w, r, status, peopleview.SignInPage(s.SignInShell(r), form))
 }
-
-// signInPath returns the address of the sign-in page that leads to the local path next.
-func signInPath(next string) string { return PathSignIn + "?next=" + url.QueryEscape(next) }
 
 // SignInShell returns the shell of the sign-in page, whose own "Sign in" has no path to return to.
 func (s *Kit) SignInShell(r *http.Request) layout.Shell {
