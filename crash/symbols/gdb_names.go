@@ -42,7 +42,7 @@ type gdbNamed struct {
 	Problem string     // why gdb could not read the debug information; empty: none
 }
 
-// codeBefore is the length of Named.Code, the longest call.
+// codeBefore is the length of gdbNamed.Code, the longest call.
 const codeBefore = 7
 
 // startNamer starts gdb. r has no core and no modules; r.Time is for each call of Name. Errors:
@@ -77,7 +77,7 @@ func startNamer(ctx context.Context, r gdbRequest) (*gdbNamer, error) {
 // Close ends gdb.
 func (n *gdbNamer) Close() { n.s.p.Close() }
 
-// Name names the places of a stack, the innermost first. After an error, the Namer is of no use.
+// Name names the places of a stack, the innermost first. After an error, gdbNamer is of no use.
 func (n *gdbNamer) Name(ctx context.Context, places []gdbPlace) (named []gdbNamed, err error) {
 	var list strings.Builder
 	for _, p := range places {

@@ -36,8 +36,8 @@ const (
 	// maxFileWork is how long work on a file lasts before others go first.
 	maxFileWork = 10 * time.Millisecond
 	maxSending  = 64 << 20 // bytes of all answers that visitors are reading
-	// minRest bounds the answers of a slot to a thousand a second: what surrounds a quick answer costs more
-	// than the answer.
+	// minRest bounds the answers of a slot for which others wait to a thousand a second: what surrounds a quick
+	// answer costs more than the answer.
 	minRest = time.Millisecond
 	// minSendRate is the lowest speed, in bytes a second, at which a visitor may read a file. It is so low
 	// that a poor mobile connection reaches it.
