@@ -20,8 +20,11 @@ var machineData = []string{
 	"5d41402abc4b2a76b9719d911017c592", // the machine, as every fixture sends it
 	"ines.almeida", "Almeida", "cedarbox", "letter-to-ann", "192.168.7.12", "fe80::1c2a", "00:1a:2b:3c:4d:5e",
 	"ann@mail.example.org", "PF3XK2L9", "9f86d081884c7d659a2feaa0c55ad015", "4c4c4544-0051-3510-8052-b4c04f4a4d32",
-	"hunter2", "ghp_abcdefghijklmnop", "Zqx",
+	"hunter2", "ghp_abcdefghijklmnop", machineMark,
 }
+
+// machineMark stands in fields of which bugs must contain nothing. No token contains a hyphen.
+const machineMark = "Zqx-mark"
 
 const machineMessage = "cannot open /home/ines.almeida/letter-to-ann.odt on cedarbox (192.168.7.12, " +
 	"fe80::1c2a:3bff:fe4d:5e6f, 00:1a:2b:3c:4d:5e) for ann@mail.example.org, serial number: PF3XK2L9, " +
@@ -37,14 +40,14 @@ func withMachineData(r crashtest.Report) {
 		switch {
 		case row.Fixed || name == "ProcStatus" || name == "ProcMaps":
 		case row.Class >= privacy.Private && row.Excerpt == "":
-			r[name] = fmt.Sprintf("Zqx%d %s", i, machineMessage)
+			r[name] = fmt.Sprintf("%s%d %s", machineMark, i, machineMessage)
 		case r[name] == "":
 			r[name] = machineMessage
 		default:
 			r[name] = r[name] + "\n" + machineMessage
 		}
 	}
-	r["UserPassword"], r["FooTokenBar"] = "Zqx hunter2", "Zqx"
+	r["UserPassword"], r["FooTokenBar"] = machineMark+" hunter2", machineMark
 	r["Title"] = r["Title"] + " for /home/ines.almeida/letter-to-ann.odt on host cedarbox"
 	r["ProcEnviron"] = "USER=ines.almeida\nHOSTNAME=cedarbox\nLANG=en_GB.UTF-8"
 	r["Uname"] = "Linux cedarbox 6.8.0-31-generic x86_64"
