@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/gate"
+	"mishap/crash/stats"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
 )
@@ -48,7 +48,7 @@ func TestUpdateGate(t *testing.T) {
 	dbtest.Counted(t, s)
 	merge(t, s, first, second)
 	answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
-		gate.Question{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, today)
+		stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, today)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,33 +57,34 @@ func TestUpdateGate(t *testing.T) {
 	}
 	r := answer.Results[0]
 	day := func(ago int) time.Time { return crash.Midnight(today).AddDate(0, 0, -ago) }
-	wantPlan := gate.Plan{Release: "Ubuntu 24.04", Version: "1.0-2", Against: "1.0-1", Choice: gate.ChoiceThin,
-		Before: gate.Window{Since: day(20), Until: day(6)}, After: gate.Window{Since: day(5), Until: day(0)},
-		History: gate.Window{Since: day(20), Until: day(6)}, BeforeIn: 21, AfterIn: 6}
-	if r.Plan != wantPlan {
-		t.Errorf("plan: got %+v, want %+v", r.Plan, wantPlan)
+	wantPlan := stats.GatePlan{Release: "Ubuntu 24.04", Version: "1.0-2", Against: "1.0-1", Choice: stats.ChoiceThin,
+		Before: stats.Window{Since: day(20), Until: day(6)}, After: stats.Window{Since: day(5), Until: day(0)},
+		History: stats.Window{Since: day(20), Until: day(6)}, BeforeIn: 21, AfterIn: 6}
+	if r.GatePlan != wantPlan {
+		t.Errorf("plan: got %+v, want %+v", r.GatePlan, wantPlan)
 	}
 	// One machine is active from the 20th day on, two from the 15th, three from the 12th, four from the
 	// third, and five from the second.
-	want := gate.Compared{Sample: gate.Sample{Reports: 4, MachineDays: 5 + 3*2 + 7*3}, Own: 3, Machines: 2}
+	want := stats.Compared{Sample: stats.Sample{Reports: 4, MachineDays: 5 + 3*2 + 7*3}, Own: 3, Machines: 2}
 	if diff := cmp.Diff(want, r.Before); diff != "" {
 		t.Errorf("before (-want +got):\n%s", diff)
 	}
-	want = gate.Compared{Sample: gate.Sample{Reports: 6, MachineDays: 2*3 + 4 + 3*5}, Own: 5, Machines: 3}
+	want = stats.Compared{Sample: stats.Sample{Reports: 6, MachineDays: 2*3 + 4 + 3*5}, Own: 5, Machines: 3}
 	if diff := cmp.Diff(want, r.After); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}
-	if want := (gate.Clusters{Machines: 3, Reports: 5, Squares: 4 + 1 + 4}); r.New != want {
+	if want := (stats.Clusters{Machines: 3, Reports: 5, Squares: 4 + 1 + 4}); r.New != want {
 		t.Errorf("machines with the update: got %+v, want %+v", r.New, want)
 	}
-	if want := (gate.Clusters{Machines: 3, Reports: 4, Squares: 4 + 1 + 1}); r.Old != want {
+	if want := (stats.Clusters{Machines: 3, Reports: 4, Squares: 4 + 1 + 1}); r.Old != want {
 		t.Errorf("machines before: got %+v, want %+v", r.Old, want)
 	}
 	if len(r.Appeared) != 1 || answer.Buckets[first].ID != first {
 		t.Fatalf("got new problems %+v, want the merged one", r.Appeared)
 	}
-	wantNew := gate.Problem{ID: first, After: 4, Machines: 3, Clusters: gate.Clusters{Machines: 3, Reports: 4, Squares: 6}}
-	if got := r.Appeared[0].Problem; got != wantNew {
+	wantNew := stats.GateProblem{ID: first, After: 4, Machines: 3,
+		Clusters: stats.Clusters{Machines: 3, Reports: 4, Squares: 6}}
+	if got := r.Appeared[0].GateProblem; got != wantNew {
 		t.Errorf("got new problem %+v, want %+v, not %s", got, wantNew, old)
 	}
 }
@@ -99,14 +100,14 @@ func TestUpdateGateReleases(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		q    gate.Question
+		q    stats.GateQuestion
 		want string
 	}{
-		{gate.Question{Package: "harbor", Version: "1.0-2"}, "[Ubuntu 26.04 Ubuntu 24.04] []"},
-		{gate.Question{Package: "harbor", Version: "1.0-3", Against: "1.0-1"}, "[Ubuntu 26.04] []"},
-		{gate.Question{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, "[Ubuntu 24.04] []"},
-		{gate.Question{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 22.04"}, "[] [1.0-1]"},
-		{gate.Question{Package: "harbor", Version: "2"}, "[] [1.0-3 1.0-2 1.0-1]"},
+		{stats.GateQuestion{Package: "harbor", Version: "1.0-2"}, "[Ubuntu 26.04 Ubuntu 24.04] []"},
+		{stats.GateQuestion{Package: "harbor", Version: "1.0-3", Against: "1.0-1"}, "[Ubuntu 26.04] []"},
+		{stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, "[Ubuntu 24.04] []"},
+		{stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 22.04"}, "[] [1.0-1]"},
+		{stats.GateQuestion{Package: "harbor", Version: "2"}, "[] [1.0-3 1.0-2 1.0-1]"},
 	} {
 		answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), tt.q, today)
 		if err != nil {
@@ -116,12 +117,12 @@ func TestUpdateGateReleases(t *testing.T) {
 		for _, r := range answer.Results {
 			releases = append(releases, r.Release)
 		}
-		if got := fmt.Sprint(releases, " ", answer.Known); got != tt.want || answer.Verdict != gate.NotEnough {
+		if got := fmt.Sprint(releases, " ", answer.Known); got != tt.want || answer.Verdict != stats.GateNotEnough {
 			t.Errorf("%+v: got %s, %s, want %s", tt.q, got, answer.Verdict, tt.want)
 		}
 	}
-	_, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), gate.Question{Package: "x", Version: "1"},
-		today)
+	_, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
+		stats.GateQuestion{Package: "x", Version: "1"}, today)
 	if crash.KindOf(err) != crash.NotFound {
 		t.Errorf("unknown package: got %v, want NotFound", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
-	"mishap/crash/gate"
+	"mishap/crash/stats"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/negotiate"
@@ -78,7 +78,7 @@ func (s *Server) routes() (http.Handler, error) {
 		visited.Get(layout.PathTheme, s.Do(s.SetTheme))
 		public.Get("/problems.{format}", s.Do(s.lists.ExportFile))
 		public.Get("/package/{name}", s.Do(s.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
-		public.Get(gate.PathPage, s.Do(s.CachePage(problems.GateQuery, s.lists.ShowGate)))
+		public.Get(stats.GatePath, s.Do(s.CachePage(problems.GateQuery, s.lists.ShowGate)))
 		public.Get("/release/{name}", s.Do(s.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", s.Do(s.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
 		visited.Get("/problem/{id}/bug", s.Do(s.bugs.ShowBug))

@@ -13,7 +13,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
-	"mishap/crash/gate"
+	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/db/problems"
 	"mishap/handlers/api"
@@ -30,7 +30,7 @@ const (
 const maxGateTitle = 100
 
 func (p *program) gateCommand() *cobra.Command {
-	var q gate.Question
+	var q stats.GateQuestion
 	var release string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -75,7 +75,9 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 	return cmd
 }
 
-func runGate(ctx context.Context, out io.Writer, c config.Config, store *db.Store, q gate.Question, asJSON bool) error {
+func runGate(
+	ctx context.Context, out io.Writer, c config.Config, store *db.Store, q stats.GateQuestion, asJSON bool,
+) error {
 	if err := store.WaitCounted(ctx); err != nil {
 		return err
 	}
@@ -97,16 +99,16 @@ func runGate(ctx context.Context, out io.Writer, c config.Config, store *db.Stor
 		return err
 	}
 	switch answer.Verdict {
-	case gate.Worse:
+	case stats.GateWorse:
 		return &statusError{errReported, exitWorse}
-	case gate.NotEnough:
+	case stats.GateNotEnough:
 		return &statusError{errReported, exitNotEnough}
-	case gate.Pass:
+	case stats.GatePass:
 	}
 	return nil
 }
 
-func printGate(out io.Writer, base string, answer gate.Answer) error {
+func printGate(out io.Writer, base string, answer stats.GateAnswer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	answer = answer.Labelled(onOneLine)
 	_, _ = fmt.Fprintf(w, "%s\n%s%s\n", answer.Headline(), base, answer.Path()) // Flush returns the error
@@ -120,12 +122,12 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 		}
 		_, _ = fmt.Fprintln(w, "\n  \tVERSION\tDAYS\tMACHINE-DAYS\tREPORTS\tPER 1,000\t95 % INTERVAL\tOF VERSION\tMACHINES")
 		if r.Against != "" {
-			printGateRow(w, "before", r.Against, r.Plan.Before, r.Before, r.Dispersion)
+			printGateRow(w, "before", r.Against, r.GatePlan.Before, r.Before, r.Dispersion)
 		}
-		printGateRow(w, "after", r.Version, r.Plan.After, r.After, r.Dispersion)
+		printGateRow(w, "after", r.Version, r.GatePlan.After, r.After, r.Dispersion)
 		if r.Against != "" {
-			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", gate.Number(r.Ratio().Value), r.Ratio(),
-				gate.Probability(r.P))
+			_, _ = fmt.Fprintf(w, "  ratio\t\t\t\t\t%s\t%s\tp %s\n", stats.FormatNumber(r.Ratio().Value), r.Ratio(),
+				stats.FormatProbability(r.P))
 		}
 		printFindings(w, base, "new problem", r.Appeared, answer.Buckets)
 		printFindings(w, base, "more frequent", r.Increases, answer.Buckets)
@@ -133,30 +135,30 @@ func printGate(out io.Writer, base string, answer gate.Answer) error {
 			_, _ = fmt.Fprintf(w, "\n  Problems without function names, which were not compared: %d\n", r.Nameless)
 		}
 	}
-	_, _ = fmt.Fprintf(w, "\n%s\n", gate.Unknown)
+	_, _ = fmt.Fprintf(w, "\n%s\n", stats.GateUnknown)
 	return w.Flush()
 }
 
-func printGateRow(w io.Writer, name, version string, days gate.Window, c gate.Compared, dispersion float64) {
+func printGateRow(w io.Writer, name, version string, days stats.Window, c stats.Compared, dispersion float64) {
 	rate := c.Rate(dispersion)
 	_, _ = fmt.Fprintf(w, "  %s\t%s\t%d\t%.0f\t%d\t%s\t%s\t%d\t%d\n", name, version, days.Days(), c.MachineDays, c.Reports,
-		gate.Number(rate.Value), rate, c.Own, c.Machines)
+		stats.FormatNumber(rate.Value), rate, c.Own, c.Machines)
 }
 
-func printFindings(w io.Writer, base, name string, all []gate.Finding, buckets map[crash.BucketID]crash.Bucket) {
+func printFindings(w io.Writer, base, name string, all []stats.GateFinding, buckets map[crash.BucketID]crash.Bucket) {
 	if len(all) == 0 {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "\n  %s\tMACHINES\tBEFORE\tAFTER\tP\tCOUNTS\t\n", strings.ToUpper(name))
-	for _, f := range gate.Listed(all) {
+	for _, f := range stats.ListedFindings(all) {
 		significant := "no"
 		if f.Significant {
 			significant = "yes"
 		}
 		_, _ = fmt.Fprintf(w, "  %s%s\t%d\t%d\t%d\t%s\t%s\t%s\n", base, f.ID.Path(), f.Machines, f.Before, f.After,
-			gate.Probability(f.P), significant, onOneLine(crash.Shorten(buckets[f.ID].Title, maxGateTitle)))
+			stats.FormatProbability(f.P), significant, onOneLine(crash.Shorten(buckets[f.ID].Title, maxGateTitle)))
 	}
-	if more := len(all) - len(gate.Listed(all)); more > 0 {
+	if more := len(all) - len(stats.ListedFindings(all)); more > 0 {
 		_, _ = fmt.Fprintf(w, "  and %d more\n", more)
 	}
 }

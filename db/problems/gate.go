@@ -10,7 +10,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
-	"mishap/crash/gate"
 	"mishap/crash/stats"
 	"mishap/db"
 )
@@ -78,37 +77,37 @@ const maxKnownVersions = 10
 // there is no report of the package. It considers only releases that lists name. now decides which
 // days are over.
 func (s *Store) UpdateGate(
-	ctx context.Context, table *crash.ReleaseTable, q gate.Question, now time.Time,
-) (gate.Answer, error) {
+	ctx context.Context, table *crash.ReleaseTable, q stats.GateQuestion, now time.Time,
+) (stats.GateAnswer, error) {
 	if err := q.Check(); err != nil {
-		return gate.Answer{}, err
+		return stats.GateAnswer{}, err
 	}
 	known, err := s.VersionsInUse(ctx, q.Package)
 	if err != nil {
-		return gate.Answer{}, err
+		return stats.GateAnswer{}, err
 	}
 	if len(known) == 0 {
-		return gate.Answer{}, crash.Errorf(crash.NotFound, "unknown_package",
+		return stats.GateAnswer{}, crash.Errorf(crash.NotFound, "unknown_package",
 			"No report of a binary package %s has named its version.", q.Package)
 	}
 	list, err := s.Releases(ctx, table)
 	if err != nil {
-		return gate.Answer{}, err
+		return stats.GateAnswer{}, err
 	}
-	answer := gate.Answer{Question: q}
+	answer := stats.GateAnswer{GateQuestion: q}
 	for _, release := range list.Descending() {
 		if q.Release != "" && release != q.Release {
 			continue
 		}
 		result, ok, err := s.gateIn(ctx, known, release, q, crash.Midnight(now))
 		if err != nil {
-			return gate.Answer{}, fmt.Errorf("update gate for %s %s: %w", q.Package, q.Version, db.Classify(err))
+			return stats.GateAnswer{}, fmt.Errorf("update gate for %s %s: %w", q.Package, q.Version, db.Classify(err))
 		}
 		if ok {
 			answer.Results = append(answer.Results, result)
 		}
 	}
-	answer.Verdict = gate.Overall(answer.Results)
+	answer.Verdict = stats.OverallVerdict(answer.Results)
 	if len(answer.Results) == 0 {
 		answer.Known = knownVersions(known, q.Release)
 	}
@@ -117,10 +116,10 @@ func (s *Store) UpdateGate(
 }
 
 // gateBuckets returns the buckets of the problems that an answer lists.
-func (s *Store) gateBuckets(ctx context.Context, results []gate.Result) (map[crash.BucketID]crash.Bucket, error) {
+func (s *Store) gateBuckets(ctx context.Context, results []stats.GateResult) (map[crash.BucketID]crash.Bucket, error) {
 	var cursors []crash.ProblemCursor
 	for _, r := range results {
-		for _, f := range slices.Concat(gate.Listed(r.Appeared), gate.Listed(r.Increases)) {
+		for _, f := range slices.Concat(stats.ListedFindings(r.Appeared), stats.ListedFindings(r.Increases)) {
 			cursors = append(cursors, crash.ProblemCursor{ID: f.ID})
 		}
 	}
@@ -149,18 +148,18 @@ func knownVersions(known []stats.VersionKnown, release crash.Release) []string {
 
 // gateKey is the key of a cached result.
 type gateKey struct {
-	gate.Question
+	stats.GateQuestion
 	today time.Time
 }
 
 // gateIn returns the result for one release, or false if it lacks a version of the question. The
 // caller must not modify it: it is cached.
 func (s *Store) gateIn(
-	ctx context.Context, known []stats.VersionKnown, release crash.Release, q gate.Question, today time.Time,
-) (gate.Result, bool, error) {
+	ctx context.Context, known []stats.VersionKnown, release crash.Release, q stats.GateQuestion, today time.Time,
+) (stats.GateResult, bool, error) {
 	from, err := s.From(ctx)
 	if err != nil {
-		return gate.Result{}, false, err
+		return stats.GateResult{}, false, err
 	}
 	known = slices.Clone(known)
 	for i := range known { // the counts of earlier days have expired
@@ -176,57 +175,57 @@ func (s *Store) gateIn(
 	}
 	active, err := s.ActiveMachines(ctx, []crash.Release{release}, first, today)
 	if err != nil {
-		return gate.Result{}, false, err
+		return stats.GateResult{}, false, err
 	}
 	machines := func(day time.Time) int64 { return active[release][int(day.Sub(first)/(24*time.Hour))] }
-	plan, ok := gate.NewPlan(known, release, q.Version, q.Against, today, machines)
+	plan, ok := stats.NewGatePlan(known, release, q.Version, q.Against, today, machines)
 	if !ok {
-		return gate.Result{}, false, nil
+		return stats.GateResult{}, false, nil
 	}
 	q.Release = release
-	result, err := db.CachedCounts(ctx, s.Store, gateKey{q, today}, func(ctx context.Context) (gate.Result, error) {
+	result, err := db.CachedCounts(ctx, s.Store, gateKey{q, today}, func(ctx context.Context) (stats.GateResult, error) {
 		return s.assess(ctx, q.Package, plan, today, machines)
 	})
 	return result, err == nil, err
 }
 
 func (s *Store) assess(
-	ctx context.Context, pkg string, plan gate.Plan, today time.Time, machines func(time.Time) int64,
-) (gate.Result, error) {
+	ctx context.Context, pkg string, plan stats.GatePlan, today time.Time, machines func(time.Time) int64,
+) (stats.GateResult, error) {
 	since := plan.After.Since
-	for _, w := range []gate.Window{plan.Before, plan.History} {
+	for _, w := range []stats.Window{plan.Before, plan.History} {
 		if w.Days() > 0 && w.Since.Before(since) {
 			since = w.Since
 		}
 	}
 	args := pgx.NamedArgs{
 		"package": pkg, "release": plan.Release, "new": plan.Version, "old": plan.Against, "since": since, "until": today,
-		"uncounted": gate.Uncounted(), "key": dpkg.Key(plan.Version),
+		"uncounted": stats.GateUncounted(), "key": dpkg.Key(plan.Version),
 		"before_since": plan.Before.Since, "before_until": plan.Before.Until, "after_since": plan.After.Since,
 		"after_until": plan.After.Until, "history_since": plan.History.Since, "history_until": plan.History.Until,
 	}
-	in := gate.Input{Plan: plan}
+	in := stats.GateInput{GatePlan: plan}
 	for day := since; !day.After(today); day = day.AddDate(0, 0, 1) {
-		in.Days = append(in.Days, gate.Day{Day: day, Machines: machines(day)})
+		in.Days = append(in.Days, stats.GateDay{Day: day, Machines: machines(day)})
 	}
 	if err := s.gateDays(ctx, args, in.Days); err != nil {
-		return gate.Result{}, fmt.Errorf("days of the package: %w", err)
+		return stats.GateResult{}, fmt.Errorf("days of the package: %w", err)
 	}
 	if err := s.gateMachines(ctx, args, &in); err != nil {
-		return gate.Result{}, fmt.Errorf("machines of the versions: %w", err)
+		return stats.GateResult{}, fmt.Errorf("machines of the versions: %w", err)
 	}
 	if err := s.gateProblems(ctx, args, &in); err != nil {
-		return gate.Result{}, fmt.Errorf("problems of the package: %w", err)
+		return stats.GateResult{}, fmt.Errorf("problems of the package: %w", err)
 	}
-	return gate.Assess(in), nil
+	return stats.AssessGate(in), nil
 }
 
-func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []gate.Day) error {
+func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []stats.GateDay) error {
 	rows, err := s.Pool.Query(ctx, sqlGateDays, args)
 	if err != nil {
 		return err
 	}
-	var d gate.Day
+	var d stats.GateDay
 	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() error {
 		to := &days[int(d.Day.Sub(days[0].Day)/(24*time.Hour))]
 		to.Reports, to.New, to.Old = d.Reports, d.New, d.Old
@@ -235,7 +234,7 @@ func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []gate.Da
 	return err
 }
 
-func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *gate.Input) error {
+func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
 	rows, err := s.Pool.Query(ctx, sqlGateMachines, args)
 	if err != nil {
 		return err
@@ -253,19 +252,19 @@ func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *gate.I
 	return err
 }
 
-func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *gate.Input) error {
+func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
 	rows, err := s.Pool.Query(ctx, sqlGateProblems, args)
 	if err != nil {
 		return err
 	}
-	in.Problems, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p gate.Problem, err error) {
+	in.Problems, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p stats.GateProblem, err error) {
 		err = row.Scan(db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless)
 		return p, err
 	})
 	if err != nil {
 		return err
 	}
-	problems := make(map[crash.BucketID]*gate.Problem, len(in.Problems))
+	problems := make(map[crash.BucketID]*stats.GateProblem, len(in.Problems))
 	for i := range in.Problems {
 		problems[in.Problems[i].ID] = &in.Problems[i]
 	}
@@ -274,7 +273,7 @@ func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *gate.I
 	}
 	var head []byte
 	var version string
-	var c gate.Clusters
+	var c stats.Clusters
 	_, err = pgx.ForEachRow(rows, []any{&head, &version, &c.Machines, &c.Reports, &c.Squares}, func() error {
 		switch {
 		case head == nil && version == in.Version:

@@ -7,8 +7,8 @@ import (
 	"net/url"
 
 	"mishap/crash"
-	"mishap/crash/gate"
 	"mishap/crash/privacy"
+	"mishap/crash/stats"
 )
 
 func (a *answers) gateResources() []resource {
@@ -16,7 +16,7 @@ func (a *answers) gateResources() []resource {
 		name: "update-gate", method: http.MethodGet, access: public,
 		summary: "Whether an update of a package made things worse.",
 		doc: "The list has one object. It compares all reports of the package, per active machine, before and after the " +
-			"update; docs/gate.md explains the statistics. " + gate.Unknown,
+			"update; docs/gate.md explains the statistics. " + stats.GateUnknown,
 		params: []param{
 			{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
 			{name: "version", kind: kindText, required: true, doc: "The version to judge.", example: "1.4.2-1ubuntu1"},
@@ -96,7 +96,7 @@ type gateMissing struct {
 }
 
 func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
-	answer, err := a.problems.UpdateGate(ctx, a.releases, gate.Question{
+	answer, err := a.problems.UpdateGate(ctx, a.releases, stats.GateQuestion{
 		Package: in.text("package"), Version: in.text("version"), Against: in.text("against"),
 		Release: crash.Release(in.text("release")),
 	}, a.now())
@@ -114,12 +114,12 @@ func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
 
 // EncodeGate returns the answer of the API to a question of the update gate, as JSON, for someone
 // who may read reports. base is the address of the site.
-func EncodeGate(base string, answer gate.Answer) ([]byte, error) {
+func EncodeGate(base string, answer stats.GateAnswer) ([]byte, error) {
 	p := paging{limit: maxPage}
 	return encode(p.envelope(&url.URL{}, nil, []any{newUpdateGate(base, answer)}))
 }
 
-func newUpdateGate(base string, answer gate.Answer) updateGate {
+func newUpdateGate(base string, answer stats.GateAnswer) updateGate {
 	g := updateGate{
 		Known: answer.Known, Package: answer.Package, Releases: []gateRelease{}, Summary: answer.Headline(),
 		Verdict: string(answer.Verdict), Version: answer.Version, Link: base + answer.Path(),
@@ -127,9 +127,9 @@ func newUpdateGate(base string, answer gate.Answer) updateGate {
 	if g.Known == nil {
 		g.Known = []string{}
 	}
-	problems := func(findings []gate.Finding) []gateProblem {
+	problems := func(findings []stats.GateFinding) []gateProblem {
 		list := []gateProblem{}
-		for _, f := range gate.Listed(findings) {
+		for _, f := range stats.ListedFindings(findings) {
 			list = append(list, gateProblem{
 				After: f.After, Before: f.Before, Function: answer.Buckets[f.ID].Signature, Systems: f.Machines, P: f.P,
 				Significant: f.Significant, Link: base + f.ID.Path(),
@@ -139,9 +139,9 @@ func newUpdateGate(base string, answer gate.Answer) updateGate {
 	}
 	for _, r := range answer.Results {
 		out := gateRelease{
-			After:   newGateWindow(r.Plan.After, r.After, r.Dispersion),
+			After:   newGateWindow(r.GatePlan.After, r.After, r.Dispersion),
 			Against: r.Against, Choice: string(r.Choice),
-			Before:     newGateWindow(r.Plan.Before, r.Before, r.Dispersion),
+			Before:     newGateWindow(r.GatePlan.Before, r.Before, r.Dispersion),
 			Dispersion: r.Dispersion, Increased: r.Increased, Increases: problems(r.Increases),
 			Appeared: problems(r.Appeared), AppearedAll: len(r.Appeared), P: r.P, Ratio: newGateInterval(r.Ratio()),
 			Reasons: r.Reasons(), Release: string(r.Release), Replaced: r.Replaced, Nameless: r.Nameless,
@@ -151,19 +151,19 @@ func newUpdateGate(base string, answer gate.Answer) updateGate {
 			out.Share = &r.Share
 		}
 		if !r.Enough {
-			needed := r.Needed()
-			out.Missing = &gateMissing{Days: finite(needed.Days), MachineDays: finite(needed.MachineDays)}
+			machineDays, days := r.Needed()
+			out.Missing = &gateMissing{Days: finite(days), MachineDays: finite(machineDays)}
 		}
 		g.Releases = append(g.Releases, out)
 	}
 	return g
 }
 
-func newGateWindow(w gate.Window, c gate.Compared, dispersion float64) gateWindow {
+func newGateWindow(w stats.Window, c stats.Compared, dispersion float64) gateWindow {
 	out := gateWindow{
 		Days: w.Days(), MachineDays: c.MachineDays, Rate: newGateInterval(c.Rate(dispersion)), Reports: c.Reports,
 		Systems: c.Machines, Own: c.Own,
-		OwnRate: newGateInterval(gate.Sample{Reports: c.Own, MachineDays: c.MachineDays}.Rate(dispersion)),
+		OwnRate: newGateInterval(stats.Sample{Reports: c.Own, MachineDays: c.MachineDays}.Rate(dispersion)),
 	}
 	if w.Days() > 0 {
 		out.Since, out.Until = w.Since.Format(dateFormat), w.Until.Format(dateFormat)
@@ -171,7 +171,7 @@ func newGateWindow(w gate.Window, c gate.Compared, dispersion float64) gateWindo
 	return out
 }
 
-func newGateInterval(i gate.Interval) gateInterval {
+func newGateInterval(i stats.Interval) gateInterval {
 	return gateInterval{High: finite(i.High), Low: i.Low, Value: finite(i.Value)}
 }
 

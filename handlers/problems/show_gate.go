@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"mishap/crash"
-	"mishap/crash/gate"
 	"mishap/crash/privacy"
+	"mishap/crash/stats"
 	"mishap/handlers/web"
 	view "mishap/views/problems"
 )
@@ -18,7 +18,7 @@ func GateQuery(r *http.Request) (string, error) {
 }
 
 // gateQuestion returns the question of a request.
-func gateQuestion(r *http.Request) (q gate.Question, err error) {
+func gateQuestion(r *http.Request) (q stats.GateQuestion, err error) {
 	query := r.URL.Query()
 	var release string
 	for name, to := range map[string]*string{

@@ -4,38 +4,38 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/gate"
+	"mishap/crash/stats"
 	"mishap/views/layout"
 )
 
 // GatePage holds the page of the update gate.
 type GatePage struct {
 	Shell    layout.Shell
-	Question gate.Question
+	Question stats.GateQuestion
 	Releases []crash.Release // to choose from
 	Problem  string          // why there is no answer; empty if there is one or nothing was asked
-	Answer   *gate.Answer
+	Answer   *stats.GateAnswer
 }
 
 // verdictState returns the CSS class of a verdict.
-func verdictState(v gate.Verdict) string {
+func verdictState(v stats.Verdict) string {
 	switch v {
-	case gate.Worse:
+	case stats.GateWorse:
 		return "state-error"
-	case gate.Pass:
+	case stats.GatePass:
 		return "state-done"
-	case gate.NotEnough:
+	case stats.GateNotEnough:
 	}
 	return "state-wait"
 }
 
 // gateURL returns the address of the answer about another version.
 func (p GatePage) gateURL(version string) string {
-	return gate.Question{Package: p.Question.Package, Version: version, Release: p.Question.Release}.Path()
+	return stats.GateQuestion{Package: p.Question.Package, Version: version, Release: p.Question.Release}.Path()
 }
 
 // findingBucket returns the bucket of a finding. A bucket that has just been merged is not known.
-func (p GatePage) findingBucket(f gate.Finding) crash.Bucket {
+func (p GatePage) findingBucket(f stats.GateFinding) crash.Bucket {
 	if b, ok := p.Answer.Buckets[f.ID]; ok {
 		return b
 	}
@@ -43,7 +43,7 @@ func (p GatePage) findingBucket(f gate.Finding) crash.Bucket {
 }
 
 // gateDays formats the days of a window.
-func gateDays(w gate.Window, now time.Time) string {
+func gateDays(w stats.Window, now time.Time) string {
 	if w.Days() == 0 {
 		return "–"
 	}
@@ -52,7 +52,7 @@ func gateDays(w gate.Window, now time.Time) string {
 
 // gateURL returns the address of the gate for a version in the table of a package.
 func (p PackagePage) gateURL(v PackageVersion) string {
-	return gate.Question{Package: p.Name, Version: v.Version, Release: v.Release}.Path()
+	return stats.GateQuestion{Package: p.Name, Version: v.Version, Release: v.Release}.Path()
 }
 
 func orPlaceholder(s, placeholder string) string {

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"mishap/crash"
-	"mishap/crash/gate"
+	"mishap/crash/stats"
 	"mishap/views/layout"
 )
 
@@ -199,9 +199,9 @@ func Gate(p GatePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(gate.Unknown)
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(stats.GateUnknown)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 36, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 36, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -260,9 +260,9 @@ func gateForm(p GatePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 templ.SafeURL
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(gate.PathPage))
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(stats.GatePath))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 42, Col: 84}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 42, Col: 85}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -361,7 +361,7 @@ func gateForm(p GatePage) templ.Component {
 	})
 }
 
-func gateResult(p GatePage, r gate.Result) templ.Component {
+func gateResult(p GatePage, r stats.GateResult) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -477,12 +477,12 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Against != "" {
-			templ_7745c5c3_Err = gateRow(p, "Before", r.Against, r.Plan.Before, r.Before, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = gateRow(p, "Before", r.Against, r.GatePlan.Before, r.Before, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = gateRow(p, "After", r.Version, r.Plan.After, r.After, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = gateRow(p, "After", r.Version, r.GatePlan.After, r.After, r.Dispersion).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -496,9 +496,9 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(gate.Number(r.Ratio().Value))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(stats.FormatNumber(r.Ratio().Value))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 106, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 106, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -535,9 +535,9 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var30 string
-			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs("p " + gate.Probability(r.P))
+			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs("p " + stats.FormatProbability(r.P))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 108, Col: 98}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 108, Col: 105}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 			if templ_7745c5c3_Err != nil {
@@ -566,15 +566,15 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(r.Appeared) > gate.MaxListed {
+			if len(r.Appeared) > stats.MaxFindings {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<p class=\"hint\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var31 string
-				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs("And " + crash.Counted(int64(len(r.Appeared)-gate.MaxListed), "more new problem", "more new problems") + ".")
+				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs("And " + crash.Counted(int64(len(r.Appeared)-stats.MaxFindings), "more new problem", "more new problems") + ".")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 120, Col: 132}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 120, Col: 135}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 				if templ_7745c5c3_Err != nil {
@@ -623,7 +623,7 @@ func gateResult(p GatePage, r gate.Result) templ.Component {
 	})
 }
 
-func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, dispersion float64) templ.Component {
+func gateRow(p GatePage, name, version string, w stats.Window, c stats.Compared, dispersion float64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -714,9 +714,9 @@ func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, d
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var39 string
-		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(gate.Number(c.Rate(dispersion).Value))
+		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(stats.FormatNumber(c.Rate(dispersion).Value))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 140, Col: 57}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 140, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -769,7 +769,7 @@ func gateRow(p GatePage, name, version string, w gate.Window, c gate.Compared, d
 	})
 }
 
-func gateProblems(p GatePage, findings []gate.Finding) templ.Component {
+func gateProblems(p GatePage, findings []stats.GateFinding) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -820,7 +820,7 @@ func gateProblems(p GatePage, findings []gate.Finding) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, f := range gate.Listed(findings) {
+		for _, f := range stats.ListedFindings(findings) {
 			b := p.findingBucket(f)
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<tr><td class=\"num\">")
 			if templ_7745c5c3_Err != nil {
@@ -853,9 +853,9 @@ func gateProblems(p GatePage, findings []gate.Finding) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var48 string
-			templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(gate.Probability(f.P))
+			templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(stats.FormatProbability(f.P))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 165, Col: 52}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/gate.templ`, Line: 165, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 			if templ_7745c5c3_Err != nil {
@@ -905,7 +905,7 @@ func gateNameless(n int64) string {
 }
 
 // gateTerminal is the command that answers the same.
-func gateTerminal(q gate.Question) string {
+func gateTerminal(q stats.GateQuestion) string {
 	command := "mishap gate " + orPlaceholder(q.Package, "PACKAGE") + " " + orPlaceholder(q.Version, "VERSION")
 	if q.Against != "" {
 		command += " --against " + q.Against
@@ -917,6 +917,6 @@ func gateTerminal(q gate.Question) string {
 }
 
 // gateWord names a verdict in a word.
-func gateWord(v gate.Verdict) string { return string(v) }
+func gateWord(v stats.Verdict) string { return string(v) }
 
 var _ = templruntime.GeneratedTemplate

@@ -1,4 +1,4 @@
-package gate
+package stats
 
 import (
 	"slices"
@@ -43,9 +43,9 @@ func TestDispersion(t *testing.T) {
 	if got := c.within(.5); got != 2 {
 		t.Errorf("half the time: got %v, want 2", got)
 	}
-	even := make([]Day, 7)
+	even := make([]GateDay, 7)
 	for i := range even {
-		even[i] = Day{Machines: 10, Reports: 5}
+		even[i] = GateDay{Machines: 10, Reports: 5}
 	}
 	if got := dayDispersion(even); got != 1 {
 		t.Errorf("even days: got %v, want 1", got)

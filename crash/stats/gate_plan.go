@@ -1,4 +1,4 @@
-package gate
+package stats
 
 import (
 	"slices"
@@ -6,19 +6,18 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
-	"mishap/crash/stats"
 )
 
 const (
-	// WindowDays is the maximum number of days before and after an update that are compared.
-	WindowDays = 56
-	// HistoryDays is the maximum number of days before an update in which a new problem must not
+	// GateWindowDays is the maximum number of days before and after an update that are compared.
+	GateWindowDays = 56
+	// historyDays is the maximum number of days before an update in which a new problem must not
 	// have been seen.
-	HistoryDays = 182
-	// MinDays is the least number of days on which a version must have been the newest one.
-	MinDays = 7
-	// MinMachineDays is the least number of machine-days of the version to compare with.
-	MinMachineDays = 1000
+	historyDays = 182
+	// minDays is the least number of days on which a version must have been the newest one.
+	minDays = 7
+	// minMachineDays is the least number of machine-days of the version to compare with.
+	minMachineDays = 1000
 )
 
 // Window is a range of UTC days, both included. It is empty if it is zero or Until is before Since.
@@ -51,24 +50,24 @@ func (w Window) first(n int) Window {
 	return w
 }
 
-// Choice explains why the gate compares with a version.
-type Choice string
+// GateChoice explains why the gate compares with a version.
+type GateChoice string
 
 // The reasons for a version to compare with.
 const (
-	ChoiceNamed    Choice = "named"    // the question names it
-	ChoicePrevious Choice = "previous" // it is the version before, and has enough exposure
-	ChoiceEarlier  Choice = "earlier"  // versions in between have too little exposure
-	ChoiceThin     Choice = "thin"     // no lower version has enough exposure; it has most
-	ChoiceNone     Choice = "none"     // the release has no lower version
+	ChoiceNamed    GateChoice = "named"    // the question names it
+	ChoicePrevious GateChoice = "previous" // it is the version before, and has enough exposure
+	ChoiceEarlier  GateChoice = "earlier"  // versions in between have too little exposure
+	ChoiceThin     GateChoice = "thin"     // no lower version has enough exposure; it has most
+	ChoiceNone     GateChoice = "none"     // the release has no lower version
 )
 
-// Plan says which days of a release the gate compares.
-type Plan struct {
+// GatePlan says which days of a release the gate compares.
+type GatePlan struct {
 	Release  crash.Release
 	Version  string
 	Against  string // empty: there is no lower version
-	Choice   Choice
+	Choice   GateChoice
 	Before   Window // Against was the newest version
 	After    Window // Version was the newest version
 	History  Window // the days before the update on which problems are known
@@ -77,29 +76,29 @@ type Plan struct {
 	AfterIn  int    // the same for Version
 }
 
-// NewPlan returns the plan for a version in one release. known are all versions in use of the
+// NewGatePlan returns the plan for a version in one release. known are all versions in use of the
 // package; machines returns the active machines of the release on a day. It returns false if the
 // version, or against if given, is not in use in the release.
-func NewPlan(
-	known []stats.VersionKnown, release crash.Release, version, against string, today time.Time,
+func NewGatePlan(
+	known []VersionKnown, release crash.Release, version, against string, today time.Time,
 	machines func(time.Time) int64,
-) (Plan, bool) {
-	var all []stats.VersionKnown
+) (GatePlan, bool) {
+	var all []VersionKnown
 	for _, k := range known {
 		if k.Release == release && dpkg.Valid(k.Version) {
 			k.Since = crash.Midnight(k.Since)
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b stats.VersionKnown) int { return dpkg.Order(b.Version, a.Version) })
-	at := slices.IndexFunc(all, func(k stats.VersionKnown) bool { return k.Version == version })
+	slices.SortFunc(all, func(a, b VersionKnown) int { return dpkg.Order(b.Version, a.Version) })
+	at := slices.IndexFunc(all, func(k VersionKnown) bool { return k.Version == version })
 	if at < 0 {
-		return Plan{}, false
+		return GatePlan{}, false
 	}
 	today = crash.Midnight(today)
-	p := Plan{Release: release, Version: version, Choice: ChoiceNone}
+	p := GatePlan{Release: release, Version: version, Choice: ChoiceNone}
 	after, replaced := newest(all, at, today)
-	p.After, p.Replaced, p.AfterIn = after.first(WindowDays), replaced, Window{all[at].Since, today}.Days()
+	p.After, p.Replaced, p.AfterIn = after.first(GateWindowDays), replaced, Window{all[at].Since, today}.Days()
 	if p.After.Days() < after.Days() {
 		p.Replaced = ""
 	}
@@ -109,11 +108,11 @@ func NewPlan(
 			p.History.Since = k.Since
 		}
 	}
-	p.History = p.History.last(HistoryDays)
+	p.History = p.History.last(historyDays)
 	if against != "" {
-		old := slices.IndexFunc(all, func(k stats.VersionKnown) bool { return k.Version == against })
+		old := slices.IndexFunc(all, func(k VersionKnown) bool { return k.Version == against })
 		if old <= at {
-			return Plan{}, false
+			return GatePlan{}, false
 		}
 		p.compareWith(all, at, old, today)
 		p.Choice = ChoiceNamed
@@ -125,7 +124,7 @@ func NewPlan(
 
 // choose compares with the highest lower version that has enough exposure, or else with the one
 // that has most.
-func (p *Plan) choose(all []stats.VersionKnown, at int, today time.Time, machines func(time.Time) int64) {
+func (p *GatePlan) choose(all []VersionKnown, at int, today time.Time, machines func(time.Time) int64) {
 	most, best := -1., p.Before
 	for old := at + 1; old < len(all); old++ {
 		candidate := *p
@@ -134,7 +133,7 @@ func (p *Plan) choose(all []stats.VersionKnown, at int, today time.Time, machine
 		for day := candidate.Before.Since; !day.After(candidate.Before.Until); day = day.AddDate(0, 0, 1) {
 			machineDays += float64(machines(day))
 		}
-		if candidate.Before.Days() >= MinDays && machineDays >= MinMachineDays {
+		if candidate.Before.Days() >= minDays && machineDays >= minMachineDays {
 			*p, p.Choice = candidate, ChoiceEarlier
 			if old == at+1 {
 				p.Choice = ChoicePrevious
@@ -149,18 +148,18 @@ func (p *Plan) choose(all []stats.VersionKnown, at int, today time.Time, machine
 	p.Before = best
 }
 
-func (p *Plan) compareWith(all []stats.VersionKnown, at, old int, today time.Time) {
+func (p *GatePlan) compareWith(all []VersionKnown, at, old int, today time.Time) {
 	era, _ := newest(all, old, today)
 	if end := all[at].Since.AddDate(0, 0, -1); end.Before(era.Until) {
 		era.Until = end
 	}
-	p.Against, p.Before = all[old].Version, era.last(WindowDays)
+	p.Against, p.Before = all[old].Version, era.last(GateWindowDays)
 	p.BeforeIn = Window{all[old].Since, today}.Days()
 }
 
 // newest returns the days on which a version was the newest one to arrive, and the higher version
 // that ended them, if any. all is sorted, highest version first.
-func newest(all []stats.VersionKnown, at int, today time.Time) (w Window, replaced string) {
+func newest(all []VersionKnown, at int, today time.Time) (w Window, replaced string) {
 	w = Window{Since: all[at].Since, Until: today}
 	for _, higher := range all[:at] {
 		if end := higher.Since.AddDate(0, 0, -1); higher.Since.After(w.Since) && end.Before(w.Until) {

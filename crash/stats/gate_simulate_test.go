@@ -1,4 +1,4 @@
-package gate_test
+package stats_test
 
 import (
 	"flag"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/gate"
 	"mishap/crash/stats"
 )
 
@@ -17,7 +16,7 @@ import (
 // from then on.
 const (
 	arrival = 120
-	days    = arrival + gate.WindowDays
+	days    = arrival + stats.GateWindowDays
 )
 
 // runs is the number of simulated updates of each kind. docs/gate.md has the results of 2,000.
@@ -109,14 +108,14 @@ func (f fleet) events(r *rand.Rand) []event {
 
 // watch shows the gate the events day by day and calls look at the end of each day on which the
 // version under test is known, until look returns false.
-func (f fleet) watch(events []event, look func(day int, r gate.Result) bool) {
-	var in gate.Input
+func (f fleet) watch(events []event, look func(day int, r stats.GateResult) bool) {
+	var in stats.GateInput
 	var known []stats.VersionKnown
-	problems := make([]gate.Problem, f.problems+1)
+	problems := make([]stats.GateProblem, f.problems+1)
 	byProblem, byMachine := map[[3]int]int64{}, map[[2]int]int64{}
 	before := []event{}
 	for day := range days {
-		today := gate.Day{Day: begin.AddDate(0, 0, day), Machines: int64(f.machines)}
+		today := stats.GateDay{Day: begin.AddDate(0, 0, day), Machines: int64(f.machines)}
 		for ; len(events) > 0 && events[0].day == day; events = events[1:] {
 			e, p := events[0], &problems[events[0].problem]
 			if version := string(rune('0' + e.version)); !slices.ContainsFunc(known,
@@ -128,7 +127,7 @@ func (f fleet) watch(events []event, look func(day int, r gate.Result) bool) {
 			clusters := &in.Old
 			switch e.version {
 			case 1:
-				clusters = &gate.Clusters{}
+				clusters = &stats.Clusters{}
 			case 2:
 				today.Old++
 			case 3:
@@ -149,11 +148,11 @@ func (f fleet) watch(events []event, look func(day int, r gate.Result) bool) {
 			}
 		}
 		in.Days = append(in.Days, today)
-		plan, ok := gate.NewPlan(known, "R", "3", "", today.Day, func(time.Time) int64 { return int64(f.machines) })
+		plan, ok := stats.NewGatePlan(known, "R", "3", "", today.Day, func(time.Time) int64 { return int64(f.machines) })
 		if !ok {
 			continue
 		}
-		if in.Plan, in.Problems = plan, problems; before != nil {
+		if in.GatePlan, in.Problems = plan, problems; before != nil {
 			for _, e := range before {
 				at := begin.AddDate(0, 0, e.day)
 				if plan.Before.Contains(at) {
@@ -165,17 +164,17 @@ func (f fleet) watch(events []event, look func(day int, r gate.Result) bool) {
 			}
 			before = nil
 		}
-		if !look(day-arrival, gate.Assess(in)) {
+		if !look(day-arrival, stats.AssessGate(in)) {
 			return
 		}
 	}
 }
 
 // count adds one report of a machine to the clusters.
-func count[K comparable](c *gate.Clusters, of map[K]int64, key K) {
+func count[K comparable](c *stats.Clusters, of map[K]int64, key K) {
 	n := of[key]
 	of[key]++
-	*c = c.Plus(gate.Clusters{Reports: 1, Squares: 2*n + 1})
+	*c = c.Plus(stats.Clusters{Reports: 1, Squares: 2*n + 1})
 	if n == 0 {
 		c.Machines++
 	}
@@ -191,15 +190,15 @@ func (f fleet) simulate(seed uint64) (o outcomes) {
 	for i := range *runs {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		var alarmed, passed bool
-		f.watch(f.events(random), func(day int, r gate.Result) bool {
-			if day == 13 && r.Verdict == gate.Worse {
+		f.watch(f.events(random), func(day int, r stats.GateResult) bool {
+			if day == 13 && r.Verdict == stats.GateWorse {
 				o.alarmedOnce++
 			}
-			if !alarmed && !passed && r.Verdict == gate.Pass {
+			if !alarmed && !passed && r.Verdict == stats.GatePass {
 				passed = true
 				o.passedFirst++
 			}
-			if !alarmed && r.Verdict == gate.Worse {
+			if !alarmed && r.Verdict == stats.GateWorse {
 				alarmed = true
 				o.alarmed++
 			}
