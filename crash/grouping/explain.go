@@ -125,36 +125,9 @@ func (rec *recorder) change(from, into string) string {
 	return into
 }
 
-// recursion records that the functions of an infinite recursion replace the frames from the n-th
-// on. It returns the parts of the signature.
-func (rec *recorder) recursion(n int, circle []string) []string {
-	if rec != nil {
-		for i := n; i < len(rec.frames); i++ {
-			rec.frames[i] = FrameUse{Text: rec.frames[i].Text, Why: "the stack overflowed: only what recurs counts"}
-		}
-		for _, name := range circle {
-			rec.use(name, name)
-		}
-	}
-	return append([]string{"recursion"}, circle...)
-}
-
-// count returns the number of recorded frames.
-func (rec *recorder) count() int {
-	if rec == nil {
-		return 0
-	}
-	return len(rec.frames)
-}
-
 // excerpt returns s on one line, truncated with an ellipsis.
 func excerpt(s string) string {
 	return withoutControl(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
-}
-
-func sortedCopy(s []string, most int) []string {
-	s = slices.Sorted(slices.Values(s))
-	return s[:min(len(s), most)]
 }
 
 // addresses records the parts of an address signature.

@@ -1,7 +1,6 @@
 package grouping
 
 import (
-	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -24,22 +23,19 @@ func javaSignature(f crash.Fields, rec *recorder) string {
 	rec.read("StackTrace")
 	parts, found := []string{program}, 0
 	for i, e := range parseJava(text) {
-		noted := rec.count()
-		var circle []string
-		if e.class == "java.lang.StackOverflowError" {
-			circle = recurring(e.all())
-		}
 		rec.mark("StackTrace", e.at)
-		names := e.functions(fieldUnless(circle, "StackTrace"), rec)
-		if len(circle) > 0 {
-			names = rec.recursion(noted, circle)
-			e.markCircle(circle, rec)
+		var names []string
+		if e.class == "java.lang.StackOverflowError" {
+			names = recursion(e.calls, "StackTrace", rec)
+		}
+		if names == nil {
+			names = callNames(e.calls, maxSignatureFrames, "StackTrace", rec)
 		}
 		class := e.class
 		if i > 0 {
 			class = "caused by " + class
 		}
-		if len(e.frames) == 0 && i == 0 {
+		if len(e.calls) == 0 && i == 0 {
 			class = join(class, normalise(e.message, rec)) // there is nothing but the message
 			found += len(e.message)
 		}
@@ -52,23 +48,16 @@ func javaSignature(f crash.Fields, rec *recorder) string {
 	return join(parts...)
 }
 
-// javaFrame is a line "at …" of a trace.
-type javaFrame struct {
-	text string
-	at   int // offset in the field
-}
-
 type javaException struct {
 	class, message string
-	at             int         // offset of its line
-	frames         []javaFrame // as written, without "at "
+	at             int // offset of its line
+	calls          []call
 }
 
 // The limits of a trace.
 const (
 	maxCauses     = 8
 	maxJavaFrames = 1100 // the virtual machine prints at most 1024
-	causeFrames   = 5    // used per cause
 )
 
 // parseJava parses the chain of exceptions, outermost first. It skips suppressed exceptions, with
@@ -93,8 +82,9 @@ func parseJava(text string) []javaException {
 		case suppressed:
 			suppressed = indented
 		case isFrame:
-			if n := len(chain); n > 0 && len(chain[n-1].frames) < maxJavaFrames {
-				chain[n-1].frames = append(chain[n-1].frames, javaFrame{frame, at})
+			if n := len(chain); n > 0 && len(chain[n-1].calls) < maxJavaFrames {
+				name, why := javaFunction(frame)
+				chain[n-1].calls = append(chain[n-1].calls, call{frame, name, why, at})
 			}
 		case len(chain) == 0 && trimmed != "":
 			if e := newJavaException(trimmed, at); e.class != "" {
@@ -123,46 +113,6 @@ func newJavaException(text string, at int) javaException {
 
 func isJavaName(r rune) bool { return pytext.IsWord(r) || r == '.' || r == '$' || r == '/' }
 
-// functions returns the names that represent an exception of the chain.
-func (e javaException) functions(field string, rec *recorder) []string {
-	var names []string
-	for _, frame := range e.frames {
-		name, why := javaFunction(frame.text)
-		if why == "" && len(names) == causeFrames {
-			why = "the signature has enough frames"
-		}
-		if rec.decide(frame.text, name, why) {
-			rec.mark(field, frame.at)
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// markCircle marks the first frame of each method of a recursion.
-func (e javaException) markCircle(circle []string, rec *recorder) {
-	for _, name := range circle {
-		i := slices.IndexFunc(e.frames, func(f javaFrame) bool {
-			function, why := javaFunction(f.text)
-			return why == "" && function == name
-		})
-		if i >= 0 {
-			rec.mark("StackTrace", e.frames[i].at)
-		}
-	}
-}
-
-// all returns the names of all frames.
-func (e javaException) all() []string {
-	var names []string
-	for _, frame := range e.frames {
-		if name, why := javaFunction(frame.text); why == "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // javaFunction converts "app//reef.Main.run(Main.java:9)" to "reef.Main.run", or says why the
 // signature omits the frame.
 func javaFunction(frame string) (name, why string) {
@@ -174,11 +124,9 @@ func javaFunction(frame string) (name, why string) {
 		return "", "its form is unknown"
 	}
 	class, method := name[:dot], name[dot+1:]
-	for _, start := range [...]string{"jdk.internal.reflect.", "java.lang.reflect.", "sun.reflect.", "java.lang.invoke.",
-		"jdk.internal.vm."} {
-		if strings.HasPrefix(class, start) {
-			return "", "it is reflection"
-		}
+	if hasAnyPrefix(class, "jdk.internal.reflect.", "java.lang.reflect.", "sun.reflect.", "java.lang.invoke.",
+		"jdk.internal.vm.") {
+		return "", "it is reflection"
 	}
 	return javaClass(class) + "." + javaMethod(method), ""
 }
@@ -221,7 +169,7 @@ func withoutSerials(class string) string {
 
 // javaMethod removes the numbers of "lambda$run$0" and "access$100".
 func javaMethod(method string) string {
-	if strings.HasPrefix(method, "lambda$") || strings.HasPrefix(method, "access$") {
+	if hasAnyPrefix(method, "lambda$", "access$") {
 		return strings.TrimRight(strings.TrimRight(method, "0123456789"), "$")
 	}
 	return method

@@ -80,8 +80,7 @@ type oopsReader struct {
 
 // kernelCall is a line of a call trace.
 type kernelCall struct {
-	text, name string
-	at         int // offset of the line
+	call
 	marker     string
 	unreliable bool
 }
@@ -112,7 +111,7 @@ func (o *oopsReader) line(line string) {
 }
 
 func isTraceStart(text string) bool {
-	return strings.HasPrefix(text, "Call Trace:") || strings.HasPrefix(text, "Call trace:") || text == "Backtrace:"
+	return hasAnyPrefix(text, "Call Trace:", "Call trace:") || text == "Backtrace:"
 }
 
 // frame parses a line of a call trace. It returns false at the end of the trace.
@@ -147,7 +146,7 @@ func isRegisterLine(text string) bool {
 // name+0x1 (unreliable)", "[<c01>] (name) from [<c02>] (caller+0x1/0x2)", "name from
 // caller+0x1/0x2", "name (file.c:12) module", "name [module]".
 func parseKernelCall(text string) (kernelCall, bool) {
-	call := kernelCall{text: text}
+	call := kernelCall{call: call{text: text}}
 	rest := strings.TrimPrefix(text, "(")
 	for strings.HasPrefix(rest, "[") {
 		address, after, ok := strings.Cut(rest[1:], "]")
@@ -234,7 +233,7 @@ func (o *oopsReader) takePlace(text string) bool {
 		if !ok {
 			continue
 		}
-		if strings.HasPrefix(rest, "0033:") || strings.HasPrefix(rest, "0023:") {
+		if hasAnyPrefix(rest, "0033:", "0023:") {
 			return true
 		}
 		name := placeName(rest)
@@ -285,7 +284,6 @@ func barePlace(text string) string {
 // signature returns the signature, made of the frames that locate the fault.
 func (o *oopsReader) signature(rec *recorder) string {
 	parts := []string{"kernel", o.problem, o.detail}
-	named := 0
 	if o.problem == "Rust panic" {
 		o.place = "" // always the function that ends a panic
 	}
@@ -295,44 +293,47 @@ func (o *oopsReader) signature(rec *recorder) string {
 	if o.detail != "" {
 		rec.mark(o.field, o.detailAt)
 	}
+	most := maxSignatureFrames
 	if o.place != "" {
 		rec.mark(o.field, o.placedAt)
 		parts = append(parts, o.place)
-		named++
+		most--
 		rec.use(o.placed, o.place)
 	}
-	own := o.ownMarker()
-	for _, call := range o.frames {
-		why := ""
-		switch {
-		case call.unreliable:
-			why = "the kernel marks it as unreliable"
-		case call.marker != own && (own != "" || isInterrupt(call.marker)):
-			why = "it belongs to the interrupted code"
-			if isInterrupt(call.marker) {
-				why = "it belongs to the interrupt that detected the fault"
-			}
-		case reporting.has(call.name), o.problem == "Rust panic" && isRustUnwinding(call.name):
-			why = "it only reports the fault"
-		case entering.has(call.name):
-			why = "it only leads into the kernel"
-		case o.asleep && waiting.has(call.name):
-			why = "it only waits"
-		case named == maxSignatureFrames:
-			why = "the signature has enough frames"
-		case named == 1 && call.name == o.place:
-			why = "it repeats the place of the fault"
-		}
-		if rec.decide(call.text, call.name, why) {
-			rec.mark(o.field, call.at)
-			parts = append(parts, call.name)
-			named++
-		}
-	}
+	names := callNames(o.calls(), most, o.field, rec)
+	named := maxSignatureFrames - most + len(names)
 	if known := o.problem != "" || o.place != ""; named < 2 && !known || named < 1 && !o.panics {
 		return ""
 	}
-	return join(parts...)
+	return join(append(parts, names...)...)
+}
+
+// calls returns the call trace, with the reasons to omit some calls.
+func (o *oopsReader) calls() []call {
+	own, repeats := o.ownMarker(), true
+	calls := make([]call, len(o.frames))
+	for i, f := range o.frames {
+		switch {
+		case f.unreliable:
+			f.why = "the kernel marks it as unreliable"
+		case f.marker != own && isInterrupt(f.marker):
+			f.why = "it belongs to the interrupt that detected the fault"
+		case f.marker != own && own != "":
+			f.why = "it belongs to the interrupted code"
+		case reporting.has(f.name), o.problem == "Rust panic" && isRustUnwinding(f.name):
+			f.why = "it only reports the fault"
+		case entering.has(f.name):
+			f.why = "it only leads into the kernel"
+		case o.asleep && waiting.has(f.name):
+			f.why = "it only waits"
+		case repeats && f.name == o.place:
+			f.why = "it repeats the place of the fault"
+		default:
+			repeats = false
+		}
+		calls[i] = f.call
+	}
+	return calls
 }
 
 // isRustUnwinding matches the mangled names of functions by which Rust code in the kernel panics.
@@ -401,8 +402,7 @@ const sleepingFunction = "sleeping function called from invalid context"
 // takeProblem parses a line that says what is wrong. A more general line that follows ("Oops: 0000
 // [#1]", "Kernel panic - not syncing: Fatal exception") does not replace an earlier one.
 func (o *oopsReader) takeProblem(text string) {
-	if o.problem == "" && o.detail == "" && (strings.HasPrefix(text, "refcount_t: ") ||
-		strings.HasPrefix(text, "list_add ") || strings.HasPrefix(text, "list_del ")) {
+	if o.problem == "" && o.detail == "" && hasAnyPrefix(text, "refcount_t: ", "list_add ", "list_del ") {
 		o.detailAt = o.at
 		o.detail = kernelSentence(text) // belongs to the warning or BUG that follows
 		return
@@ -416,9 +416,7 @@ func (o *oopsReader) takeProblem(text string) {
 		return
 	}
 	defer o.startProblem()
-	for _, quiet := range [...]string{"watchdog: ", "rcu: "} {
-		text = strings.TrimPrefix(text, quiet)
-	}
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "watchdog: "), "rcu: ")
 	switch {
 	case strings.HasPrefix(text, "WARNING: "):
 		o.warning(strings.TrimPrefix(text, "WARNING: "))
@@ -427,8 +425,7 @@ func (o *oopsReader) takeProblem(text string) {
 		o.problem = kernelSentence(kind) + " in " + kernelFile(file)
 	case strings.HasPrefix(text, "kernel BUG at "):
 		o.problem = "kernel BUG at " + kernelFile(strings.TrimPrefix(text, "kernel BUG at "))
-	case strings.HasPrefix(text, "BUG: KASAN: "), strings.HasPrefix(text, "BUG: KFENCE: "),
-		strings.HasPrefix(text, "BUG: KCSAN: "), strings.HasPrefix(text, "BUG: KMSAN: "):
+	case hasAnyPrefix(text, "BUG: KASAN: ", "BUG: KFENCE: ", "BUG: KCSAN: ", "BUG: KMSAN: "):
 		kind, where, _ := strings.Cut(strings.TrimPrefix(text, "BUG: "), " in ")
 		o.problem = kind
 		if name := placeName(where); name != "" {
@@ -457,13 +454,9 @@ func (o *oopsReader) startProblem() {
 
 // startsProblem reports whether a sentence announces a problem, rather than mentioning one.
 func startsProblem(text string) bool {
-	for _, start := range [...]string{"BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ",
-		"Oops", "Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Watchdog detected ", "Kernel BUG"} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return strings.Contains(text, " [#") // "general protection fault: 0000 [#1] SMP"
+	return hasAnyPrefix(text, "BUG: ", "INFO: task ", "INFO: rcu", "Unable to handle kernel ", "Internal error: ", "Oops",
+		"Unexpected kernel ", "traps: PANIC", "NMI watchdog: ", "Watchdog detected ", "Kernel BUG") ||
+		strings.Contains(text, " [#") // "general protection fault: 0000 [#1] SMP"
 }
 
 func problemName(text string) string {

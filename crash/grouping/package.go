@@ -1,6 +1,7 @@
 package grouping
 
 import (
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -231,13 +232,8 @@ func dpkgError(text, name string) (action string, ok bool) {
 // startsStep matches lines by which dpkg starts a new step. Earlier output of scripts belongs to
 // another step.
 func startsStep(text string) bool {
-	for _, start := range [...]string{"Setting up ", "Unpacking ", "Preparing to unpack ", "Removing ", "Purging ",
-		"Processing triggers for ", "Selecting previously "} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return false
+	return hasAnyPrefix(text, "Setting up ", "Unpacking ", "Preparing to unpack ", "Removing ", "Purging ",
+		"Processing triggers for ", "Selecting previously ")
 }
 
 // complaints lists words, in lower case, that mark lines in which a script states an error.
@@ -254,27 +250,60 @@ var commonComplaints = [...]string{"w:", "debconf:", "locale:", "perl:", "dpkg-p
 // scripts continue.
 func complains(text string) bool {
 	text = strings.ToLower(crash.Truncate(withoutSyslog(text), maxMessage))
-	if strings.Contains(text, "warning") {
+	if strings.Contains(text, "warning") || hasAnyPrefix(text, commonComplaints[:]...) {
 		return false
 	}
-	for _, start := range commonComplaints {
-		if strings.HasPrefix(text, start) {
-			return false
-		}
-	}
-	if strings.HasPrefix(text, "e:") {
-		return true
-	}
-	for _, word := range complaints {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(text, "e:") ||
+		slices.ContainsFunc(complaints[:], func(word string) bool { return strings.Contains(text, word) })
 }
 
 // lastLine returns the last line that is not blank.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexAny(s, "\n\r")+1:])
+}
+
+// snapSignature is the rule for reports of snapd: a snap that could not be installed or refreshed,
+// or a repair that failed. snapd usually adds a DuplicateSignature. Otherwise the signature
+// consists of "snap" or "repair", its name, and the error without revisions and task numbers. Such
+// reports have no package.
+func snapSignature(f crash.Fields, rec *recorder) string {
+	message := f["ErrorMessage"]
+	if message == "" {
+		return ""
+	}
+	switch kind := f["ProblemType"]; kind {
+	case "Snap", "Repair":
+		name := pytext.FirstWord(crash.Truncate(f[kind], maxWords))
+		if name == "" {
+			return ""
+		}
+		rec.read("ErrorMessage")
+		rec.markAll("ErrorMessage", message)
+		return join(strings.ToLower(kind), crash.Truncate(name, maxName), withoutSnapRevision(normalise(message, rec), name))
+	}
+	return ""
+}
+
+// withoutSnapRevision removes the revision from the names of units: "snap-reef-123.mount".
+func withoutSnapRevision(message, name string) string {
+	return strings.ReplaceAll(message, "snap-"+name+"-VERSION", "snap-"+name+"-N")
+}
+
+// recoverableSignature is the rule for problems that programs detect themselves and report without
+// a DuplicateSignature. The signature consists of the program, "recoverable", and the normalised
+// message to the user.
+func recoverableSignature(f crash.Fields, rec *recorder) string {
+	program := subject(f)
+	if f["ProblemType"] != "RecoverableProblem" || program == "" {
+		return ""
+	}
+	for _, field := range [...]string{"ErrorMessage", "DialogBody", "Title"} {
+		if message := f[field]; strings.TrimSpace(message) != "" {
+			rec.read(field)
+			rec.markAll(field, message)
+			return join(program, "recoverable", normalise(message, rec))
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@
 package grouping
 
 import (
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -102,8 +103,8 @@ const RulesVersion = 4
 // CurrentRules returns the grouping rules of this program.
 func CurrentRules() crash.Rules { return crash.Rules{Version: RulesVersion, Group: SignatureOf} }
 
-// The rules of mishap's own, for reports to which apport gives no signature. Each is in a file of
-// its own, with its rationale.
+// The rules of mishap's own, for reports to which apport gives no signature. The comment of each function has its
+// rationale.
 //
 // Their signatures begin with the program, the package or "kernel", followed by names that locate
 // the fault, separated by colons. They omit addresses, process ids, temporary names, line numbers
@@ -261,21 +262,71 @@ func withoutControl(s string) string {
 	}, s)
 }
 
-// recurring returns the sorted functions of an infinite recursion, for a stack that overflowed.
-// Which of them is on top varies; functions that occur less than three times are not part of it.
-func recurring(functions []string) []string {
-	const often = 3
-	seen := map[string]int{}
-	var circle []string
-	for _, name := range functions {
-		if seen[name]++; seen[name] == often {
-			circle = append(circle, name)
-		}
-	}
-	return sortedCopy(circle, maxRecurring)
+// call is a function of a stack.
+type call struct {
+	text string // for explanations
+	name string // empty: it is no part of a recursion either
+	why  string // the reason for which the signature omits it; empty: none
+	at   int    // offset of its line in the field
 }
 
-const maxRecurring = 12
+// whyEnough is the reason to omit frames beyond the limit.
+const whyEnough = "the signature has enough frames"
+
+// callNames returns the functions of the signature, at most most.
+func callNames(calls []call, most int, field string, rec *recorder) []string {
+	var names []string
+	for _, c := range calls {
+		if c.why == "" && len(names) == most {
+			c.why = whyEnough
+		}
+		if rec.decide(c.text, c.name, c.why) {
+			rec.mark(field, c.at)
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// recursion returns the parts of the signature of a stack that overflowed: the sorted functions of the
+// infinite recursion, since which of them is on top varies. It returns nil if none occurs often.
+func recursion(calls []call, field string, rec *recorder) []string {
+	const often, most = 3, 12
+	seen := map[string]int{}
+	var circle []string
+	for _, c := range calls {
+		if seen[c.name]++; c.name != "" && seen[c.name] == often {
+			circle = append(circle, c.name)
+		}
+	}
+	if len(circle) == 0 {
+		return nil
+	}
+	slices.Sort(circle)
+	circle = circle[:min(len(circle), most)]
+	for _, c := range calls {
+		rec.skip(c.text, "the stack overflowed: only what recurs counts")
+	}
+	for _, name := range circle {
+		rec.use(name, name)
+		rec.mark(field, calls[slices.IndexFunc(calls, func(c call) bool { return c.name == name })].at)
+	}
+	return append([]string{"recursion"}, circle...)
+}
+
+// hasAnyPrefix reports whether s begins with one of some texts.
+func hasAnyPrefix(s string, starts ...string) bool {
+	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(s, start) })
+}
+
+// wordSet returns the words of a text.
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		set[word] = true
+	}
+	return set
+}
 
 // Informative reports whether a report helps a developer to locate the fault. It has a stack with
 // names, a traceback, an assertion, a message of the kernel or the package manager, or another text
