@@ -44,6 +44,25 @@ func (t Texts) Public() Texts {
 	return out
 }
 
+// RedactBucket returns b as visitors see it.
+func RedactBucket(b crash.Bucket) crash.Bucket {
+	t := Texts{Title: b.Title, Signature: b.Signature, Executable: b.Executable, Name: b.Name, Rule: b.Rule}.Public()
+	b.Title, b.Signature, b.Executable, b.Name = t.Title, t.Signature, t.Executable, t.Name
+	for _, label := range []*string{&b.ProblemType, &b.Package, &b.SourcePackage, &b.LowestVersion, &b.HighestVersion,
+		&b.FirstSeenVersion, &b.LastSeenVersion} {
+		*label = RedactLabel(*label)
+	}
+	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.LowestVersionRelease,
+		&b.HighestVersionRelease, &b.FirstSeenRelease, &b.LastSeenRelease} {
+		*release = RedactLabel(*release)
+	}
+	b.Status = RedactStatus(b.Status)
+	return b
+}
+
+// RedactSignature returns a signature as visitors see it.
+func RedactSignature(s string) string { return Texts{Signature: s}.Public().Signature }
+
 // RedactLabel returns the name of a package, version, release, architecture or problem type as visitors
 // see it. Names of ordinary characters stay unchanged, since they cannot be addresses or paths.
 func RedactLabel[T ~string](s T) T {
@@ -67,13 +86,41 @@ func RedactStatus(s crash.Status) crash.Status {
 	return s
 }
 
-// RedactLabels returns the names that Label does not change.
+// RedactLabels returns the names that RedactLabel does not change.
 func RedactLabels[T ~string](names []T) []T {
-	var kept []T
-	for _, name := range names {
-		if RedactLabel(name) == name {
-			kept = append(kept, name)
-		}
+	return slices.DeleteFunc(slices.Clone(names), func(name T) bool { return RedactLabel(name) != name })
+}
+
+// RedactManual returns a manual status as visitors see it: without persons and reasons, and without
+// private data in releases and versions.
+func RedactManual(m crash.ManualStatus) crash.ManualStatus {
+	m.Muted, m.WontFix, m.Returned = publicEntry(m.Muted), publicEntry(m.WontFix), publicEntry(m.Returned)
+	m.Hold = nil
+	m.Fixes = slices.Clone(m.Fixes) // cached statuses share the slice
+	for i := range m.Fixes {
+		f := &m.Fixes[i]
+		f.FixedIn = publicFix(f.FixedIn)
+		f.AgainIn, f.AgainAt = RedactLabel(f.AgainIn), RedactLabel(f.AgainAt)
+		f.By = *publicEntry(&f.By)
 	}
-	return kept
+	return m
+}
+
+func publicEntry(t *crash.Triage) *crash.Triage {
+	if t == nil {
+		return nil
+	}
+	out := crash.Triage{
+		ID: t.ID, Bucket: t.Bucket, Kind: t.Kind, Until: t.Until, At: t.At, UndoneAt: t.UndoneAt, EndedAt: t.EndedAt,
+		EndedWhy: RedactLabel(t.EndedWhy),
+	}
+	out.Until.Release, out.Until.Version = RedactLabel(out.Until.Release), RedactLabel(out.Until.Version)
+	for _, f := range t.Fixes {
+		out.Fixes = append(out.Fixes, publicFix(f))
+	}
+	return &out
+}
+
+func publicFix(f crash.FixedIn) crash.FixedIn {
+	return crash.FixedIn{Release: RedactLabel(f.Release), Version: RedactLabel(f.Version)}
 }

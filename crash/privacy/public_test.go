@@ -126,14 +126,6 @@ func BenchmarkPublic(b *testing.B) {
 				}
 			}
 		})
-		b.Run(name+", cached", func(b *testing.B) {
-			var c RedactionCache
-			for b.Loop() {
-				for range 100 {
-					c.Public(row)
-				}
-			}
-		})
 		b.Run(name+" without the quick look", func(b *testing.B) {
 			var r Redactor
 			for b.Loop() {

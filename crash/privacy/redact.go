@@ -1,20 +1,18 @@
-// Package redact removes private data from texts that become public: bugs in the tracker, and
-// pages, feeds and API responses for visitors. It recognises private data by its form, and removes
-// too much rather than too little.
 package privacy
 
 import (
 	"net/netip"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"mishap/crash"
 )
 
-// Redactor removes data that could identify a person or grant access. The zero value knows no
-// names, and recognises private data by its form only. It is safe for concurrent use.
+// Redactor removes data that could identify a person or grant access from texts that become public: bugs
+// in the tracker, and pages, feeds and API responses for visitors. The zero value knows no names, and
+// recognises private data by its form only. It is safe for concurrent use.
 type Redactor struct {
 	names []string // of the person and the machine, longest first
 }
@@ -23,11 +21,8 @@ type Redactor struct {
 const Removed = "[removed]"
 
 // harmless lists names of accounts and machines that identify nobody.
-var harmless = map[string]bool{
-	"root": true, "user": true, "ubuntu": true, "debian": true, "linux": true, "localhost": true, "admin": true,
-	"test": true,
-	"live": true, "guest": true, "desktop": true, "server": true, "laptop": true, "daemon": true, "nobody": true,
-}
+var harmless = strings.Fields("root user ubuntu debian linux localhost admin test live guest desktop server laptop " +
+	"daemon nobody")
 
 var (
 	environmentName = regexp.MustCompile(`(?m)^\s*(?:USER|LOGNAME|USERNAME|SUDO_USER|HOSTNAME|HOST)=(.+)$`)
@@ -40,7 +35,7 @@ func NewRedactor(f crash.Fields) Redactor {
 	found := map[string]bool{}
 	add := func(name string) {
 		name = strings.Trim(strings.TrimSpace(name), `"'`)
-		if utf8.RuneCountInString(name) >= 3 && !harmless[strings.ToLower(name)] {
+		if utf8.RuneCountInString(name) >= 3 && !slices.Contains(harmless, strings.ToLower(name)) {
 			found[name] = true
 		}
 	}
@@ -66,7 +61,7 @@ func NewRedactor(f crash.Fields) Redactor {
 	for name := range found {
 		r.names = append(r.names, name)
 	}
-	sort.Slice(r.names, func(i, j int) bool { return len(r.names[i]) > len(r.names[j]) })
+	slices.SortFunc(r.names, func(a, b string) int { return len(b) - len(a) })
 	return r
 }
 
@@ -116,12 +111,9 @@ func (r Redactor) people(s string) string {
 
 // public reports whether a host is a well-known public one.
 func public(host string) bool {
-	for _, end := range publicHosts {
-		if host == end || strings.HasSuffix(host, "."+end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(publicHosts, func(end string) bool {
+		return host == end || strings.HasSuffix(host, "."+end)
+	})
 }
 
 // hosts removes the hosts of URLs, with their paths, addresses of mail, and names of machines in
@@ -401,3 +393,236 @@ func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string)
 	b.WriteString(s[last:])
 	return b.String()
 }
+
+// anywhere lists lower-case texts. Each rule that applies to all texts requires one of them, or one
+// of the forms of [hasShape].
+var anywhere = []string{
+	"@", "%2f", "%40", "://", "home", "/root/", "/run/", "/media/", "/mnt/", "users", `\`, "~", "/mail/", "/crontabs/",
+	"accountsservice", "/ppd/", "system-connections", "bearer", "basic", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+	"github_pat", "glpat-", "xox", "akia", "aiza", "sk-", "npm_", "hf_", "dop_v1", "pypi-", "k_live", "k_test", "ya29",
+	"sg.", "eyj", "-----begin", "0x", "ip-", ".local", ".lan", ".intranet", ".corp", ".fritz", "[removed]",
+	"serial", "s/n", "asset",
+}
+
+// inText lists additional texts, one of which each rule for prose requires.
+var inText = []string{
+	"pass", "pin", "otp", "key", "sig=", "sig:", "sig ", "sig\"", "sig'", "pwd", "secret", "token", "credential",
+	"sess", "cookie", "auth", "sid=", "sid:", "sid ", "sid\"", "sid'", "psk", "user", "login", "logname",
+	"name", "ssid", "account", "host", "machine", "uid=",
+	"gid=", "groups=", "sudo", "su ", "su\t", "su\n", "command ", "server", "resolve", "lookup", "connect", "ssh",
+	"scp", ",",
+}
+
+// Quiet reports whether no rule applies to a text in lower case. It accepts several joined texts,
+// to test them at once.
+func Quiet(lower string) bool {
+	return !containsAny(lower, anywhere) && !containsAny(lower, inText) && !hasShape(lower)
+}
+
+// Suspicious reports whether redacting prose may change it. It may return true for harmless text.
+// It takes about 1 % of the time of redacting.
+func Suspicious(s string) bool {
+	lower := strings.ToLower(s)
+	return containsAny(lower, anywhere) || containsAny(lower, inText) || hasShape(s)
+}
+
+// suspiciousSignature works like [Suspicious], for signatures and paths. The rules for prose require a
+// blank, a quotation mark or "=".
+func suspiciousSignature(s string) bool {
+	lower := strings.ToLower(s)
+	return containsAny(lower, anywhere) || strings.ContainsAny(s, " ='\"\t\n") && containsAny(lower, inText) || hasShape(s)
+}
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+// hasShape reports whether a text contains something in the form of an address, an identifier, a
+// key or a number of a telephone or an account, or hidden characters.
+func hasShape(s string) bool {
+	var hex, word, digits, dots, pairs, colons int // lengths of runs, and counts within them
+	numerals := 0                                  // in a run of digits and what separates them in numbers of telephones
+	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::" and a digit occurred
+	hidden := false
+	for i := range len(s) {
+		c := s[i]
+		hidden = hidden || c >= utf8.RuneSelf
+		isDigit := c >= '0' && c <= '9'
+		isHex := isDigit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+		isLetter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		// Long runs: keys, sums, UUIDs.
+		if isHex {
+			hex++
+		} else {
+			if c == '-' && hex >= 8 {
+				return true
+			}
+			// Pairs, 00:1a:2b:3c:4d:5e, and groups of four, 001a.2b3c.4d5e.
+			if (c == ':' || c == '-' || c == '_') && hex >= 2 || c == '.' && hex >= 4 {
+				if pairs++; pairs >= 2 {
+					return true
+				}
+			} else if c != '_' {
+				pairs = 0
+			}
+			hex = 0
+		}
+		if isDigit || isLetter || c == '+' || c == '/' || c == '_' || c == '-' {
+			if word++; isDigit {
+				digits++
+			}
+		} else {
+			word, digits = 0, 0
+		}
+		if isDigit {
+			numerals++
+		} else if !strings.ContainsRune(" ()./+-", rune(c)) {
+			numerals = 0
+		}
+		if numerals >= 7 || hex >= 32 || word >= 40 && digits >= 4 {
+			return true
+		}
+		// IP addresses.
+		if c == '.' && i > 0 && i+1 < len(s) && isNumeral(s[i-1]) && isNumeral(s[i+1]) {
+			if dots++; dots >= 3 {
+				return true
+			}
+		}
+		switch {
+		case c == ':':
+			if colons++; i > 0 && s[i-1] == ':' {
+				double = true
+			}
+		case isHex:
+			numbered = numbered || isDigit
+		default:
+			colons, double, numbered = 0, false, false
+		}
+		if numbered && (double || colons >= 6) {
+			return true
+		}
+	}
+	return hidden && crash.WithoutHidden(s) != s
+}
+
+func isNumeral(c byte) bool { return c >= '0' && c <= '9' }
+
+// The rules of the Redactor. They recognise private data by its form, and remove too much rather
+// than too little.
+
+// ownedPaths matches paths outside home directories that contain names of people, networks and
+// printers.
+const ownedPaths = `/var/mail/|/var/spool/mail/|/var/spool/cron/crontabs/|/var/lib/AccountsService/(?:users|icons)` +
+	`/|/etc/cups/ppd/|/etc/NetworkManager/system-connections/`
+
+const (
+	// secretName matches the name of a secret up to the separator, and secretValue the value after
+	// it.
+	secretName = `\b((?:[\w-]*(?:passw(?:or)?d|passphrase|passcode|account[_-]?key|pwd|secret|token|credential|` +
+		`api[_-]?key|access[_-]?key|private[_-]?key|session(?:[_-]?id)?|sessid|cookie|auth)[\w-]*|` +
+		`(?:[\w-]*[_.-])?(?:pass|pin(?: ?code)?|otp|sig|sid|psk)(?:[_-][\w-]*)?)["']?\s*`
+	serialName  = `(?i)\b((?:[\w-]*serial(?:[ _-]?(?:number|num|no|short))?\.?|s/n|asset[ _-]?tag)["']?`
+	serialValue = `[^\s"',;()\d]*\d[^\s"',;()]*`
+	// nameOfUser matches what stands before the name of a person, machine or network.
+	nameOfUser = `(?i)\b((?:user(?:[_-]?name)?|login|logname|sudo_user|real[_-]?name|host[_-]?name|e?ssid)["']?\s*`
+	quotation  = `(?:'[^'\n]+'|"[^"\n]+"|‘[^’\n]+’|“[^”\n]+”)`
+
+	secretValue = `["']?\s*)(?:(?:bearer|basic|token)\s+)?[^\s"'&,;)]+`
+)
+
+var (
+	// Paths in home directories and removable media, up to a blank, a quotation mark, a colon or a
+	// bracket.
+	privatePath = regexp.MustCompile(`(?:^|[^\w./~+-])((?:file://)?(?:/(?:[\w.-]+/)*home[s\d]?/|/root/|/run/user/|` +
+		`/run/media/|/media/|/mnt/|(?:[A-Za-z]:)?/Users/|` + ownedPaths + `|(?i:[A-Z]:\\{1,2}users\\)|\\\\[\w.-]+\\|` +
+		`~[\w.-]*/|\$\{?HOME\}?/)[^\s'"<>()\[\]{};:,]*)`)
+	// The rest of a private path with blanks: more folders, or words up to the suffix of a document.
+	pathRest = regexp.MustCompile(`^(?:\\?(?: [\pL\pN_.+&-]+){1,3}/[^\s'"<>()\[\]{};:,]*)*(?:(?: [\pL\pN_.+&-]+){1,5}\.` +
+		`(?i:odt|ods|odp|docx?|xlsx?|pptx?|pdf|txt|rtf|csv|jpe?g|png|heic|mp[34]|mkv|zip|kdbx)\b)?`)
+	quotedPath = regexp.MustCompile(`(['"])((?:file://)?(?:/(?:[^/'"\n]+/)*home[s\d]?/|/root/|/run/user/|` +
+		`/run/media/|/media/|/mnt/|(?:[A-Za-z]:)?/Users/|` + ownedPaths + `|(?i:[A-Z]:\\{1,2}users\\)|\\\\[\w.-]+\\|` +
+		`~[\w.-]*/|\$\{?HOME\}?/)[^'"\n]*)['"]`)
+	sourceFile = regexp.MustCompile(`^[\w.+-]{1,80}\.(?:py|pyx|c|cc|cpp|cxx|h|hh|hpp|rs|go|js|mjs|ts|vala|java|pl|` +
+		`pm|rb|php|lua|so|so\.[\d.]+)$`)
+
+	keyedSecret = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*` + secretValue)
+	// In signatures, a colon without a blank separates functions.
+	givenSecret = regexp.MustCompile(`(?i)` + secretName + `(?:=>?\s*|:\s+)` + secretValue)
+	userGiven   = regexp.MustCompile(nameOfUser + `(?:=\s*|:\s+)["']?)[^\s"',;()]+`)
+	bearer      = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}`)
+	urlLogin    = regexp.MustCompile(`(://)[^\s/@:'"]+(?::[^\s/@'"]*)?@`)
+	urlQuery    = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://[^\s'"?#]+)[?#][^\s'"<>]+`)
+	optSecret   = regexp.MustCompile(`(?i)(\B--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key)` +
+		`[\w-]*\s+)[^\s'"-][^\s'"]*`)
+	saidSecret = regexp.MustCompile(`(?i)\b((?:password|passwd|passphrase|pwd|token|secret|api key)\s+)` +
+		`(?:'[^'\s]*\d[^'\s]*'|"[^"\s]*\d[^"\s]*"|[\w.+/=-]*[a-z][\w.+/=-]*\d[\w.+/=-]*)`)
+	quotedAfter = regexp.MustCompile(`(?i)\b((?:password|passwd|passphrase|passcode|pwd)\s+(?:(?:is|was|of)\s+)?)` +
+		quotation)
+	singleQuoted = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*')[^'\n]*'`)
+	doubleQuoted = regexp.MustCompile(`(?i)` + secretName + `(?:=>|[=:])\s*")[^"\n]*"`)
+	header       = regexp.MustCompile(`(?i)\b((?:set-)?cookie:\s*|authorization:\s*)[^'"\n]+`)
+	knownToken   = regexp.MustCompile(`\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|` +
+		`xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|(?:npm|hf|dop_v1)_\w{16,}|pypi-[\w-]{16,}|` +
+		`[rs]k_(?:live|test)_\w{10,}|ya29\.[\w-]{6,}|SG\.[\w-]{10,}\.[\w-]+|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)`)
+	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?` +
+		`(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`)
+	longHex    = regexp.MustCompile(`\b[0-9a-fA-F]{32,}\b`)
+	longBase64 = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+	uuid       = regexp.MustCompile(`\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b`)
+	email      = regexp.MustCompile(`(?:\[removed\]|[\pL\pN_.+%-]+)@[\pL\pN_-]+(?:\.[\pL\pN_-]+)+`)
+	hardware   = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b|` +
+		`\b[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\b|(?:_[0-9A-F]{2}){6}\b`)
+	ipv4        = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
+	ipv6        = regexp.MustCompile(`(?:[0-9a-fA-F]*:){2,}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*)(?:%\w+)?`)
+	nameOfIPv4  = regexp.MustCompile(`\bip-\d{1,3}(?:-\d{1,3}){3}\b`)
+	escapedHome = regexp.MustCompile(`(?i)%2F(?:home|root|Users|run%2Fuser|media)%2F[^\s'"&]*`)
+	escapedMail = regexp.MustCompile(`[\w.+-]+%40[\w-]+(?:\.[\w-]+)+`)
+	tildeName   = regexp.MustCompile(`(['"\s=]|^)~[a-z_][\w-]*(['"\s,;]|$)`)
+
+	// user@machine, but not a symbol version, an entry of a symbol table or an instance of a unit of
+	// systemd.
+	login     = regexp.MustCompile(`(?:^|[^\w@.-])([a-z_][\w.+-]*@[A-Za-z][\w.-]*)`)
+	symbolsOf = regexp.MustCompile(`@(?:plt|got|tls|[A-Z][A-Za-z0-9]*_[\d.]+|[\w.:-]+\.(?:service|socket|slice|scope|` +
+		`timer|target|mount|path|device|swap))$`)
+	userNamed  = regexp.MustCompile(nameOfUser + `[=:]\s*["']?)[^\s"',;()]+`)
+	userSingle = regexp.MustCompile(nameOfUser + `[=:]\s*')[^'\n]*'`)
+	userDouble = regexp.MustCompile(nameOfUser + `[=:]\s*")[^"\n]*"`)
+	// Serial numbers have a digit. In signatures, a colon without a blank separates functions.
+	serialNamed = regexp.MustCompile(serialName + `(?:\s*[=#]\s*|:\s+)["']?)` + serialValue)
+	serialTight = regexp.MustCompile(serialName + `:)` + serialValue)
+	userQuoted  = regexp.MustCompile(`(?i)\b((?:user(?:name)?|account|host(?:name)?|machine|ssid)\s+)` + quotation)
+	// Serial numbers that follow their name after a blank, and those in lists of USB devices.
+	serialSaid = regexp.MustCompile(`(?i)\b((?:serial (?:number|num|no\.?)|s/n)(?: is)? |iSerial +\d+ )` +
+		`([A-Z0-9-]*\d[A-Z0-9-]*)`)
+	idNamed = regexp.MustCompile(`(\b(?:[ug]id=|groups=)\d+|,\d+)\([^)\n]*\)`)
+	sudo    = regexp.MustCompile(`(\b(?:sudo|runuser|su)\s+(?:-u|--user[= ]|-l|-)\s*)[\w.-]+`)
+
+	// Names of machines in private networks.
+	localHost = regexp.MustCompile(`(^|[\s'"@=(\[,:]|//)([\w-]+(?:\.[\w-]+)*\.(?:local|lan|localdomain|intranet|` +
+		`corp|home\.arpa|fritz\.box))\b`)
+	hostNamed = regexp.MustCompile(`(?i)\b((?:host(?:name)?|server|resolve|lookup|connect(?:ing|ion)? to|ssh|scp)` +
+		`\s+['"]?)([\w-]+(?:\.[\w-]+)*\.[a-z]{2,})`)
+	webAddress = regexp.MustCompile(`\b([a-z][a-z0-9+.-]*://)((?:\[removed\]@)?)(\[[0-9a-fA-F:.%\w]+\]|` +
+		`[^\s/:?#'"<>\[\]()]+)((?::\d+)?)([/?#][^\s'"<>]*)?`)
+	// The arguments of a program, in Python's error messages.
+	pythonCommand = regexp.MustCompile(
+		`\bCommand (?:'\[?['"]?|\[['"]|")([^'",\s\]]+)[^\n]*?(returned non-zero|timed out|` +
+			`died with)`)
+	// Numbers of telephones: international ones, ones after a word, and the usual forms of North America
+	// and Germany.
+	phone = regexp.MustCompile(`\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,5}(?:[ ./-]?\d{2,8}){1,4}\b|` +
+		`\(\d{3}\) ?\d{3}-\d{4}\b|\b\d{3}-\d{3}-\d{4}\b|\b0[1-9]\d{1,3}[/-]\d{5,8}\b`)
+	phoneNamed = regexp.MustCompile(`(?i)\b((?:tele)?(?:phone|tel|mobile|fax|sms)(?:[ _-]?(?:number|num|no))?` +
+		`[.:="' ]+(?:to )?)[+(]?\d[\d ()/.-]{5,20}\d`)
+	// Digits that may be the number of a payment card; [isCard] decides. The same for accounts, [isIBAN].
+	cardIssuer = regexp.MustCompile(`^(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|` +
+		`3[068]\d{12}|35\d{14}|6(?:011|4[4-9]\d|5\d\d)\d{12}|62\d{14,17}|(?:50|5[6-8]|6\d)\d{10,17})$`)
+	card   = regexp.MustCompile(`\b\d{4}(?:[ -]?\d{2,6}){2,4}\b`)
+	iban   = regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b`)
+	memory = regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`)
+)
+
+// publicHosts lists domains that do not identify a person.
+var publicHosts = strings.Fields("ubuntu.com launchpad.net canonical.com snapcraft.io debian.org debian.net " +
+	"python.org gnome.org kde.org kernel.org freedesktop.org mozilla.org mozilla.com w3.org gnu.org pypi.org " +
+	"fedoraproject.org localhost 127.0.0.1 [::1] xml.org apache.org libreoffice.org documentfoundation.org")

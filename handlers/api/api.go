@@ -53,7 +53,6 @@ type answers struct {
 	releases *crash.ReleaseTable
 	privacy  *privacy.Table
 	now      func() time.Time
-	redacted privacy.RedactionCache
 }
 
 // New returns an API with the given dependencies.

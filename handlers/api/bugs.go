@@ -72,7 +72,7 @@ func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
 	}
 	out := bugSignatures{Signatures: make([]string, len(signatures))}
 	for i, signature := range signatures {
-		out.Signatures[i] = a.visibleSignature(in, signature)
+		out.Signatures[i] = visibleSignature(in, signature)
 	}
 	return []any{out}, nil
 }

@@ -153,7 +153,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 			Link: a.problemLink(r.ID),
 		}
 		if signature := signatures[r.ID]; signature != "" {
-			row.Function = a.visibleSignature(in, signature)
+			row.Function = visibleSignature(in, signature)
 		}
 		if r.Bug != 0 {
 			row.Report = strconv.FormatInt(r.Bug, 10)
@@ -202,7 +202,7 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 		return nil, err
 	}
 	for i := range problems {
-		problems[i].Bucket = new(a.visibleBucket(in, *problems[i].Bucket))
+		problems[i].Bucket = new(visibleBucket(in, *problems[i].Bucket))
 	}
 	slices.SortStableFunc(problems, func(x, y crash.Problem) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Signature, y.Signature))

@@ -106,7 +106,7 @@ func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
 	if !in.mayRead() {
 		answer = answer.Labelled(privacy.RedactLabel)
 		for id, b := range answer.Buckets {
-			answer.Buckets[id] = a.redacted.Bucket(b)
+			answer.Buckets[id] = privacy.RedactBucket(b)
 		}
 	}
 	return []any{newUpdateGate(a.base, answer)}, nil

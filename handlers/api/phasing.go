@@ -145,7 +145,7 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	objects := make([]any, len(buckets))
 	for i, b := range buckets {
 		objects[i] = newBucket{
-			Archive: archive, Evidence: machines.evidence(b.Reports), Function: a.visibleSignature(in, b.Signature),
+			Archive: archive, Evidence: machines.evidence(b.Reports), Function: visibleSignature(in, b.Signature),
 			Reports: b.Reports, Systems: b.Systems, Link: a.problemLink(b.ID),
 		}
 	}

@@ -135,7 +135,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	b = a.visibleBucket(in, b)
+	b = visibleBucket(in, b)
 	out := bucketObject{ID: b.Signature, Signature: b.Signature, Source: b.SourcePackage, Metadata: metadata{
 		FirstSeen: b.LowestVersion, LastSeen: b.HighestVersion, FirstSeenRelease: string(b.LowestRelease),
 		LastSeenRelease: string(b.HighestRelease), Source: b.Package,

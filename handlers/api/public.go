@@ -13,19 +13,19 @@ import (
 func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
 
 // visibleBucket returns b as the caller may see it.
-func (a *answers) visibleBucket(in input, b crash.Bucket) crash.Bucket {
+func visibleBucket(in input, b crash.Bucket) crash.Bucket {
 	if in.mayRead() {
 		return b
 	}
-	return a.redacted.Bucket(b)
+	return privacy.RedactBucket(b)
 }
 
 // visibleSignature returns a signature as the caller may see it.
-func (a *answers) visibleSignature(in input, signature string) string {
+func visibleSignature(in input, signature string) string {
 	if in.mayRead() {
 		return signature
 	}
-	return a.redacted.Signature(signature)
+	return privacy.RedactSignature(signature)
 }
 
 // visibleLabel returns the name of a release, version or type as the caller may see it.

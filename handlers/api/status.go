@@ -143,7 +143,7 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 	if err != nil {
 		return problemStatus{}, err
 	}
-	b = a.visibleBucket(in, b)
+	b = visibleBucket(in, b)
 	out := problemStatus{
 		Signature: b.Signature, State: string(b.Status.Word), Status: b.Status.Text(), Link: a.problemLink(b.ID),
 		Fixed: []statusFix{}, Entries: []statusEntry{},

@@ -14,6 +14,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -162,7 +163,7 @@ func (s *Pages) mergedSignature(r *http.Request, head crash.BucketID) (string, e
 		return "", nil // not a bucket of this problem
 	}
 	if web.IsPublic(r) {
-		signature = s.Redacted.Signature(signature)
+		signature = privacy.RedactSignature(signature)
 	}
 	return signature, err
 }

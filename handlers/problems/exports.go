@@ -94,7 +94,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 					for _, p := range chunk {
 						signature := signatures[p.ID]
 						if !signedIn {
-							signature = s.Redacted.Signature(signature)
+							signature = privacy.RedactSignature(signature)
 						}
 						_, rises := rising[p.ID]
 						if !yield(s.problemRow(web.SeenRow(r, p), signature, rises, signedIn), nil) {

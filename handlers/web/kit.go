@@ -123,7 +123,6 @@ type Kit struct {
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
 
-	Redacted  privacy.RedactionCache
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
 	fileCache *cache.Cache[string] // files for visitors
 	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision

@@ -21,7 +21,7 @@ func IsPublic(r *http.Request) bool { return !CurrentUser(r).Role.Allows(crash.R
 // SeenBucket returns b, redacted if the current user may not read reports.
 func (s *Kit) SeenBucket(r *http.Request, b crash.Bucket) crash.Bucket {
 	if IsPublic(r) {
-		return s.Redacted.Bucket(b)
+		return privacy.RedactBucket(b)
 	}
 	return b
 }
@@ -65,7 +65,7 @@ func (s *Kit) HideProblem(page *problemsview.ProblemPage) {
 	page.Grouping.Signature = page.Bucket.Signature
 	page.Alike = slices.Clone(page.Alike)
 	for i := range page.Alike {
-		page.Alike[i].Bucket = s.Redacted.Bucket(page.Alike[i].Bucket)
+		page.Alike[i].Bucket = privacy.RedactBucket(page.Alike[i].Bucket)
 	}
 	page.Versions.Releases = slices.Clone(page.Versions.Releases)
 	for i, release := range page.Versions.Releases {
@@ -93,7 +93,7 @@ func (s *Kit) HideProblem(page *problemsview.ProblemPage) {
 func (s *Kit) hideProblems(list []problemsview.PackageProblem) []problemsview.PackageProblem {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Bucket, list[i].Package = s.Redacted.Bucket(list[i].Bucket), privacy.RedactLabel(list[i].Package)
+		list[i].Bucket, list[i].Package = privacy.RedactBucket(list[i].Bucket), privacy.RedactLabel(list[i].Package)
 	}
 	return list
 }
