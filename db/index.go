@@ -100,31 +100,34 @@ func (s *Store) IndexSince() time.Time {
 	return s.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-IndexDays)
 }
 
-// Index returns an index of all problems that includes everything counted before the call. The
-// first call loads it, which takes seconds if there are millions of daily counts. It returns
-// Unavailable if ctx ends or the database is unavailable. It omits problems that the reader of ctx
-// must not see.
+// Index returns an index of all problems, with their manual status, that includes everything counted
+// and decided before the call. The first call loads it, which takes seconds if there are millions of
+// daily counts. It returns Unavailable if ctx ends or the database is unavailable. It omits problems
+// that the reader of ctx must not see.
 func (s *Store) Index(ctx context.Context) (*index.Index, error) {
-	b, err := s.wholeIndex(reader.Everything(ctx))
+	b, _, err := s.wholeIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return visible(ctx, s, b)
 }
 
-func (s *Store) wholeIndex(ctx context.Context) (*index.Index, error) {
-	l, err := s.currentIndex(ctx)
+// wholeIndex returns the index with all problems, and the revision that it has at least.
+func (s *Store) wholeIndex(ctx context.Context) (*index.Index, revision, error) {
+	now, err := s.revision(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
+		return nil, now, fmt.Errorf("index: %w", err)
 	}
-	return l.ix, nil
+	ctx = reader.Everything(ctx)
+	l, err := s.currentIndex(ctx, now.stamp)
+	if err != nil {
+		return nil, now, fmt.Errorf("index: %w", err)
+	}
+	return l.ix, now, s.setTriage(ctx, l.ix, now)
 }
 
-func (s *Store) currentIndex(ctx context.Context) (*loadedIndex, error) {
-	at, err := s.stamp(ctx)
-	if err != nil {
-		return nil, err
-	}
+// currentIndex returns the index that has at least the counts of a stamp.
+func (s *Store) currentIndex(ctx context.Context, at stamp) (*loadedIndex, error) {
 	if l := s.indexCache.loaded.Load(); l != nil && l.at == at {
 		return l, nil
 	}

@@ -53,61 +53,41 @@ const sqlCountingBugs = `
 // day all are judged again in the background, and meanwhile callers get the states of the day
 // before. It returns Unavailable if ctx ends or the database is unavailable.
 func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
-	b, err := s.wholeIndexWithStates(reader.Everything(ctx))
+	b, now, err := s.wholeIndex(ctx)
 	if err != nil {
 		return nil, err
+	}
+	old := s.indexCache.states.Load()
+	switch {
+	case old.current(b, now, s.Now(), statesMaxAge):
+	case old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)):
+		s.judgeInBackground(ctx, b, now)
+	default:
+		if err := s.judgeNow(ctx, b, now, statesMaxAge); err != nil {
+			return nil, err
+		}
 	}
 	return visible(ctx, s, b)
-}
-
-func (s *Store) wholeIndexWithStates(ctx context.Context) (*index.Index, error) {
-	now, err := s.revision(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("states of problems: %w", err)
-	}
-	k := s.indexCache
-	if l := k.loaded.Load(); l != nil && l.at == now.stamp && k.states.Load().current(l.ix, now, s.Now(), statesMaxAge) {
-		return l.ix, nil
-	}
-	b, err := s.wholeIndex(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.setTriage(ctx, b, now); err != nil {
-		return nil, err
-	}
-	if old := k.states.Load(); old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)) {
-		s.judgeInBackground(ctx, b, now)
-		return b, nil
-	}
-	if err := acquire(ctx, k.judging); err != nil {
-		return nil, err
-	}
-	defer func() { <-k.judging }()
-	return b, s.judge(ctx, b, now, statesMaxAge)
 }
 
 // IndexJudged works like [Store.IndexWithStates], but the states reflect everything that was counted
 // before the call, and the present day, and so does the manual status. It may take longer. It includes
 // all problems.
 func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
-	ctx = reader.Everything(ctx)
-	now, err := s.revision(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("states of problems: %w", err)
-	}
-	b, err := s.wholeIndex(ctx)
+	b, now, err := s.wholeIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setTriage(ctx, b, now); err != nil {
-		return nil, err
-	}
+	return b, s.judgeNow(ctx, b, now, 0)
+}
+
+// judgeNow judges the problems of an index as soon as nobody else does.
+func (s *Store) judgeNow(ctx context.Context, b *index.Index, now revision, maxAge time.Duration) error {
 	if err := acquire(ctx, s.indexCache.judging); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { <-s.indexCache.judging }()
-	return b, s.judge(ctx, b, now, 0)
+	return s.judge(ctx, b, now, maxAge)
 }
 
 // judgeInBackground judges the problems of an index in a new goroutine, unless one is already doing
@@ -135,6 +115,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 	if old.current(b, now, s.Now(), maxAge) {
 		return nil
 	}
+	ctx = reader.Everything(ctx)
 	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
 	if err := s.readPublic(ctx, next); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db/reader"
 )
 
 const (
@@ -48,25 +47,8 @@ type triaged struct {
 	changes string
 }
 
-// IndexWithTriage returns the index like [Store.Index], with the manual status of all problems. It
-// is much cheaper than [Store.IndexWithStates], since the manual status changes only when a person
-// or a rule decides something, or problems are merged or split.
-func (s *Store) IndexWithTriage(ctx context.Context) (*index.Index, error) {
-	now, err := s.revision(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("manual status of problems: %w", err)
-	}
-	b, err := s.wholeIndex(reader.Everything(ctx))
-	if err != nil {
-		return nil, err
-	}
-	if err := s.setTriage(reader.Everything(ctx), b, now); err != nil {
-		return nil, err
-	}
-	return visible(ctx, s, b)
-}
-
-// setTriage sets the manual status of an index to a revision, unless it has that already.
+// setTriage sets the manual status of an index to a revision, unless it has that already. It changes
+// only when a person or a rule decides something, or problems are merged or split.
 func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) error {
 	k, next := s.indexCache, triaged{b, now.changes}
 	if old := k.triaged.Load(); old != nil && *old == next {
@@ -205,7 +187,7 @@ func ManualOf(b *index.Index, p *index.Problem, today index.Day) crash.ManualSta
 }
 
 // ListedManual returns the manual status of a problem as lists show it, without persons and
-// reasons: as of the last call of [Store.IndexWithTriage] or [Store.IndexWithStates]. It reads no
+// reasons: as of the last call of [Store.Index] or [Store.IndexWithStates]. It reads no
 // database.
 func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
 	last := s.indexCache.triaged.Load()

@@ -83,7 +83,11 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 	if hidden, err := hiddenFrom(ctx, s); err != nil {
 		return nil, err
 	} else if len(hidden) == 0 {
-		l, err := s.currentIndex(ctx)
+		at, err := s.stamp(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("versions in use: %w", err)
+		}
+		l, err := s.currentIndex(ctx, at)
 		if err != nil {
 			return nil, fmt.Errorf("versions in use: %w", err)
 		}

@@ -200,7 +200,7 @@ func TestOneRevision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, read := range []func(context.Context) (*index.Index, error){s.Index, s.IndexWithTriage, s.IndexWithStates} {
+	for _, read := range []func(context.Context) (*index.Index, error){s.Index, s.IndexWithStates} {
 		ix, err := read(ctx)
 		if err != nil {
 			t.Fatal(err)

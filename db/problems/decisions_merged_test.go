@@ -34,7 +34,7 @@ func TestDecisionsOfMerged(t *testing.T) {
 	// Only the problem that is merged is muted: the other one stays visible, and the history says why.
 	hidden := f.mute(from, crash.MuteUntil{Reports: 2})
 	f.set(crash.Triage{Bucket: from, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Version: "1.4-3"}}})
-	if _, err := f.IndexWithTriage(t.Context()); err != nil {
+	if _, err := f.Index(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	merge()

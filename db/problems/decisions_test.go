@@ -108,7 +108,7 @@ func (f fixture) wantMuted(id crash.BucketID, want bool, when string) {
 	if got := f.status(id).Muted != nil; got != want {
 		f.Errorf("%s: got muted %v, want %v", when, got, want)
 	}
-	b, err := f.IndexWithTriage(f.Context())
+	b, err := f.Index(f.Context())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -428,7 +428,7 @@ func TestFollowed(t *testing.T) {
 	other := f.another()
 	for _, open := range []func() (*index.Index, error){
 		func() (*index.Index, error) { return other.IndexWithStates(t.Context()) },
-		func() (*index.Index, error) { return other.IndexWithTriage(t.Context()) },
+		func() (*index.Index, error) { return other.Index(t.Context()) },
 	} {
 		for _, muted := range []bool{true, false} {
 			if muted {

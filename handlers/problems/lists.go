@@ -180,7 +180,7 @@ func (s *choices) listFilter(ctx context.Context, choice view.ListChoice) (*inde
 	case filter.Since < index.DayOf(oldest):
 		notice = "Lists go back to " + layout.Date(oldest, s.Now()) + "; what was counted before is in the API."
 	}
-	open := s.Store.IndexWithTriage
+	open := s.Store.Index
 	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
 		open = s.Store.IndexWithStates
 	}

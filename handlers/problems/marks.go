@@ -457,7 +457,7 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
-	if _, err := s.Store.IndexWithTriage(r.Context()); err != nil { // the cells below show its state
+	if _, err := s.Store.Index(r.Context()); err != nil { // the cells below show its state
 		return err
 	}
 	var parts []templ.Component

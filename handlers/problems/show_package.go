@@ -91,7 +91,7 @@ func (s *Lists) countCompared(r *http.Request, c *view.Comparison, filter index.
 	if c.Newer == nil {
 		return nil
 	}
-	b, err := s.Store.IndexWithTriage(r.Context())
+	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func comparedVersions(r *http.Request) (a, b string, err error) {
 // readPackage returns the public part of the page of a package.
 func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page view.PackagePage, err error) {
 	since, until := s.LastDays(packageDays)
-	b, err := s.Store.IndexWithTriage(r.Context())
+	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return page, err
 	}
