@@ -118,7 +118,6 @@ type Kit struct {
 	Sessions    *scs.SessionManager
 	metrics     *metrics
 	tracer      *span.Tracer
-	turns       turns // of people who are signed in
 	visitors    *visitors
 	pages       sync.Pool // of *bytes.Buffer, for rendering
 	compressors sync.Pool // of *fastgzip.Writer, for cached pages
@@ -225,7 +224,7 @@ func NewKit(d Deps) (*Kit, error) {
 	if s.Config.SearchTime == 0 {
 		s.Config.SearchTime = 4 * time.Second
 	}
-	s.turns, s.visitors = newTurns(), newVisitors()
+	s.visitors = newVisitors()
 	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
 	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
 	s.tracer = d.Tracer

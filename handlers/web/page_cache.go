@@ -55,7 +55,7 @@ func (s *Kit) CachePage(
 ) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if CurrentUser(r).ID != 0 || asksForFile(r) {
-			return s.turns.render(w, r, render)
+			return render(w, r)
 		}
 		if !s.isCacheable(r) {
 			return s.inSlot(r.Context(), w, r, func(w http.ResponseWriter) error { return render(w, r) })
