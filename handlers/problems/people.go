@@ -52,14 +52,10 @@ func (s *Lists) peopleOf(r *http.Request, problems []crash.Problem) (map[crash.B
 		return nil, nil
 	}
 	ids := make([]crash.BucketID, len(problems))
-	var key strings.Builder
 	for i, p := range problems {
 		ids[i] = p.ID
-		key.Write(p.ID[:])
 	}
-	stored, err := web.CachedFacts(s.Kit, r, key.String(), func(r *http.Request) (map[crash.BucketID]index.People, error) {
-		return s.Problems.AssigneesAndTags(r.Context(), ids)
-	})
+	stored, err := s.Problems.AssigneesAndTags(r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

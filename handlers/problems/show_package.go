@@ -57,13 +57,11 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		list := exportedList{title: "Problems of " + name, path: view.PackagePath(name), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (view.PackagePage, error) {
-		return s.readPackage(r, name, filter)
-	})
+	page, err := s.readPackage(r, name, filter)
 	if err != nil {
 		return err
 	}
-	if page.Problems, err = s.addBugCells(r, page.Problems, ""); err != nil {
+	if err := s.addBugCells(r, page.Problems, ""); err != nil {
 		return err
 	}
 	if web.IsPublic(r) {
@@ -159,18 +157,16 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	return page, nil
 }
 
-// addBugCells returns a copy of rows with the bug cells that the user sees. The cached rows stay
-// unchanged. table distinguishes the cells of lists on one page that contain the same problem.
-func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem,
-	table string,
-) ([]view.PackageProblem, error) {
+// addBugCells adds the bug cells that the user sees to rows. table distinguishes the cells of lists on
+// one page that contain the same problem.
+func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table string) error {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
 	}
 	problems, err := s.CachedProblems(r, counts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cells := make(map[crash.BucketID]bugsview.BugPart, len(problems))
 	var bugs []crash.Bug
@@ -183,11 +179,10 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem,
 		}
 	}
 	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
-	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].Bug = cells[rows[i].Bucket.ID]
 	}
-	return rows, nil
+	return nil
 }
 
 // packageProblem returns a row of a short list.

@@ -70,9 +70,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 
 // problemPage returns the public part of the page of a problem.
 func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPage, error) {
-	facts, err := web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
-		return s.readProblem(r, id)
-	})
+	facts, err := s.readProblem(r, id)
 	if err != nil {
 		return nil, err
 	}
@@ -435,9 +433,7 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		}
 		return s.Part(w, r, view.ReportListPart(*reports.list))
 	}
-	facts, err := web.CachedFacts(s.Kit, r, string(bucket.ID[:]), func(r *http.Request) (problemFacts, error) {
-		return s.readProblem(r, bucket.ID)
-	})
+	facts, err := s.readProblem(r, bucket.ID)
 	if err != nil {
 		return err
 	}
@@ -485,12 +481,6 @@ type chosenReports struct {
 	facets view.FacetsView
 }
 
-// facetFacts is the comparison of a problem's reports by a field.
-type facetFacts struct {
-	facet   stats.Facet
-	reports []problems.FacetReport
-}
-
 // chosenReports returns the reports that a choice selects. Reports with one value of a field are
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.ReportChoice) (chosenReports, error) {
@@ -507,31 +497,27 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 			return chosenReports{}, err
 		}
 	}
-	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:])+string(choice.Facet),
-		func(r *http.Request) (f facetFacts, err error) {
-			f.facet, f.reports, err = s.Problems.Facet(r.Context(), b, choice.Facet)
-			return f, err
-		})
+	facet, examined, err := s.Problems.Facet(r.Context(), b, choice.Facet)
 	switch {
 	case crash.KindOf(err) == crash.Unavailable:
 		facets.Problem = "Comparing the reports took too long. Try again, or choose another field."
 	case err != nil:
 		return chosenReports{}, err
 	default:
-		facets.Facet = &facts.facet
+		facets.Facet = &facet
 	}
 	if !choice.ByValue || err != nil {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
 	var rows []crash.ReportRow
-	for _, report := range facts.reports {
+	for _, report := range examined {
 		if report.Value == choice.Value && passes(choice.Filter, report.ReportRow) {
 			rows = append(rows, report.ReportRow)
 		}
 	}
 	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
-		ComparePath: view.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
+		ComparePath: view.ComparePath(b.ID), Sample: len(examined), Empty: "No report matches."}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
 }
@@ -579,32 +565,30 @@ type problemWork struct {
 }
 
 // workOn returns what people have done about a problem. Only people who are signed in may see it.
-func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) {
-	return web.CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) (w problemWork, err error) {
-		ctx := r.Context()
-		if w.decisions, err = s.Decisions.Decisions(ctx, id, maxDecisions); err != nil {
-			return w, err
-		}
-		if w.notes, err = s.People.Notes(ctx, id); err != nil {
-			return w, err
-		}
-		var names []string
-		for _, n := range w.notes {
-			for _, t := range n.Texts {
-				for _, m := range crash.Mentions(t.Text) {
-					names = append(names, m.Name)
-				}
+func (s *Pages) workOn(r *http.Request, id crash.BucketID) (w problemWork, err error) {
+	ctx := r.Context()
+	if w.decisions, err = s.Decisions.Decisions(ctx, id, maxDecisions); err != nil {
+		return w, err
+	}
+	if w.notes, err = s.People.Notes(ctx, id); err != nil {
+		return w, err
+	}
+	var names []string
+	for _, n := range w.notes {
+		for _, t := range n.Texts {
+			for _, m := range crash.Mentions(t.Text) {
+				names = append(names, m.Name)
 			}
 		}
-		if w.named, err = s.People.Named(ctx, names); err != nil {
-			return w, err
-		}
-		if w.assignments, err = s.Problems.Assignments(ctx, id, maxAssignments); err != nil {
-			return w, err
-		}
-		w.tags, err = s.Problems.Tags(ctx, id)
+	}
+	if w.named, err = s.People.Named(ctx, names); err != nil {
 		return w, err
-	})
+	}
+	if w.assignments, err = s.Problems.Assignments(ctx, id, maxAssignments); err != nil {
+		return w, err
+	}
+	w.tags, err = s.Problems.Tags(ctx, id)
+	return w, err
 }
 
 // A page reached from a list has that list's path and query in its parameter via. Its links to the
@@ -799,15 +783,9 @@ func (s *Lists) rates(r *http.Request, choice view.ListChoice) (view.Rates, erro
 	if pkg == "" {
 		version = ""
 	}
-	key := strings.Join([]string{string(choice.Release), pkg, version}, "\x00")
-	return web.CachedFacts(s.Kit, r, key, func(r *http.Request) (view.Rates, error) {
-		return s.readRates(r.Context(), choice.Release, pkg, version)
-	})
-}
-
-func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (view.Rates, error) {
+	ctx := r.Context()
 	since, until := s.LastDays(ratesDays)
-	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
+	filter := problems.RateFilter{Since: since, Until: until, Release: choice.Release, Package: pkg, Version: version}
 	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
 		return view.Rates{}, err

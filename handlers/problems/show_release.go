@@ -49,29 +49,25 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		list := exportedList{title: "Problems of " + name, path: view.ReleasePath(release), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	page, err := web.CachedFacts(s.Kit, r, name, func(r *http.Request) (view.ReleasePage, error) {
-		seen, err := s.Problems.Releases(r.Context(), s.Releases)
-		if err != nil {
-			return view.ReleasePage{}, err
-		}
-		trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
-			return s.Releases.Kind(other) > s.Releases.Kind(release) // an unknown release precedes no known one
-		})
-		page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
-		page.Released, page.End = s.Releases.Life(release)
-		if err := s.releaseRates(r, &page); err != nil {
-			return page, err
-		}
-		err = s.releaseLists(r, &page, filter)
-		return page, err
-	})
+	seen, err := s.Problems.Releases(r.Context(), s.Releases)
 	if err != nil {
 		return err
 	}
-	for table, rows := range map[string]*[]view.PackageProblem{
-		"": &page.Worst, "regressions": &page.Regressions, "new": &page.New,
+	trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
+		return s.Releases.Kind(other) > s.Releases.Kind(release) // an unknown release precedes no known one
+	})
+	page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
+	page.Released, page.End = s.Releases.Life(release)
+	if err := s.releaseRates(r, &page); err != nil {
+		return err
+	}
+	if err := s.releaseLists(r, &page, filter); err != nil {
+		return err
+	}
+	for table, rows := range map[string][]view.PackageProblem{
+		"": page.Worst, "regressions": page.Regressions, "new": page.New,
 	} {
-		if *rows, err = s.addBugCells(r, *rows, table); err != nil {
+		if err := s.addBugCells(r, rows, table); err != nil {
 			return err
 		}
 	}

@@ -224,13 +224,6 @@ func differentFacts(sides [2]crash.StoredReport) []view.DifferentFact {
 	return facts
 }
 
-// traitFacts are the traits that stand out, and the number of reports examined in the problem
-// and elsewhere.
-type traitFacts struct {
-	found       []stats.StandOut
-	here, there int
-}
-
 // ShowTraits shows what the reports of a problem have in common that other reports of its
 // package have not: as a page, or as a part that the problem's page loads.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
@@ -238,15 +231,12 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	facts, err := web.CachedFacts(s.Kit, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
-		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
-		return f, err
-	})
+	found, here, there, err := s.Problems.StandsOut(r.Context(), b)
 	if err != nil {
 		return err
 	}
 	readable, private := web.Readable(r, b.SourcePackage), false
-	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool { // others share the facts
+	found = slices.DeleteFunc(found, func(t stats.StandOut) bool {
 		field, _ := t.Facet()
 		permitted := web.PermitsFacet(s.Kit, readable, field)
 		private = private || permitted && !web.PermitsFacet(s.Kit, privacy.Restricted, field)
@@ -257,8 +247,8 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	p := view.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
-		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
+	p := view.TraitsPage{Bucket: b, Found: found, Here: here, There: there,
+		TooFew: stats.TooFewToCompare(here, there)}
 	if web.WantsPart(r) {
 		p.Shell = s.BareShell(r, "")
 		return s.Page(w, r, http.StatusOK, view.TraitsPart(p))

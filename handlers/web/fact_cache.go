@@ -2,42 +2,16 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/db/reader"
-	"mishap/views/layout"
 )
 
-// maxFactBytes is the limit of the fact cache. It caches what pages are made of and all readers
-// share, so pages of people who are signed in are rendered for each request but from cached facts.
+// maxFactBytes is the limit of the cache of problems in lists.
 const maxFactBytes = 32 << 20
-
-// CachedFacts returns the facts of type V about a key from the cache, or calls read. Callers must
-// not change them. read gets a request that contains nothing of r, because other people get what it
-// returns. People from whom different problems are hidden share nothing.
-func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Request) (V, error)) (V, error) {
-	// revision returns a text that changes with everything that public pages show. It combines
-	// [db.Store.Revision], which contains the start of the database server, with the time in steps of
-	// pageAge, because pages show ages. A request that only reads uses one revision throughout.
-	revision, err := s.revision(r)
-	if err != nil {
-		var none V
-		return none, err
-	}
-	key += reader.Key(r.Context())
-	//nolint:contextcheck // the function uses the context of the request
-	return cache.Get(s.factCache, revision, key, func() (V, error) {
-		ctx, cancel := detached(r.Context())
-		defer cancel()
-		return read(publicRequest(ctx, revision, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.ThemeSystem))
-	})
-}
 
 // factKey is the key of a problem in the fact cache.
 type factKey struct {

@@ -23,9 +23,7 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.Filing
 
 // BucketFiling returns the latest filing of a bucket, or nil if there is none.
 func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*bugsview.FilingPart, error) {
-	entries, err := CachedFacts(s.Kit, r, string(id[:]), func(r *http.Request) ([]crash.LedgerEntry, error) {
-		return s.bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
-	})
+	entries, err := s.bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
@@ -79,7 +77,6 @@ type stackFacts struct {
 	Stack    *problemsview.Stack // nil: no report is stored
 	Grouping problemsview.GroupingView
 	Advice   *stats.AdviceFacts // for Panel.Advise; nil: no advice is due
-	fields   int64              // bytes of the report's fields, which the stack refers to
 }
 
 // ReportStack returns the evidence in a report for readers up to a class.
@@ -93,18 +90,14 @@ func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *
 	return stack
 }
 
-// readStack reads the stack facts of a bucket for readers up to a class, with those for advice about
+// StackOf reads the stack facts of a bucket that the current user may see, with those for advice about
 // filing if advise is true.
-func (s *Panel) readStack(
-	r *http.Request, b crash.Bucket, readable privacy.Class, advise bool,
-) (facts stackFacts, err error) {
+func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
+	readable := Readable(r, b.SourcePackage)
 	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
 		facts.Stack = s.ReportStack(report, readable)
-		for _, value := range report.Fields {
-			facts.fields += int64(len(value))
-		}
 		if facts.Grouping, err = s.explainByExample(r, b, report, readable); err != nil {
 			return facts, err
 		}
@@ -119,15 +112,6 @@ func (s *Panel) readStack(
 		return facts, err
 	}
 	return facts, nil
-}
-
-// StackOf returns the result of readStack from the cache.
-func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
-	readable := Readable(r, b.SourcePackage)
-	key := string(b.ID[:]) + strconv.FormatBool(advise) + readable.String()
-	return CachedFacts(s.Kit, r, key, func(r *http.Request) (stackFacts, error) {
-		return s.readStack(r, b, readable, advise)
-	})
 }
 
 // AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It
@@ -145,6 +129,3 @@ func (s *Panel) AdviceFacts(
 	}
 	return facts, similar, nil
 }
-
-// CachedBytes implements [cache.Sizer].
-func (f stackFacts) CachedBytes() int64 { return cache.SizeOf(&f) + f.fields }
