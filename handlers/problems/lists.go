@@ -126,7 +126,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
 	}
-	problems, err := s.CachedProblems(r, counts)
+	problems, err := s.ProblemsOf(r.Context(), counts)
 	if err != nil {
 		return nil, err
 	}

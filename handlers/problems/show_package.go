@@ -164,7 +164,7 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table s
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
 	}
-	problems, err := s.CachedProblems(r, counts)
+	problems, err := s.ProblemsOf(r.Context(), counts)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,6 @@ type Kit struct {
 
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
 	fileCache *cache.Cache[string] // files for visitors
-	factCache *cache.Cache[string] // facts that pages are made of, by Kit.revision
 }
 
 // Required is a dependency that must not be nil.
@@ -225,7 +224,7 @@ func NewKit(d Deps) (*Kit, error) {
 		s.Config.SearchTime = 4 * time.Second
 	}
 	s.visitors = newVisitors()
-	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
+	s.pageCache = cache.NewStale[string](maxPageBytes, maxStalePage)
 	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
 	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {

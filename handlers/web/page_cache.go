@@ -80,7 +80,7 @@ func (s *Kit) CachePage(
 			ctx, cancel := detached(r.Context())
 			defer cancel()
 			page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
-				return render(w, publicRequest(ctx, revision, u, params, part, theme))
+				return render(w, publicRequest(ctx, u, params, part, theme))
 			})
 			if err == nil && page.status != http.StatusOK {
 				err = errNotCacheable
@@ -94,15 +94,31 @@ func (s *Kit) CachePage(
 	}
 }
 
+// revision returns a text that changes with everything that public pages show. It combines
+// [db.Store.Revision], which contains the start of the database server, with the time in steps of
+// pageAge, because pages show ages.
+func (s *Kit) revision(r *http.Request) (string, error) {
+	v := VisitOf(r)
+	if v.revision != "" {
+		return v.revision, nil
+	}
+	revision, err := s.store.Revision(r.Context())
+	if err != nil {
+		return "", err
+	}
+	v.revision = revision + " " + s.Now().UTC().Truncate(pageAge).Format(time.RFC3339)
+	return v.revision, nil
+}
+
 // publicRequest returns a request for a public page. It contains nothing of the visitor's request
 // that could identify the visitor: no session, user or address, no cookie but the theme, and no
 // header but the one that asks for a part of a page.
 func publicRequest(
-	ctx context.Context, revision string, u *url.URL, params chi.RouteParams, part bool, theme layout.Theme,
+	ctx context.Context, u *url.URL, params chi.RouteParams, part bool, theme layout.Theme,
 ) *http.Request {
 	route := chi.NewRouteContext()
 	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
-	ctx = context.WithValue(ctx, visitKey{}, &visit{revision: revision})
+	ctx = context.WithValue(ctx, visitKey{}, &visit{})
 	ctx = context.WithValue(ctx, chi.RouteCtxKey, route)
 	r := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Body: http.NoBody}
 	if part {

@@ -30,7 +30,7 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 	for id := range heads {
 		counts = append(counts, crash.ProblemCursor{ID: id})
 	}
-	problems, err := s.CachedProblems(r, counts)
+	problems, err := s.ProblemsOf(r.Context(), counts)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,23 @@ func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.Bucke
 		}
 	}
 	return cells, nil
+}
+
+// ProblemsOf returns the problems of some counts with their status, in the same order and without those
+// that no longer exist.
+func (s *Panel) ProblemsOf(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	if len(counts) == 0 {
+		return nil, nil
+	}
+	problems, err := s.problems.ProblemsByID(ctx, counts)
+	if err != nil {
+		return nil, err
+	}
+	buckets := make([]*crash.Bucket, len(problems))
+	for i := range problems {
+		buckets[i] = problems[i].Bucket
+	}
+	return problems, s.store.Judge(ctx, buckets...)
 }
 
 // ReportList returns a page of a list of reports that begins below after. It links to a next page
