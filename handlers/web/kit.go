@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -114,13 +113,11 @@ type Kit struct {
 	Now      func() time.Time
 	Releases *crash.ReleaseTable
 
-	Base        *url.URL
-	Sessions    *scs.SessionManager
-	metrics     *metrics
-	tracer      *span.Tracer
-	visitors    *visitors
-	pages       sync.Pool // of *bytes.Buffer, for rendering
-	compressors sync.Pool // of *fastgzip.Writer, for cached pages
+	Base     *url.URL
+	Sessions *scs.SessionManager
+	metrics  *metrics
+	tracer   *span.Tracer
+	visitors *visitors
 
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
 	fileCache *cache.Cache[string] // files for visitors

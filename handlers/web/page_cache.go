@@ -32,7 +32,7 @@ const (
 	maxStalePage = 5 * time.Second // for visitors who ask for a page while it is rendered
 )
 
-// cachedPage is a complete answer. It does not refer to the buffers that it was rendered in.
+// cachedPage is a complete answer.
 type cachedPage struct {
 	status     int
 	header     http.Header
@@ -79,7 +79,7 @@ func (s *Kit) CachePage(
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
-			page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
+			page, err := record(http.Header{}, func(w http.ResponseWriter) error {
 				return render(w, publicRequest(ctx, u, params, part, theme))
 			})
 			if err == nil && page.status != http.StatusOK {
@@ -136,17 +136,9 @@ func (s *Kit) isCacheable(r *http.Request) bool {
 }
 
 // record calls render and returns its compressed answer.
-func (s *Kit) record(header http.Header, render func(http.ResponseWriter) error) (*cachedPage, error) {
-	compressor, ok := s.compressors.Get().(*fastgzip.Writer)
-	if !ok {
-		compressor = fastgzip.NewWriter(nil)
-	}
-	defer func() {
-		compressor.Reset(nil) // so that the pool does not hold the buffer
-		s.compressors.Put(compressor)
-	}()
+func record(header http.Header, render func(http.ResponseWriter) error) (*cachedPage, error) {
 	var compressed bytes.Buffer
-	compressor.Reset(&compressed)
+	compressor := fastgzip.NewWriter(&compressed)
 	sum := sha256.New()
 	w := &recorder{status: http.StatusOK, header: header, body: io.MultiWriter(compressor, sum)}
 	if err := render(w); err != nil {

@@ -32,23 +32,11 @@ func IsForm(r *http.Request) bool {
 	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
 }
 
-// maxPooledBuffer is the largest buffer, in bytes, that Page returns to the pool.
-const maxPooledBuffer = 1 << 20
-
 // Page sends a page or a part of one. It renders everything before it writes the first byte, so
 // that an error never leaves half a page.
 func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
-	b, ok := s.pages.Get().(*bytes.Buffer)
-	if !ok {
-		b = &bytes.Buffer{}
-	}
-	defer func() {
-		if b.Cap() <= maxPooledBuffer {
-			b.Reset()
-			s.pages.Put(b)
-		}
-	}()
-	if err := c.Render(r.Context(), b); err != nil {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
 		return fmt.Errorf("render: %w", err)
 	}
 	h := w.Header()

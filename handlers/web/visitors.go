@@ -131,7 +131,7 @@ func (s *Kit) inSlot(
 	defer leave()
 	v := VisitOf(r)
 	v.slot = true
-	page, err := s.record(w.Header(), render)
+	page, err := record(w.Header(), render)
 	v.slot = false
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 			began = time.Now()
 			return err
 		}
-		page, err := s.record(http.Header{}, func(w http.ResponseWriter) error { return write(ctx, w, rest) })
+		page, err := record(http.Header{}, func(w http.ResponseWriter) error { return write(ctx, w, rest) })
 		if err == nil {
 			page.tag = tag
 		}

@@ -77,7 +77,7 @@ func TestManySlowReaders(t *testing.T) {
 	t.Parallel()
 	s := visitorsKit(t)
 	const size = 1 << 20
-	page, err := s.record(http.Header{}, func(w http.ResponseWriter) error {
+	page, err := record(http.Header{}, func(w http.ResponseWriter) error {
 		_, err := w.Write(make([]byte, size))
 		return err
 	})
