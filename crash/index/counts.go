@@ -3,10 +3,12 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // span is the range of days from since to until, both included.
@@ -162,4 +164,339 @@ func each(cells []cell, since, until Day, call func(cell)) {
 	for ; i < len(cells) && cells[i].day <= until; i++ {
 		call(cells[i])
 	}
+}
+
+// window selects the cells that a filter counts.
+type window struct {
+	since, until, past Day    // past: first day of the preceding period of equal length
+	version            int64  // -1: all
+	places             []bool // by number of the origin; nil: all
+}
+
+// window returns the window of a filter. An unknown version becomes a number that no cell has.
+func (ix *Index) window(f Filter) window {
+	length := int(f.Until) - int(f.Since) + 1
+	past := Day(max(int(f.Since)-length, 0)) //nolint:gosec // smaller than Since
+	w := window{since: f.Since, until: f.Until, past: past, version: -1}
+	if f.Version != "" {
+		w.version = -2
+		if n, ok := ix.versions.of[f.Version]; ok {
+			w.version = int64(n)
+		}
+	}
+	if f.Release != "" || f.Architecture != "" || f.PackageArchitecture != "" {
+		w.places = make([]bool, len(ix.origins.values))
+		for i, p := range ix.origins.values {
+			w.places[i] = (f.Release == "" || string(f.Release) == p.release) &&
+				(f.Architecture == "" || f.Architecture == p.machine) &&
+				(f.PackageArchitecture == "" || f.PackageArchitecture == p.pkg)
+		}
+	}
+	return w
+}
+
+func (w *window) matches(c cell) bool {
+	return (w.places == nil || w.places[c.origin]) && (w.version == -1 || w.version == int64(c.version))
+}
+
+// count returns the number of reports in the window, and in the preceding period. It starts at the
+// end, since lists mostly cover the latest days.
+func (w *window) count(cells []cell) (count, past int64) {
+	n := len(cells) - 1
+	for n >= 0 && cells[n].day > w.until {
+		n--
+	}
+	all := w.places == nil && w.version == -1
+	for ; n >= 0 && cells[n].day >= w.since; n-- {
+		if c := cells[n]; all || w.matches(c) {
+			count += int64(c.n)
+		}
+	}
+	for ; n >= 0 && cells[n].day >= w.past; n-- {
+		if c := cells[n]; all || w.matches(c) {
+			past += int64(c.n)
+		}
+	}
+	return count, past
+}
+
+// setDays updates the scan of a problem after its days or buckets have changed.
+func (d *data) setDays(p *Problem) {
+	s := &d.scan[p.place]
+	s.cells, s.merged, s.first, s.last = d.buckets[p.head].cells, len(p.merged) > 0, 1<<16-1, 0
+	for l := range d.bucketsOf(p) {
+		s.extend(l.cells)
+	}
+}
+
+func (s *listScan) extend(cells []cell) {
+	if n := len(cells); n > 0 {
+		s.first, s.last = min(s.first, cells[0].day), max(s.last, cells[n-1].day)
+	}
+}
+
+// countAll returns the number of reports of the problem at a place, in the window and in the preceding
+// period. It includes the buckets merged into the problem.
+func (d *data) countAll(w *window, place int) (count, past int64) {
+	s := &d.scan[place]
+	if s.last < w.past || s.first > w.until || s.last < s.first {
+		return 0, 0
+	}
+	count, past = w.count(s.cells)
+	if s.merged {
+		for _, at := range d.order[place].merged {
+			c, p := w.count(d.buckets[at].cells)
+			count, past = count+c, past+p
+		}
+	}
+	return count, past
+}
+
+// Days returns the number of reports of a problem on each day from since to until. It ignores the
+// days of the filter.
+func (ix *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
+	if until < since {
+		return nil
+	}
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	w := ix.window(f)
+	days := make([]int64, int(until-since)+1)
+	for l := range ix.bucketsOf(p) {
+		each(l.cells, since, until, func(c cell) {
+			if w.matches(c) {
+				days[c.day-since] += int64(c.n)
+			}
+		})
+	}
+	return days
+}
+
+// maxOtherNames is the number of unknown names that lists offer in addition to the known ones.
+// Machines can send any name.
+const maxOtherNames = 5
+
+// knownTypes and knownArchitectures list the names that apport and its hooks send.
+var (
+	knownTypes = []string{
+		"Bug", "Crash", "Hang", "KernelCrash", "KernelOops", "Package", "RecoverableProblem", "Repair", "Snap",
+	}
+	knownArchitectures = []string{
+		"all", "amd64", "amd64v3", "arm64", "armel", "armhf", "i386", "ia64", "loong64", "mips", "mips64el", "mipsel",
+		"powerpc", "ppc64", "ppc64el", "riscv64", "s390x", "sparc", "sparc64",
+	}
+)
+
+// KnownArchitecture reports whether name is the architecture of a port of Debian or Ubuntu.
+func KnownArchitecture(name string) bool { return slices.Contains(knownArchitectures, name) }
+
+// bounded returns the known names among all, sorted, followed by at most maxOtherNames others.
+func bounded(all map[string]bool, known []string) []string {
+	var list, others []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(known, name) {
+			list = append(list, name)
+		} else if name != "" && len(others) < maxOtherNames {
+			others = append(others, name)
+		}
+	}
+	return append(list, others...)
+}
+
+// Types returns the present and past problem types: those of apport, followed by a few others.
+func (ix *Index) Types() []string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return bounded(ix.visible().types, knownTypes)
+}
+
+// Architectures returns the present and past architectures of machines with counted reports:
+// Debian's, followed by a few others.
+func (ix *Index) Architectures() []string {
+	return ix.originNames(func(p origin) string { return p.machine })
+}
+
+// PackageArchitectures works like Architectures, for the architectures of packages.
+func (ix *Index) PackageArchitectures() []string {
+	return ix.originNames(func(p origin) string { return p.pkg })
+}
+
+func (ix *Index) originNames(name func(origin) string) []string {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	all := map[string]bool{}
+	for _, p := range ix.visible().origins {
+		all[name(p)] = true
+	}
+	return bounded(all, knownArchitectures)
+}
+
+// Neighbours returns the rows before and after a problem in a list, or nil if there is none. place
+// is its position, counted from 1, or 0 if the list does not contain it; of is the length of the
+// list.
+func (ix *Index) Neighbours(
+	f Filter, match func(*Problem) bool, id crash.BucketID,
+) (before, after *Row, place, of int) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	p := ix.problem(id)
+	l := ix.list(f, match)
+	if p == nil {
+		return nil, nil, 0, len(l.found)
+	}
+	for i, e := range l.found {
+		if ix.order[e.at] != p {
+			continue
+		}
+		if i > 0 {
+			before = &ix.rows(l, l.found[i-1:i])[0]
+		}
+		if i+1 < len(l.found) {
+			after = &ix.rows(l, l.found[i+1:i+2])[0]
+		}
+		return before, after, i + 1, len(l.found)
+	}
+	return nil, nil, 0, len(l.found)
+}
+
+// Span is the number of reports of a problem in one version and release, with the first and last
+// day. It is limited to the days of the index.
+type Span struct {
+	Release     crash.Release
+	Version     string
+	First, Last Day
+	Reports     int64
+}
+
+// Spans returns the spans of a problem, in no particular order.
+func (ix *Index) Spans(id crash.BucketID) []Span {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	place, ok := ix.places[id]
+	if !ok || ix.hidden[id] {
+		return nil
+	}
+	var spans spans
+	ix.each(int(place), 0, 1<<16-1, func(c cell) { spans.add(ix, c) })
+	return spans.list
+}
+
+// SourceSpans returns the spans of some versions of a source package, over all its problems, in no
+// particular order.
+func (ix *Index) SourceSpans(source string, versions ...string) []Span {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	wanted := map[uint32]bool{}
+	for _, version := range versions {
+		if n, ok := ix.versions.of[version]; ok {
+			wanted[n] = true
+		}
+	}
+	var spans spans
+	seen := map[int32]bool{}
+	for _, at := range ix.byPackage[source] {
+		l := &ix.buckets[at]
+		if l.Source != source || seen[at] || ix.hidden[l.Head] {
+			continue
+		}
+		seen[at] = true
+		each(l.cells, 0, 1<<16-1, func(c cell) {
+			if wanted[c.version] {
+				spans.add(ix, c)
+			}
+		})
+	}
+	return spans.list
+}
+
+// InVersion is a version of a package in one release.
+type InVersion struct {
+	Release crash.Release
+	Version string
+}
+
+// PackageReports returns the numbers of reports of a binary package by release and version, over all
+// its problems and the days of the index. The result is cached; callers must not modify it.
+func (ix *Index) PackageReports(name string) map[InVersion]int64 {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	type packageReports string
+	return cached(ix, packageReports(name), func() map[InVersion]int64 {
+		counts := map[uint64]int64{}
+		seen := map[int32]bool{}
+		for _, at := range ix.byPackage[name] {
+			if l := &ix.buckets[at]; l.Package == name && !seen[at] && !ix.hidden[l.Head] {
+				seen[at] = true
+				for _, c := range l.cells {
+					counts[ix.inRelease(c)] += int64(c.n)
+				}
+			}
+		}
+		reports := map[InVersion]int64{}
+		for at, n := range counts {
+			reports[InVersion{crash.Release(ix.releases.values[at&(1<<16-1)]), ix.versions.values[at>>16]}] = n
+		}
+		return reports
+	})
+}
+
+// spans collects cells into spans.
+type spans struct {
+	at   map[spanKey]int
+	list []Span
+}
+
+type spanKey struct {
+	version uint32
+	release string
+}
+
+func (s *spans) add(ix *Index, c cell) {
+	if s.at == nil {
+		s.at = map[spanKey]int{}
+	}
+	k := spanKey{c.version, ix.origins.values[c.origin].release}
+	i, ok := s.at[k]
+	if !ok {
+		i = len(s.list)
+		s.at[k] = i
+		s.list = append(s.list, Span{Release: crash.Release(k.release), Version: ix.versions.values[c.version], First: c.day,
+			Last: c.day})
+	}
+	span := &s.list[i]
+	span.First, span.Last = min(span.First, c.day), max(span.Last, c.day)
+	span.Reports += int64(c.n)
+}
+
+// Rising returns the problems that are rising on a day; see [stats.Rising]. It compares all problems
+// with each other, also those that this index omits. The result is cached; callers must not modify
+// it.
+func (ix *Index) Rising(today Day) map[crash.BucketID]stats.Rise {
+	whole := &Index{data: ix.data}
+	whole.mu.RLock()
+	defer whole.mu.RUnlock()
+	type rising Day
+	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
+	return cached(whole, rising(today), func() map[crash.BucketID]stats.Rise {
+		var places []int
+		var all []stats.Rise
+		begin := today - week + 1
+		for i, s := range whole.scan {
+			if s.first >= begin || s.last < begin-week { // new, or not seen
+				continue
+			}
+			var counts [2]int64
+			whole.each(i, begin-week, today, func(c cell) { counts[(today-c.day)/week] += int64(c.n) })
+			if counts[0]+counts[1] > 0 {
+				places, all = append(places, i), append(all, stats.Rise{Week: counts[0], Before: counts[1]})
+			}
+		}
+		found := map[crash.BucketID]stats.Rise{}
+		for i, rises := range stats.Rising(all) {
+			if rises {
+				found[whole.order[places[i]].ID] = all[i]
+			}
+		}
+		return found
+	})
 }

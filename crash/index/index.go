@@ -7,6 +7,8 @@ package index
 import (
 	"cmp"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,10 +125,9 @@ type Problem struct {
 // bucket is a Bucket with its days.
 type bucket struct {
 	*Bucket
-	systems  int64  // of its problem, if it is the head of several buckets
-	cells    []cell // sorted by day, origin and version
-	unsorted bool   // cells are not sorted yet
-	changed  uint64 // the last change of anything in it; see [Index.Changed]
+	systems int64  // of its problem, if it is the head of several buckets
+	cells   []cell // sorted by day, origin and version
+	changed uint64 // the last change of anything in it; see [Index.Changed]
 }
 
 // listScan is the part of a problem that counting reads. It is separate because scans over all problems
@@ -194,4 +195,203 @@ func (ix *Index) Len() int {
 		}
 	}
 	return n
+}
+
+// Without returns an index of the same problems without some: its answers are those of an index
+// that never had them. ids must contain all buckets of these problems. It returns ix itself if there
+// are none.
+func (ix *Index) Without(ids []crash.BucketID) *Index {
+	if len(ids) == 0 {
+		return ix
+	}
+	sorted := slices.SortedFunc(slices.Values(ids), func(a, b crash.BucketID) int { return slices.Compare(a[:], b[:]) })
+	other := &Index{data: ix.data, hidden: make(map[crash.BucketID]bool, len(ids))}
+	var key strings.Builder
+	for _, id := range slices.Compact(sorted) {
+		other.hidden[id] = true
+		key.Write(id[:])
+	}
+	other.hiddenKey = key.String()
+	return other
+}
+
+// hiddenCacheKey is the key of a cached value that omits problems.
+type hiddenCacheKey struct {
+	hidden string
+	key    any
+}
+
+// hiddenPlaces returns the positions of hidden problems in Index.order, or nil if there are none.
+// The caller holds ix.mu for reading.
+func (ix *Index) hiddenPlaces() map[int]bool {
+	if ix.hidden == nil {
+		return nil
+	}
+	places := make(map[int]bool, len(ix.hidden))
+	for id := range ix.hidden {
+		if place, ok := ix.places[id]; ok {
+			places[int(place)] = true
+		}
+	}
+	return places
+}
+
+// visibleNames are the names that occur in the problems of an index.
+type visibleNames struct {
+	types    map[string]bool
+	versions []string
+	origins  []origin
+}
+
+// visible returns the names in problems that are not hidden. Without hidden problems, these are all
+// that were ever added. The caller holds ix.mu for reading and must not modify the result.
+func (ix *Index) visible() visibleNames {
+	all := visibleNames{types: ix.types, versions: ix.versions.values, origins: ix.origins.values}
+	if ix.hidden == nil {
+		return all
+	}
+	type visibleKey struct{}
+	return cached(ix, visibleKey{}, func() visibleNames {
+		v := visibleNames{types: map[string]bool{}}
+		versions, origins := make([]bool, len(all.versions)), make([]bool, len(all.origins))
+		for _, l := range ix.buckets {
+			if ix.hidden[l.Head] {
+				continue
+			}
+			if l.Type != "" {
+				v.types[l.Type] = true
+			}
+			for _, c := range l.cells {
+				versions[c.version], origins[c.origin] = true, true
+			}
+		}
+		for i, seen := range versions {
+			if seen {
+				v.versions = append(v.versions, all.versions[i])
+			}
+		}
+		for i, seen := range origins {
+			if seen {
+				v.origins = append(v.origins, all.origins[i])
+			}
+		}
+		return v
+	})
+}
+
+// Occurrences returns the versions and releases in which a problem was seen, in no particular
+// order, for the days of the index. It omits versions of merged buckets of other packages, which
+// are not comparable.
+func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	const incomparable = 1 << 48         // instead of the number of a version
+	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
+	var keys []uint64                    // of a version and a release
+	var list []crash.VersionSeen
+	var first, last []Day
+	for l := range ix.bucketsOf(p) {
+		for _, c := range l.cells {
+			if c.n == 0 {
+				continue
+			}
+			k := ix.inRelease(c)
+			if l.Package != p.Package {
+				k = incomparable | k&(1<<16-1)
+			}
+			i := slices.Index(keys, k) // linear search: most problems have few versions
+			if i < 0 {
+				i = len(keys)
+				keys = append(keys, k)
+				o := crash.VersionSeen{Release: crash.Release(ix.origins.values[c.origin].release)}
+				if l.Package == p.Package {
+					o.Version = ix.versions.values[c.version]
+				}
+				list = append(list, o)
+				first, last = append(first, c.day), append(last, c.day)
+			}
+			list[i].Reports += int64(c.n)
+			if c.day+week > today && c.day <= today {
+				list[i].Week += int64(c.n)
+			}
+			first[i], last[i] = min(first[i], c.day), max(last[i], c.day)
+		}
+	}
+	for i := range list {
+		list[i].First, list[i].Last = first[i].Time(), last[i].Time()
+	}
+	return list
+}
+
+// Changed returns the problems that have changed since a change of the index, and the number of the
+// latest change. Change 0 precedes all others.
+func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	for _, p := range ix.order {
+		if ix.hidden[p.ID] {
+			continue
+		}
+		for l := range ix.bucketsOf(p) {
+			if l.changed > since {
+				changed = append(changed, p)
+				break
+			}
+		}
+	}
+	return changed, ix.change
+}
+
+// Select returns the problems for which ok returns true, in no particular order. ok must not call
+// methods of the index.
+func (ix *Index) Select(ok func(*Problem) bool) []*Problem {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	var found []*Problem
+	for _, p := range ix.order {
+		if !ix.hidden[p.ID] && ok(p) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// State is the state of a problem, the number of its bug or 0, and who takes care of it.
+type State struct {
+	Word   crash.StateWord
+	Bug    int64
+	People *People
+}
+
+// SetStates sets the states of some problems. New problems have no state.
+func (ix *Index) SetStates(states map[crash.BucketID]State) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	changed := false
+	for id, s := range states {
+		p := ix.problem(id)
+		if p == nil || p.State == s.Word && p.Bug == s.Bug && samePeople(p.People, s.People) {
+			continue
+		}
+		other := *p // rows that were returned earlier keep the old state
+		other.State, other.Bug = s.Word, s.Bug
+		other.People = s.People
+		ix.order[p.place] = &other
+		changed = true
+	}
+	if changed {
+		ix.change++
+	}
+}
+
+// stateRank returns the rank of a problem by state. States that need a person come first, problems
+// without a bug last.
+func stateRank(p *Problem) int {
+	if p.Bug == 0 {
+		return len(crash.StateWords) + 1
+	}
+	if i := slices.Index(crash.StateWords, p.State); i >= 0 {
+		return i
+	}
+	return len(crash.StateWords)
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,8 +27,9 @@ type Query struct {
 	counted            Filter
 	hasSince, hasUntil bool
 
-	person string // whom "assignee:me" means; see For
-	muted  bool   // the query itself says whether it wants muted problems
+	personal string // its text, if it depends on the person who asks it
+	person   string // whom "assignee:me" means; see For
+	muted    bool   // the query itself says whether it wants muted problems
 }
 
 // node is a part of a query.
@@ -163,7 +165,10 @@ const maxDepth = 20
 const maxTerms = 64
 
 // ParseQuery parses a query. Its errors are of type *Error, and say what is wrong and where.
-func ParseQuery(text string) (Query, error) {
+func ParseQuery(text string) (Query, error) { return parseQuery(text, nil) }
+
+// parseQuery parses a query of a person with some names.
+func parseQuery(text string, names []string) (Query, error) {
 	if len(text) > MaxQueryLength {
 		return Query{}, errorAt(MaxQueryLength, len(text)-MaxQueryLength,
 			"A query has at most %d characters.", MaxQueryLength)
@@ -175,7 +180,7 @@ func ParseQuery(text string) (Query, error) {
 	if err != nil {
 		return Query{}, err
 	}
-	p := &parser{tokens: tokens}
+	p := &parser{tokens: tokens, names: names}
 	if p.peek().kind == end {
 		return Query{}, nil
 	}
@@ -187,6 +192,9 @@ func ParseQuery(text string) (Query, error) {
 		return Query{}, errorAt(t.at, 1, "There is a parenthesis too many.")
 	}
 	q := Query{node: n, muted: p.muted}
+	if p.personal {
+		q.personal = text
+	}
 	if err := q.gather(p); err != nil {
 		return Query{}, err
 	}
@@ -199,6 +207,9 @@ type parser struct {
 	terms  int
 	counts []count // terms that restrict the reports that count
 	muted  bool    // a term is about muted problems
+
+	names    []string // of the person who asks
+	personal bool     // a term is about that person
 }
 
 // count is a term that restricts the reports that count.
@@ -329,6 +340,10 @@ func (p *parser) term(t token) (node, *QueryError) {
 	if problem != "" {
 		return nil, errorAt(t.valueAt, max(len(t.value), 1), "%s", problem)
 	}
+	if t.field == "assignee" && strings.EqualFold(t.value, me) {
+		names := p.names
+		p.personal, holds = true, func(p *Problem) bool { return p.AssignedTo(names) }
+	}
 	p.muted = p.muted || t.field == "is" && strings.EqualFold(t.value, isMuted)
 	if f.counts {
 		p.counts = append(p.counts, count{token: t})
@@ -377,11 +392,9 @@ func dayOf(text string) Day {
 const me = "me"
 
 // assignee returns a match for who takes care of a problem. A name without a tilde also matches
-// that name at the tracker. "me" matches nothing until [Query.For] says who that is.
+// that name at the tracker. The parser handles "me".
 func assignee(_, value string) (func(*Problem) bool, string) {
 	switch strings.ToLower(value) {
-	case me:
-		return func(*Problem) bool { return false }, ""
 	case "none":
 		return func(p *Problem) bool { return p.Assignee().Name == "" }, ""
 	case "any":
@@ -407,56 +420,266 @@ func tag(_, value string) (func(*Problem) bool, string) {
 }
 
 // For returns the query as a person with these names asks it: "assignee:me" matches problems that
-// are assigned to one of the names. Names at the tracker begin with a tilde.
+// are assigned to one of the names. Names at the tracker begin with a tilde. Without names, it matches
+// none.
 func (q Query) For(names []string) Query {
-	if !q.Personal() {
+	if q.personal == "" {
 		return q
 	}
-	q.node = bind(q.node, names)
+	q, _ = parseQuery(q.personal, names) // no error, since it was parsed before
 	q.person = strings.ToLower(strings.Join(names, " "))
 	return q
 }
 
 // Personal reports whether the query depends on the person who asks it.
-func (q Query) Personal() bool { return q.node != nil && mentionsMe(q.node) }
+func (q Query) Personal() bool { return q.personal != "" }
 
-func (n term) isMe() bool { return n.field == "assignee" && strings.EqualFold(n.value, me) }
-
-func mentionsMe(n node) bool {
-	switch n := n.(type) {
-	case allOf:
-		return slices.ContainsFunc(n, mentionsMe)
-	case anyOf:
-		return slices.ContainsFunc(n, mentionsMe)
-	case not:
-		return mentionsMe(n.node)
-	case term:
-		return n.isMe()
-	}
-	return false
+// QueryError says what is wrong with a query, and where. At and Length are in bytes.
+type QueryError struct {
+	At, Length int
+	Message    string // a sentence
 }
 
-// bind returns a copy of a node in which "assignee:me" means the names.
-func bind(n node, names []string) node {
-	bindAll := func(parts []node) []node {
-		bound := make([]node, len(parts))
-		for i, part := range parts {
-			bound[i] = bind(part, names)
+func (e *QueryError) Error() string { return e.Message }
+
+func errorAt(at, length int, format string, args ...any) *QueryError {
+	return &QueryError{At: at, Length: length, Message: fmt.Sprintf(format, args...)}
+}
+
+type kind int
+
+const (
+	end kind = iota
+	word
+	open
+	shut
+	or
+	minus
+)
+
+// token is a lexical token of a query.
+type token struct {
+	kind       kind
+	at, length int
+	field, op  string // of a word: the name before ":", and the operator after it
+	value      string
+	valueAt    int
+}
+
+// scanQuery splits a query into tokens.
+func scanQuery(text string) ([]token, *QueryError) {
+	var tokens []token
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case unicode.IsSpace(r):
+			at += size
+		case r == '(':
+			tokens = append(tokens, token{kind: open, at: at, length: 1})
+			at++
+		case r == ')':
+			tokens = append(tokens, token{kind: shut, at: at, length: 1})
+			at++
+		case r == '-' && at+1 < len(text) && !unicode.IsSpace(rune(text[at+1])) && text[at+1] != ')':
+			tokens = append(tokens, token{kind: minus, at: at, length: 1})
+			at++
+		default:
+			t, err := scanWord(text, at)
+			if err != nil {
+				return nil, err
+			}
+			tokens = append(tokens, t)
+			at += t.length
 		}
-		return bound
 	}
-	switch n := n.(type) {
-	case allOf:
-		return allOf(bindAll(n))
-	case anyOf:
-		return anyOf(bindAll(n))
-	case not:
-		return not{bind(n.node, names)}
-	case term:
-		if n.isMe() {
-			n.holds = func(p *Problem) bool { return p.AssignedTo(names) }
+	return append(tokens, token{kind: end, at: len(text)}), nil
+}
+
+// scanWord scans a word, or a field with its value. Only known names are fields, since C++ names
+// and times contain colons, too.
+func scanWord(text string, at int) (token, *QueryError) {
+	t := token{kind: word, at: at, valueAt: at}
+	if name, _, ok := strings.Cut(text[at:], ":"); ok {
+		if _, known := fields[strings.ToLower(name)]; known {
+			t.field = strings.ToLower(name)
+			t.valueAt = at + len(name) + 1
+			for _, op := range []string{"<=", ">=", "<", ">", "="} {
+				if strings.HasPrefix(text[t.valueAt:], op) {
+					t.op = op
+					t.valueAt += len(op)
+					break
+				}
+			}
+			if t.op == "=" {
+				t.op = ""
+			}
 		}
-		return n
 	}
-	return n
+	value, length, err := scanValue(text, t.valueAt)
+	if err != nil {
+		return t, err
+	}
+	t.value, t.length = value, t.valueAt+length-at
+	if t.field == "" && t.value == "OR" && text[at] != '"' {
+		t.kind = or
+	}
+	if t.field != "" && t.value == "" {
+		return t, errorAt(at, t.length, "%s: needs a value, as in %s:%s.", t.field, t.field, fields[t.field].example)
+	}
+	return t, nil
+}
+
+func scanValue(text string, at int) (value string, length int, err *QueryError) {
+	if at < len(text) && text[at] == '"' {
+		var b strings.Builder
+		for i := at + 1; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '"':
+				return b.String(), i + 1 - at, nil
+			case c == '\\' && i+1 < len(text):
+				i++
+				b.WriteByte(text[i])
+			default:
+				b.WriteByte(c)
+			}
+		}
+		return "", 0, errorAt(at, len(text)-at, "The quotation mark is not closed.")
+	}
+	ends := func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == ')' || r == '"' }
+	i := strings.IndexFunc(text[at:], ends)
+	if i < 0 {
+		i = len(text) - at
+	}
+	// Parentheses inside a name belong to it, as in operator()(int). Those of a group are at its
+	// ends.
+	for at+i < len(text) && text[at+i] == '(' && i > 0 {
+		shut := strings.IndexByte(text[at+i:], ')')
+		if shut < 0 || strings.ContainsFunc(text[at+i:at+i+shut], unicode.IsSpace) {
+			break
+		}
+		i += shut + 1
+		more := strings.IndexFunc(text[at+i:], ends)
+		if more < 0 {
+			more = len(text) - at - i
+		}
+		i += more
+	}
+	return text[at : at+i], i, nil
+}
+
+// Completion is a possible completion of a query.
+type Completion struct {
+	Text  string // the whole query, completed
+	Shown string // the part to show: "state:regression"
+	Means string // a short explanation; may be empty
+}
+
+// Known provides values for completions. Each function returns the values with a prefix, the most
+// frequent first.
+type Known struct {
+	Packages, Sources, Programs, Frames, Releases, Architectures, Types, Assignees, Tags func(begins string) []string
+
+	// Versions returns the versions of a package, or of all packages if pkg is empty.
+	Versions func(begins, pkg string) []string
+}
+
+// maxCandidates is the largest number of candidates.
+const maxCandidates = 10
+
+// Complete returns candidates for the last word of a query.
+func Complete(text string, known Known) []Completion {
+	at := lastWord(text)
+	head, begun := text[:at], text[at:]
+	sign := ""
+	if strings.HasPrefix(begun, "-") {
+		sign, begun = "-", begun[1:]
+	}
+	var found []Completion
+	offer := func(shown, means string) {
+		if len(found) < maxCandidates && shown != begun {
+			found = append(found, Completion{Text: head + sign + shown, Shown: sign + shown, Means: means})
+		}
+	}
+	name, value, isField := strings.Cut(begun, ":")
+	f, ok := fields[strings.ToLower(name)]
+	if !isField || !ok || name == "" {
+		for _, name := range fieldOrder {
+			if strings.HasPrefix(name, strings.ToLower(begun)) {
+				offer(name+":", fields[name].means)
+			}
+		}
+		return found
+	}
+	name = strings.ToLower(name)
+	value = strings.TrimPrefix(value, `"`)
+	for _, v := range f.values {
+		if strings.HasPrefix(v, strings.ToLower(value)) {
+			offer(name+":"+v, "")
+		}
+	}
+	from := map[string]func(string) []string{
+		"package": known.Packages, "source": known.Sources, "program": known.Programs, "frame": known.Frames,
+		"release": known.Releases, "arch": known.Architectures, "type": known.Types,
+		"assignee": known.Assignees, "tag": known.Tags,
+	}[name]
+	operator := ""
+	if f.versions && known.Versions != nil {
+		from = func(begins string) []string { return known.Versions(begins, packageOf(head)) }
+		if f.ordered {
+			operator = value[:len(value)-len(strings.TrimLeft(value, "<>="))]
+			value = strings.TrimPrefix(value[len(operator):], `"`)
+		}
+	}
+	if from != nil {
+		for _, v := range from(value) {
+			offer(name+":"+operator+quoted(v), "")
+		}
+	}
+	if len(found) == 0 && value == "" {
+		offer(name+":"+f.example, f.means)
+	}
+	return found
+}
+
+// NotFields returns the prefixes of words that look like field names but are not: "pkg" of
+// "pkg:zsh". A search looks for such words literally, since signatures contain colons.
+func NotFields(text string) []string {
+	tokens, _ := scanQuery(text) // tokens up to the first error
+	var names []string
+	for _, t := range tokens {
+		name, rest, ok := strings.Cut(t.value, ":")
+		if t.kind == word && t.field == "" && ok && name != "" && rest != "" && rest[0] != ':' && rest[0] != '/' &&
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// packageOf returns the last package that a query names, or "".
+func packageOf(text string) string {
+	tokens, _ := scanQuery(text) // tokens up to the first error
+	name := ""
+	for i, t := range tokens {
+		if t.kind == word && (t.field == "package" || t.field == "source") && (i == 0 || tokens[i-1].kind != minus) {
+			name = t.value
+		}
+	}
+	return name
+}
+
+// lastWord returns the index of the last word of a query, which may be an open quotation.
+func lastWord(text string) int {
+	begin, inQuotes := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && inQuotes:
+			i++
+		case c == '"':
+			inQuotes = !inQuotes
+		case !inQuotes && (c == ' ' || c == '(' || c == '\t'):
+			begin = i + 1
+		}
+	}
+	return begin
 }

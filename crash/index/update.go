@@ -9,11 +9,10 @@ import (
 
 // Updater changes an index; see [Index.Update].
 type Updater struct {
-	ix       *Index
-	heads    map[crash.BucketID]bool // problems to rebuild
-	updated  []int32                 // positions of the buckets that were added or replaced
-	unsorted []int32
-	moved    map[int32]bool // positions of buckets whose first or last day may have changed
+	ix      *Index
+	heads   map[crash.BucketID]bool // problems to rebuild
+	updated []int32                 // positions of the buckets that were added or replaced
+	moved   map[int32]bool          // positions of buckets with other days
 }
 
 // Update calls change while it holds the lock of the index. Lists see either all of the changes or
@@ -80,7 +79,7 @@ func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
 func (u *Updater) ClearDays(id crash.BucketID) {
 	if at, ok := u.ix.bucketAt[id]; ok {
 		l := &u.ix.buckets[at]
-		l.cells, l.unsorted = nil, false
+		l.cells = nil
 		l.changed = u.ix.change + 1
 		u.moved[at] = true
 	}
@@ -99,15 +98,6 @@ func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine,
 	c := cell{
 		day: day, origin: u.originNumber(release, machine, pkg), version: u.versionNumber(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
-	}
-	if len(l.cells) == 0 && !l.unsorted {
-		l.unsorted = true
-		u.unsorted = append(u.unsorted, at)
-		u.moved[at] = true
-	}
-	if l.unsorted {
-		l.cells = append(l.cells, c)
-		return
 	}
 	i, found := slices.BinarySearchFunc(l.cells, c, cell.compare)
 	if found {
@@ -139,57 +129,25 @@ func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
 	return uint16(n)
 }
 
-// finish sorts the new days and rebuilds the changed problems.
+// finish rebuilds the changed problems.
 func (u *Updater) finish() {
-	for _, at := range u.unsorted {
-		l := &u.ix.buckets[at]
-		slices.SortFunc(l.cells, cell.compare)
-		l.cells, l.unsorted = append(make([]cell, 0, len(l.cells)), lastOfEach(l.cells)...), false // without spare capacity
-	}
-	if len(u.heads) > 0 {
-		u.rebuild()
+	members := u.members()
+	for id := range u.heads {
+		u.ix.replace(id, members[id])
 	}
 	for at := range u.moved {
-		if p := u.ix.problem(u.ix.buckets[at].Head); p != nil {
+		l := &u.ix.buckets[at]
+		l.cells = slices.Clone(l.cells) // without spare capacity
+		if p := u.ix.problem(l.Head); p != nil {
 			u.ix.setDays(p)
 		}
 	}
 	u.ix.change++
 }
 
-// lastOfEach returns the last cell of each run of equal ones.
-func lastOfEach(cells []cell) []cell {
-	kept := cells[:0]
-	for _, c := range cells {
-		if n := len(kept); n > 0 && kept[n-1].compare(c) == 0 {
-			kept[n-1] = c
-			continue
-		}
-		kept = append(kept, c)
-	}
-	return kept
-}
-
-// rebuild builds the changed problems from all their buckets.
-func (u *Updater) rebuild() {
-	members := map[crash.BucketID][]int32{}
-	if len(u.heads) > 1000 {
-		for at := range u.ix.buckets {
-			head := u.ix.buckets[at].Head
-			members[head] = append(members[head], int32(at))
-		}
-	} else {
-		u.collectMembers(members)
-	}
-	for id := range u.heads {
-		u.ix.replace(id, members[id])
-	}
-}
-
-// collectMembers finds the buckets of the changed problems without a scan of all buckets: those
-// that a problem had, and the updated ones.
-func (u *Updater) collectMembers(members map[crash.BucketID][]int32) {
-	seen := map[int32]bool{}
+// members returns the buckets of the changed problems: those that a problem had, and the updated ones.
+func (u *Updater) members() map[crash.BucketID][]int32 {
+	members, seen := map[crash.BucketID][]int32{}, map[int32]bool{}
 	add := func(at int32) {
 		if !seen[at] {
 			seen[at] = true
@@ -211,6 +169,7 @@ func (u *Updater) collectMembers(members map[crash.BucketID][]int32) {
 	for _, at := range u.updated {
 		add(at)
 	}
+	return members
 }
 
 // replace stores the problem with this id, made of the buckets at the given positions. If the bucket of
