@@ -20,7 +20,7 @@ import (
 // serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	caller := callerOf(r)
-	caller.AuditRead = func() error { return s.AuditView(r, "read.api", r.URL.Path) }
+	caller.AuditRead = func() error { return s.web.AuditView(r, "read.api", r.URL.Path) }
 	err := s.api.Serve(w, r, caller)
 	if e, ok := errors.AsType[*api.MethodError](err); ok {
 		w.Header().Set("Allow", e.Allow)
@@ -52,7 +52,7 @@ func (s *Server) withoutToken(wrap func(http.Handler) http.Handler, next http.Ha
 // authenticateToken loads the user of an API token. It refuses an invalid token even if the request
 // also has a session.
 func (s *Server) authenticateToken(next http.Handler) http.Handler {
-	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
+	return s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "Bearer") {
 			next.ServeHTTP(w, r)
@@ -72,7 +72,7 @@ func (s *Server) authenticateToken(next http.Handler) http.Handler {
 // right scope, without a session and within the rate limits of the API. Pages need a session. Visitors
 // get files within a rate limit of their own.
 func (s *Server) exportsByToken(next http.Handler) http.Handler {
-	authenticateToken := s.authenticateToken(s.limitRate(s.Do(func(w http.ResponseWriter, r *http.Request) error {
+	authenticateToken := s.authenticateToken(s.limitRate(s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
 		for _, scope := range scopesOfFile(r) {
 			if err := web.VisitOf(r).Token.Need(scope); err != nil {
 				return err
@@ -81,7 +81,7 @@ func (s *Server) exportsByToken(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 		return nil
 	})))
-	limited := s.limitTo(s.Config.ExportRatePerAddress, next)
+	limited := s.limitTo(s.web.Config.ExportRatePerAddress, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !web.ForFile(r):
@@ -112,8 +112,8 @@ func scopesOfFile(r *http.Request) []crash.Scope {
 
 // limitRate limits the requests a minute of one API token, or of one address without a token.
 func (s *Server) limitRate(next http.Handler) http.Handler {
-	authenticateToken := s.limitTo(s.Config.APIRatePerToken, next)
-	byAddress := s.limitTo(s.Config.APIRatePerAddress, next)
+	authenticateToken := s.limitTo(s.web.Config.APIRatePerToken, next)
+	byAddress := s.limitTo(s.web.Config.APIRatePerAddress, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if web.VisitOf(r).Token != nil {
 			authenticateToken.ServeHTTP(w, r)
@@ -128,7 +128,7 @@ func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
 	if perMinute == 0 {
 		return next
 	}
-	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.Do(
+	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.web.Do(
 		func(_ http.ResponseWriter, r *http.Request) error {
 			select {
 			case <-time.After(refusalPause):
@@ -166,7 +166,7 @@ func (s *Server) createByAPI() http.Handler {
 
 // eraseByAPI returns the handler by which administrators erase machines.
 func (s *Server) eraseByAPI() http.Handler {
-	return s.changeByAPI(s.NeedAdmin, func(w http.ResponseWriter, r *http.Request) error {
+	return s.changeByAPI(s.web.NeedAdmin, func(w http.ResponseWriter, r *http.Request) error {
 		return s.api.Erase(w, r, web.VisitOf(r).User.Name)
 	}, crash.ScopeAdmin, bugs.ErrMediaType)
 }
@@ -177,7 +177,7 @@ func (s *Server) eraseByAPI() http.Handler {
 func (s *Server) triageByAPI(
 	change func(http.ResponseWriter, *http.Request) error, scope crash.Scope, media error,
 ) http.Handler {
-	return s.changeByAPI(s.NeedTriager, change, scope, media)
+	return s.changeByAPI(s.web.NeedTriager, change, scope, media)
 }
 
 // changeByAPI does the same for people whom the middleware need lets through.
@@ -185,9 +185,9 @@ func (s *Server) changeByAPI(
 	need func(http.Handler) http.Handler, change func(http.ResponseWriter, *http.Request) error, scope crash.Scope,
 	media error,
 ) http.Handler {
-	do := need(s.Do(change))
-	return s.withoutToken(func(http.Handler) http.Handler { return s.WithSession(s.Recognise(s.Guard(do))) },
-		s.Do(func(w http.ResponseWriter, r *http.Request) error {
+	do := need(s.web.Do(change))
+	return s.withoutToken(func(http.Handler) http.Handler { return s.web.WithSession(s.web.Recognise(s.web.Guard(do))) },
+		s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
 			if err := web.VisitOf(r).Token.Need(scope); err != nil {
 				return err
 			}

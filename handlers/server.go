@@ -42,7 +42,7 @@ type Deps struct {
 
 // Server answers browsers and scripts. Instances on the same database need not share its state.
 type Server struct {
-	*web.Kit
+	web       *web.Kit
 	tokens    *dbpeople.Store
 	api       *api.API
 	lists     *problems.Lists
@@ -73,18 +73,18 @@ func New(d Deps) (*Server, error) {
 		d.Health = d.Store.Health
 	}
 	s := &Server{
-		Kit: kit,
+		web: kit,
 		api: api.New(api.Deps{
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
 		bugs: bugs.New(panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
-		admin: admin.New(exporter, admin.Deps{
+		admin: admin.New(kit, exporter, admin.Deps{
 			Store: d.Store, Bugs: d.Bugs, People: d.People, Problems: d.Problems, Decisions: d.Decisions, Symbols: d.Symbols,
 			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Vitals: vitals, Health: d.Health, Write: d.WriteTokens,
 		}),
 		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
-		events: events.New(exporter, events.Deps{
+		events: events.New(kit, exporter, events.Deps{
 			Store: d.Store, Events: d.Events, People: d.People, Filer: d.Filer, Mailer: d.Mailer, Sender: d.Sender,
 		}),
 		tokens: d.People,

@@ -11,7 +11,7 @@ import (
 // showAPI shows the reference of the API, generated from the descriptions of its resources.
 func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
 	page := layout.APIPage{
-		Shell: s.Shell(r, "API"), Address: s.Base.String() + api.Prefix, PerMinute: s.Config.APIRatePerAddress,
+		Shell: s.web.Shell(r, "API"), Address: s.web.Base.String() + api.Prefix, PerMinute: s.web.Config.APIRatePerAddress,
 	}
 	for _, d := range s.api.Describe() {
 		res := layout.APIResource{
@@ -29,5 +29,5 @@ func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Resources = append(page.Resources, res)
 	}
-	return s.Page(w, r, http.StatusOK, layout.API(page))
+	return s.web.Page(w, r, http.StatusOK, layout.API(page))
 }

@@ -21,7 +21,7 @@ func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form view.GrantForm) error {
 	ctx := r.Context()
-	page := view.AccessPage{Shell: s.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
+	page := view.AccessPage{Shell: s.web.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
 		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
 	var err error
 	if page.Grants, err = s.People.Grants(ctx); err != nil {
@@ -45,7 +45,7 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 		}
 		page.People = append(page.People, p)
 	}
-	return s.Page(w, r, status, view.Access(page))
+	return s.web.Page(w, r, status, view.Access(page))
 }
 
 // formGrant reads a grant from a form.
@@ -95,7 +95,7 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
 func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)

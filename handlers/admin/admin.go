@@ -37,10 +37,10 @@ type Deps struct {
 
 // Pages serves the pages of administrators.
 type Pages struct {
-	*export.Exporter
-	*web.Kit
+	web      *web.Kit
+	exporter *export.Exporter
 	Deps
 }
 
 // New returns the handlers of this package.
-func New(exporter *export.Exporter, d Deps) *Pages { return &Pages{exporter, exporter.Kit, d} }
+func New(kit *web.Kit, exporter *export.Exporter, d Deps) *Pages { return &Pages{kit, exporter, d} }

@@ -33,32 +33,32 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	}
 	p := s.trackerPage(connection)
 	p.Updates, p.Lines = updates, lines
-	p.Unwritten = s.Sessions.GetString(r.Context(), sessionUnwritten) != ""
-	if rt, expires, ok := web.ApplicationRequest.Token(s.Kit, r); ok {
+	p.Unwritten = s.web.Sessions.GetString(r.Context(), sessionUnwritten) != ""
+	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok {
 		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	status := http.StatusOK
 	if failed != nil {
 		a := web.AnswerTo(r, failed)
-		s.LogError(r, failed, a)
+		s.web.LogError(r, failed, a)
 		a.Headers(w)
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
-	p.Shell = s.Shell(r, "Bug tracker")
-	return s.Page(w, r, status, bugsview.AdminTrackerPage(p))
+	p.Shell = s.web.Shell(r, "Bug tracker")
+	return s.web.Page(w, r, status, bugsview.AdminTrackerPage(p))
 }
 
 // trackerPage returns the page with what the configuration and the connection say.
 func (s *Pages) trackerPage(c crash.Connection) bugsview.TrackerPage {
 	return bugsview.TrackerPage{
-		Tracker: s.Config.TrackerName, Connection: c, ConfigFile: s.Config.ConfigFile,
-		FromEnvironment: s.Config.TokensFromEnvironment,
+		Tracker: s.web.Config.TrackerName, Connection: c, ConfigFile: s.web.Config.ConfigFile,
+		FromEnvironment: s.web.Config.TokensFromEnvironment,
 	}
 }
 
 // BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
-	if err := web.ApplicationRequest.Begin(s.Kit, r); err != nil {
+	if err := web.ApplicationRequest.Begin(s.web, r); err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -68,18 +68,18 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 // once, so the rest runs to its end even if the admin leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	ctx := context.WithoutCancel(r.Context())
-	token, err := web.ApplicationRequest.Finish(s.Kit, r.WithContext(ctx))
+	token, err := web.ApplicationRequest.Finish(s.web, r.WithContext(ctx))
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	s.Sessions.Remove(ctx, sessionUnwritten)
+	s.web.Sessions.Remove(ctx, sessionUnwritten)
 	written := s.Write(ctx, token)
 	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {
 		return s.sendTrackerPage(w, r, errors.Join(err, written))
 	}
 	if written != nil {
-		s.Sessions.Put(ctx, sessionUnwritten, token.Token)
-		if err := s.Flash(r, layout.FlashError, s.writeFailure(r, written)); err != nil {
+		s.web.Sessions.Put(ctx, sessionUnwritten, token.Token)
+		if err := s.web.Flash(r, layout.FlashError, s.writeFailure(r, written)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 
 // writeFailure returns the reason why the configuration file was not written, and logs the details.
 func (s *Pages) writeFailure(r *http.Request, err error) string {
-	s.Log.WarnContext(r.Context(), "configuration file not written", "request_id", web.RequestID(r), "error", err)
+	s.web.Log.WarnContext(r.Context(), "configuration file not written", "request_id", web.RequestID(r), "error", err)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		return e.Message
 	}
@@ -101,7 +101,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.Flash(r, layout.FlashDone, "Connected to "+s.Config.TrackerName+" as "+account+"."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Connected to "+s.web.Config.TrackerName+" as "+account+"."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)
@@ -114,11 +114,11 @@ func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if token.IsZero() || token.Token != s.Sessions.GetString(r.Context(), sessionUnwritten) {
+	if token.IsZero() || token.Token != s.web.Sessions.GetString(r.Context(), sessionUnwritten) {
 		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", "This session did not create the access "+
 			"token, so it is not shown. Reconnect to get one of your own."))
 	}
-	if err := s.AuditDownload(r, "read.tracker-secret", s.Config.TrackerName); err != nil {
+	if err := s.web.AuditDownload(r, "read.tracker-secret", s.web.Config.TrackerName); err != nil {
 		return err
 	}
 	return s.sendTrackerPage(w, r, nil, bugsview.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
@@ -131,7 +131,7 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Creds.DeleteToken(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	s.Sessions.Remove(r.Context(), sessionUnwritten)
+	s.web.Sessions.Remove(r.Context(), sessionUnwritten)
 	connection, err := s.Creds.Status(r.Context())
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 		message = "The access token has been removed from the database. This instance stays connected with the token " +
 			"from " + s.trackerPage(connection).Origin() + "."
 	}
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathTracker)

@@ -25,10 +25,10 @@ const auditSize = 50
 // ShowAudit shows records of the audit log, newest first.
 func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	filter, after, err := readAuditFilter(r.URL.Query())
-	page := view.AuditPage{Shell: s.Shell(r, "Audit log"), Filter: filter, After: after}
+	page := view.AuditPage{Shell: s.web.Shell(r, "Audit log"), Filter: filter, After: after}
 	if crash.KindOf(err) == crash.Invalid {
 		page.Problem = web.AnswerTo(r, err).Message
-		return s.Page(w, r, http.StatusBadRequest, view.Audit(page))
+		return s.web.Page(w, r, http.StatusBadRequest, view.Audit(page))
 	}
 	if page.Records, err = upkeep.NewAuditLog(s.Store).List(r.Context(), filter, after, auditSize+1); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 		last := page.Records[auditSize-1]
 		page.Next = audit.Cursor{At: last.At, ID: last.ID}
 	}
-	return s.Page(w, r, http.StatusOK, view.Audit(page))
+	return s.web.Page(w, r, http.StatusOK, view.Audit(page))
 }
 
 // ExportAudit sends the records that a filter selects as lines of JSON, newest first.
@@ -48,7 +48,7 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 		err = crash.Errorf(crash.Invalid, "bad_filter", "The export has no pages. Leave out after=.")
 	}
 	if err == nil {
-		err = s.AuditDownload(r, "read.log", r.URL.RawQuery)
+		err = s.web.AuditDownload(r, "read.log", r.URL.RawQuery)
 	}
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 			err = lines.Encode(record)
 		}
 		if err != nil {
-			s.Log.WarnContext(ctx, "the export of the audit log was cut short", "request_id", web.RequestID(r), "error", err)
+			s.web.Log.WarnContext(ctx, "the export of the audit log was cut short", "request_id", web.RequestID(r), "error", err)
 			panic(http.ErrAbortHandler) // the client must not take a part for everything
 		}
 	}

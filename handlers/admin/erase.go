@@ -34,7 +34,7 @@ func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p v
 	if p.System, err = systemInPath(r); err != nil {
 		return err
 	}
-	if err := s.AuditView(r, "read.machine", string(p.System)); err != nil {
+	if err := s.web.AuditView(r, "read.machine", string(p.System)); err != nil {
 		return err
 	}
 	machines := upkeep.NewErasing(s.Store)
@@ -44,8 +44,8 @@ func (s *Pages) askErase(w http.ResponseWriter, r *http.Request, status int, p v
 	if p.Before, err = machines.Of(r.Context(), p.System); err != nil {
 		return err
 	}
-	p.Shell = s.Shell(r, "Erase a machine")
-	return s.Page(w, r, status, view.Erase(p))
+	p.Shell = s.web.Shell(r, "Erase a machine")
+	return s.web.Page(w, r, status, view.Erase(p))
 }
 
 // Erase begins to erase a machine. A background task of any instance does the work.
@@ -62,7 +62,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 	if _, err := upkeep.NewErasing(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "The machine is being erased."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "The machine is being erased."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, layout.PathErasures)
@@ -74,8 +74,8 @@ func (s *Pages) ListErasures(w http.ResponseWriter, r *http.Request) (err error)
 	if p.Erasures, err = upkeep.NewErasing(s.Store).Erasures(r.Context(), shownErasures); err != nil {
 		return err
 	}
-	p.Shell = s.Shell(r, "Erased machines")
-	return s.Page(w, r, http.StatusOK, view.Erasures(p))
+	p.Shell = s.web.Shell(r, "Erased machines")
+	return s.web.Page(w, r, http.StatusOK, view.Erasures(p))
 }
 
 // DumpSystem sends everything that is known about a machine as lines of JSON, to administrators with the
@@ -96,7 +96,7 @@ func (s *Pages) DumpSystem(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Disposition", `attachment; filename="machine.jsonl"`)
 	w.Header().Set("Cache-Control", "no-store")
 	if err := upkeep.NewErasing(s.Store).Dump(ctx, system, u.Name, w); err != nil {
-		s.Log.WarnContext(ctx, "the dump of a machine was cut short", "request_id", web.RequestID(r), "error", err)
+		s.web.Log.WarnContext(ctx, "the dump of a machine was cut short", "request_id", web.RequestID(r), "error", err)
 		panic(http.ErrAbortHandler) // the client must not take a part for everything
 	}
 	return nil

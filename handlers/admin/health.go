@@ -40,8 +40,8 @@ const healthTimeout = 2 * time.Second
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	page := view.HealthPage{Shell: s.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
-	return s.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
+	page := view.HealthPage{Shell: s.web.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
+	return s.web.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
 }
 
 func writeText(w http.ResponseWriter, body string) error {

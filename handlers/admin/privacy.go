@@ -27,7 +27,7 @@ func (s *Pages) ShowPrivacy(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, problem string) error {
-	table := s.Config.Privacy
+	table := s.web.Config.Privacy
 	store := upkeep.NewRetention(s.Store, table)
 	p := view.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
 		Problem: problem}
@@ -36,8 +36,8 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		return err
 	}
 	if web.WantsPart(r) && status == http.StatusOK {
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, view.PrivacyRuns(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, status, view.PrivacyRuns(p))
 	}
 	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
 		return err
@@ -59,20 +59,20 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		}
 		p.Holds = append(p.Holds, view.HeldProblem{Hold: h, Problem: b})
 	}
-	p.Shell = s.Shell(r, "Privacy")
-	return s.Page(w, r, status, view.Privacy(p))
+	p.Shell = s.web.Shell(r, "Privacy")
+	return s.web.Page(w, r, status, view.Privacy(p))
 }
 
 // removals returns how long the kinds of data are stored, and how much of them will be removed.
 func (s *Pages) removals(ctx context.Context, store *upkeep.Retention) (all []privacy.Removal, held int64, err error) {
-	keep, until := s.Config.Retention, s.Now().Add(dueTime)
+	keep, until := s.web.Config.Retention, s.web.Now().Add(dueTime)
 	due, err := store.Due(ctx, until, keep.Periods)
 	if err != nil {
 		return nil, 0, err
 	}
 	cores := privacy.Removal{What: "Core dumps", Key: "cores_keep_days", Days: keep.CoresDays}
-	if s.Config.Cores != nil {
-		stored, err := s.Config.Cores.List(ctx)
+	if s.web.Config.Cores != nil {
+		stored, err := s.web.Config.Cores.List(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -117,14 +117,15 @@ func (s *Pages) ApplyPrivacy(w http.ResponseWriter, r *http.Request) error {
 
 // startPrivacyRun starts a run. A task of any instance does the work.
 func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind privacy.RunKind) error {
-	_, err := upkeep.NewRetention(s.Store, s.Config.Privacy).Start(r.Context(), kind, s.Now(), web.CurrentUser(r).Name)
+	retention := upkeep.NewRetention(s.Store, s.web.Config.Privacy)
+	_, err := retention.Start(r.Context(), kind, s.web.Now(), web.CurrentUser(r).Name)
 	if errors.Is(err, crash.Conflict) {
 		return s.sendPrivacy(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "The run over the stored reports has started."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "The run over the stored reports has started."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, layout.PathPrivacy)

@@ -47,11 +47,11 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if web.WantsPart(r) && p.Run != nil {
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, http.StatusOK, view.RegroupRun(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, http.StatusOK, view.RegroupRun(p))
 	}
-	p.Shell = s.Shell(r, "Grouping")
-	return s.Page(w, r, http.StatusOK, view.Regroup(p))
+	p.Shell = s.web.Shell(r, "Grouping")
+	return s.web.Page(w, r, http.StatusOK, view.Regroup(p))
 }
 
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such regrouping run.")
@@ -85,7 +85,7 @@ func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 // answerRegroup redirects to the page, with a message if err is a conflict.
 func (s *Pages) answerRegroup(w http.ResponseWriter, r *http.Request, err error) error {
 	if errors.Is(err, crash.Conflict) {
-		err = s.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message)
+		err = s.web.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message)
 	}
 	if err != nil {
 		return err

@@ -62,8 +62,8 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if p.QueueMore = len(p.Queue) > shownJobs; p.QueueMore {
 		p.Queue = p.Queue[:shownJobs]
 	}
-	p.Shell = s.Shell(r, "Symbols")
-	return s.Page(w, r, http.StatusOK, view.SymbolsAdmin(p))
+	p.Shell = s.web.Shell(r, "Symbols")
+	return s.web.Page(w, r, http.StatusOK, view.SymbolsAdmin(p))
 }
 
 // maxOffset limits the row from which a list is shown.
@@ -96,7 +96,8 @@ const exportedMissing = 10_000
 // exportSymbols sends a table that depends on jobs, which change without the revision of the data.
 // So the time takes part in its entity tag.
 func (s *Pages) exportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
-	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
+	version := s.web.Now().Format(time.RFC3339Nano)
+	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)
 		return export.Table{Title: "Missing symbols", Path: layout.PathSymbols, Columns: missingColumns,
 			Rows: func(yield func(export.Row, error) bool) {

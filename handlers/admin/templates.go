@@ -19,7 +19,7 @@ import (
 // ShowTemplates shows the form for bug templates, with the template for the package and type in the
 // query.
 func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
-	form, saved := s.TakeSavedForm(r)
+	form, saved := s.web.TakeSavedForm(r)
 	if !saved {
 		form = r.URL.Query()
 	}
@@ -76,7 +76,7 @@ func (s *Pages) redirectToTemplate(
 ) error {
 	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
 	path := layout.PathTemplates + "?" + query.Encode()
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -152,7 +152,7 @@ func (s *Pages) sampleBucket(r *http.Request, page *view.TemplatesPage) (crash.B
 		}
 		return s.Store.Bucket(r.Context(), id)
 	}
-	day := s.Now().UTC()
+	day := s.web.Now().UTC()
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return crash.Bucket{}, err
@@ -167,10 +167,10 @@ func (s *Pages) sampleBucket(r *http.Request, page *view.TemplatesPage) (crash.B
 }
 
 func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page view.TemplatesPage) error {
-	page.Shell = s.BareShell(r, "Bug templates")
+	page.Shell = s.web.BareShell(r, "Bug templates")
 	if web.WantsPart(r) {
-		return s.Page(w, r, status, view.TemplatePart(page))
+		return s.web.Page(w, r, status, view.TemplatePart(page))
 	}
-	page.Shell = s.Shell(r, "Bug templates")
-	return s.Page(w, r, status, view.Templates(page))
+	page.Shell = s.web.Shell(r, "Bug templates")
+	return s.web.Page(w, r, status, view.Templates(page))
 }

@@ -16,7 +16,7 @@ const maxTokens = 500
 // ListTokens shows the API tokens of all accounts.
 func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	page := view.AllTokensPage{Shell: s.Shell(r, "API tokens"), Filter: crash.TokenFilter{
+	page := view.AllTokensPage{Shell: s.web.Shell(r, "API tokens"), Filter: crash.TokenFilter{
 		Text: strings.TrimSpace(crash.Truncate(strings.ToValidUTF8(q.Get("text"), ""), 100)), Limit: maxTokens + 1}}
 	page.Filter.Text = strings.ReplaceAll(page.Filter.Text, "\x00", "")
 	var err error
@@ -34,7 +34,7 @@ func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
 	if page.More = len(page.Tokens) > maxTokens; page.More {
 		page.Tokens = page.Tokens[:maxTokens]
 	}
-	return s.Page(w, r, http.StatusOK, view.AllTokens(page))
+	return s.web.Page(w, r, http.StatusOK, view.AllTokens(page))
 }
 
 // RevokeToken revokes a token of any account.
@@ -61,7 +61,7 @@ func (s *Pages) RevokeTokens(w http.ResponseWriter, r *http.Request) error {
 
 // afterTokens redirects to the list with the filter of before, and a message.
 func (s *Pages) afterTokens(w http.ResponseWriter, r *http.Request, message string) error {
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	path := layout.PathAllTokens

@@ -64,7 +64,7 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, bugsview.PathUpdates)
@@ -93,9 +93,9 @@ func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, 
 	if page.Waiting, err = s.waitingUpdates(r, page.Rules); err != nil {
 		return err
 	}
-	page.Tracker, page.FilingOn = s.Config.TrackerName, s.Config.AllowBugFiling
-	page.Shell = s.Shell(r, "Updates of bugs")
-	return s.Page(w, r, status, bugsview.Updates(page))
+	page.Tracker, page.FilingOn = s.web.Config.TrackerName, s.web.Config.AllowBugFiling
+	page.Shell = s.web.Shell(r, "Updates of bugs")
+	return s.web.Page(w, r, status, bugsview.Updates(page))
 }
 
 // waitingUpdates counts the bugs that would get an update if it were on for every package, and that
@@ -125,7 +125,7 @@ func (s *Pages) waitingUpdates(r *http.Request, rules crash.UpdateRules) (waitin
 	if err != nil {
 		return waiting, err
 	}
-	today := crash.Midnight(s.Now())
+	today := crash.Midnight(s.web.Now())
 	for _, q := range quiet {
 		rule := rules.For(q.SourcePackage)
 		if last := q.LastSupported(today); !rule.Quiet && !last.IsZero() && !q.Commented.After(last) &&

@@ -19,13 +19,13 @@ type Deps struct {
 
 // Pages serves everything about bugs.
 type Pages struct {
-	*web.Panel
-	*export.Exporter
-	*web.Kit
+	web      *web.Kit
+	panel    *web.Panel
+	exporter *export.Exporter
 	Deps
 }
 
 // New returns the handlers of this package.
 func New(panel *web.Panel, exporter *export.Exporter, d Deps) *Pages {
-	return &Pages{panel, exporter, panel.Kit, d}
+	return &Pages{panel.Kit, panel, exporter, d}
 }

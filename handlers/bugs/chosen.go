@@ -21,7 +21,7 @@ import (
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
 	if errors.Is(err, web.ErrNoneChosen) {
-		if err := s.Flash(r, layout.FlashError, web.ErrNoneChosen.Message); err != nil {
+		if err := s.web.Flash(r, layout.FlashError, web.ErrNoneChosen.Message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, web.ReturnPath(r))
@@ -45,7 +45,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	case "fixed":
 		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageFixed, ids))
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	case "file":
 		message, err = s.fileChosen(r, buckets)
 	case "recheck":
-		since = "&since=" + strconv.FormatInt(s.Now().UnixMicro(), 10)
+		since = "&since=" + strconv.FormatInt(s.web.Now().UnixMicro(), 10)
 		message, err = s.recheckChosen(r, buckets)
 	default:
 		err = web.ErrUnknownAction
@@ -66,7 +66,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, web.WithRefused(message, refused)); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, web.WithRefused(message, refused)); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.ChosenURL(ids)+since)
@@ -75,10 +75,10 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 // fileChosen files bugs for the buckets that have none. It skips those that cannot be filed; their
 // rows show why.
 func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, error) {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return "", errFilingOff
 	}
-	opts, err := s.FilingOptions(r)
+	opts, err := s.web.FilingOptions(r)
 	if err != nil {
 		return "", err
 	}
@@ -120,19 +120,19 @@ func (s *Pages) recheckChosen(r *http.Request, buckets []crash.Bucket) (string, 
 // ShowCreateChosen lists the bugs that would be created for the chosen problems, and asks for
 // confirmation.
 func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
 	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
-	page := view.ConfirmCreatePage{Tracker: s.Config.TrackerName, Back: "/"}
-	if page.FileAs, err = s.FilingChoice(r); err != nil {
+	page := view.ConfirmCreatePage{Tracker: s.web.Config.TrackerName, Back: "/"}
+	if page.FileAs, err = s.web.FilingChoice(r); err != nil {
 		return err
 	}
 	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != view.PathCreateChosen {
@@ -143,7 +143,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: err.Error()})
 			continue
 		}
-		switch s.BugPart(r, b).State {
+		switch s.panel.BugPart(r, b).State {
 		case view.BugCreate, view.BugRefused, view.BugWaiting:
 			page.File = append(page.File, b)
 		case view.BugCreating, view.BugChecking:
@@ -152,8 +152,8 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: b.NoFiling()})
 		}
 	}
-	page.Shell = s.Shell(r, view.ConfirmHeading(int64(len(page.File)), page.Tracker))
-	return s.Page(w, r, http.StatusOK, view.ConfirmCreate(page))
+	page.Shell = s.web.Shell(r, view.ConfirmHeading(int64(len(page.File)), page.Tracker))
+	return s.web.Page(w, r, http.StatusOK, view.ConfirmCreate(page))
 }
 
 // ShowChosen shows the progress of each chosen problem.
@@ -162,7 +162,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 		page.Recheck, since = true, time.UnixMicro(micros)
 	}
 	for _, b := range buckets {
-		row := view.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}
+		row := view.ChosenRow{Bucket: b, Bug: s.panel.BugPart(r, b)}
 		if page.Recheck {
 			row.Result, row.Waits = recheckResult(b.Bug, since)
 		} else {
@@ -184,11 +184,11 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	page.Shell = s.Shell(r, "Selected problems")
+	page.Shell = s.web.Shell(r, "Selected problems")
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, view.ChosenPart(page))
+		return s.web.Page(w, r, http.StatusOK, view.ChosenPart(page))
 	}
-	return s.Page(w, r, http.StatusOK, view.Chosen(page))
+	return s.web.Page(w, r, http.StatusOK, view.Chosen(page))
 }
 
 // recheckResult describes the result of reading a bug again, and reports whether it is pending.

@@ -66,7 +66,7 @@ func (s *Pages) CreateBug(w http.ResponseWriter, r *http.Request) error {
 // requestBug reads a request and creates the bug that it asks for. An error means that the request
 // is invalid.
 func (s *Pages) requestBug(r *http.Request) (creation, error) {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return creation{}, errFilingOff
 	}
 	sent, err := sentSignature(r)
@@ -81,7 +81,7 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 		return creation{}, err
 	}
 	c := creation{bucket: b}
-	opts, err := s.FilingOptions(r)
+	opts, err := s.web.FilingOptions(r)
 	if err != nil {
 		return c, err
 	}
@@ -125,25 +125,25 @@ func setRetryAfter(w http.ResponseWriter, result tracker.Result) {
 // answerPart shows the current bug cell, or the status around it, with the HTTP status that the API
 // would return. When no bug was created, it always shows the cell.
 func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) error {
-	b, err := s.Bucket(r.Context(), c.bucket.ID)
+	b, err := s.panel.Bucket(r.Context(), c.bucket.ID)
 	if err != nil {
 		return errors.Join(c.err, err)
 	}
 	if c.err == nil {
 		setRetryAfter(w, c.result)
-		return s.AnswerBug(w, r, createdStatus(c.result), b)
+		return s.panel.AnswerBug(w, r, createdStatus(c.result), b)
 	}
-	p := s.BugPart(r, b)
+	p := s.panel.BugPart(r, b)
 	target := r.Header.Get("HX-Target")
 	p.Whole, p.Copy = problemsview.IsStatusTarget(target), view.CopyTargeted(target, b.ID)
 	p.InList = view.ListTargeted(target)
 	a := web.AnswerTo(r, c.err)
-	s.LogError(r, c.err, a)
+	s.web.LogError(r, c.err, a)
 	a.Headers(w)
 	if p.State == view.BugCreate {
 		p.State, p.Reason = view.BugRefused, a.Message
 	}
-	return s.Page(w, r, a.Status, view.BugAnswer(p))
+	return s.web.Page(w, r, a.Status, view.BugAnswer(p))
 }
 
 // answerForm redirects a browser without scripts to the bucket, with a message.
@@ -152,14 +152,14 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 	switch {
 	case c.err != nil:
 		a := web.AnswerTo(r, c.err)
-		s.LogError(r, c.err, a)
+		s.web.LogError(r, c.err, a)
 		kind, message = layout.FlashError, "The bug was not created. "+a.Message
 	case c.result.State == crash.FilingFiled && c.result.New:
 		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + filedAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
 		message = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
 	}
-	if err := s.Flash(r, kind, message); err != nil {
+	if err := s.web.Flash(r, kind, message); err != nil {
 		return err
 	}
 	http.Redirect(w, r, c.bucket.ID.Path(), http.StatusSeeOther)

@@ -30,7 +30,7 @@ func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format stri
 		return err
 	}
 	filter.After, filter.Limit = crash.LedgerCursor{}, export.ExportPage
-	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		return export.Table{
 			Title: "Filings", Path: view.FilingsURL(filter.State), Columns: filingColumns,
 			Rows: export.Pages(func(after *crash.LedgerEntry) ([]crash.LedgerEntry, error) {
@@ -60,7 +60,7 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 	return export.Row{
 		Cells: []any{
 			e.ID, string(e.State), e.Created, e.Updated, e.Person, e.Target, e.Title, e.Attempts, bug, e.Problem, e.Reason,
-			s.Base.String() + e.Bucket.Path(), s.Base.String() + path,
+			s.web.Base.String() + e.Bucket.Path(), s.web.Base.String() + path,
 		},
 		Path: path, Title: e.Title, Summary: summary, First: e.Created, Last: e.Updated,
 	}

@@ -43,12 +43,12 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 		page.Next = view.NextFilings(filter.State, entries[ledgerSize-1])
 	}
 	for _, e := range entries {
-		page.Rows = append(page.Rows, s.FilingPart(r, e))
+		page.Rows = append(page.Rows, s.panel.FilingPart(r, e))
 	}
-	page.Shell = s.Shell(r, "Filing log")
+	page.Shell = s.web.Shell(r, "Filing log")
 	_, query, _ := strings.Cut(view.FilingsURL(filter.State), "?")
 	page.Shell.Also = layout.Alternates("Filing log", layout.PathFilings, query)
-	return s.Page(w, r, http.StatusOK, view.Ledger(page))
+	return s.web.Page(w, r, http.StatusOK, view.Ledger(page))
 }
 
 func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
@@ -88,11 +88,11 @@ func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, view.Filing(part))
+		return s.web.Page(w, r, http.StatusOK, view.Filing(part))
 	}
 	page := view.LedgerPage{Only: true, First: true, Rows: []view.FilingPart{part}}
-	page.Shell = s.Shell(r, view.FilingHeading(id))
-	return s.Page(w, r, http.StatusOK, view.Ledger(page))
+	page.Shell = s.web.Shell(r, view.FilingHeading(id))
+	return s.web.Page(w, r, http.StatusOK, view.Ledger(page))
 }
 
 func filingID(r *http.Request) (int64, error) {
@@ -113,12 +113,12 @@ func (s *Pages) filing(r *http.Request, id int64) (view.FilingPart, error) {
 	if len(entries) == 0 {
 		return view.FilingPart{}, errNoFiling
 	}
-	return s.FilingPart(r, entries[0]), nil
+	return s.panel.FilingPart(r, entries[0]), nil
 }
 
 // RetryFiling tries a filing again at once.
 func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
-	opts, err := s.FilingOptions(r)
+	opts, err := s.web.FilingOptions(r)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *Pages) GiveUpFiling(w http.ResponseWriter, r *http.Request) error {
 // changeFiling calls do for the filing in the path, and answers with the changed filing, or with a
 // redirect and a message.
 func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id int64) (string, error)) error {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
 	id, err := filingID(r)
@@ -156,14 +156,14 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 	var a web.Answer
 	if failed != nil {
 		a = web.AnswerTo(r, failed)
-		s.LogError(r, failed, a)
+		s.web.LogError(r, failed, a)
 	}
 	if !web.WantsPart(r) {
 		kind := layout.FlashDone
 		if failed != nil {
 			kind, message = layout.FlashError, a.Message
 		}
-		if err := s.Flash(r, kind, message); err != nil {
+		if err := s.web.Flash(r, kind, message); err != nil {
 			return err
 		}
 		back := web.ReturnPath(r)
@@ -176,11 +176,11 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 	if err != nil {
 		return err
 	}
-	part.Alone = strings.HasPrefix(r.Header.Get("HX-Current-URL"), s.Base.String()+part.Bucket.Path())
+	part.Alone = strings.HasPrefix(r.Header.Get("HX-Current-URL"), s.web.Base.String()+part.Bucket.Path())
 	status := http.StatusOK
 	if failed != nil {
 		a.Headers(w)
 		status, part.Trouble = a.Status, a.Message
 	}
-	return s.Page(w, r, status, view.Filing(part))
+	return s.web.Page(w, r, status, view.Filing(part))
 }

@@ -22,7 +22,7 @@ const lookupTimeout = 5 * time.Second
 // ShowLinkBug shows the form for linking a bug. If the query names a bug, it also shows that bug in
 // the tracker.
 func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -31,17 +31,17 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p, query := view.LinkPage{BugLookup: bug, Bucket: b}, r.URL.Query()
-	if p.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
+	if p.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
 		return err
 	}
 	if web.WantsPart(r) {
 		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
 		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, view.LinkBugPart(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, status, view.LinkBugPart(p))
 	}
-	p.Shell = s.Shell(r, "Link a bug")
-	return s.Page(w, r, status, view.LinkBug(p))
+	p.Shell = s.web.Shell(r, "Link a bug")
+	return s.web.Page(w, r, status, view.LinkBug(p))
 }
 
 // lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.
@@ -57,7 +57,7 @@ func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.Bug
 		return b, a.Status, nil
 	}
 	b.Found, b.Warning = s.readTrackerBug(r, b.Number)
-	embargoed, err := web.CountEmbargoed(s.Kit, r, problems...)
+	embargoed, err := web.CountEmbargoed(s.web, r, problems...)
 	b.Publishes = embargoed > 0 && isPublic(b.Found, b.Warning)
 	return b, status, err
 }
@@ -69,13 +69,13 @@ func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugRe
 	found, err := s.Tracker.ReadState(ctx, number)
 	switch {
 	case err != nil:
-		s.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
+		s.web.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
 			"request_id", web.RequestID(r), "bug", number, "error", err)
-		return found, s.Config.TrackerName + " cannot be reached, so bug " + strconv.FormatInt(number, 10) + " could not " +
-			"be looked up. You can link it anyway."
+		return found, s.web.Config.TrackerName + " cannot be reached, so bug " + strconv.FormatInt(number, 10) +
+			" could not be looked up. You can link it anyway."
 	case found.Hidden:
-		return found, s.Config.TrackerName + " shows no bug " + strconv.FormatInt(number, 10) + ": it is private or does " +
-			"not exist. You can link it anyway."
+		return found, s.web.Config.TrackerName + " shows no bug " + strconv.FormatInt(number, 10) +
+			": it is private or does not exist. You can link it anyway."
 	}
 	return found, ""
 }
@@ -92,7 +92,7 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 	if r.PostFormValue("public") == "yes" || !isPublic(found, warning) {
 		return nil
 	}
-	embargoed, err := web.CountEmbargoed(s.Kit, r, problems...)
+	embargoed, err := web.CountEmbargoed(s.web, r, problems...)
 	if err != nil || embargoed == 0 {
 		return err
 	}
@@ -135,14 +135,14 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	case !isNew:
 		message = "Bug " + strconv.FormatInt(number, 10) + " was already linked."
 	case warning != "":
-		message = bugLinked(number) + " Its state will appear once " + s.Config.TrackerName + " answers."
+		message = bugLinked(number) + " Its state will appear once " + s.web.Config.TrackerName + " answers."
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: message})
 }
 
 // problemAndBug returns the problem in the path and the number of the bug in the form.
 func (s *Pages) problemAndBug(r *http.Request) (b crash.Bucket, number int64, err error) {
-	if b, err = s.BucketInPath(r); err != nil {
+	if b, err = s.panel.BucketInPath(r); err != nil {
 		return b, 0, err
 	}
 	number, err = s.formBugNumber(r)
@@ -180,7 +180,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 
 // RecheckBugs requests that the states of the bugs of a problem are read again soon.
 func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{
-		Kind: layout.FlashDone, Text: "Refreshing from " + s.Config.TrackerName + "; the result will appear within a few " +
-			"seconds.",
+		Kind: layout.FlashDone, Text: "Refreshing from " + s.web.Config.TrackerName + "; the result will appear " +
+			"within a few seconds.",
 	})
 }
 
@@ -213,12 +213,12 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 // answerLinks shows the current status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
 	if !web.WantsPart(r) {
-		if err := s.FlashUndo(r, message); err != nil {
+		if err := s.web.FlashUndo(r, message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, id.Path())
 	}
-	b, err := s.Bucket(r.Context(), id)
+	b, err := s.panel.Bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -226,14 +226,14 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
 	if !web.OnProblemPage(r, id) {
-		return s.Page(w, r, http.StatusOK, templ.Join(view.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))),
+		return s.web.Page(w, r, http.StatusOK, templ.Join(view.LinkedInList(s.panel.BugPart(r, s.web.SeenBucket(r, b))),
 			layout.FlashNow(message)))
 	}
-	v, err := s.StatusView(r, b)
+	v, err := s.panel.StatusView(r, b)
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), layout.FlashNow(message)))
+	return s.web.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), layout.FlashNow(message)))
 }
 
 // bugLinked confirms that a bug has been linked.

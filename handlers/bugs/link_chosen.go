@@ -19,7 +19,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -29,18 +29,18 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := view.LinkChosenPage{BugLookup: bug, Problems: view.JoinIDs(ids)}
 	for _, b := range buckets {
-		row := view.LinkChosenRow{ChosenRow: view.ChosenRow{Bucket: b, Bug: s.BugPart(r, b)}}
-		if row.Linked, err = s.HasBug(r, b.ID, p.Number); err != nil {
+		row := view.LinkChosenRow{ChosenRow: view.ChosenRow{Bucket: b, Bug: s.panel.BugPart(r, b)}}
+		if row.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
 			return err
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	if web.WantsPart(r) {
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, view.LinkChosenPart(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, status, view.LinkChosenPart(p))
 	}
-	p.Shell = s.Shell(r, "Link a bug to several problems")
-	return s.Page(w, r, status, view.LinkChosen(p))
+	p.Shell = s.web.Shell(r, "Link a bug to several problems")
+	return s.web.Page(w, r, status, view.LinkChosen(p))
 }
 
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
@@ -54,7 +54,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids) // changes nothing if one does not exist
+	buckets, err := s.panel.Buckets(r, ids) // changes nothing if one does not exist
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			Field:  "bug", Value: strconv.FormatInt(number, 10),
 		}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.ChosenURL(ids))
@@ -111,7 +111,7 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.ChosenURL(ids))

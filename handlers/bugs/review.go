@@ -26,7 +26,7 @@ func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if form, found := s.TakeSavedForm(r); found && page.Fileable {
+	if form, found := s.web.TakeSavedForm(r); found && page.Fileable {
 		page.Draft = web.DraftIn(form)
 		page.Notice = "What you wrote is back. Nothing has been filed yet."
 	}
@@ -46,7 +46,7 @@ func (s *Pages) ShowReviewBugs(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, b.ID.Path()+"/review?search=1", http.StatusSeeOther)
 		return nil
 	}
-	return s.Page(w, r, http.StatusOK, view.ReviewFound(*s.searchBugs(r, b)))
+	return s.web.Page(w, r, http.StatusOK, view.ReviewFound(*s.searchBugs(r, b)))
 }
 
 // ReviewBug previews or files the submitted draft. On any error, it shows the form again with the
@@ -92,42 +92,42 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 
 // reviewedBucket returns the bucket in the path. It returns Forbidden if filing is switched off.
 func (s *Pages) reviewedBucket(r *http.Request) (crash.Bucket, error) {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return crash.Bucket{}, errFilingOff
 	}
 	id, err := crash.ParseBucketID(r.PathValue("id"))
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	return s.Bucket(r.Context(), id)
+	return s.panel.Bucket(r.Context(), id)
 }
 
 // reviewPage returns the page with everything known here. Its draft can be filed unless the bucket
 // has a bug or a filing is in progress.
 func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tracker.Proposal, error) {
 	page := view.ReviewPage{
-		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.BugPart(r, b),
+		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.panel.BugPart(r, b),
 		Heading: problemsview.DocumentTitle(b),
-		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.Config.TrackerName,
+		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.web.Config.TrackerName,
 	}
 	page.Bug.Copy = view.CopyIn(r.FormValue("copy"))
 	var err error
-	if page.FileAs, err = s.FilingChoice(r); err != nil {
+	if page.FileAs, err = s.web.FilingChoice(r); err != nil {
 		return page, tracker.Proposal{}, err
 	}
 	proposal, err := s.Filer.Propose(r.Context(), b)
 	if err != nil {
 		return page, proposal, err
 	}
-	facts, similar, err := s.AdviceFacts(r.Context(), b, proposal.Report.Fields)
+	facts, similar, err := s.panel.AdviceFacts(r.Context(), b, proposal.Report.Fields)
 	if err != nil {
 		return page, proposal, err
 	}
-	symbols, err := s.SymbolsOf(r.Context(), b)
+	symbols, err := s.panel.SymbolsOf(r.Context(), b)
 	if err != nil {
 		return page, proposal, err
 	}
-	page.Advice, page.Similar = s.Advise(&facts, symbols), similar
+	page.Advice, page.Similar = s.panel.Advise(&facts, symbols), similar
 	switch page.Bug.State {
 	case view.BugCreate, view.BugRefused, view.BugWaiting, view.BugImpossible:
 		page.Fileable = true
@@ -153,7 +153,7 @@ func (s *Pages) relatedProblems(ctx context.Context, name string) ([]index.Row, 
 	if err != nil {
 		return nil, err
 	}
-	since, until := s.LastDays(relatedDays)
+	since, until := s.web.LastDays(relatedDays)
 	rows, _ := all.All(index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name}, nil)
 	return rows, nil
 }
@@ -195,11 +195,12 @@ func (s *Pages) sourceOf(ctx context.Context, binary string) (string, error) {
 
 // searchBugs searches the tracker for bugs like that of b, for at most Config.SearchTime.
 func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *view.ReviewSearch {
-	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
+	ctx, cancel := context.WithTimeout(r.Context(), s.web.Config.SearchTime)
 	defer cancel()
 	title := problemsview.DocumentTitle(b)
 	search := &view.ReviewSearch{
-		Bug: s.BugPart(r, b), Tracker: s.Config.TrackerName, Words: tracker.SearchWords(title), Where: b.SourcePackage,
+		Bug: s.panel.BugPart(r, b), Tracker: s.web.Config.TrackerName,
+		Words: tracker.SearchWords(title), Where: b.SourcePackage,
 	}
 	if search.Where == "" {
 		search.Where = s.Filer.Distribution()
@@ -209,10 +210,10 @@ func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *view.ReviewSearch {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		search.Problem = fmt.Sprintf("it did not answer within %s.", s.Config.SearchTime)
+		search.Problem = fmt.Sprintf("it did not answer within %s.", s.web.Config.SearchTime)
 	default:
 		search.Problem = web.AnswerTo(r, err).Message
-		s.Log.InfoContext(r.Context(), "search of the tracker failed", "request_id", web.RequestID(r), "error", err)
+		s.web.Log.InfoContext(r.Context(), "search of the tracker failed", "request_id", web.RequestID(r), "error", err)
 	}
 	return search
 }
@@ -229,7 +230,7 @@ func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cras
 	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
 		return problems, nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.Config.SearchTime)
+	ctx, cancel := context.WithTimeout(r.Context(), s.web.Config.SearchTime)
 	defer cancel()
 	if found, err := s.Tracker.HasSource(ctx, d.Package); err == nil && !found {
 		problems[crash.DraftPackage] = fmt.Sprintf(
@@ -262,7 +263,7 @@ func (s *Pages) preview(p tracker.Proposal, page view.ReviewPage) *view.ReviewPr
 
 // fileReviewed files the draft of page as the bug of b.
 func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page view.ReviewPage) error {
-	opts, err := s.FilingOptions(r)
+	opts, err := s.web.FilingOptions(r)
 	if err != nil {
 		return err
 	}
@@ -272,17 +273,17 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 	switch {
 	case err != nil && !pending:
 		a := web.AnswerTo(r, err)
-		s.LogError(r, err, a)
+		s.web.LogError(r, err, a)
 		page.Problem = "The bug has not been filed. " + a.Message
 		if web.WantsPart(r) {
 			a.Status = http.StatusUnprocessableEntity // htmx puts the form back
 		}
 		return s.sendReview(w, r, a.Status, page)
 	case !result.New:
-		if b, err = s.Bucket(r.Context(), b.ID); err != nil {
+		if b, err = s.panel.Bucket(r.Context(), b.ID); err != nil {
 			return err
 		}
-		page.Bug, page.Problem = s.BugPart(r, b), s.alreadyFiledMessage(b)
+		page.Bug, page.Problem = s.panel.BugPart(r, b), s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
 	kind, message := layout.FlashDone, "The bug is being filed, as you have written it."
@@ -294,23 +295,23 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + filedAs(result.Filing)
 	}
 	if page.InPart {
-		b, err := s.Bucket(r.Context(), b.ID)
+		b, err := s.panel.Bucket(r.Context(), b.ID)
 		if err != nil {
 			return err
 		}
-		cell := s.BugPart(r, b)
+		cell := s.panel.BugPart(r, b)
 		cell.Copy = page.Bug.Copy
 		var status *problemsview.StatusView
 		if web.OnProblemPage(r, b.ID) {
-			v, err := s.StatusView(r, b)
+			v, err := s.panel.StatusView(r, b)
 			if err != nil {
 				return err
 			}
 			status = &v
 		}
-		return s.Page(w, r, createdStatus(result), problemsview.ReviewDone(cell, status, message))
+		return s.web.Page(w, r, createdStatus(result), problemsview.ReviewDone(cell, status, message))
 	}
-	if err := s.Flash(r, kind, message); err != nil {
+	if err := s.web.Flash(r, kind, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
@@ -333,8 +334,8 @@ func (s *Pages) sendReview(w http.ResponseWriter, r *http.Request, status int, p
 		if status == http.StatusConflict {
 			status = http.StatusUnprocessableEntity
 		}
-		return s.Page(w, r, status, view.ReviewPart(page))
+		return s.web.Page(w, r, status, view.ReviewPart(page))
 	}
-	page.Shell = s.Shell(r, "Review: "+page.Heading)
-	return s.Page(w, r, status, view.Review(page))
+	page.Shell = s.web.Shell(r, "Review: "+page.Heading)
+	return s.web.Page(w, r, status, view.Review(page))
 }

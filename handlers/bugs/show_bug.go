@@ -18,9 +18,9 @@ func (s *Pages) ShowBug(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, id.Path(), http.StatusSeeOther)
 		return nil
 	}
-	b, err := s.Bucket(r.Context(), id)
+	b, err := s.panel.Bucket(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return s.AnswerBug(w, r, http.StatusOK, b)
+	return s.panel.AnswerBug(w, r, http.StatusOK, b)
 }

@@ -28,8 +28,8 @@ func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
 	if page.Endpoints, err = s.Events.Endpoints(r.Context()); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, "Notifications")
-	return s.Page(w, r, http.StatusOK, view.Endpoints(page))
+	page.Shell = s.web.Shell(r, "Notifications")
+	return s.web.Page(w, r, http.StatusOK, view.Endpoints(page))
 }
 
 // StopNotifications stops all notifications.
@@ -50,7 +50,7 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 
 // redirect redirects with a message.
 func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -161,8 +161,8 @@ func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page
 	if page.Form.Owners, err = s.owners(r); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, view.EndpointTitle(view.EndpointWord(page.Endpoint.Kind)))
-	return s.Page(w, r, status, view.NewEndpoint(page))
+	page.Shell = s.web.Shell(r, view.EndpointTitle(view.EndpointWord(page.Endpoint.Kind)))
+	return s.web.Page(w, r, status, view.NewEndpoint(page))
 }
 
 // owners returns the accounts that can own an endpoint: those that see these pages.
@@ -298,8 +298,8 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 		page.Deliveries = page.Deliveries[:deliveriesSize]
 		page.Next = view.NextDeliveries(filter.State, filter.Summary, page.Deliveries[deliveriesSize-1])
 	}
-	page.Shell = s.Shell(r, e.Name)
-	return s.Page(w, r, status, view.Endpoint(page))
+	page.Shell = s.web.Shell(r, e.Name)
+	return s.web.Page(w, r, status, view.Endpoint(page))
 }
 
 // readDeliveryFilter reads which deliveries a query asks for.
@@ -346,8 +346,8 @@ func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Type = webhook.EventType(page.Delivery.Event.Kind)
-	page.Shell = s.Shell(r, page.Delivery.Event.Title)
-	return s.Page(w, r, http.StatusOK, view.Delivery(page))
+	page.Shell = s.web.Shell(r, page.Delivery.Event.Title)
+	return s.web.Page(w, r, http.StatusOK, view.Delivery(page))
 }
 
 // SendAgain makes a delivery due at once.

@@ -39,17 +39,17 @@ type Deps struct {
 
 // Pages serves everything about notifications.
 type Pages struct {
-	*export.Exporter
-	*web.Kit
+	web      *web.Kit
+	exporter *export.Exporter
 	Deps
 }
 
 // New returns the handlers of this package.
-func New(exporter *export.Exporter, d Deps) *Pages { return &Pages{exporter, exporter.Kit, d} }
+func New(kit *web.Kit, exporter *export.Exporter, d Deps) *Pages { return &Pages{kit, exporter, d} }
 
 // flash redirects to a page with a message.
 func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {
-	if err := s.Flash(r, kind, message); err != nil {
+	if err := s.web.Flash(r, kind, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -96,11 +96,11 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Kinds, p.Packages = facets.Kinds, facets.Packages
-	p.Shell = s.Shell(r, "Inbox")
+	p.Shell = s.web.Shell(r, "Inbox")
 	filter.Before = 0
 	_, query, _ := strings.Cut(view.InboxURL(filter), "?")
 	p.Shell.Also = layout.Alternates("Inbox", layout.PathInbox, query)
-	return s.Page(w, r, http.StatusOK, view.Inbox(p))
+	return s.web.Page(w, r, http.StatusOK, view.Inbox(p))
 }
 
 func readFilter(q url.Values) (f crash.NoticeFilter, err error) {
@@ -134,7 +134,8 @@ func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format strin
 		return err
 	}
 	user := web.CurrentUser(r).ID
-	return s.Export(w, r, format, s.Now().Format(time.RFC3339Nano), func(ctx context.Context) (export.Table, error) {
+	version := s.web.Now().Format(time.RFC3339Nano)
+	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
 		notices, err := s.Events.Inbox(ctx, user, filter, exportedSize)
 		return export.Table{Title: "Inbox", Path: view.InboxURL(filter), Columns: inboxColumns,
 			Rows: func(yield func(export.Row, error) bool) {
@@ -184,7 +185,7 @@ func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
 	if n > 0 {
 		message.Undo = &layout.Undo{Action: view.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, backToInbox(r))

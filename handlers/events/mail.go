@@ -33,8 +33,8 @@ func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status 
 		return err
 	}
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
-	p.Shell = s.Shell(r, "Your notifications")
-	return s.Page(w, r, status, view.MailSettings(p))
+	p.Shell = s.web.Shell(r, "Your notifications")
+	return s.web.Page(w, r, status, view.MailSettings(p))
 }
 
 // SaveMailSettings saves the user's choices about mail.
@@ -171,8 +171,8 @@ func (s *Pages) ShowConfirmAddress(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, http.StatusOK, view.ConfirmAddress(view.ConfirmAddressPage{
-		Shell: s.Shell(r, "Confirm your mail address"), Address: address, Path: r.URL.EscapedPath(),
+	return s.web.Page(w, r, http.StatusOK, view.ConfirmAddress(view.ConfirmAddressPage{
+		Shell: s.web.Shell(r, "Confirm your mail address"), Address: address, Path: r.URL.EscapedPath(),
 	}))
 }
 
@@ -232,8 +232,8 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	}
 	p.States, p.LastSuccess = totals.States, totals.LastSuccess
 	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
-	p.Shell = s.Shell(r, "Mail")
-	return s.Page(w, r, status, view.MailAdmin(p))
+	p.Shell = s.web.Shell(r, "Mail")
+	return s.web.Page(w, r, status, view.MailAdmin(p))
 }
 
 // TestRelay sends a test mail to an address that the administrator typed, and shows the relay's
@@ -303,7 +303,7 @@ func (s *Pages) sendUnsubscribe(w http.ResponseWriter, r *http.Request, done boo
 		return err
 	}
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a key to the subscription
-	return s.Page(w, r, http.StatusOK, view.Unsubscribe(view.UnsubscribePage{
-		Shell: s.BareShell(r, "Unsubscribe"), Path: r.URL.EscapedPath(), Done: done,
+	return s.web.Page(w, r, http.StatusOK, view.Unsubscribe(view.UnsubscribePage{
+		Shell: s.web.BareShell(r, "Unsubscribe"), Path: r.URL.EscapedPath(), Done: done,
 	}))
 }

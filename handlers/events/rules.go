@@ -31,11 +31,11 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.RulesPage{Shell: s.Shell(r, "Rules")}
+	page := view.RulesPage{Shell: s.web.Shell(r, "Rules")}
 	for _, rule := range all {
 		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
 	}
-	return s.Page(w, r, http.StatusOK, view.Rules(page))
+	return s.web.Page(w, r, http.StatusOK, view.Rules(page))
 }
 
 func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
@@ -80,7 +80,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !web.WantsPart(r) {
-		if err := s.Flash(r, layout.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
+		if err := s.web.Flash(r, layout.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, layout.PathRules)
@@ -92,7 +92,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.Part(w, r, view.RuleItem(s.row(s.BareShell(r, "Rules"), rule, activity)))
+	return s.web.Part(w, r, view.RuleItem(s.row(s.web.BareShell(r, "Rules"), rule, activity)))
 }
 
 // DeleteRule deletes a rule. The message has a form that undoes that.
@@ -119,7 +119,7 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 		message.Undo = &layout.Undo{Action: view.RulePath(rule.ID, "/restore"), Field: "id",
 			Value: strconv.FormatInt(rule.ID, 10)}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, layout.PathRules)
@@ -151,7 +151,7 @@ func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule
 }
 
 func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page view.RulePage, err error) {
-	page = view.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.Config.AllowBugFiling}
+	page = view.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.web.Config.AllowBugFiling}
 	endpoints, err := s.Events.RuleEndpoints(r.Context())
 	if err != nil {
 		return page, err
@@ -172,12 +172,12 @@ func (s *Pages) sendRule(w http.ResponseWriter, r *http.Request, status int, pag
 	if page.ID != 0 {
 		title = page.Values.Get("saved_name")
 	}
-	page.Shell = s.BareShell(r, title)
+	page.Shell = s.web.BareShell(r, title)
 	if web.WantsPart(r) {
-		return s.Page(w, r, status, view.RulePart(page))
+		return s.web.Page(w, r, status, view.RulePart(page))
 	}
-	page.Shell = s.Shell(r, title)
-	return s.Page(w, r, status, view.Rule(page))
+	page.Shell = s.web.Shell(r, title)
+	return s.web.Page(w, r, status, view.Rule(page))
 }
 
 // CreateRule rehearses a new rule, or saves it once that was done.
@@ -223,7 +223,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		case err != nil:
 			return err
 		}
-		if err := s.Flash(r, layout.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
+		if err := s.web.Flash(r, layout.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, layout.PathRules)
@@ -405,7 +405,7 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.CandidatesPage{Shell: s.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
+	page := view.CandidatesPage{Shell: s.web.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
 	for _, c := range waiting[:min(len(waiting), shownCandidates)] {
 		row, err := s.candidate(r.Context(), page.Shell, c)
 		if err != nil {
@@ -420,7 +420,7 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Decided = append(page.Decided, row)
 	}
-	return s.Page(w, r, http.StatusOK, view.Candidates(page))
+	return s.web.Page(w, r, http.StatusOK, view.Candidates(page))
 }
 
 // candidate returns a candidate with its problem and, while it waits, the title of the draft.
@@ -468,14 +468,14 @@ func (s *Pages) candidateInPath(r *http.Request) (id int64, b crash.Bucket, err 
 
 // ApproveCandidate files the bug of a candidate.
 func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
 	id, b, err := s.candidateInPath(r)
 	if err != nil {
 		return err
 	}
-	opts, err := s.FilingOptions(r)
+	opts, err := s.web.FilingOptions(r)
 	if err != nil {
 		return err
 	}
@@ -483,7 +483,7 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	// A tracker that cannot be reached gets the bug later.
 	if failed != nil && crash.KindOf(failed) != crash.Unavailable {
 		a := web.AnswerTo(r, failed)
-		s.LogError(r, failed, a)
+		s.web.LogError(r, failed, a)
 		if err := s.Events.FailCandidate(r.Context(), id, a.Message); err != nil {
 			return err
 		}
@@ -527,7 +527,7 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 	status int) error {
 	if !web.WantsPart(r) {
 		if message.Text != "" {
-			if err := s.Flash(r, message.Kind, message.Text); err != nil {
+			if err := s.web.Flash(r, message.Kind, message.Text); err != nil {
 				return err
 			}
 		}
@@ -537,12 +537,12 @@ func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64
 	if err != nil {
 		return err
 	}
-	row, err := s.candidate(r.Context(), s.BareShell(r, "Candidates for filing"), c)
+	row, err := s.candidate(r.Context(), s.web.BareShell(r, "Candidates for filing"), c)
 	if err != nil {
 		return err
 	}
 	if message.Kind == layout.FlashError {
 		row.Trouble, row.Failure = message.Text, ""
 	}
-	return s.Page(w, r, status, view.CandidateItem(row))
+	return s.web.Page(w, r, status, view.CandidateItem(row))
 }

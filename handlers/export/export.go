@@ -53,10 +53,10 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	if err != nil {
 		return err
 	}
-	changed := s.revisions.since(revision+s.Now().UTC().Format(time.DateOnly), s.Now())
+	changed := s.revisions.since(revision+s.web.Now().UTC().Format(time.DateOnly), s.web.Now())
 	u := web.CurrentUser(r)
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		revision, s.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(u.Role),
+		revision, s.web.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(u.Role),
 		fmt.Sprint(u.Private), private, reader.Key(r.Context()),
 	}, "\n")))
 	h := w.Header()
@@ -77,7 +77,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		return nil
 	}
 	if u.ID == 0 {
-		return s.PublicFile(w, r, revision+s.Now().UTC().Format(time.DateOnly), tag, ExportTime,
+		return s.web.PublicFile(w, r, revision+s.web.Now().UTC().Format(time.DateOnly), tag, ExportTime,
 			func(ctx context.Context, w http.ResponseWriter, rest func() error) error {
 				t, err := build(ctx)
 				if err != nil {
@@ -204,7 +204,7 @@ func Pages[T any](read func(after *T) ([]T, error), rowOf func(T) Row) iter.Seq2
 }
 
 // New returns an Exporter.
-func New(kit *web.Kit, store *db.Store) *Exporter { return &Exporter{Kit: kit, store: store} }
+func New(kit *web.Kit, store *db.Store) *Exporter { return &Exporter{web: kit, store: store} }
 
 // ExportPage is the number of rows that an export reads at once.
 const ExportPage = 500
@@ -215,7 +215,7 @@ var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page",
 
 // Exporter sends lists as files and feeds.
 type Exporter struct {
-	*web.Kit
+	web       *web.Kit
 	store     *db.Store
 	revisions revisions
 }

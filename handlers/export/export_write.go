@@ -32,7 +32,7 @@ func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string,
 	}), r, format, t, changed)
 	if err != nil && started {
 		if r.Context().Err() == nil {
-			s.Log.WarnContext(r.Context(), "export aborted", "request_id", web.RequestID(r), "error", err)
+			s.web.Log.WarnContext(r.Context(), "export aborted", "request_id", web.RequestID(r), "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -47,9 +47,9 @@ func (s *Exporter) writeTable(w io.Writer, r *http.Request, format string, t Tab
 	case "csv":
 		err = writeCSV(out, t)
 	case "json":
-		err = writeJSONTable(out, t, s.Base.String())
+		err = writeJSONTable(out, t, s.web.Base.String())
 	case "atom":
-		err = writeAtom(out, t, s.Base.String(), r.URL.RequestURI(), changed)
+		err = writeAtom(out, t, s.web.Base.String(), r.URL.RequestURI(), changed)
 	default:
 		return ErrNoFormat
 	}

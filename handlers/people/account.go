@@ -19,7 +19,7 @@ func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 
 // sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
 func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
-	page := view.AccountPage{Tracker: s.Config.TrackerName, Name: name, Problem: problem}
+	page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: name, Problem: problem}
 	return s.sendAccount(w, r, status, page, view.NewTokenForm())
 }
 
@@ -35,19 +35,19 @@ func (s *Pages) sendAccount(
 	if page.Identities, err = s.People.Identities(r.Context(), u.ID); err != nil {
 		return err
 	}
-	page.Sessions.Current = people.SessionID(s.Sessions.Token(r.Context()))
+	page.Sessions.Current = people.SessionID(s.web.Sessions.Token(r.Context()))
 	if page.Sessions.Sessions, err = s.People.SessionsOf(r.Context(), u.ID); err != nil {
 		return err
 	}
 	if page.SecondFactor, err = s.People.SecondFactor(r.Context(), u.ID); err != nil {
 		return err
 	}
-	page.CanPassword = s.Config.LocalSignIn != crash.LocalOff
-	if s.Config.OpenID.URL != "" {
-		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceLaunchpad, Name: s.Config.OpenID.Name})
+	page.CanPassword = s.web.Config.LocalSignIn != crash.LocalOff
+	if s.web.Config.OpenID.URL != "" {
+		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceLaunchpad, Name: s.web.Config.OpenID.Name})
 	}
-	if s.Config.OIDC.Issuer != "" {
-		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceOIDC, Name: s.Config.OIDC.Name})
+	if s.web.Config.OIDC.Issuer != "" {
+		page.Links = append(page.Links, view.LinkMethod{Source: crash.SourceOIDC, Name: s.web.Config.OIDC.Name})
 	}
 	if page.Services, err = s.People.ServiceAccounts(r.Context(), u.ID); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Pages) sendAccount(
 		return err
 	}
 	page.Reasons = crash.RoleReasons(u, page.Identities, grants, s.Store.Rights.Everyone)
-	page.Shell = s.Shell(r, "Your account")
+	page.Shell = s.web.Shell(r, "Your account")
 	if page.Own, err = s.ownAccount(r); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Pages) sendAccount(
 			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
 		}
 	}
-	return s.Page(w, r, status, view.Account(page))
+	return s.web.Page(w, r, status, view.Account(page))
 }
 
 // SaveAccount saves the person's name in the tracker, after checking that the tracker has it.
@@ -83,7 +83,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 			if a.Kind != crash.Unprocessable && a.Kind != crash.Unavailable && a.Kind != crash.Refused {
 				return err
 			}
-			s.LogError(r, err, a)
+			s.web.LogError(r, err, a)
 			a.Headers(w)
 			return s.sendAccountForm(w, r, a.Status, crash.Truncate(name, 100), a.Message)
 		}
@@ -92,7 +92,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "Saved."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Saved."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)
@@ -102,18 +102,18 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 // the person may not file bugs.
 func (s *Pages) ownAccount(r *http.Request) (*view.OwnAccountView, error) {
 	u := web.CurrentUser(r)
-	if !u.Role.Allows(crash.RoleTriager) || !s.Config.AllowBugFiling {
+	if !u.Role.Allows(crash.RoleTriager) || !s.web.Config.AllowBugFiling {
 		return nil, nil
 	}
 	own, err := s.Filer.OwnAccount(r.Context(), u.ID)
 	if err != nil {
 		return nil, err
 	}
-	v := &view.OwnAccountView{Own: own, Tracker: s.Config.TrackerName, Shell: s.BareShell(r, "")}
+	v := &view.OwnAccountView{Own: own, Tracker: s.web.Config.TrackerName, Shell: s.web.BareShell(r, "")}
 	if own.Account != "" {
 		v.TokensURL = s.Filer.TokensURL(own.Account)
 	}
-	if rt, expires, ok := web.OwnRequest.Token(s.Kit, r); ok {
+	if rt, expires, ok := web.OwnRequest.Token(s.web, r); ok {
 		v.AuthorizeURL, v.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	return v, nil
@@ -122,10 +122,10 @@ func (s *Pages) ownAccount(r *http.Request) (*view.OwnAccountView, error) {
 // sendOwnProblem sends the page with the error of an action about the person's own account.
 func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed error) error {
 	a := web.AnswerTo(r, failed)
-	s.LogError(r, failed, a)
+	s.web.LogError(r, failed, a)
 	a.Headers(w)
 	page := view.AccountPage{
-		Tracker: s.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
+		Tracker: s.web.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
 	}
 	return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
 }
@@ -133,7 +133,7 @@ func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed er
 // toOwnAccount redirects to the part of the page, with a message.
 func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message string) error {
 	if message != "" {
-		if err := s.Flash(r, layout.FlashDone, message); err != nil {
+		if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 			return err
 		}
 	}
@@ -142,10 +142,10 @@ func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message str
 
 // BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
-	if !s.Config.AllowBugFiling {
+	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	if err := web.OwnRequest.Begin(s.Kit, r); err != nil {
+	if err := web.OwnRequest.Begin(s.web, r); err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
 	return s.toOwnAccount(w, r, "")
@@ -157,7 +157,7 @@ var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is
 // once, so the rest runs to its end even if the person leaves the page.
 func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	r = r.WithContext(context.WithoutCancel(r.Context()))
-	token, err := web.OwnRequest.Finish(s.Kit, r)
+	token, err := web.OwnRequest.Finish(s.web, r)
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
@@ -166,7 +166,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
+	return s.toOwnAccount(w, r, ownConnectedAs(s.web.Config.TrackerName, account))
 }
 
 // CheckConnection tests the person's own account, and has bugs filed with it again if it works.
@@ -175,7 +175,7 @@ func (s *Pages) CheckConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, ownConnectedAs(s.Config.TrackerName, account))
+	return s.toOwnAccount(w, r, ownConnectedAs(s.web.Config.TrackerName, account))
 }
 
 // Disconnect deletes the access token of the person's own account.
@@ -187,7 +187,7 @@ func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Filer.DisconnectOwnAccount(r.Context(), web.CurrentUser(r)); err != nil {
 		return err
 	}
-	web.OwnRequest.Remove(s.Kit, r)
+	web.OwnRequest.Remove(s.web, r)
 	message := "Disconnected. Your access token has been deleted."
 	if own.Account != "" {
 		message = "Disconnected. Your access token has been deleted here. You can revoke it at " +
@@ -217,13 +217,13 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName}
+	page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: u.TrackerName}
 	if !slices.Contains(view.TokenDays, form.Days) {
 		form.Problem = "Choose when the token expires."
 		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
 	}
 	token, _, err := s.People.AddToken(r.Context(), u, form.Name, form.Scopes,
-		s.Now().AddDate(0, 0, form.Days))
+		s.web.Now().AddDate(0, 0, form.Days))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
 		form.Problem = web.AnswerTo(r, err).Message
@@ -242,7 +242,7 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "Token revoked."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Token revoked."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -29,7 +29,7 @@ func (s *Pages) StartOpenID(w http.ResponseWriter, r *http.Request) error {
 	if err := s.begin(r, &a); err != nil {
 		return err
 	}
-	return s.leave(w, r, s.Config.OpenID.Name, s.openid.Begin(a.State, teams))
+	return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, teams))
 }
 
 // FinishOpenID signs in a person whom the OpenID provider has sent back.
@@ -63,7 +63,7 @@ func (s *Pages) ReceiveOpenID(w http.ResponseWriter, r *http.Request) error {
 	if len(query) > maxReturn {
 		return crash.Errorf(crash.Unprocessable, "long_answer",
 			"The answer of %s is too long. (Administrators: give roles to fewer teams; each is part of the answer.)",
-			s.Config.OpenID.Name)
+			s.web.Config.OpenID.Name)
 	}
 	http.Redirect(w, r, web.PathOpenID+web.PathSignInReturn+"?"+query, http.StatusSeeOther)
 	return nil
@@ -87,7 +87,7 @@ func (s *Pages) leaveToOIDC(w http.ResponseWriter, r *http.Request, a attempt) e
 	if err != nil {
 		return s.refuse(w, r, crash.SourceOIDC, a, err)
 	}
-	return s.leave(w, r, s.Config.OIDC.Name, address)
+	return s.leave(w, r, s.web.Config.OIDC.Name, address)
 }
 
 // FinishOIDC signs in a person whom the OpenID Connect provider has sent back.
@@ -106,7 +106,7 @@ func (s *Pages) RefreshGroups(ctx context.Context) error {
 	if s.oidc == nil {
 		return nil
 	}
-	due, err := s.People.Refreshable(ctx, s.Config.OIDC.Issuer, s.Now().Add(-web.GroupsDue))
+	due, err := s.People.Refreshable(ctx, s.web.Config.OIDC.Issuer, s.web.Now().Add(-web.GroupsDue))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Pages) LogoutOIDC(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	a := web.AnswerTo(r, err)
-	s.LogError(r, err, a)
+	s.web.LogError(r, err, a)
 	a.Headers(w)
 	return web.WriteJSON(w, a.Status, map[string]string{"error": "invalid_request", "error_description": a.Message})
 }
@@ -162,7 +162,7 @@ func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.Log.InfoContext(r.Context(), "the provider has signed a person out", "request_id", web.RequestID(r), "sessions",
+	s.web.Log.InfoContext(r.Context(), "the provider has signed a person out", "request_id", web.RequestID(r), "sessions",
 		ended)
 	return nil
 }
@@ -175,7 +175,7 @@ func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 		source != crash.SourceLaunchpad && source != crash.SourceOIDC {
 		return errNotConfigured()
 	}
-	if err := web.CheckPerson(s.Kit, r); err != nil {
+	if err := web.CheckPerson(s.web, r); err != nil {
 		return s.refuseChange(w, r, err)
 	}
 	a := attempt{Source: source, Link: web.CurrentUser(r).ID}
@@ -187,7 +187,7 @@ func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 		if err := s.begin(r, &a); err != nil {
 			return err
 		}
-		return s.leave(w, r, s.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
+		return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
 	}
 	return s.leaveToOIDC(w, r, a)
 }
@@ -203,7 +203,7 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 	if err := s.People.LinkIdentity(r.Context(), a.Link, who); err != nil {
 		return s.refuse(w, r, a.Source, a, err)
 	}
-	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
+	if err := s.web.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
 		return err
 	}
 	return s.toAccount(w, r, layout.FlashDone, "Connected: from now on you can sign in this way, too.")
@@ -215,17 +215,17 @@ func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	if id == 0 {
 		return crash.Errorf(crash.NotFound, "unknown_identity", "There is no such way to sign in.")
 	}
-	if err := web.CheckPerson(s.Kit, r); err != nil {
+	if err := web.CheckPerson(s.web, r); err != nil {
 		return s.refuseChange(w, r, err)
 	}
-	ways := people.Ways{Password: s.Config.LocalSignIn != crash.LocalOff}
+	ways := people.Ways{Password: s.web.Config.LocalSignIn != crash.LocalOff}
 	if s.openid != nil {
-		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceLaunchpad, Issuer: s.Config.OpenID.URL})
+		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceLaunchpad, Issuer: s.web.Config.OpenID.URL})
 	}
 	if s.oidc != nil {
-		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceOIDC, Issuer: s.Config.OIDC.Issuer})
+		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceOIDC, Issuer: s.web.Config.OIDC.Issuer})
 	}
-	if s.Config.Proxy.Header != "" {
+	if s.web.Config.Proxy.Header != "" {
 		ways.Issuers = append(ways.Issuers, crash.Identity{Source: crash.SourceProxy})
 	}
 	if err := s.People.UnlinkIdentity(r.Context(), web.CurrentUser(r).ID, id, ways); err != nil {
@@ -241,7 +241,7 @@ func (s *Pages) refuseChange(w http.ResponseWriter, r *http.Request, err error) 
 		return err
 	}
 	if a.Code == "old_session" {
-		return s.SendSignIn(w, r, http.StatusUnauthorized, view.SignInForm{Next: web.PathAccount, Problem: a.Message})
+		return s.web.SendSignIn(w, r, http.StatusUnauthorized, view.SignInForm{Next: web.PathAccount, Problem: a.Message})
 	}
 	web.MarkUnchanged(r)
 	return s.toAccount(w, r, layout.FlashError, a.Message)
@@ -249,7 +249,7 @@ func (s *Pages) refuseChange(w http.ResponseWriter, r *http.Request, err error) 
 
 // toAccount redirects to the page of the account, with a message.
 func (s *Pages) toAccount(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message string) error {
-	if err := s.Flash(r, kind, message); err != nil {
+	if err := s.web.Flash(r, kind, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -36,7 +36,7 @@ type Deps struct {
 
 // Pages serves signing in, one's own account and service accounts.
 type Pages struct {
-	*web.Kit
+	web *web.Kit
 	Deps
 	openid *openid.Client // nil: not configured
 	oidc   *oidc.Client   // nil: not configured
@@ -44,7 +44,7 @@ type Pages struct {
 
 // New returns the handlers of this package.
 func New(kit *web.Kit, d Deps) *Pages {
-	s := &Pages{Kit: kit, Deps: d}
+	s := &Pages{web: kit, Deps: d}
 	if c := kit.Config.OpenID; c.URL != "" {
 		s.openid = openid.New(openid.Config{
 			URL: c.URL, Realm: kit.Base.String() + "/", ReturnTo: kit.Base.String() + web.PathOpenID + web.PathSignInReturn,
@@ -81,17 +81,17 @@ type attempt struct {
 
 // begin stores a new attempt in the session.
 func (s *Pages) begin(r *http.Request, a *attempt) error {
-	a.State, a.Next, a.Began = rand.Text(), web.LocalPath(cmp.Or(a.Next, r.PostFormValue("next"))), s.Now()
+	a.State, a.Next, a.Began = rand.Text(), web.LocalPath(cmp.Or(a.Next, r.PostFormValue("next"))), s.web.Now()
 	b, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("begin sign-in: %w", err)
 	}
 	if web.CurrentUser(r).ID == 0 {
-		s.Sessions.SetDeadline(r.Context(), s.Now().Add(attemptTime))
+		s.web.Sessions.SetDeadline(r.Context(), s.web.Now().Add(attemptTime))
 	}
-	s.Sessions.Put(r.Context(), sessionAttempt, string(b))
+	s.web.Sessions.Put(r.Context(), sessionAttempt, string(b))
 	if saved := r.PostFormValue("kept"); saved != "" {
-		s.StoreForm(r, a.Next, saved)
+		s.web.StoreForm(r, a.Next, saved)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *Pages) begin(r *http.Request, a *attempt) error {
 // redirects after a form, and this site's policy forbids other sites.
 func (s *Pages) leave(w http.ResponseWriter, r *http.Request, name, address string) error {
 	w.Header().Set("Refresh", "0; url="+address)
-	return s.Page(w, r, http.StatusOK, view.LeavePage(s.SignInShell(r), name, address))
+	return s.web.Page(w, r, http.StatusOK, view.LeavePage(s.web.SignInShell(r), name, address))
 }
 
 var errNotBegun = crash.Errorf(crash.Unauthenticated, "sign_in_not_begun",
@@ -110,16 +110,16 @@ var errNotBegun = crash.Errorf(crash.Unauthenticated, "sign_in_not_begun",
 // take removes the attempt from the session and returns it, if it belongs to this answer.
 func (s *Pages) take(r *http.Request, source crash.Source, query url.Values) (attempt, error) {
 	var a attempt
-	text := s.Sessions.GetString(r.Context(), sessionAttempt)
+	text := s.web.Sessions.GetString(r.Context(), sessionAttempt)
 	if text == "" || json.Unmarshal([]byte(text), &a) != nil {
 		return a, errNotBegun
 	}
 	states := query["state"]
 	if a.Source != source || len(states) != 1 || subtle.ConstantTimeCompare([]byte(states[0]), []byte(a.State)) != 1 ||
-		s.Now().Sub(a.Began) > attemptTime {
+		s.web.Now().Sub(a.Began) > attemptTime {
 		return attempt{}, errNotBegun
 	}
-	s.Sessions.Remove(r.Context(), sessionAttempt)
+	s.web.Sessions.Remove(r.Context(), sessionAttempt)
 	return a, nil
 }
 
@@ -157,7 +157,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return err
 	}
 	owner := web.SessionOwner{User: signed.UserID, Identity: signed.IdentityID, Provider: who.Session}
-	if err := s.BeginSession(r, owner); err != nil {
+	if err := s.web.BeginSession(r, owner); err != nil {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
@@ -168,7 +168,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	if u.Role == crash.RoleNone {
 		return web.Redirect(w, r, web.PathAccount) // it says what to do
 	}
-	return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, a.Next))
+	return web.Redirect(w, r, web.AfterSignIn(s.web, r, a.Next))
 }
 
 // refuse shows the sign-in page with the reason. It records refusals of answers that this browser asked
@@ -179,8 +179,9 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return err
 	}
 	answer := web.AnswerTo(r, err)
-	s.LogError(r, err, answer)
-	s.Log.InfoContext(r.Context(), "sign-in refused", "request_id", web.RequestID(r), "source", source, "code", known.Code)
+	s.web.LogError(r, err, answer)
+	s.web.Log.InfoContext(r.Context(), "sign-in refused",
+		"request_id", web.RequestID(r), "source", source, "code", known.Code)
 	if a.State != "" && !errors.Is(err, crash.Unavailable) && !errors.Is(err, crash.ErrSignInCancelled) {
 		if err := s.People.Refused(r.Context(), source, known.Code); err != nil {
 			return err
@@ -193,7 +194,7 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return s.toAccount(w, r, layout.FlashError, answer.Message)
 	}
 	answer.Headers(w)
-	return s.SendSignIn(w, r, answer.Status, view.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
+	return s.web.SendSignIn(w, r, answer.Status, view.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
 }
 
 func errNotConfigured() error {

@@ -26,16 +26,16 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 		return err
 	}
 	if page.Factor.Secret != "" {
-		if page.Address, err = appAddress(s.Base.Host, u.Name, page.Factor.Secret); err != nil {
+		if page.Address, err = appAddress(s.web.Base.Host, u.Name, page.Factor.Secret); err != nil {
 			return err
 		}
 	}
-	page.Required = s.Config.RequireApp.Requires(u) && !page.Factor.On()
+	page.Required = s.web.Config.RequireApp.Requires(u) && !page.Factor.On()
 	if page.Recovery != nil {
-		page.Next = web.AfterApp(s.Kit, r)
+		page.Next = web.AfterApp(s.web, r)
 	}
-	page.Shell = s.Shell(r, "Authenticator app")
-	return s.Page(w, r, status, view.SecondFactor(page))
+	page.Shell = s.web.Shell(r, "Authenticator app")
+	return s.web.Page(w, r, status, view.SecondFactor(page))
 }
 
 // appAddress returns the address by which an app learns a secret.
@@ -99,7 +99,7 @@ func (s *Pages) afterSecondFactor(
 	case page.Recovery != nil:
 		return s.sendSecondFactor(w, r, http.StatusOK, page)
 	case message != "":
-		if err := s.Flash(r, layout.FlashDone, message); err != nil {
+		if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 			return err
 		}
 	}

@@ -18,12 +18,12 @@ func (s *Pages) ListServices(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int, form view.ServiceForm) error {
-	page := view.ServicesPage{Shell: s.Shell(r, "Service accounts"), Form: form}
+	page := view.ServicesPage{Shell: s.web.Shell(r, "Service accounts"), Form: form}
 	var err error
 	if page.Services, err = s.People.ServiceAccounts(r.Context(), 0); err != nil {
 		return err
 	}
-	return s.Page(w, r, status, view.Services(page))
+	return s.web.Page(w, r, status, view.Services(page))
 }
 
 // formTeam reads a team from a form.
@@ -44,7 +44,7 @@ func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "The service account "+u.Name+
+	if err := s.web.Flash(r, layout.FlashDone, "The service account "+u.Name+
 		" is created. Create a token for it."); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Pages) ShowService(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash.User, page view.ServicePage) error {
 	ctx := r.Context()
-	page.Shell, page.Service, page.Base = s.Shell(r, u.Name), u, view.ServicePath(u.Name)
+	page.Shell, page.Service, page.Base = s.web.Shell(r, u.Name), u, view.ServicePath(u.Name)
 	page.Admin = web.CurrentUser(r).Role.Allows(crash.RoleAdmin)
 	var err error
 	if page.Members, err = s.People.TeamMembers(ctx, u.Team); err != nil {
@@ -110,7 +110,7 @@ func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash
 			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
 		}
 	}
-	return s.Page(w, r, status, view.Service(page))
+	return s.web.Page(w, r, status, view.Service(page))
 }
 
 // SetServiceTeam gives a service account to another team.
@@ -148,7 +148,7 @@ func (s *Pages) CreateServiceToken(w http.ResponseWriter, r *http.Request) error
 		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
 	}
 	page.Tokens.Made, _, err = s.People.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
-		s.Now().AddDate(0, 0, form.Days))
+		s.web.Now().AddDate(0, 0, form.Days))
 	return s.afterToken(w, r, u, page, err)
 }
 
@@ -199,17 +199,17 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 	if err != nil {
 		return u, false, err
 	}
-	current := web.FreshIdentities(s.Kit, identities)
-	admin, err := web.IsAdminNow(s.Kit, r, current)
+	current := web.FreshIdentities(s.web, identities)
+	admin, err := web.IsAdminNow(s.web, r, current)
 	if err != nil || admin || u.Team.Has(current) {
 		return u, err == nil, err
 	}
-	return u, false, web.AskToSignInAgain(s.Kit, w, r)
+	return u, false, web.AskToSignInAgain(s.web, w, r)
 }
 
 // done redirects to the page of a service account, with a message.
 func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.ServicePath(u.Name))

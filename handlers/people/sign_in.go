@@ -21,7 +21,7 @@ func (s *Pages) ShowSignIn(w http.ResponseWriter, r *http.Request) error {
 	if u := web.CurrentUser(r); u.ID != 0 && !u.GroupsExpired {
 		return web.Redirect(w, r, next)
 	}
-	return s.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
+	return s.web.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
 }
 
 // SignIn checks name and password and starts a session. If they are wrong, it shows the form again
@@ -30,7 +30,7 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	form := view.SignInForm{
 		Name: r.PostFormValue("username"), Next: web.LocalPath(r.PostFormValue("next")), SavedForm: r.PostFormValue("kept"),
 	}
-	if s.Config.LocalSignIn == crash.LocalOff {
+	if s.web.Config.LocalSignIn == crash.LocalOff {
 		return s.refuseSignIn(w, r, form, errLocalOff)
 	}
 	in := people.SignIn{Name: form.Name, Password: r.PostFormValue("password"), Address: proxies.Client(r)}
@@ -47,29 +47,29 @@ func (s *Pages) SignIn(w http.ResponseWriter, r *http.Request) error {
 	http.SetCookie(w, &http.Cookie{
 		Name: web.CookieBrowser, Value: signed.Browsers, Path: web.PathSignIn,
 		MaxAge:   int(people.KnownBrowserFor.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.web.Base.Scheme == "https",
 	})
 	if signed.NeedsCode {
 		return s.askForCode(w, r, form, signed)
 	}
-	if err := s.BeginSession(r, web.SessionOwner{User: signed.User.ID}); err != nil {
+	if err := s.web.BeginSession(r, web.SessionOwner{User: signed.User.ID}); err != nil {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
 	if form.SavedForm != "" {
-		return s.SaveInSession(w, r, form.Next, form.SavedForm)
+		return s.web.SaveInSession(w, r, form.Next, form.SavedForm)
 	}
-	return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, form.Next))
+	return web.Redirect(w, r, web.AfterSignIn(s.web, r, form.Next))
 }
 
 // ShowResume shows the form that was refused before signing in, so that the person can send it
 // again.
 func (s *Pages) ShowResume(w http.ResponseWriter, r *http.Request) error {
-	path, form, found := web.SavedForm(s.Kit, r)
+	path, form, found := web.SavedForm(s.web, r)
 	if !found {
 		return web.Redirect(w, r, "/")
 	}
-	return s.Page(w, r, http.StatusOK, layout.Resume(s.Shell(r, "Send again?"), path, form))
+	return s.web.Page(w, r, http.StatusOK, layout.Resume(s.web.Shell(r, "Send again?"), path, form))
 }
 
 var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a name and password is switched "+
@@ -83,17 +83,17 @@ func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form view.S
 		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
 	a.Headers(w)
-	s.AuditSignInRefused(r, "password", a)
+	s.web.AuditSignInRefused(r, "password", a)
 	form.Problem = a.Message
 	if len(form.Name) > 128 {
 		form.Name = ""
 	}
-	return s.SendSignIn(w, r, a.Status, form)
+	return s.web.SendSignIn(w, r, a.Status, form)
 }
 
 // SignOut ends the session.
 func (s *Pages) SignOut(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Sessions.Destroy(r.Context()); err != nil {
+	if err := s.web.Sessions.Destroy(r.Context()); err != nil {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
@@ -115,24 +115,24 @@ const codeTime = 10 * time.Minute
 // askForCode begins the second step of signing in.
 func (s *Pages) askForCode(w http.ResponseWriter, r *http.Request, form view.SignInForm, in people.SignedIn) error {
 	ctx := r.Context()
-	if err := errors.Join(s.Sessions.Clear(ctx), s.Sessions.RenewToken(ctx)); err != nil {
+	if err := errors.Join(s.web.Sessions.Clear(ctx), s.web.Sessions.RenewToken(ctx)); err != nil {
 		return err
 	}
-	s.Sessions.Put(ctx, sessionCodeUser, strconv.FormatInt(in.User.ID, 10))
-	s.Sessions.Put(ctx, sessionCodeProof, in.Proof)
-	s.Sessions.Put(ctx, sessionCodeSince, strconv.FormatInt(s.Now().Unix(), 10))
-	s.Sessions.Put(ctx, sessionCodeNext, form.Next)
+	s.web.Sessions.Put(ctx, sessionCodeUser, strconv.FormatInt(in.User.ID, 10))
+	s.web.Sessions.Put(ctx, sessionCodeProof, in.Proof)
+	s.web.Sessions.Put(ctx, sessionCodeSince, strconv.FormatInt(s.web.Now().Unix(), 10))
+	s.web.Sessions.Put(ctx, sessionCodeNext, form.Next)
 	if form.SavedForm != "" {
-		s.StoreForm(r, form.Next, form.SavedForm)
+		s.web.StoreForm(r, form.Next, form.SavedForm)
 	}
 	return web.Redirect(w, r, web.PathSignInCode)
 }
 
 // pendingUser returns the account of a sign-in that waits for a code, or 0 if none does.
 func (s *Pages) pendingUser(r *http.Request) int64 {
-	user, _ := strconv.ParseInt(s.Sessions.GetString(r.Context(), sessionCodeUser), 10, 64)
-	since, _ := strconv.ParseInt(s.Sessions.GetString(r.Context(), sessionCodeSince), 10, 64)
-	if s.Now().Sub(time.Unix(since, 0)) > codeTime {
+	user, _ := strconv.ParseInt(s.web.Sessions.GetString(r.Context(), sessionCodeUser), 10, 64)
+	since, _ := strconv.ParseInt(s.web.Sessions.GetString(r.Context(), sessionCodeSince), 10, 64)
+	if s.web.Now().Sub(time.Unix(since, 0)) > codeTime {
 		return 0
 	}
 	return user
@@ -140,34 +140,34 @@ func (s *Pages) pendingUser(r *http.Request) int64 {
 
 // ShowCode shows the form for a code.
 func (s *Pages) ShowCode(w http.ResponseWriter, r *http.Request) error {
-	next := web.LocalPath(s.Sessions.GetString(r.Context(), sessionCodeNext))
+	next := web.LocalPath(s.web.Sessions.GetString(r.Context(), sessionCodeNext))
 	switch {
 	case web.CurrentUser(r).ID != 0:
 		return web.Redirect(w, r, next)
 	case s.pendingUser(r) == 0:
-		return s.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
+		return s.web.SendSignIn(w, r, http.StatusOK, view.SignInForm{Next: next})
 	}
-	return s.Page(w, r, http.StatusOK, view.SignInCode(s.SignInShell(r), ""))
+	return s.web.Page(w, r, http.StatusOK, view.SignInCode(s.web.SignInShell(r), ""))
 }
 
 // SignInByCode checks a code and starts a session.
 func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	if s.Config.LocalSignIn == crash.LocalOff {
+	if s.web.Config.LocalSignIn == crash.LocalOff {
 		return errLocalOff
 	}
-	user, next := s.pendingUser(r), web.LocalPath(s.Sessions.GetString(ctx, sessionCodeNext))
+	user, next := s.pendingUser(r), web.LocalPath(s.web.Sessions.GetString(ctx, sessionCodeNext))
 	if user == 0 {
-		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{
+		return s.web.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{
 			Next: next, Problem: "You entered your password too long ago. Sign in again."})
 	}
-	err := s.People.SignInWithCode(ctx, user, s.Sessions.GetString(ctx, sessionCodeProof), r.PostFormValue("code"))
+	err := s.People.SignInWithCode(ctx, user, s.web.Sessions.GetString(ctx, sessionCodeProof), r.PostFormValue("code"))
 	if err == nil {
-		if err := s.BeginSession(r, web.SessionOwner{User: user}); err != nil {
+		if err := s.web.BeginSession(r, web.SessionOwner{User: user}); err != nil {
 			return err
 		}
 		web.RenewCSRFToken(w, r)
-		return web.Redirect(w, r, web.AfterSignIn(s.Kit, r, next))
+		return web.Redirect(w, r, web.AfterSignIn(s.web, r, next))
 	}
 	a := web.AnswerTo(r, err)
 	if !a.ForPerson() {
@@ -175,19 +175,19 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.Headers(w)
 	if a.Code == crash.CodeSignInAgain {
-		s.Sessions.Remove(ctx, sessionCodeUser)
-		return s.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{Next: next, Problem: a.Message})
+		s.web.Sessions.Remove(ctx, sessionCodeUser)
+		return s.web.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{Next: next, Problem: a.Message})
 	}
 	if a.Kind == crash.Unauthenticated {
 		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
-	return s.Page(w, r, a.Status, view.SignInCode(s.SignInShell(r), a.Message))
+	return s.web.Page(w, r, a.Status, view.SignInCode(s.web.SignInShell(r), a.Message))
 }
 
 // EndSession ends a session of the person, or all but the present one.
 func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 	u, id := web.CurrentUser(r), r.PostFormValue("session")
-	current := people.SessionID(s.Sessions.Token(r.Context()))
+	current := people.SessionID(s.web.Sessions.Token(r.Context()))
 	message := "Signed out there."
 	switch id {
 	case current:
@@ -202,7 +202,7 @@ func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)
@@ -212,7 +212,7 @@ func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 	u, err := web.CurrentUser(r), error(nil)
 	switch {
-	case !u.HasPassword || s.Config.LocalSignIn == crash.LocalOff:
+	case !u.HasPassword || s.web.Config.LocalSignIn == crash.LocalOff:
 		return crash.Errorf(crash.Conflict, "no_password", "Your account has no password that you could sign in with.")
 	case r.PostFormValue("new") != r.PostFormValue("again"):
 		err = crash.Errorf(crash.Invalid, "passwords_differ", "%s", "The two new passwords differ.")
@@ -231,14 +231,14 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		if a.Kind == crash.Unauthenticated || a.Kind == crash.Invalid {
 			a.Status = http.StatusUnprocessableEntity
 		}
-		page := view.AccountPage{Tracker: s.Config.TrackerName, Name: u.TrackerName, PasswordProblem: a.Message}
+		page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: u.TrackerName, PasswordProblem: a.Message}
 		return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
 	}
-	if err := s.Sessions.RenewToken(r.Context()); err != nil { // the old token has ended with all others
+	if err := s.web.Sessions.RenewToken(r.Context()); err != nil { // the old token has ended with all others
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	if err := s.Flash(r, layout.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, web.PathAccount)

@@ -31,7 +31,7 @@ var errNoDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is n
 func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Triage) (view.DecisionsView, error) {
 	u := web.CurrentUser(r)
 	v := view.DecisionsView{
-		Bucket: b, MayDecide: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.Now(),
+		Bucket: b, MayDecide: u.MayTriage(b.SourcePackage), CSRFToken: nosurf.Token(r), Now: s.web.Now(),
 	}
 	if !u.Role.Allows(crash.RoleViewer) { // entries contain account names and report titles
 		return v, nil
@@ -43,7 +43,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Tr
 
 // UndoDecision undoes one decision about a problem.
 func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	}
 	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
-		if err := s.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message); err != nil {
+		if err := s.web.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, b.ID.Path())
@@ -80,7 +80,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 			done = "The reports are moving back. The history below shows the progress."
 		}
 	}
-	if err := s.Flash(r, layout.FlashDone, done); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, done); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path())
@@ -111,17 +111,17 @@ func (s *Decisions) moveReports(ctx context.Context, decision int64) (finished b
 
 // ShowRename shows the form that asks for a name.
 func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	p := view.RenamePage{Shell: s.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
-	return s.Page(w, r, http.StatusOK, view.Rename(p))
+	p := view.RenamePage{Shell: s.web.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
+	return s.web.Page(w, r, http.StatusOK, view.Rename(p))
 }
 
 // RenameProblem renames a problem and offers to undo that.
 func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error 
 	err = s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
-		p.Shell = s.Shell(r, "Rename problem")
-		return s.Page(w, r, http.StatusUnprocessableEntity, view.Rename(p))
+		p.Shell = s.web.Shell(r, "Rename problem")
+		return s.web.Page(w, r, http.StatusUnprocessableEntity, view.Rename(p))
 	}
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ var (
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
 // the preview of the merge.
 func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -205,8 +205,8 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 	if p.Similar, err = s.Problems.Alike(r.Context(), b); err != nil {
 		return err
 	}
-	p.Shell = s.Shell(r, "Merge")
-	return s.Page(w, r, status, view.FindMerge(p))
+	p.Shell = s.web.Shell(r, "Merge")
+	return s.web.Page(w, r, status, view.FindMerge(p))
 }
 
 // findProblem returns the problem that a text identifies: by address, id, signature or bug
@@ -285,13 +285,13 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	if p.Reports, p.Machines, err = s.Decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
-	embargoed, err := web.CountEmbargoed(s.Kit, r, buckets...)
+	embargoed, err := web.CountEmbargoed(s.web, r, buckets...)
 	if err != nil {
 		return err
 	}
 	p.Embargoes = embargoed > 0 && embargoed < len(buckets)
-	p.Shell = s.Shell(r, "Merge")
-	return s.Page(w, r, status, view.Merge(p))
+	p.Shell = s.web.Shell(r, "Merge")
+	return s.web.Page(w, r, status, view.Merge(p))
 }
 
 // heads returns the distinct problems that the buckets belong to.
@@ -299,7 +299,7 @@ func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket
 	if len(ids) > maxMerge {
 		return nil, errMergeMany
 	}
-	all, err := s.Buckets(r, ids)
+	all, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if len(from) == 1 {
 		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
 	}
-	if err := s.Flash(r, layout.FlashDone,
+	if err := s.web.Flash(r, layout.FlashDone,
 		"Problems merged. The history below can undo this for each of them."); err != nil {
 		return err
 	}
@@ -383,7 +383,7 @@ func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id 
 	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
 		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, id.Path())
@@ -395,7 +395,7 @@ const splitTerms = 3
 // ShowSplit asks which reports to move out of a problem. With a condition in the query it shows
 // a preview.
 func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -430,10 +430,10 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 	if err != nil {
 		return err
 	}
-	p.Reports = s.ReportList(r, b.ID.Path()+"/split", after, rows)
+	p.Reports = s.panel.ReportList(r, b.ID.Path()+"/split", after, rows)
 	p.Reports.Empty = view.NoReportsStored
-	p.Shell = s.Shell(r, "Split off reports")
-	return s.Page(w, r, status, view.Split(p))
+	p.Shell = s.web.Shell(r, "Split off reports")
+	return s.web.Page(w, r, status, view.Split(p))
 }
 
 // readTerms reads a condition from the lines of the form and skips empty lines.
@@ -459,7 +459,7 @@ func fillTerms(terms []crash.Term) []crash.Term {
 // SplitProblem moves reports out of a problem: the selected ones, or those that meet the
 // condition.
 func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}

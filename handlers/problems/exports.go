@@ -47,11 +47,11 @@ func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
 
 // exportProblems sends the front list as a file or feed.
 func (s *Lists) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
-	choice, err := s.readChoice(r, r.URL.Query())
+	choice, err := s.choices.readChoice(r, r.URL.Query())
 	if err != nil {
 		return err
 	}
-	_, filter, _, err := s.listFilter(r.Context(), choice)
+	_, filter, _, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ type exportedList struct {
 // exportList sends a list of problems as a file or feed.
 func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
 	list.filter.Public = web.IsPublic(r)
-	return s.Export(w, r, format, list.private, func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, list.private, func(ctx context.Context) (export.Table, error) {
 		b, err := s.Store.IndexWithStates(ctx)
 		if err != nil {
 			return export.Table{}, err
@@ -81,7 +81,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			rows = rows[:min(len(rows), export.MaxFeed)]
 		}
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
-		rising := b.Rising(index.DayOf(s.Now()))
+		rising := b.Rising(index.DayOf(s.web.Now()))
 		return export.Table{
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
@@ -149,7 +149,7 @@ func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) 
 		Cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, first.At, first.Version, string(first.Release),
 			last.At, last.Version, string(last.Release), p.HighestVersion(), bug, string(status.Word), status.Text(),
-			s.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
+			s.web.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
 			manual.Words(), manual.Text(false), rises,
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: first.At, Last: last.At,
@@ -198,10 +198,10 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 	if err != nil {
 		return err
 	}
-	if err := s.AuditDownload(r, "read.reports", b.ID.String()); err != nil {
+	if err := s.web.AuditDownload(r, "read.reports", b.ID.String()); err != nil {
 		return err
 	}
-	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
@@ -214,10 +214,10 @@ func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash
 func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, system crash.SystemID,
 	format string,
 ) error {
-	if err := s.AuditDownload(r, "read.machine", string(system)); err != nil {
+	if err := s.web.AuditDownload(r, "read.machine", string(system)); err != nil {
 		return err
 	}
-	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.SystemReports(ctx, system, after, export.ExportPage)
 		}
@@ -252,7 +252,7 @@ func (s *Pages) reportTable(r *http.Request, title, path string,
 func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 	problem := ""
 	if r.Bucket != nil {
-		problem = s.Base.String() + r.Bucket.Path()
+		problem = s.web.Base.String() + r.Bucket.Path()
 	}
 	path := "/oops/" + r.ID.String()
 	title := r.Title
@@ -263,7 +263,7 @@ func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 		Cells: []any{
 			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage,
 			string(r.Release), r.Architecture,
-			string(web.CurrentUser(request).VisibleSystem(r.System, r.SourcePackage)), problem, s.Base.String() + path,
+			string(web.CurrentUser(request).VisibleSystem(r.System, r.SourcePackage)), problem, s.web.Base.String() + path,
 		},
 		Path: path, Title: title, First: r.ID.Received(), Last: r.ID.Received(),
 		Summary: fmt.Sprintf("%s %s on %s, %s.", r.Package, r.Version, r.Release, r.Architecture),
@@ -287,12 +287,12 @@ func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		spans, err := s.Problems.BucketVersionSpans(ctx, bucket.ID)
 		if err != nil {
 			return export.Table{}, err
 		}
-		title := "Versions of " + view.DocumentTitle(s.SeenBucket(r, bucket))
+		title := "Versions of " + view.DocumentTitle(s.web.SeenBucket(r, bucket))
 		rows := func(yield func(export.Row, error) bool) {
 			for _, span := range spans {
 				span.Version, span.Release = web.SeenLabel(r, span.Version), web.SeenLabel(r, span.Release)
@@ -311,7 +311,7 @@ func (s *Pages) versionRow(b crash.Bucket, span stats.BucketVersion) export.Row 
 	return export.Row{
 		Cells: []any{
 			span.Version, string(span.Release), span.Reports, span.Systems, dayText(span.First), dayText(span.Last),
-			s.Base.String() + path,
+			s.web.Base.String() + path,
 		},
 		Path: path, Title: label,
 		Summary: fmt.Sprintf("Seen with version %s: %s on %s, from %s to %s.", label,
@@ -331,7 +331,7 @@ func dayText(day time.Time) string {
 
 // exportBug sends the problems that have a bug as a file or feed.
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
-	return s.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
 		buckets, err := s.Bugs.BucketsOfBug(ctx, number)
 		if err != nil {
 			return export.Table{}, err
@@ -340,13 +340,13 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 		if err != nil {
 			return export.Table{}, err
 		}
-		rising := b.Rising(index.DayOf(s.Now()))
+		rising := b.Rising(index.DayOf(s.web.Now()))
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
 		path := "/bug/" + strconv.FormatInt(number, 10)
 		title := "Problems of bug " + strconv.FormatInt(number, 10)
 		rows := func(yield func(export.Row, error) bool) {
 			for _, bucket := range buckets {
-				bucket := s.SeenBucket(r, bucket)
+				bucket := s.web.SeenBucket(r, bucket)
 				p, ok := b.Problem(bucket.ID)
 				if !ok { // none of its reports is counted
 					p = &index.Problem{Bucket: &index.Bucket{
@@ -397,7 +397,7 @@ type passage struct {
 func (s *Pages) evidenceOf(f crash.Fields, readable privacy.Class) []passage {
 	all := []passage{}
 	for _, p := range grouping.Explain(f).Passages {
-		if s.Config.Privacy.Excerpt(p.Field) > readable {
+		if s.web.Config.Privacy.Excerpt(p.Field) > readable {
 			continue
 		}
 		all = append(all, passage{Field: p.Field, Used: p.UsedLines(f[p.Field])})
@@ -409,17 +409,17 @@ func (s *Pages) evidenceOf(f crash.Fields, readable privacy.Class) []passage {
 func (s *Pages) sendReport(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	u := web.CurrentUser(r)
 	raw := rawReport{
-		ID: report.ID.String(), URL: s.Base.String() + "/oops/" + report.ID.String(),
+		ID: report.ID.String(), URL: s.web.Base.String() + "/oops/" + report.ID.String(),
 		Arrived: report.ID.Received(), Machine: string(u.VisibleSystem(report.System, report.SourcePackage)),
 		Unbucketed: report.Unbucketed,
 		Rule:       report.Rule, Evidence: s.evidenceOf(report.Fields, web.Readable(r, report.SourcePackage)),
 	}
-	raw.Fields, raw.Hidden = s.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
+	raw.Fields, raw.Hidden = s.web.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	if !report.Occurred.IsZero() {
 		raw.Occurred = &report.Occurred
 	}
 	if report.Bucket != nil {
-		address := s.Base.String() + report.Bucket.Path()
+		address := s.web.Base.String() + report.Bucket.Path()
 		raw.Problem = &address
 	}
 	body, err := json.MarshalIndent(raw, "", "  ")
@@ -461,7 +461,7 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 		// Not every writer supports a deadline.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime))
 	}
-	visible, hidden := s.Config.Privacy.Visible(web.CurrentUser(r), report.Fields, report.SourcePackage)
+	visible, hidden := s.web.Config.Privacy.Visible(web.CurrentUser(r), report.Fields, report.SourcePackage)
 	if len(hidden) > 0 {
 		visible[crash.HiddenField] = strings.Join(hidden, " ")
 	}
@@ -478,19 +478,19 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 
 // openCore returns the core dump of a report in the format that whoopsie sends: base64 by lines.
 func (s *Pages) openCore(ctx context.Context, id crash.OopsID) (io.ReadCloser, error) {
-	if s.Config.Cores == nil {
+	if s.web.Config.Cores == nil {
 		return nil, fs.ErrNotExist
 	}
-	return s.Config.Cores.Open(ctx, id)
+	return s.web.Config.Cores.Open(ctx, id)
 }
 
 // coreSize returns the stored size in bytes of the core dump, or 0 if there is none or the user may
 // not download it.
 func (s *Pages) coreSize(r *http.Request, report crash.StoredReport) int64 {
-	if s.Config.Cores == nil || !web.CurrentUser(r).MayReadCore(report.SourcePackage) {
+	if s.web.Config.Cores == nil || !web.CurrentUser(r).MayReadCore(report.SourcePackage) {
 		return 0
 	}
-	size, err := s.Config.Cores.Size(r.Context(), report.ID)
+	size, err := s.web.Config.Cores.Size(r.Context(), report.ID)
 	if err != nil {
 		return 0
 	}

@@ -32,7 +32,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
 		return s.exportProblems(w, r, format)
 	}
-	choice, cursor, ignored, err := s.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
+	choice, cursor, ignored, err := s.choices.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.WantsPart(r) {
-		page.Shell = s.BareShell(r, "")
+		page.Shell = s.web.BareShell(r, "")
 		w.Header().Set("HX-Push-Url", choice.URL())
-		return s.Part(w, r, view.ListAnswer(page))
+		return s.web.Part(w, r, view.ListAnswer(page))
 	}
-	page.Shell = s.Shell(r, "Most common problems")
+	page.Shell = s.web.Shell(r, "Most common problems")
 	page.Shell.Also = layout.Alternates("Most common problems", "/problems", r.URL.RawQuery)
-	return s.Page(w, r, http.StatusOK, view.List(page))
+	return s.web.Page(w, r, http.StatusOK, view.List(page))
 }
 
 // problemList returns the problems of a choice that match a query, starting after cursor. The
@@ -59,13 +59,13 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Query,
 	cursor *index.Cursor,
 ) (view.ListPage, error) {
-	page := view.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.Config.IngestURL,
-		Tracker: s.Config.TrackerName}
-	b, filter, notice, err := s.listFilter(r.Context(), choice)
+	page := view.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.web.Config.IngestURL,
+		Tracker: s.web.Config.TrackerName}
+	b, filter, notice, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
 		return page, err
 	}
-	releases, err := s.Problems.Releases(r.Context(), s.Releases)
+	releases, err := s.Problems.Releases(r.Context(), s.web.Releases)
 	if err != nil {
 		return page, err
 	}
@@ -78,7 +78,7 @@ func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Que
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}
-	rising := b.Rising(index.DayOf(s.Now()))
+	rising := b.Rising(index.DayOf(s.web.Now()))
 	for i := range page.Rows {
 		row := &page.Rows[i]
 		row.Compared = list.Past
@@ -126,12 +126,12 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
 	}
-	problems, err := s.ProblemsOf(r.Context(), counts)
+	problems, err := s.panel.ProblemsOf(r.Context(), counts)
 	if err != nil {
 		return nil, err
 	}
-	until := index.DayOf(s.Now())
-	week, _ := s.LastDays(crash.PeriodWeek.Days())
+	until := index.DayOf(s.web.Now())
+	week, _ := s.web.LastDays(crash.PeriodWeek.Days())
 	people, err := s.peopleOf(r, problems)
 	if err != nil {
 		return nil, err
@@ -145,40 +145,40 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		}
 		row := web.SeenRow(r, from[p.ID])
 		if web.IsPublic(r) {
-			p.Bucket = new(s.SeenBucket(r, *p.Bucket))
+			p.Bucket = new(s.web.SeenBucket(r, *p.Bucket))
 		}
 		list = append(list, view.ListRow{
-			Problem: p, First: row.First(), Last: row.Last(), Bug: s.BugPart(r, *p.Bucket), People: people[p.ID],
+			Problem: p, First: row.First(), Last: row.Last(), Bug: s.panel.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
 			New:   !row.First().At.Before(week),
 			Spark: layout.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}
-	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
+	s.panel.RefreshStaleBugs(r, web.StaleOnList, bugs...)
 	return list, nil
 }
 
 // choices reads the selection of problems and reports that a list shows.
 type choices struct {
-	*web.Kit
+	web *web.Kit
 	Deps
 }
 
 // listFilter converts a choice to a filter of the index. The notice explains which part of the
 // choice has no data yet.
 func (s *choices) listFilter(ctx context.Context, choice view.ListChoice) (*index.Index, index.Filter, string, error) {
-	filter, notice, err := choiceFilter(ctx, s.Bugs, s.Now(), choice)
+	filter, notice, err := choiceFilter(ctx, s.Bugs, s.web.Now(), choice)
 	if err != nil {
 		return nil, filter, "", err
 	}
-	oldest := s.Now().UTC().AddDate(0, 0, -db.IndexDays)
+	oldest := s.web.Now().UTC().AddDate(0, 0, -db.IndexDays)
 	switch {
 	case notice != "":
 	case choice.Ranged:
 		notice = "Choose the days from which and up to which reports count; until then these are those of the past week."
 	case filter.Since < index.DayOf(oldest):
-		notice = "Lists go back to " + layout.Date(oldest, s.Now()) + "; what was counted before is in the API."
+		notice = "Lists go back to " + layout.Date(oldest, s.web.Now()) + "; what was counted before is in the API."
 	}
 	open := s.Store.Index
 	if filter.State != "" || filter.Sort == index.ByBug || choice.Query != "" {
@@ -308,7 +308,7 @@ func CompareQuery(r *http.Request) (string, error) {
 
 // ListQuery returns the query of the front page.
 func (s *Lists) ListQuery(r *http.Request) (string, error) {
-	choice, cursor, ignored, err := s.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
+	choice, cursor, ignored, err := s.choices.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
 	if err != nil {
 		return "", err
 	}
@@ -516,11 +516,11 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i := range buckets {
-		buckets[i] = s.SeenBucket(r, buckets[i])
+		buckets[i] = s.web.SeenBucket(r, buckets[i])
 	}
-	page := bugsview.BugProblemsPage{Shell: s.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
+	page := bugsview.BugProblemsPage{Shell: s.web.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
 	page.Shell.Also = layout.Alternates("Problems of bug "+text, "/bug/"+text, "")
-	return s.Page(w, r, http.StatusOK, bugsview.BugProblems(page))
+	return s.web.Page(w, r, http.StatusOK, bugsview.BugProblems(page))
 }
 
 // RedirectBucket redirects from a signature in the query (id) to the page of its bucket.

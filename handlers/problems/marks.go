@@ -32,13 +32,13 @@ type mark struct {
 
 // markForm returns what the forms of all marks have in common.
 func (s *Decisions) markForm(r *http.Request, b crash.Bucket, problem string) view.MarkForm {
-	return view.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.Now(),
+	return view.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.web.Now(),
 		CSRFToken: nosurf.Token(r)}
 }
 
 // change sets or lifts a mark of the problem in the path. It shows the form again if that is refused.
 func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error
 		return err
 	}
 	message.Kind = layout.FlashDone
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, path)
@@ -138,7 +138,7 @@ func readFixes(form url.Values) []crash.FixedIn {
 // ShowForm returns the handler of the form that changes the manual status of one problem.
 func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.BucketInPath(r)
+		b, err := s.panel.BucketInPath(r)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *h
 // SetOne returns the handler that changes the manual status of one problem.
 func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.BucketInPath(r)
+		b, err := s.panel.BucketInPath(r)
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (s *Decisions) read(r *http.Request, kind crash.TriageKind) (crash.Triage, 
 	var err error
 	switch kind {
 	case crash.TriageMuted:
-		t.Until, err = readMute(r.PostForm, s.Now())
+		t.Until, err = readMute(r.PostForm, s.web.Now())
 	case crash.TriageFixed:
 		t.Fixes = readFixes(r.PostForm)
 		t.Confirmed = r.PostFormValue("confirm") == fixesText(t.Fixes)
@@ -231,12 +231,12 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
 	if web.WantsPart(r) {
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, status, view.TriageFormPart(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, status, view.TriageFormPart(p))
 	}
 	p.InDialog = false
-	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, view.TriagePage(p))
+	p.Shell = s.web.Shell(r, p.Heading())
+	return s.web.Page(w, r, status, view.TriagePage(p))
 }
 
 // releasesOf returns the releases in which a problem was seen, newest first.
@@ -316,7 +316,7 @@ func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems stri
 	if err != nil {
 		return view.TriageForm{}, err
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	return view.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
 }
 
@@ -341,7 +341,7 @@ func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *
 		}
 		var done []crash.Triage
 		var ids []crash.BucketID
-		started, skipped := s.Now(), int64(0)
+		started, skipped := s.web.Now(), int64(0)
 		for _, b := range allowed {
 			if err != nil {
 				break
@@ -449,7 +449,7 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
-		if err := s.FlashUndo(r, message); err != nil {
+		if err := s.web.FlashUndo(r, message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, path)
@@ -462,20 +462,20 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 	}
 	var parts []templ.Component
 	for _, id := range ids {
-		b, err := s.Bucket(r.Context(), id)
+		b, err := s.panel.Bucket(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		if web.OnProblemPage(r, b.ID) {
-			v, err := s.StatusView(r, b)
+			v, err := s.panel.StatusView(r, b)
 			if err != nil {
 				return err
 			}
-			return s.Page(w, r, http.StatusOK, templ.Join(view.StatusPart(v), layout.FlashNow(message)))
+			return s.web.Page(w, r, http.StatusOK, templ.Join(view.StatusPart(v), layout.FlashNow(message)))
 		}
-		parts = append(parts, bugsview.LinkedInList(s.BugPart(r, s.SeenBucket(r, b))))
+		parts = append(parts, bugsview.LinkedInList(s.panel.BugPart(r, s.web.SeenBucket(r, b))))
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(append(parts, layout.FlashNow(message))...))
+	return s.web.Page(w, r, http.StatusOK, templ.Join(append(parts, layout.FlashNow(message))...))
 }
 
 // triageDoneFor confirms entries of several problems, and says how many had another mute.
@@ -490,7 +490,7 @@ func triageDoneFor(n, skipped int64, t crash.Triage) string {
 
 // ShowEmbargo shows the form that embargoes a problem, or that lifts its embargo.
 func (s *Decisions) ShowEmbargo(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -505,9 +505,9 @@ func (s *Decisions) showEmbargo(
 		return err
 	}
 	p := view.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
-		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.Config.TrackerName}
-	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, view.EmbargoPage(p))
+		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.web.Config.TrackerName}
+	p.Shell = s.web.Shell(r, p.Heading())
+	return s.web.Page(w, r, status, view.EmbargoPage(p))
 }
 
 // shownEmbargoes is the largest number of embargoes that the page of all shows.
@@ -519,7 +519,7 @@ func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	p := view.EmbargoedPage{Shell: s.Shell(r, "Embargoed problems")}
+	p := view.EmbargoedPage{Shell: s.web.Shell(r, "Embargoed problems")}
 	for _, e := range embargoes {
 		b, err := s.Store.Bucket(r.Context(), e.Bucket)
 		if crash.KindOf(err) == crash.NotFound {
@@ -530,7 +530,7 @@ func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error 
 		}
 		p.Problems = append(p.Problems, view.EmbargoedProblem{Embargo: e, Problem: b})
 	}
-	return s.Page(w, r, http.StatusOK, view.Embargoed(p))
+	return s.web.Page(w, r, http.StatusOK, view.Embargoed(p))
 }
 
 var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
@@ -560,7 +560,7 @@ func (s *Decisions) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error 
 
 // ShowHold shows the form that holds a problem, or that lifts its hold.
 func (s *Decisions) ShowHold(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -573,8 +573,8 @@ func (s *Decisions) showHold(w http.ResponseWriter, r *http.Request, b crash.Buc
 		return err
 	}
 	p := view.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
-	p.Shell = s.Shell(r, p.Heading())
-	return s.Page(w, r, status, view.HoldPage(p))
+	p.Shell = s.web.Shell(r, p.Heading())
+	return s.web.Page(w, r, status, view.HoldPage(p))
 }
 
 var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",

@@ -40,7 +40,7 @@ func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form view.FollowForm) error {
 	ctx, user := r.Context(), web.CurrentUser(r)
 	choice, only, ignored := myPageChoice(r)
-	page := view.MyPage{Only: only, Tracker: s.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
+	page := view.MyPage{Only: only, Tracker: s.web.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
 	follows, err := s.People.Followed(ctx, user.ID)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	if page.Visit, err = s.People.Visit(ctx, user.ID); err != nil {
 		return err
 	}
-	page.List = view.ListPage{Choice: choice, Tracker: s.Config.TrackerName}
+	page.List = view.ListPage{Choice: choice, Tracker: s.web.Config.TrackerName}
 	if err := s.fillMy(r, &page, follows); err != nil {
 		return err
 	}
@@ -57,13 +57,13 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	}) {
 		page.Suggest = name
 	}
-	page.Shell = s.Shell(r, "My packages")
+	page.Shell = s.web.Shell(r, "My packages")
 	if len(page.Followed)+len(page.Groups) > 0 {
 		// The first alternate is the feed. Feed readers cannot sign in.
 		page.Shell.Also = layout.Alternates("My packages", layout.PathMy, "period="+string(choice.Period))[1:]
 	}
 	page.List.Shell = page.Shell
-	return s.Page(w, r, status, view.My(page))
+	return s.web.Page(w, r, status, view.My(page))
 }
 
 // ExportMyFile sends the user's list as a file, at an address of its own.
@@ -94,7 +94,7 @@ func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) 
 		return err
 	}
 	return s.exportList(w, r, format, exportedList{
-		title: "My packages", path: layout.PathMy, filter: choice.FilterOn(s.Now()), match: chosen.match,
+		title: "My packages", path: layout.PathMy, filter: choice.FilterOn(s.web.Now()), match: chosen.match,
 		private: fmt.Sprint(web.CurrentUser(r).ID, web.CurrentUser(r).Names(), follows),
 	})
 }
@@ -184,7 +184,7 @@ func (s *Lists) fillMy(r *http.Request, page *view.MyPage, follows []crash.Follo
 	if i := slices.IndexFunc(followed, func(f view.Followed) bool { return f.Unknown }); i >= 0 {
 		page.Notice = view.ReadingPackages(followed[i].Name)
 	}
-	filter := page.List.Choice.FilterOn(s.Now())
+	filter := page.List.Choice.FilterOn(s.web.Now())
 	rows, totals := b.All(filter, chosen.match)
 	page.Problems, page.Reports, page.List.Hidden = len(rows), totals.Reports, totals.Hidden
 	isNew, err := s.newProblems(r, page, chosen, rows)
@@ -441,7 +441,7 @@ func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.Fo
 	if err != nil {
 		return nil, false, fmt.Errorf("saved search %d: %w", search.ID, err)
 	}
-	l, err := s.readListOrigin(r, &origin{}, address)
+	l, err := s.choices.readListOrigin(r, &origin{}, address)
 	if err != nil {
 		return nil, false, err
 	}
@@ -449,7 +449,7 @@ func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.Fo
 		f.Nobody = true
 		return nil, false, nil
 	}
-	b, filter, match, err := s.originRows(r, l)
+	b, filter, match, err := s.choices.originRows(r, l)
 	if err != nil {
 		return nil, false, err
 	}
@@ -556,12 +556,12 @@ func (s *Lists) updateMarks(ctx context.Context, user int64, visit crash.Visit, 
 		fresh := old.At.After(visit.Seen) && !visit.Seen.IsZero()
 		switch {
 		case !known && m.Kind == crash.FollowSearch:
-			m.At = s.Now()
+			m.At = s.web.Now()
 		case known && m.Mark != old.Mark:
 			if change := problemNews(old.Mark, m.Mark); change != "" && fresh && old.News != "" {
-				m.News, m.At = crash.Truncate(old.News+", "+change, maxNews), s.Now()
+				m.News, m.At = crash.Truncate(old.News+", "+change, maxNews), s.web.Now()
 			} else if change != "" {
-				m.News, m.At = change, s.Now()
+				m.News, m.At = change, s.web.Now()
 			}
 		}
 		if !known || m != old {

@@ -26,8 +26,9 @@ const maxAssignments = 20
 
 // peopleView returns who takes care of a problem, and its tags, for a person who is signed in.
 func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v view.PeopleView, err error) {
-	v = view.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r), Tracker: s.Config.TrackerName,
-		CSRFToken: nosurf.Token(r), Now: s.Now()}
+	v = view.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r),
+		Tracker:   s.web.Config.TrackerName,
+		CSRFToken: nosurf.Token(r), Now: s.web.Now()}
 	work, err := s.workOn(r, b.ID)
 	if err != nil {
 		return v, err
@@ -42,7 +43,7 @@ func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v view.PeopleView, 
 			v.BugURL = b.Bug.MasterURL
 		}
 	}
-	v.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()})
+	v.Follow, err = s.choices.followPart(r, crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()})
 	return v, err
 }
 
@@ -108,7 +109,7 @@ var errNoAssignee = crash.Errorf(crash.Invalid, "no_assignee", "Enter the name o
 
 // Assign assigns a problem.
 func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 
 // UndoAssignment undoes the newest assignment of a problem.
 func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
 
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
 func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -210,13 +211,13 @@ func (s *Pages) refusePeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 		return err
 	}
 	show(&v, message)
-	return s.Page(w, r, http.StatusUnprocessableEntity, templ.Join(view.PeoplePart(v), layout.NoFlashes()))
+	return s.web.Page(w, r, http.StatusUnprocessableEntity, templ.Join(view.PeoplePart(v), layout.NoFlashes()))
 }
 
 // answerPeople shows the present assignee and tags, in place or on the page, with a message.
 func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, message layout.Flash) error {
 	if !web.WantsPart(r) {
-		if err := s.FlashUndo(r, message); err != nil {
+		if err := s.web.FlashUndo(r, message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, b.ID.Path())
@@ -228,7 +229,7 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
-	return s.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), layout.FlashNow(message)))
+	return s.web.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), layout.FlashNow(message)))
 }
 
 // assigneeName is what messages call an assignee, or nobody.
@@ -269,7 +270,7 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 		id = crash.BucketIDOf(change.Problem)
 	}
 	ctx, person := r.Context(), web.CurrentUser(r).Name
-	b, err := s.Bucket(ctx, id)
+	b, err := s.panel.Bucket(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID,
 	p view.AssignChosenPage, status int,
 ) error {
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -345,7 +346,7 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 	if err != nil {
 		return err
 	}
-	p.Problems, p.Tracker = bugsview.JoinIDs(ids), s.Config.TrackerName
+	p.Problems, p.Tracker = bugsview.JoinIDs(ids), s.web.Config.TrackerName
 	for _, b := range buckets {
 		row := view.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
 		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {
@@ -353,8 +354,8 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	p.Shell = s.Shell(r, "Assign problems")
-	return s.Page(w, r, status, view.AssignChosen(p))
+	p.Shell = s.web.Shell(r, "Assign problems")
+	return s.web.Page(w, r, status, view.AssignChosen(p))
 }
 
 // AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
@@ -364,7 +365,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	buckets, err := s.Buckets(r, ids) // changes nothing if one does not exist
+	buckets, err := s.panel.Buckets(r, ids) // changes nothing if one does not exist
 	if err != nil {
 		return err
 	}
@@ -410,7 +411,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 		message.Undo = &layout.Undo{Action: view.PathUnassignChosen + "?problems=" + bugsview.JoinIDs(ids),
 			Field: "assignments", Value: strings.Join(done, ".")}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.AssignChosenURL(ids))
@@ -428,7 +429,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			assignments[id] = true
 		}
 	}
-	buckets, err := s.Buckets(r, ids)
+	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
 		return err
 	}
@@ -457,7 +458,7 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			break // only the newest counts
 		}
 	}
-	if err := s.Flash(r, layout.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
+	if err := s.web.Flash(r, layout.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
 		".", refused)); err != nil {
 		return err
 	}
@@ -470,13 +471,13 @@ func (s *Pages) notesView(r *http.Request, b crash.Bucket) (view.NotesView, erro
 	work, err := s.workOn(r, b.ID)
 	return view.NotesView{
 		Bucket: b.ID, Notes: work.notes, Names: work.named, Person: u.Name, Everything: u.MayTriage(b.SourcePackage),
-		CSRFToken: nosurf.Token(r), Now: s.Now(),
+		CSRFToken: nosurf.Token(r), Now: s.web.Now(),
 	}, err
 }
 
 // AddNote adds a note.
 func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -487,7 +488,7 @@ func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
 // ChangeNote changes or removes a note. Viewers may change their own notes, triagers of the package all. The
 // history retains the previous text.
 func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -555,7 +556,7 @@ func (s *Pages) redirectToNotes(w http.ResponseWriter, r *http.Request, b crash.
 		kind, done, err = layout.FlashError, web.AnswerTo(r, err).Message, nil
 	}
 	if err == nil {
-		err = s.Flash(r, kind, done)
+		err = s.web.Flash(r, kind, done)
 	}
 	if err != nil {
 		return err
@@ -659,14 +660,14 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
-		if err := s.FlashUndo(r, message); err != nil {
+		if err := s.web.FlashUndo(r, message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, followPage(r))
 	}
 	message.Undo.CSRFToken = nosurf.Token(r)
 	part := view.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
-	return s.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), layout.FlashNow(message)))
+	return s.web.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), layout.FlashNow(message)))
 }
 
 // followPage returns the page that contains the form: the referring page, or the user's own
@@ -684,7 +685,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	var seen time.Time
 	if stamp := r.PostFormValue("seen"); stamp != "never" {
 		var err error
-		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.Now()) {
+		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.web.Now()) {
 			return crash.Errorf(crash.Invalid, "bad_time",
 				"The form does not say until when to mark problems as seen. Reload the page and try again.")
 		}
@@ -701,7 +702,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if seen.Before(previous) {
 		message = layout.Flash{Kind: layout.FlashDone, Text: "Marked as new again."}
 	}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, followPage(r))

@@ -27,27 +27,27 @@ type Deps struct {
 // Lists shows lists of problems: the front page, searches, packages, releases and followed
 // packages.
 type Lists struct {
-	*web.Panel
-	*export.Exporter
-	*choices
-	*web.Kit
+	web      *web.Kit
+	panel    *web.Panel
+	exporter *export.Exporter
+	choices  *choices
 	Deps
 }
 
 // Pages shows one problem, one report or one machine.
 type Pages struct {
-	*web.Panel
-	*export.Exporter
-	*choices
-	*web.Kit
+	web      *web.Kit
+	panel    *web.Panel
+	exporter *export.Exporter
+	choices  *choices
 	Deps
 }
 
 // Decisions changes the manual status of problems (muted, won't fix, fixed in a version, embargoed, held),
 // merges, splits and renames them, and undoes such decisions.
 type Decisions struct {
-	*web.Panel
-	*web.Kit
+	web   *web.Kit
+	panel *web.Panel
 	Deps
 }
 
@@ -55,5 +55,5 @@ type Decisions struct {
 func New(panel *web.Panel, exporter *export.Exporter, d Deps) (*Lists, *Pages, *Decisions) {
 	kit := panel.Kit
 	c := &choices{kit, d}
-	return &Lists{panel, exporter, c, kit, d}, &Pages{panel, exporter, c, kit, d}, &Decisions{panel, kit, d}
+	return &Lists{kit, panel, exporter, c, d}, &Pages{kit, panel, exporter, c, d}, &Decisions{kit, panel, d}
 }

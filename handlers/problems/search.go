@@ -36,8 +36,8 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		return s.exportFound(w, r, format)
 	}
 	if text == "" {
-		page.Shell = s.Shell(r, "Search")
-		return s.Page(w, r, http.StatusOK, view.Search(page))
+		page.Shell = s.web.Shell(r, "Search")
+		return s.web.Page(w, r, http.StatusOK, view.Search(page))
 	}
 	location, kind, err := s.resolve(r, text)
 	switch {
@@ -47,9 +47,9 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, location)
 	}
 	if page.Missing = kind; kind == view.MissingMachine || kind == view.MissingReport {
-		page.Shell = s.Shell(r, view.SearchTitle(text))
+		page.Shell = s.web.Shell(r, view.SearchTitle(text))
 		page.Shell.Search = text
-		return s.Page(w, r, http.StatusOK, view.Search(page))
+		return s.web.Page(w, r, http.StatusOK, view.Search(page))
 	}
 	status := http.StatusOK
 	q, err := index.ParseQuery(text)
@@ -74,10 +74,10 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if web.WantsPart(r) && page.List != nil {
-		page.List.Shell = s.BareShell(r, "")
-		return s.Part(w, r, view.ListPart(*page.List))
+		page.List.Shell = s.web.BareShell(r, "")
+		return s.web.Part(w, r, view.ListPart(*page.List))
 	}
-	page.Shell = s.Shell(r, view.SearchTitle(text))
+	page.Shell = s.web.Shell(r, view.SearchTitle(text))
 	page.Shell.Search = text
 	if page.Problem == nil {
 		page.Shell.Also = layout.Alternates(view.SearchTitle(text), layout.PathSearch, r.URL.RawQuery)
@@ -85,7 +85,7 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	if page.List != nil {
 		page.List.Shell = page.Shell
 	}
-	return s.Page(w, r, status, view.Search(page))
+	return s.web.Page(w, r, status, view.Search(page))
 }
 
 // searchText returns the text of the search box, which can be a whole, long signature.
@@ -102,7 +102,7 @@ func searchText(r *http.Request) (string, error) {
 func (s *Lists) searchChoice(r *http.Request, text string) (view.ListChoice, error) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
-	choice, err := s.readChoice(r, values)
+	choice, err := s.choices.readChoice(r, values)
 	choice.Query = text
 	return choice, err
 }
@@ -113,7 +113,7 @@ func (s *Lists) searchPageChoice(r *http.Request, text string) (
 ) {
 	values := r.URL.Query()
 	setSearchPeriod(values)
-	choice, cursor, ignored, err = s.readPageChoice(r, values, web.WantsPart(r))
+	choice, cursor, ignored, err = s.choices.readPageChoice(r, values, web.WantsPart(r))
 	choice.Query = text
 	return choice, cursor, ignored, err
 }
@@ -164,7 +164,7 @@ func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format strin
 	if err != nil {
 		return err
 	}
-	_, filter, _, err := s.listFilter(r.Context(), choice)
+	_, filter, _, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
 		return err
 	}
@@ -195,15 +195,15 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, view.MentionOptions(offers))
+		return s.web.Part(w, r, view.MentionOptions(offers))
 	} else if of != "" {
 		names, err := s.namesFor(r, of, b.Names(web.IsPublic(r)))
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, view.NameOffers(names))
+		return s.web.Part(w, r, view.NameOffers(names))
 	}
-	releases, err := s.Problems.Releases(r.Context(), s.Releases)
+	releases, err := s.Problems.Releases(r.Context(), s.web.Releases)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		names = append(names, string(release))
 	}
 	known := b.Names(web.IsPublic(r))
-	return s.Part(w, r, view.SearchOffers(index.Complete(text, index.Known{
+	return s.web.Part(w, r, view.SearchOffers(index.Complete(text, index.Known{
 		Packages: known.Packages, Sources: known.Sources, Programs: known.Programs, Frames: known.Functions,
 		Releases: prefixMatcher(web.SeenLabels(r, names)), Versions: known.Versions,
 		Architectures: prefixMatcher(web.SeenLabels(r, b.Architectures())),
@@ -262,9 +262,9 @@ func prefixMatcher(all []string) func(string) []string {
 // ShowKeys describes the keyboard shortcuts, on a page or in a dialog.
 func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
 	if web.WantsPart(r) {
-		return s.Page(w, r, http.StatusOK, view.KeysPart())
+		return s.web.Page(w, r, http.StatusOK, view.KeysPart())
 	}
-	return s.Page(w, r, http.StatusOK, view.Keys(s.Shell(r, view.KeysTitle)))
+	return s.web.Page(w, r, http.StatusOK, view.Keys(s.web.Shell(r, view.KeysTitle)))
 }
 
 var (
@@ -424,8 +424,8 @@ func (s *Lists) ShowSearches(w http.ResponseWriter, r *http.Request) error {
 			followed[f.Name] = true
 		}
 	}
-	return s.Page(w, r, http.StatusOK, view.Saved(view.SavedPage{
-		Shell: s.Shell(r, "Saved searches"), Searches: searches, Followed: followed,
+	return s.web.Page(w, r, http.StatusOK, view.Saved(view.SavedPage{
+		Shell: s.web.Shell(r, "Saved searches"), Searches: searches, Followed: followed,
 		MayShare: user.Role.Allows(crash.RoleTriager),
 	}))
 }
@@ -446,7 +446,7 @@ func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &layout.Undo{
 		Action: view.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, search.Path)
@@ -466,7 +466,7 @@ func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.ChangeSearch(r.Context(), search); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "Changed “"+search.Name+"”."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Changed “"+search.Name+"”."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.PathSearches)
@@ -484,7 +484,7 @@ func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &layout.Undo{
 		Action: view.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
-	if err := s.FlashUndo(r, message); err != nil {
+	if err := s.web.FlashUndo(r, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.PathSearches)
@@ -499,7 +499,7 @@ func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.RestoreSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "Search restored."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "Search restored."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.PathSearches)

@@ -39,24 +39,24 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.Problems.Releases(r.Context(), s.Releases)
+	list, err := s.Problems.Releases(r.Context(), s.web.Releases)
 	if err != nil {
 		return err
 	}
 	page := view.GatePage{
-		Shell: s.Shell(r, "Update gate"), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
+		Shell: s.web.Shell(r, "Update gate"), Question: q, Releases: web.SeenLabels(r, list.Offered(q.Release)),
 	}
 	if q.Package == "" && q.Version == "" {
-		return s.Page(w, r, http.StatusOK, view.Gate(page))
+		return s.web.Page(w, r, http.StatusOK, view.Gate(page))
 	}
-	answer, err := s.Problems.UpdateGate(r.Context(), s.Releases, q, s.Now())
+	answer, err := s.Problems.UpdateGate(r.Context(), s.web.Releases, q, s.web.Now())
 	status := http.StatusOK
 	if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.NotFound || e.Kind == crash.Invalid) {
 		page.Problem, status = e.Message, http.StatusNotFound
 		if e.Kind == crash.Invalid {
 			status = http.StatusUnprocessableEntity
 		}
-		return s.Page(w, r, status, view.Gate(page))
+		return s.web.Page(w, r, status, view.Gate(page))
 	}
 	if err != nil {
 		return err
@@ -65,8 +65,8 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		answer = answer.Labelled(privacy.RedactLabel)
 	}
 	for id, b := range answer.Buckets {
-		answer.Buckets[id] = s.SeenBucket(r, b)
+		answer.Buckets[id] = s.web.SeenBucket(r, b)
 	}
 	page.Answer = &answer
-	return s.Page(w, r, status, view.Gate(page))
+	return s.web.Page(w, r, status, view.Gate(page))
 }

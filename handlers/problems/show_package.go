@@ -45,7 +45,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	since, until := s.LastDays(packageDays)
+	since, until := s.web.LastDays(packageDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name, Muted: index.MutedHidden}
 	if format != "" {
 		if filter.Muted, err = mutedInFile(r); err != nil {
@@ -65,9 +65,9 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.IsPublic(r) {
-		s.HidePackage(&page)
+		s.web.HidePackage(&page)
 	}
-	if page.Follow, err = s.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
+	if page.Follow, err = s.choices.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
 		return err
 	}
 	a, b, err := comparedVersions(r)
@@ -78,9 +78,9 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if err := s.countCompared(r, &page.Comparison, filter); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, name)
+	page.Shell = s.web.Shell(r, name)
 	page.Shell.Also = layout.Alternates(problemsOf(name), view.PackagePath(name), "")
-	return s.Page(w, r, http.StatusOK, view.Package(page))
+	return s.web.Page(w, r, http.StatusOK, view.Package(page))
 }
 
 // countCompared counts the reports of the problems that a comparison names: of new ones those from the
@@ -121,7 +121,7 @@ func comparedVersions(r *http.Request) (a, b string, err error) {
 
 // readPackage returns the public part of the page of a package.
 func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (page view.PackagePage, err error) {
-	since, until := s.LastDays(packageDays)
+	since, until := s.web.LastDays(packageDays)
 	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return page, err
@@ -146,7 +146,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	if err != nil {
 		return page, err
 	}
-	page.Chart = view.NewChart(days, s.Releases, since, until)
+	page.Chart = view.NewChart(days, s.web.Releases, since, until)
 	if page.Versions, err = s.packageVersions(r, name, all); err != nil {
 		return page, err
 	}
@@ -164,21 +164,21 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table s
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
 	}
-	problems, err := s.ProblemsOf(r.Context(), counts)
+	problems, err := s.panel.ProblemsOf(r.Context(), counts)
 	if err != nil {
 		return err
 	}
 	cells := make(map[crash.BucketID]bugsview.BugPart, len(problems))
 	var bugs []crash.Bug
 	for _, p := range problems {
-		cell := s.BugPart(r, *p.Bucket)
+		cell := s.panel.BugPart(r, *p.Bucket)
 		cell.Copy = table
 		cells[p.ID] = cell
 		if p.Bug.Number != 0 {
 			bugs = append(bugs, p.Bug)
 		}
 	}
-	s.RefreshStaleBugs(r, web.StaleOnList, bugs...)
+	s.panel.RefreshStaleBugs(r, web.StaleOnList, bugs...)
 	for i := range rows {
 		rows[i].Bug = cells[rows[i].Bucket.ID]
 	}
@@ -206,7 +206,7 @@ func namedProblem(row index.Row) view.PackageProblem {
 // packageVersions compares the newest versions of a binary package: their rates, and the
 // problems that appeared and disappeared. rows are the problems of the period.
 func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) ([]view.PackageVersion, error) {
-	since, until := s.LastDays(packageDays)
+	since, until := s.web.LastDays(packageDays)
 	spans, err := s.Problems.VersionSpans(r.Context(), name, since, until)
 	if err != nil || len(spans) == 0 {
 		return nil, err
@@ -215,7 +215,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	for _, span := range spans {
 		reports[span.Release] += span.Reports
 	}
-	list := s.Releases.List(reports)
+	list := s.web.Releases.List(reports)
 	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
 	active, err := s.Problems.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	}
 	rates := stats.RateVersions(spans, active, since)
 	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
-		return cmp.Compare(s.Releases.Kind(a.Release), s.Releases.Kind(b.Release))
+		return cmp.Compare(s.web.Releases.Kind(a.Release), s.web.Releases.Kind(b.Release))
 	})
 	versions := make([]view.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {

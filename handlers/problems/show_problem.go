@@ -58,14 +58,14 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if page.Pager, err = s.problemNavigation(r, page.Bucket.ID); err != nil {
+	if page.Pager, err = s.choices.problemNavigation(r, page.Bucket.ID); err != nil {
 		return err
 	}
-	page.Shell = s.Shell(r, view.DocumentTitle(page.Bucket))
+	page.Shell = s.web.Shell(r, view.DocumentTitle(page.Bucket))
 	if signedIn {
 		page.Shell.Also = layout.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
-	return s.Page(w, r, http.StatusOK, view.Problem(*page))
+	return s.web.Page(w, r, http.StatusOK, view.Problem(*page))
 }
 
 // problemPage returns the public part of the page of a problem.
@@ -74,14 +74,14 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 	if err != nil {
 		return nil, err
 	}
-	bucket := s.SeenBucket(r, facts.bucket)
+	bucket := s.web.SeenBucket(r, facts.bucket)
 	page := &view.ProblemPage{
-		Bucket: bucket, Grouping: s.ExplainBucket(bucket), Chart: facts.chart,
-		Status:   s.StatusViewOf(r, facts.bucket, facts.bugs),
+		Bucket: bucket, Grouping: s.panel.ExplainBucket(bucket), Chart: facts.chart,
+		Status:   s.panel.StatusViewOf(r, facts.bucket, facts.bugs),
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
 		Filter: facts.filter, Alike: facts.alike,
 	}
-	page.Status.Manual = s.ManualView(r, facts.bucket, facts.manual)
+	page.Status.Manual = s.panel.ManualView(r, facts.bucket, facts.manual)
 	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")
@@ -95,7 +95,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 		page.Impact.First, page.Impact.Last = page.First.At, page.Last.At
 	}
 	if web.IsPublic(r) {
-		s.HideProblem(page)
+		s.web.HideProblem(page)
 	}
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	return page, nil
@@ -131,7 +131,7 @@ type problemFacts struct {
 }
 
 func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
-	bucket, err := s.Bucket(r.Context(), id)
+	bucket, err := s.panel.Bucket(r.Context(), id)
 	if err != nil {
 		return facts, err
 	}
@@ -143,12 +143,12 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 		return facts, err
 	}
 	facts.triage = web.NewestFirst(facts.triage, maxDecisions)
-	since, until := view.ChartSpan(bucket.FirstSeen, s.Now())
+	since, until := view.ChartSpan(bucket.FirstSeen, s.web.Now())
 	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {
 		return facts, err
 	}
-	chart := view.ChartPart(view.NewChart(days, s.Releases, since, until), s.Now())
+	chart := view.ChartPart(view.NewChart(days, s.web.Releases, since, until), s.web.Now())
 	if facts.chart, err = view.Draw(r.Context(), chart); err != nil {
 		return facts, err
 	}
@@ -238,19 +238,19 @@ func filterForm(path string, table view.VersionTable, architectures []crash.Name
 
 // addReports adds the data that only signed-in users may see.
 func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
-	facts, err := s.StackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
+	facts, err := s.panel.StackOf(r, page.Bucket, page.Status.Bugs.Cell.Review)
 	if err != nil {
 		return err
 	}
-	symbols, err := s.SymbolsOf(r.Context(), page.Bucket)
+	symbols, err := s.panel.SymbolsOf(r.Context(), page.Bucket)
 	if err != nil {
 		return err
 	}
-	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, s.Advise(facts.Advice, symbols)
-	if page.Symbols, err = s.SymbolsView(r, page.Bucket, symbols); err != nil {
+	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, s.panel.Advise(facts.Advice, symbols)
+	if page.Symbols, err = s.panel.SymbolsView(r, page.Bucket, symbols); err != nil {
 		return err
 	}
-	if page.Filing, err = s.BucketFiling(r, page.Bucket.ID); err != nil {
+	if page.Filing, err = s.panel.BucketFiling(r, page.Bucket.ID); err != nil {
 		return err
 	}
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
@@ -309,7 +309,7 @@ func (s *Pages) ProblemQuery(r *http.Request) (string, error) {
 	if release != "" {
 		known.Set("release", release)
 	}
-	l, err := s.readOrigin(r)
+	l, err := s.choices.readOrigin(r)
 	if err != nil {
 		return "", err
 	}
@@ -326,8 +326,8 @@ const rateDays = 28
 // machine.
 func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.VersionCount) (view.Impact, error) {
 	m := view.Impact{Reports: b.Reports, Systems: b.Systems, First: b.FirstSeen, Last: b.LastSeen, Days: rateDays,
-		Today: crash.Elapsed(s.Now(), s.Now())}
-	today := s.Now().UTC().Truncate(24 * time.Hour)
+		Today: crash.Elapsed(s.web.Now(), s.web.Now())}
+	today := s.web.Now().UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-rateDays)
 	if first := crash.Midnight(b.FirstSeen); first.After(since) && !first.After(today) {
 		since = first
@@ -348,7 +348,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 	}
 	var reports int64
 	week := crash.PeriodWeek.Days()
-	before, _ := s.LastDays(2 * week)
+	before, _ := s.web.LastDays(2 * week)
 	for _, days := range problems.ReleaseDays(b.ID, index.DayOf(before), index.DayOf(today)) {
 		for i, n := range days {
 			if i < week {
@@ -372,7 +372,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 	m.Active = machines[len(machines)-1]
 	// Affected machines are known for all time, active machines only for the past 90 days.
 	m.AtMost = b.FirstSeen.Before(today.AddDate(0, 0, -90))
-	m.Rate = stats.NewMachineRate(reports, stats.MachineDays(machines, since, s.Now()))
+	m.Rate = stats.NewMachineRate(reports, stats.MachineDays(machines, since, s.web.Now()))
 	return m, nil
 }
 
@@ -380,7 +380,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 // status.
 func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, error) {
 	ctx := r.Context()
-	facts := view.VersionFacts{Now: s.Now(), Releases: s.Releases, Last: map[string]time.Time{}}
+	facts := view.VersionFacts{Now: s.web.Now(), Releases: s.web.Releases, Last: map[string]time.Time{}}
 	counts, err := s.Store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return facts, err
@@ -408,7 +408,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, er
 	}
 	if b.SourcePackage != "" {
 		facts.Link = func(version string, release crash.Release) string {
-			return s.Config.VersionLinks.Version(release, b.SourcePackage, version)
+			return s.web.Config.VersionLinks.Version(release, b.SourcePackage, version)
 		}
 	}
 	return facts, nil
@@ -431,13 +431,13 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		if err != nil {
 			return err
 		}
-		return s.Part(w, r, view.ReportListPart(*reports.list))
+		return s.web.Part(w, r, view.ReportListPart(*reports.list))
 	}
 	facts, err := s.readProblem(r, bucket.ID)
 	if err != nil {
 		return err
 	}
-	stack, err := s.StackOf(r, bucket, false)
+	stack, err := s.panel.StackOf(r, bucket, false)
 	if err != nil {
 		return err
 	}
@@ -449,11 +449,11 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		reports.facets.Names = stack.Stack.FacetNames
 	}
 	if view.IsFacetsTarget(target) {
-		return s.Part(w, r, view.FacetsPart(reports.facets))
+		return s.web.Part(w, r, view.FacetsPart(reports.facets))
 	}
 	form := facts.filter
 	form.Choice = choice
-	return s.Part(w, r, view.ReportSectionPart(*reports.list, form, reports.facets))
+	return s.web.Part(w, r, view.ReportSectionPart(*reports.list, form, reports.facets))
 }
 
 // readReportChoice reads the choice of a problem's reports.
@@ -485,15 +485,15 @@ type chosenReports struct {
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.ReportChoice) (chosenReports, error) {
 	facets := view.FacetsView{Choice: choice, Package: b.Package}
-	if choice.Facet != "" && !web.PermitsFacet(s.Kit, web.Readable(r, b.SourcePackage), choice.Facet) {
+	if choice.Facet != "" && !web.PermitsFacet(s.web, web.Readable(r, b.SourcePackage), choice.Facet) {
 		facets.Problem = view.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
-	if !web.PermitsFacet(s.Kit, privacy.Restricted, choice.Facet) {
-		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+	if !web.PermitsFacet(s.web, privacy.Restricted, choice.Facet) {
+		if err := s.web.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return chosenReports{}, err
 		}
 	}
@@ -516,7 +516,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 			rows = append(rows, report.ReportRow)
 		}
 	}
-	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.Now(), Choice: &choice,
+	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.web.Now(), Choice: &choice,
 		ComparePath: view.ComparePath(b.ID), Sample: len(examined), Empty: "No report matches."}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
@@ -539,7 +539,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.Re
 	if err != nil {
 		return nil, err
 	}
-	list := s.ReportList(r, id.Path(), after, rows)
+	list := s.panel.ReportList(r, id.Path(), after, rows)
 	list.Choice, list.ComparePath, list.Via = &choice, view.ComparePath(id), choice.Via
 	list.Empty = view.NoReportsStored
 	if chosen := view.FilterQuery(choice.Filter); len(chosen) > 0 {
@@ -784,7 +784,7 @@ func (s *Lists) rates(r *http.Request, choice view.ListChoice) (view.Rates, erro
 		version = ""
 	}
 	ctx := r.Context()
-	since, until := s.LastDays(ratesDays)
+	since, until := s.web.LastDays(ratesDays)
 	filter := problems.RateFilter{Since: since, Until: until, Release: choice.Release, Package: pkg, Version: version}
 	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
@@ -804,7 +804,7 @@ func (s *Lists) rates(r *http.Request, choice view.ListChoice) (view.Rates, erro
 // totalTrend returns the trend of the last week of all releases in rates together.
 func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate) (stats.Trend, error) {
 	week := crash.PeriodWeek.Days()
-	since, until := s.LastDays(2 * week)
+	since, until := s.web.LastDays(2 * week)
 	releases := map[crash.Release]problems.Days{}
 	for _, r := range rates {
 		releases[r.Release] = problems.Days{Since: since, Until: until}
@@ -813,13 +813,14 @@ func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate) (stats.Tr
 	if err != nil {
 		return stats.Trend{}, err
 	}
-	return stats.TotalTrend(rates, machines, s.Now(), week), nil
+	return stats.TotalTrend(rates, machines, s.web.Now(), week), nil
 }
 
 // drawRates draws the chart of rates from a day to today.
 func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since time.Time) (view.Rates,
 	error) {
-	page := view.NewRateChart(rates, all, s.Releases.ReleasedBetween(since, s.Now()), s.Releases, since, s.Now()).Rates()
+	now, known := s.web.Now(), s.web.Releases
+	page := view.NewRateChart(rates, all, known.ReleasedBetween(since, now), known, since, now).Rates()
 	var err error
 	page.Chart, err = view.Draw(ctx, page.Chart)
 	return page, err

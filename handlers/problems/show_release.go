@@ -37,7 +37,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	if !has {
 		return crash.Errorf(crash.NotFound, "unknown_release", "There are no reports from a release named %s.", name)
 	}
-	since, until := s.LastDays(releaseDays)
+	since, until := s.web.LastDays(releaseDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
 	if format != "" {
 		if filter.Muted, err = mutedInFile(r); err != nil {
@@ -49,15 +49,15 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		list := exportedList{title: "Problems of " + name, path: view.ReleasePath(release), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	seen, err := s.Problems.Releases(r.Context(), s.Releases)
+	seen, err := s.Problems.Releases(r.Context(), s.web.Releases)
 	if err != nil {
 		return err
 	}
 	trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
-		return s.Releases.Kind(other) > s.Releases.Kind(release) // an unknown release precedes no known one
+		return s.web.Releases.Kind(other) > s.web.Releases.Kind(release) // an unknown release precedes no known one
 	})
 	page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
-	page.Released, page.End = s.Releases.Life(release)
+	page.Released, page.End = s.web.Releases.Life(release)
 	if err := s.releaseRates(r, &page); err != nil {
 		return err
 	}
@@ -72,11 +72,11 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if web.IsPublic(r) {
-		s.HideRelease(&page)
+		s.web.HideRelease(&page)
 	}
-	page.Shell = s.Shell(r, name)
+	page.Shell = s.web.Shell(r, name)
 	page.Shell.Also = layout.Alternates(problemsOf(name), view.ReleasePath(release), "")
-	return s.Page(w, r, http.StatusOK, view.Release(page))
+	return s.web.Page(w, r, http.StatusOK, view.Release(page))
 }
 
 // releaseLists fills the page with the problems and packages of a release, from the index.
@@ -134,7 +134,7 @@ func isNewIn(row index.Row, release crash.Release) bool {
 
 // releaseRates fills the page with the rates of the release and its predecessor.
 func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
-	since, until := s.LastDays(ratesDays)
+	since, until := s.web.LastDays(ratesDays)
 	// The front page reads the same rates, so they are usually cached.
 	rates, err := s.Problems.Rates(r.Context(), problems.RateFilter{Since: since, Until: until})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
 		case crash.OtherReleases:
 		}
 	}
-	for _, t := range stats.Trends(selected, until, releaseDays, s.Now()) {
+	for _, t := range stats.Trends(selected, until, releaseDays, s.web.Now()) {
 		if t.Release == page.Release {
 			page.MachineDays = t.Now.MachineDays
 		}
@@ -172,7 +172,7 @@ func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
 
 // sameAge compares the last weeks of a release with those of its predecessor at the same age.
 func (s *Lists) sameAge(r *http.Request, page *view.ReleasePage, until time.Time) error {
-	out, _ := s.Releases.Life(page.Before)
+	out, _ := s.web.Releases.Life(page.Before)
 	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (s *Lists) sameAge(r *http.Request, page *view.ReleasePage, until time.Time
 		if err != nil {
 			return stats.MachineRate{}, err
 		}
-		for _, t := range stats.Trends(rates, until, releaseDays, s.Now()) {
+		for _, t := range stats.Trends(rates, until, releaseDays, s.web.Now()) {
 			return t.Now, nil
 		}
 		return stats.MachineRate{}, nil

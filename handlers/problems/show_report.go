@@ -30,9 +30,9 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch format {
 	case "":
-		err = s.AuditView(r, "read.report", id.String())
+		err = s.web.AuditView(r, "read.report", id.String())
 	case "json", "crash":
-		err = s.AuditDownload(r, "read.file", id.String())
+		err = s.web.AuditDownload(r, "read.file", id.String())
 	default:
 		return web.ErrNoPage
 	}
@@ -45,7 +45,7 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 		return s.sendCrash(w, r, report)
 	}
 	readable := web.Readable(r, report.SourcePackage)
-	page := view.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.ReportStack(report, readable)}
+	page := view.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.panel.ReportStack(report, readable)}
 	page.Stack.OfReport = true
 	if report.Bucket != nil && page.Stack.Text != "" {
 		best, err := s.Store.RepresentativeReport(r.Context(), *report.Bucket)
@@ -59,17 +59,17 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if page.Pager, err = s.reportNavigation(r, report); err != nil {
+	if page.Pager, err = s.choices.reportNavigation(r, report); err != nil {
 		return err
 	}
-	if page.Grouping, err = s.ExplainReport(r, report, readable); err != nil {
+	if page.Grouping, err = s.panel.ExplainReport(r, report, readable); err != nil {
 		return err
 	}
 	u := web.CurrentUser(r)
-	page.Report.Fields, page.Hidden = s.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
+	page.Report.Fields, page.Hidden = s.web.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
-	page.Shell = s.Shell(r, "Report "+id.String())
-	return s.Page(w, r, http.StatusOK, view.Report(page))
+	page.Shell = s.web.Shell(r, "Report "+id.String())
+	return s.web.Page(w, r, http.StatusOK, view.Report(page))
 }
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
@@ -91,7 +91,7 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if format != "" {
 		return s.exportSystemReports(w, r, system, format)
 	}
-	if err := s.AuditView(r, "read.machine", string(system)); err != nil {
+	if err := s.web.AuditView(r, "read.machine", string(system)); err != nil {
 		return err
 	}
 	after, err := web.QueryOops(r.URL.Query(), "after")
@@ -102,17 +102,17 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := s.ReportList(r, view.SystemPath(system), after, rows)
+	list := s.panel.ReportList(r, view.SystemPath(system), after, rows)
 	shown := len(list.Rows)
 	list.Rows = withoutHidden(list.Rows)
 	hidden := int64(shown - len(list.Rows))
 	list.Via = view.SystemPath(system)
 	list.Empty = "No reports from this machine are stored."
-	if list.Bugs, err = s.BugsOf(r, list.Rows); err != nil {
+	if list.Bugs, err = s.panel.BugsOf(r, list.Rows); err != nil {
 		return err
 	}
 	if web.WantsPart(r) {
-		return s.Part(w, r, view.ReportListPart(list))
+		return s.web.Part(w, r, view.ReportListPart(list))
 	}
 	page := view.SystemPage{System: system, Reports: list, Hidden: hidden}
 	if system != "" && after.IsZero() && len(rows) > 0 {
@@ -120,10 +120,10 @@ func (s *Pages) ShowSystem(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	shell := s.Shell(r, "Machine")
+	shell := s.web.Shell(r, "Machine")
 	shell.Also = layout.Alternates("Reports of a machine", view.SystemPath(system), "")
 	page.Shell = shell
-	return s.Page(w, r, http.StatusOK, view.System(page))
+	return s.web.Page(w, r, http.StatusOK, view.System(page))
 }
 
 // withoutHidden returns the rows whose machines the person may know.
@@ -150,7 +150,7 @@ func (s *Pages) machineStory(r *http.Request, system crash.SystemID,
 	if len(rows) == 0 {
 		return nil, nil //nolint:nilnil // nothing to summarise
 	}
-	story := view.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.Now())
+	story := view.NewMachineStory(rows[:min(len(rows), maxStoryReports)], len(rows) > maxStoryReports, s.web.Now())
 	return &story, nil
 }
 
@@ -165,7 +165,7 @@ var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", "Th
 // ShowCompare compares the stacks of two reports, or of one and the representative report of its
 // problem.
 func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -198,18 +198,18 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, side := range sides {
-		if err := s.AuditView(r, "read.compare", side.ID.String()); err != nil {
+		if err := s.web.AuditView(r, "read.compare", side.ID.String()); err != nil {
 			return err
 		}
 	}
 	page.First, page.Second = sides[0].ReportRow, sides[1].ReportRow
 	for i := range sides {
-		sides[i].Fields = s.Config.Privacy.Excerpts(sides[i].Fields, web.Readable(r, sides[i].SourcePackage))
+		sides[i].Fields = s.web.Config.Privacy.Excerpts(sides[i].Fields, web.Readable(r, sides[i].SourcePackage))
 	}
 	page.Frames = grouping.CompareFrames(grouping.AnyFrames(sides[0].Fields), grouping.AnyFrames(sides[1].Fields))
 	page.Facts = differentFacts(sides)
-	page.Shell = s.Shell(r, "Compare stacks")
-	return s.Page(w, r, http.StatusOK, view.Compare(page))
+	page.Shell = s.web.Shell(r, "Compare stacks")
+	return s.web.Page(w, r, http.StatusOK, view.Compare(page))
 }
 
 // differentFacts returns the properties in which two reports differ.
@@ -227,7 +227,7 @@ func differentFacts(sides [2]crash.StoredReport) []view.DifferentFact {
 // ShowTraits shows what the reports of a problem have in common that other reports of its
 // package have not: as a page, or as a part that the problem's page loads.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -238,23 +238,23 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	readable, private := web.Readable(r, b.SourcePackage), false
 	found = slices.DeleteFunc(found, func(t stats.StandOut) bool {
 		field, _ := t.Facet()
-		permitted := web.PermitsFacet(s.Kit, readable, field)
-		private = private || permitted && !web.PermitsFacet(s.Kit, privacy.Restricted, field)
+		permitted := web.PermitsFacet(s.web, readable, field)
+		private = private || permitted && !web.PermitsFacet(s.web, privacy.Restricted, field)
 		return !permitted
 	})
 	if private {
-		if err := s.AuditView(r, "read.values", b.ID.String()); err != nil {
+		if err := s.web.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return err
 		}
 	}
 	p := view.TraitsPage{Bucket: b, Found: found, Here: here, There: there,
 		TooFew: stats.TooFewToCompare(here, there)}
 	if web.WantsPart(r) {
-		p.Shell = s.BareShell(r, "")
-		return s.Page(w, r, http.StatusOK, view.TraitsPart(p))
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, http.StatusOK, view.TraitsPart(p))
 	}
-	p.Shell = s.Shell(r, "What stands out")
-	return s.Page(w, r, http.StatusOK, view.Traits(p))
+	p.Shell = s.web.Shell(r, "What stands out")
+	return s.web.Page(w, r, http.StatusOK, view.Traits(p))
 }
 
 // symbolsOf returns how far a report is symbolised. It returns nil if nothing was tried, and nobody
@@ -275,18 +275,18 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
 	if b.ID != id || !web.WantsPart(r) {
 		return web.Redirect(w, r, headPath(b.ID, id))
 	}
-	symbols, err := s.SymbolsOf(r.Context(), b)
+	symbols, err := s.panel.SymbolsOf(r.Context(), b)
 	if err != nil {
 		return err
 	}
-	shown, err := s.SymbolsView(r, b, symbols)
+	shown, err := s.panel.SymbolsView(r, b, symbols)
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return s.Part(w, r, view.SymbolsPart(shown))
+	return s.web.Part(w, r, view.SymbolsPart(shown))
 }
 
 // Symbolise symbolises a report again, as soon as an instance is free.
@@ -313,7 +313,7 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.Flash(r, layout.FlashDone, "It will be symbolised again soon."); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, "It will be symbolised again soon."); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, view.ReportPath(id)+"#symbols")
@@ -321,11 +321,11 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 
 // AskForCore makes the next machine that reports a problem be asked for its core.
 func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
-	why, err := s.WhyNoCore(r.Context(), b)
+	why, err := s.panel.WhyNoCore(r.Context(), b)
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
 
 // WithdrawCore withdraws what AskForCore did.
 func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.BucketInPath(r)
+	b, err := s.panel.BucketInPath(r)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) answerCore(w http.ResponseWriter, r *http.Request, b crash.Bucket, message string) error {
-	if err := s.Flash(r, layout.FlashDone, message); err != nil {
+	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
 		return err
 	}
 	return web.Redirect(w, r, b.ID.Path()+"#symbols")
