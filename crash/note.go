@@ -2,6 +2,7 @@ package crash
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,4 +66,101 @@ func Mentions(text string) []Mention {
 		all = append(all, Mention{Name: text[at[2]:at[3]], Start: at[2] - 1, End: at[3]})
 	}
 	return all
+}
+
+// Assignment is one entry in the history of who takes care of a problem. The newest one that was
+// not undone counts.
+type Assignment struct {
+	ID       int64
+	Bucket   BucketID // where it was made; the bucket may have been merged since
+	Assignee string   // an account, or "~" and a name at the tracker, as [ParseAssignee] returns it; empty: nobody
+	By       string   // name of the account, or of the rule
+	At       time.Time
+	UndoneBy string
+	UndoneAt time.Time // zero: not undone
+}
+
+// Stands reports whether the assignment has not been undone.
+func (a Assignment) Stands() bool { return a.UndoneAt.IsZero() }
+
+// Assigned says who takes care of a problem.
+type Assigned struct {
+	Name string // an account, or "~" and a name at the tracker; empty: nobody
+	Bug  int64  // number of the bug whose assignee it is; 0: it was assigned in mishap
+}
+
+// trackerName is the form of names of people and teams at the tracker.
+var trackerName = regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]{0,79}$`)
+
+// maxAssignee is the largest length of the name of an account, in code points.
+const maxAssignee = 64
+
+// ParseAssignee returns the name of an assignee in the form in which it is stored. It accepts the
+// name of an account; "~" and a name at the tracker; and the address of a page at the tracker, such
+// as https://launchpad.net/~desktop-packages. An empty text means nobody. It does not check whether
+// the account exists. Its errors have the kind Invalid.
+func ParseAssignee(text string) (string, error) {
+	name, ok := CleanLine(text, maxAssignee+len("https://")+100)
+	if i := strings.LastIndex(name, "/~"); i >= 0 && strings.HasPrefix(name, "http") {
+		name = strings.TrimSuffix(name[i+1:], "/")
+	}
+	tracker, isTracker := strings.CutPrefix(name, "~")
+	if !ok || isTracker && !trackerName.MatchString(tracker) || !isTracker && len([]rune(name)) > maxAssignee ||
+		strings.Contains(name, " ") {
+		return "", Errorf(Invalid, "bad_assignee", "%.80q is not a name. Enter the name of an account, or ~ and "+
+			"the name of a person or team at the tracker, such as ~desktop-packages.", text)
+	}
+	return name, nil
+}
+
+// AssigneeOf returns the assignee of a bug at the tracker, in the form of [ParseAssignee], or "" if
+// the tracker names nobody or the bug is private. It prefers tasks for a source package to others,
+// and open tasks to complete ones. A duplicate has the assignee of the bug that it duplicates.
+func (b Bug) AssigneeOf(source string) string {
+	state := b.State
+	if state.DuplicateOf != 0 && b.Master != nil {
+		state = *b.Master
+	}
+	if state.Hidden || state.Private || b.State.Hidden || b.State.Private {
+		return ""
+	}
+	tasks := slices.Clone(state.Tasks)
+	rank := func(t BugTask) (n int) {
+		if t.SourcePackage() == "" || t.SourcePackage() != source {
+			n += 2
+		}
+		if t.Complete {
+			n++
+		}
+		return n
+	}
+	slices.SortStableFunc(tasks, func(x, y BugTask) int { return rank(x) - rank(y) })
+	for _, t := range tasks {
+		if t.Assignee != "" {
+			return "~" + t.Assignee
+		}
+	}
+	return ""
+}
+
+// ProblemTag is a tag that a problem has.
+type ProblemTag struct {
+	Tag    string
+	Person string // who added it: an account, or the name of a rule
+	At     time.Time
+}
+
+// MaxTags is the largest number of tags of a problem.
+const MaxTags = 10
+
+var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]{0,39}$`)
+
+// ParseTag returns a tag in lower case. Its error has the kind Invalid.
+func ParseTag(text string) (string, error) {
+	tag := strings.ToLower(strings.TrimSpace(text))
+	if !tagPattern.MatchString(tag) {
+		return "", Errorf(Invalid, "bad_tag", "%.80q is not a tag. A tag has at most 40 letters a–z, digits and .+- and "+
+			"begins with a letter or digit.", text)
+	}
+	return tag, nil
 }

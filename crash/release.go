@@ -2,7 +2,16 @@ package crash
 
 import (
 	"cmp"
+	"embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -57,3 +66,466 @@ func (r Release) EndOfLifeOn(day time.Time) bool { return BuiltInReleases().EndO
 // Codename returns the codename in [BuiltInReleases], "noble" for "Ubuntu 24.04", or "" for an
 // unknown release.
 func (r Release) Codename() string { return BuiltInReleases().Codename(r) }
+
+// ReleaseTable holds the releases of Ubuntu and Debian: their names and support periods. It is
+// immutable.
+type ReleaseTable struct {
+	series map[Release]series
+	newest map[string]time.Time // by distribution: the day on which its newest series was created
+}
+
+type series struct {
+	codename string
+	released time.Time // zero: not planned yet
+	end      time.Time // last supported day; zero: unknown
+}
+
+//go:embed distroinfo/ubuntu.csv distroinfo/debian.csv
+var distroInfo embed.FS
+
+// BuiltInReleases returns the table of the release data that is embedded in the program.
+var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
+	ubuntu, err1 := distroInfo.Open("distroinfo/ubuntu.csv")
+	debian, err2 := distroInfo.Open("distroinfo/debian.csv")
+	if err1 != nil || err2 != nil {
+		return &ReleaseTable{}
+	}
+	t, err := ReadReleases(ubuntu, debian)
+	if err != nil {
+		return &ReleaseTable{}
+	}
+	return t
+})
+
+// ReadReleases parses ubuntu.csv and debian.csv of the package distro-info-data
+// (/usr/share/distro-info). Support of an Ubuntu release ends on its date eol, or eol-server if
+// that is later; paid extended support does not count. Support of a Debian release ends on eol-lts,
+// which is free. Errors have no kind.
+func ReadReleases(ubuntu, debian io.Reader) (*ReleaseTable, error) {
+	t := &ReleaseTable{
+		series: map[Release]series{"Ubuntu RTM 14.09": {end: time.Unix(0, 0)}}, // the phones, discontinued
+		newest: map[string]time.Time{},
+	}
+	err1 := t.read(distributionUbuntu, ubuntu)
+	err2 := t.read(distributionDebian, debian)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// The distributions of a table.
+const (
+	distributionUbuntu = "Ubuntu"
+	distributionDebian = "Debian"
+)
+
+// lifeEnds lists the columns with end dates; the latest date of a row is the end of support.
+var lifeEnds = map[string][]string{
+	distributionUbuntu: {"eol", "eol-server"},
+	distributionDebian: {"eol", "eol-lts"},
+}
+
+// The limits of release data. The real files have about fifty lines.
+const (
+	maxReleaseData = 1 << 20 // bytes
+	maxReleases    = 500     // of one distribution
+)
+
+// versionForm and seriesForm match valid versions and codenames in release data.
+var (
+	versionForm = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,2})?$`)
+	seriesForm  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+)
+
+// read adds the releases of one distribution. If it returns an error, t may be incomplete.
+func (t *ReleaseTable) read(distribution string, from io.Reader) error {
+	r := csv.NewReader(io.LimitReader(from, maxReleaseData))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		return fmt.Errorf("release data of %s: %w", distribution, err)
+	}
+	if len(rows) == 0 || !slices.Contains(rows[0], "version") || !slices.Contains(rows[0], "series") ||
+		!slices.Contains(rows[0], "eol") {
+		return fmt.Errorf("release data of %s: the first line does not name the columns version, series and eol",
+			distribution)
+	}
+	if len(rows) > maxReleases {
+		return fmt.Errorf("release data of %s: more than %d lines", distribution, maxReleases)
+	}
+	for i, row := range rows[1:] {
+		if err := t.readRow(distribution, rows[0], row); err != nil {
+			return fmt.Errorf("release data of %s, line %d: %w", distribution, i+2, err)
+		}
+	}
+	return nil
+}
+
+// readRow adds the release in one row.
+func (t *ReleaseTable) readRow(distribution string, header, row []string) error {
+	column := func(name string) string {
+		if at := slices.Index(header, name); at >= 0 && at < len(row) {
+			return row[at]
+		}
+		return ""
+	}
+	s := series{codename: column("series")}
+	version := strings.TrimSuffix(column("version"), " LTS")
+	if version != "" && !versionForm.MatchString(version) || !seriesForm.MatchString(s.codename) {
+		return fmt.Errorf("%.40q, %.40q are not a version and a codename", version, s.codename)
+	}
+	created, err := parseDay(column("created"))
+	if err != nil {
+		return err
+	}
+	if s.released, err = parseDay(column("release")); err != nil {
+		return err
+	}
+	for _, name := range lifeEnds[distribution] {
+		end, err := parseDay(column(name))
+		if err != nil {
+			return err
+		}
+		if end.After(s.end) {
+			s.end = end
+		}
+	}
+	if version == "" {
+		version = s.codename // Debian's sid and rc-buggy
+	}
+	t.series[Release(distribution+" "+version)] = s
+	if created.After(t.newest[distribution]) {
+		t.newest[distribution] = created
+	}
+	return nil
+}
+
+// WithUbuntu returns a table that also has the releases of another ubuntu.csv, if that file is at
+// least as new: its newest series was created no earlier than the newest one here. The dates in the
+// file take precedence; no release is removed. If the file is older, or on error, WithUbuntu
+// returns t.
+func (t *ReleaseTable) WithUbuntu(csv io.Reader) (*ReleaseTable, error) {
+	return t.with(distributionUbuntu, csv)
+}
+
+// WithDebian works like WithUbuntu, for debian.csv.
+func (t *ReleaseTable) WithDebian(csv io.Reader) (*ReleaseTable, error) {
+	return t.with(distributionDebian, csv)
+}
+
+func (t *ReleaseTable) with(distribution string, csv io.Reader) (*ReleaseTable, error) {
+	other := &ReleaseTable{series: map[Release]series{}, newest: map[string]time.Time{}}
+	if err := other.read(distribution, csv); err != nil {
+		return t, err
+	}
+	if len(other.series) == 0 || other.newest[distribution].Before(t.newest[distribution]) {
+		return t, nil
+	}
+	merged := &ReleaseTable{series: maps.Clone(t.series), newest: maps.Clone(t.newest)}
+	maps.Copy(merged.series, other.series)
+	maps.Copy(merged.newest, other.newest)
+	return merged, nil
+}
+
+func parseDay(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.DateOnly, s)
+}
+
+// find looks up a release by the name that reports give, with or without " LTS", or with Debian's
+// long name.
+func (t *ReleaseTable) find(r Release) (series, bool) {
+	name := strings.TrimSuffix(string(r), " LTS")
+	if rest, ok := strings.CutPrefix(name, "Debian GNU/Linux "); ok {
+		name = "Debian " + rest
+	}
+	s, ok := t.series[Release(name)]
+	return s, ok
+}
+
+// EndOfLife reports whether support of the release has ended on that UTC day; the last supported
+// day is still supported. It returns false for derivatives, unknown releases and those without a
+// known end.
+func (t *ReleaseTable) EndOfLife(r Release, day time.Time) bool {
+	s, ok := t.find(r)
+	return ok && !s.end.IsZero() && Midnight(day).After(s.end)
+}
+
+// Life returns the UTC day of the release and the last supported day, either zero if unknown.
+func (t *ReleaseTable) Life(r Release) (released, end time.Time) {
+	s, _ := t.find(r)
+	return s.released, s.end
+}
+
+// Codename returns the codename of a release, such as "noble", or "" if the release is unknown.
+func (t *ReleaseTable) Codename(r Release) string {
+	s, _ := t.find(r)
+	return s.codename
+}
+
+// Supported lists the releases that are out and still supported on that UTC day, in release order.
+func (t *ReleaseTable) Supported(day time.Time) []Release {
+	var list []Release
+	for r, s := range t.series {
+		if !s.released.IsZero() && !s.released.After(day) && !t.EndOfLife(r, day) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Release) int { return strings.Compare(a.Key(), b.Key()) })
+	return list
+}
+
+// ReleasedBetween lists the releases that came out on the UTC days from since to until, both
+// included, in release order.
+func (t *ReleaseTable) ReleasedBetween(since, until time.Time) []ReleaseDay {
+	var list []ReleaseDay
+	for r, s := range t.series {
+		if !s.released.Before(Midnight(since)) && !s.released.After(Midnight(until)) {
+			list = append(list, ReleaseDay{r, s.released})
+		}
+	}
+	slices.SortFunc(list, func(a, b ReleaseDay) int { return a.Release.Compare(b.Release) })
+	return list
+}
+
+// ReleaseDay is a release and the UTC day on which it came out.
+type ReleaseDay struct {
+	Release Release
+	Day     time.Time
+}
+
+// All lists every release of a distribution ("Ubuntu") with a codename, including planned ones, in
+// release order.
+func (t *ReleaseTable) All(distribution string) []Release {
+	var list []Release
+	for r, s := range t.series {
+		if strings.HasPrefix(string(r), distribution+" ") && s.codename != "" {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, Release.Compare)
+	return list
+}
+
+// Latest returns the newest release of a distribution ("Ubuntu") that is supported on that UTC day,
+// or "" if there is none. It ignores names without a number, such as Debian's sid.
+func (t *ReleaseTable) Latest(distribution string, day time.Time) Release {
+	var latest Release
+	for _, r := range t.Supported(day) {
+		if version, ok := strings.CutPrefix(string(r), distribution+" "); ok && version[0] >= '0' && version[0] <= '9' {
+			latest = r
+		}
+	}
+	return latest
+}
+
+// Distribution returns the distribution of a release in lower case: "ubuntu" for "Ubuntu 24.04". A
+// derivative is a distribution of its own: "ubuntu kylin" for "Ubuntu Kylin 24.04". Package
+// versions are comparable only within one distribution.
+func (r Release) Distribution() string {
+	if strings.HasPrefix(string(r), "Debian GNU/Linux ") {
+		return "debian"
+	}
+	words := strings.Fields(strings.ToLower(string(r)))
+	named := words[:0:0]
+	for _, w := range words {
+		if w != "lts" && !strings.ContainsFunc(w, unicode.IsDigit) {
+			named = append(named, w)
+		}
+	}
+	if n := len(named); n > 1 && n == len(words) {
+		named = named[:n-1] // a release with a name instead of a number, such as "Debian sid"
+	}
+	return strings.Join(named, " ")
+}
+
+// Short returns the name without the distribution if it is still clear: "24.04" for "Ubuntu 24.04",
+// "sid" for "Debian sid", but "Debian 13" in full.
+func (r Release) Short() string {
+	switch {
+	case r == "":
+		return "an unknown release"
+	case r == "Debian sid" || r == "Debian experimental":
+		return strings.TrimPrefix(string(r), "Debian ")
+	case r.Distribution() == "ubuntu":
+		return strings.TrimPrefix(string(r), "Ubuntu ")
+	}
+	return string(r)
+}
+
+// Named returns the release of a distribution ("ubuntu") with this codename, or "" if there is
+// none. It accepts "unstable" for sid, as Debian's changelogs do.
+func (t *ReleaseTable) Named(distribution, codename string) Release {
+	if distribution == "debian" && codename == "unstable" {
+		codename = "sid"
+	}
+	if codename == "" {
+		return ""
+	}
+	for r, s := range t.series {
+		if s.codename == codename && r.Distribution() == distribution {
+			return r
+		}
+	}
+	return ""
+}
+
+// Predecessor returns the release among candidates that immediately precedes r in its distribution,
+// or "" if there is none. Releases without a number ("Debian sid") neither precede nor follow
+// others.
+func (r Release) Predecessor(candidates []Release) Release {
+	family, numbered := r.distribution()
+	if !numbered {
+		return ""
+	}
+	var before Release
+	for _, other := range candidates {
+		if name, ok := other.distribution(); ok && name == family && other.Key() < r.Key() &&
+			(before == "" || other.Key() > before.Key()) {
+			before = other
+		}
+	}
+	return before
+}
+
+// SameDistribution reports whether two releases belong to one distribution: "Debian 13" and "Debian
+// sid" do, "Ubuntu 24.04" and "Kubuntu 24.04" do not.
+func (r Release) SameDistribution(other Release) bool {
+	return r.distributionName() == other.distributionName()
+}
+
+// distributionName returns the name without its number or, if it has none, without its last word.
+func (r Release) distributionName() string {
+	name, numbered := r.distribution()
+	if numbered {
+		return strings.TrimSpace(name)
+	}
+	return name[:max(strings.LastIndexByte(name, ' '), 0)]
+}
+
+// distribution returns the part of the name before its first digit, and whether there is a digit.
+func (r Release) distribution() (name string, numbered bool) {
+	for i, c := range r {
+		if '0' <= c && c <= '9' {
+			return string(r[:i]), true
+		}
+	}
+	return string(r), false
+}
+
+// ReleaseKind says how trustworthy the name of a release is: machines can send any name.
+type ReleaseKind int
+
+// The kinds of releases, the most trustworthy first.
+const (
+	OfficialRelease   ReleaseKind = iota // in the release data of Ubuntu or Debian, or empty
+	DerivativeRelease                    // a known derivative, with a short version number
+	UnknownRelease                       // any other name
+)
+
+// derivativeForm matches the names of derivatives as their machines report them. It allows a fixed
+// list of names, with a version such as 9, 22.04 or 2026.3, or without one for rolling
+// distributions.
+var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|` +
+	`[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
+	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|` +
+	`[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
+	`( [0-9]{1,4}(\.[0-9]{1,2})?)?$`)
+
+// Kind returns how trustworthy the name of the release is.
+func (t *ReleaseTable) Kind(r Release) ReleaseKind {
+	if _, ok := t.find(r); ok || r == "" {
+		return OfficialRelease
+	}
+	if derivativeForm.MatchString(string(r)) {
+		return DerivativeRelease
+	}
+	return UnknownRelease
+}
+
+// The largest number of releases that a list names, by kind. Official releases are not limited.
+const (
+	maxDerivatives = 10
+	maxUnknown     = 5
+)
+
+// OtherReleases is the row of a list for all releases that it does not name.
+const OtherReleases Release = "other releases"
+
+// ReleaseList is the releases that a list names: all official ones, and the derivatives and unknown
+// ones with the most reports, a limited number of each. Invented names therefore never displace
+// real ones.
+type ReleaseList struct {
+	table *ReleaseTable
+	named map[Release]bool
+	rest  bool // some releases are not named
+}
+
+// List chooses the releases that a list names, given the number of reports of each.
+func (t *ReleaseTable) List(reports map[Release]int64) ReleaseList {
+	l := ReleaseList{table: t, named: map[Release]bool{}}
+	more := map[ReleaseKind][]Release{}
+	for r := range reports {
+		if kind := t.Kind(r); kind == OfficialRelease {
+			l.named[r] = true
+		} else {
+			more[kind] = append(more[kind], r)
+		}
+	}
+	for kind, most := range map[ReleaseKind]int{DerivativeRelease: maxDerivatives, UnknownRelease: maxUnknown} {
+		some := more[kind]
+		slices.SortFunc(some, func(a, b Release) int {
+			return cmp.Or(cmp.Compare(reports[b], reports[a]), cmp.Compare(a, b))
+		})
+		l.rest = l.rest || len(some) > most
+		for _, r := range some[:min(len(some), most)] {
+			l.named[r] = true
+		}
+	}
+	return l
+}
+
+// Names reports whether the list names a release.
+func (l ReleaseList) Names(r Release) bool { return l.named[r] }
+
+// Of returns r if the list names it, else OtherReleases.
+func (l ReleaseList) Of(r Release) Release {
+	if l.named[r] {
+		return r
+	}
+	return OtherReleases
+}
+
+// Ascending returns the named releases in release order: official ones, then derivatives, then
+// unknown ones. OtherReleases comes last, if any release is not named.
+func (l ReleaseList) Ascending() []Release {
+	return l.sorted(Release.Compare)
+}
+
+// Descending returns the same releases as Ascending, with the newest release of each kind first.
+func (l ReleaseList) Descending() []Release {
+	return l.sorted(func(a, b Release) int { return b.Compare(a) })
+}
+
+// Offered returns the releases that a form offers, the newest of each kind first. It includes the
+// release chosen at present, if any, and excludes the empty release and OtherReleases.
+func (l ReleaseList) Offered(chosen Release) []Release {
+	list := slices.DeleteFunc(l.Descending(), func(r Release) bool { return r == "" || r == OtherReleases })
+	if chosen != "" && !slices.Contains(list, chosen) {
+		list = append(list, chosen)
+	}
+	return list
+}
+
+func (l ReleaseList) sorted(compare func(a, b Release) int) []Release {
+	list := slices.SortedFunc(maps.Keys(l.named), func(a, b Release) int {
+		return cmp.Or(cmp.Compare(l.table.Kind(a), l.table.Kind(b)), compare(a, b))
+	})
+	if l.rest {
+		list = append(list, OtherReleases)
+	}
+	return list
+}

@@ -5,6 +5,7 @@ package apport
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/compressed"
 )
 
 // Limits restrict the resources that reading one file can use. Zero values mean the defaults in the
@@ -252,3 +254,153 @@ func IsCore(name string) bool { return name == "CoreDump" || name == "CoreDump.z
 
 // isDump reports whether a field is a memory dump.
 func isDump(name string) bool { return IsCore(name) || name == "VmCore" }
+
+// compressedField reads a value that is compressed and encoded in base64. It decompresses memory
+// dumps only to verify them.
+func (f *file) compressedField(key string, at int) error {
+	next, err := f.in.Peek(1)
+	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
+		f.store(key, "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	value := &limited{max: f.lim.Text - f.text, discard: isDump(key)}
+	text := &chunks{f: f}
+	var into io.Writer = value
+	if IsCore(key) && f.core != nil {
+		if f.core.used {
+			f.line = at
+			return f.malformed("begins a second core dump")
+		}
+		f.core.used = true
+		into = f.core
+	}
+	n, err := compressed.Copy(into, text, f.lim.Decompressed)
+	if f.core != nil && f.core.err != nil {
+		return f.core.err
+	}
+	if text.err != nil && !errors.Is(text.err, io.EOF) {
+		return text.err
+	}
+	switch {
+	case errors.Is(err, compressed.ErrLimit):
+		f.binary[key] = Binary{Name: key, Size: n, More: true}
+	case err != nil:
+		f.line = at
+		return f.malformed("begins the compressed value of %s, which is damaged or cut short (%v)", key, err)
+	case value.discard || value.over:
+		f.binary[key] = Binary{Name: key, Size: n}
+	default:
+		f.store(key, value.b.String())
+	}
+	_, err = io.Copy(io.Discard, text)
+	return err
+}
+
+// coreWriter writes a core dump and remembers the error, to tell it from errors of the file.
+type coreWriter struct {
+	w    io.Writer
+	used bool
+	err  error
+}
+
+func (c *coreWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.err = err
+	return n, err
+}
+
+// chunks reads the continuation lines of a value, without their leading blank but with their line
+// ends.
+type chunks struct {
+	f      *file
+	inLine bool
+	err    error
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if c.err != nil || len(p) == 0 {
+		return 0, c.err
+	}
+	if !c.inLine {
+		next, err := c.f.in.Peek(1)
+		if err == nil && next[0] != ' ' {
+			err = io.EOF
+		}
+		if err != nil {
+			c.err = err
+			return 0, err
+		}
+		_, _ = c.f.in.Discard(1)
+		c.f.line++
+		c.inLine = true
+	}
+	if _, err := c.f.in.Peek(1); err != nil {
+		c.err = err
+		return 0, err
+	}
+	part, _ := c.f.in.Peek(min(len(p), c.f.in.Buffered()))
+	if end := bytes.IndexByte(part, '\n'); end >= 0 {
+		part, c.inLine = part[:end+1], false
+	}
+	n := copy(p, part)
+	_, _ = c.f.in.Discard(n)
+	return n, nil
+}
+
+// limited buffers what is written to it, or discards everything if that is larger than max.
+type limited struct {
+	b       strings.Builder
+	max     int64
+	discard bool
+	over    bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if !l.discard && !l.over && int64(l.b.Len()+len(p)) > l.max {
+		l.over = true
+		l.b.Reset()
+	}
+	if !l.discard && !l.over {
+		l.b.Write(p)
+	}
+	return len(p), nil
+}
+
+// ValidKey reports whether key can be the name of a field in a .crash file. It must consist of
+// ASCII letters, digits, '.', '-' and '_', with at least one letter or digit.
+func ValidKey(key string) bool {
+	alphanumeric := false
+	for i := range len(key) {
+		switch c := key[i]; {
+		case '0' <= c && c <= '9', 'a' <= c|0x20 && c|0x20 <= 'z':
+			alphanumeric = true
+		case c != '.' && c != '-' && c != '_':
+			return false
+		}
+	}
+	return alphanumeric && len(key) <= maxKey
+}
+
+// mustBeText lists the fields whose values are always text. Every report may have them, and they
+// determine its grouping. In other fields, NUL marks binary data.
+var mustBeText = set(
+	"Annotation", "ApportVersion", "Architecture", "AssertionMessage", "CrashCounter", "CurrentDesktop", "Date",
+	"Dependencies", "Disassembly", "DistroRelease", "DpkgTerminalLog", "DuplicateSignature", "ErrorMessage",
+	"ExecutablePath", "ExecutableTimestamp", "Failure", "HotplugNewDevices", "InstallationDate", "InstallationMedia",
+	"InterpreterPath", "JournalErrors", "LiveMediaBuild", "MachineType", "NonfreeKernelModules", "OopsText", "Package",
+	"PackageArchitecture", "ProblemType", "ProcAttrCurrent", "ProcCmdline", "ProcCwd", "ProcEnviron", "ProcMaps",
+	"ProcStatus", "PythonArgs", "Registers", "Signal", "SignalName", "SourcePackage", "Stacktrace",
+	"StacktraceAddressSignature", "StacktraceTop", "Tags", "ThreadStacktrace", "Title", "Traceback", "Uname",
+	"UnreportableReason", "UpgradeStatus", "UserGroups", "_PythonExceptionQualifier", "dmi.bios.version",
+)
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
+	}
+	return m
+}

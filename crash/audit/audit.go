@@ -5,6 +5,10 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -96,4 +100,221 @@ type Filter struct {
 	Address      string
 	Result       string
 	Since, Until time.Time // Until is exclusive
+}
+
+// Reading is the prefix of actions that read private data.
+const Reading = "read."
+
+// Refusals of requests, and actions that the middleware records.
+const (
+	RequestRefused = "request.refused"
+	SignInRefused  = "user.sign-in-refused"
+	RequestOther   = "request.other"
+	CommandOther   = "command.other"
+)
+
+// Actions maps every action to words for people. Recording another action is an error.
+var Actions = map[string]string{
+	"access.grant":            "Gave a role to a group",
+	"access.revoke":           "Took a role from a group",
+	"audit.drop":              "Removed old records of this log",
+	"bug.create":              "Asked for a bug",
+	"bug.comment-refused":     "Commented on a bug, but the tracker refused",
+	"bug.comment-sent":        "Commented on a bug",
+	"bug.comment-unknown":     "Commented on a bug, with unknown outcome",
+	"bug.fall-back":           "Changed to the account of mishap for a bug",
+	"bug.filed":               "Filed a bug",
+	"bug.give-up":             "Gave up filing a bug",
+	"bug.link":                "Linked a bug",
+	"bug.reconciled":          "Found a bug in the tracker and linked it",
+	"bug.relink":              "Linked a bug again",
+	"bug.retry":               "Tried to file a bug again",
+	"bug.section-changed":     "Stopped updating the section in a bug, because someone changed it",
+	"bug.section-failed":      "Failed to update the section in a bug",
+	"bug.section-foreign":     "Left the section in a bug alone, because it is of others",
+	"bug.section-removed":     "Stopped updating the section in a bug, because someone removed it",
+	"bug.section-resumed":     "Resumed updating the section in a bug",
+	"bug.section-written":     "Updated the section in a bug",
+	"bug.unlink":              "Unlinked a bug",
+	"candidate.declined":      "Declined a proposed bug",
+	"candidate.filed":         "Approved a proposed bug",
+	"candidate.waiting":       "Restored a proposed bug",
+	CommandOther:              "Ran a command that may change data",
+	"core.ask":                "Asked machines for a core dump",
+	"core.withdraw":           "Withdrew the request for a core dump",
+	"delivery.again":          "Sent an event to an endpoint again",
+	"endpoint.add":            "Added an endpoint",
+	"endpoint.change":         "Changed an endpoint",
+	"endpoint.delete":         "Deleted an endpoint",
+	"endpoint.disable":        "Switched an endpoint off",
+	"endpoint.enable":         "Switched an endpoint on",
+	"endpoint.off":            "Switched off an endpoint that failed",
+	"endpoint.rotate":         "Changed the secret of an endpoint",
+	"endpoint.test":           "Tested an endpoint",
+	"follow.add":              "Followed a package, problem or search",
+	"follow.remove":           "Stopped following",
+	"filing.restored":         "Compared a restored database with the tracker",
+	"problem.embargo":         "Embargoed a problem",
+	"problem.lift-embargo":    "Lifted the embargo of a problem",
+	"mail.address":            "Set a mail address",
+	"mail.address-confirm":    "Confirmed a mail address",
+	"mail.address-remove":     "Removed a mail address",
+	"mail.retry":              "Sent a mail again",
+	"mail.settings":           "Changed settings of mail",
+	"mail.test":               "Sent a test mail",
+	"mail.unsubscribe":        "Unsubscribed from mail",
+	"note.add":                "Added a note",
+	"note.change":             "Changed or deleted a note",
+	"notifications.resume":    "Resumed notifications",
+	"notifications.stop":      "Stopped all notifications",
+	"problem.assign":          "Assigned a problem",
+	"problem.merge":           "Merged a problem",
+	"problem.rename":          "Renamed a problem",
+	"problem.return":          "Showed a muted problem again",
+	"problem.split":           "Split a problem",
+	"problem.tag":             "Tagged a problem",
+	"problem.triage":          "Set the status of a problem",
+	"problem.unassign":        "Removed the assignee of a problem",
+	"problem.unmerge":         "Undid a merge",
+	"problem.unname":          "Undid a new name",
+	"problem.unsplit":         "Undid a split",
+	"problem.untag":           "Removed a tag from a problem",
+	"problem.untriage":        "Undid the status of a problem",
+	"read.api":                "Read private data through the API",
+	"read.compare":            "Compared reports",
+	"read.core":               "Downloaded a core dump",
+	"read.file":               "Downloaded a report",
+	"read.log":                "Exported this log",
+	"read.machine":            "Viewed the history of a machine",
+	"read.report":             "Viewed a report",
+	"read.reports":            "Downloaded a list of reports",
+	"read.values":             "Viewed private values of the reports of a problem",
+	"read.tracker-secret":     "Viewed the access token of the tracker",
+	"regroup.start":           "Started regrouping",
+	"regroup.stop":            "Stopped regrouping",
+	RequestOther:              "Sent a request that may change something",
+	RequestRefused:            "Requested something",
+	"rule.change":             "Changed a rule",
+	"rule.create":             "Created a rule",
+	"rule.delete":             "Deleted a rule",
+	"rule.restore":            "Restored a rule",
+	"search.change":           "Changed a saved search",
+	"search.delete":           "Deleted a saved search",
+	"search.restore":          "Restored a saved search",
+	"search.save":             "Saved a search",
+	"session.end":             "Ended a session",
+	"symbols.retry":           "Symbolised a report again",
+	"template.drop":           "Deleted a template of bugs",
+	"template.save":           "Saved a template of bugs",
+	"token.add":               "Created an API token",
+	"token.revoke":            "Revoked an API token",
+	"tracker.connect":         "Connected the tracker",
+	"tracker.confirm-own":     "Finished connecting an own account at the tracker",
+	"tracker.connect-own":     "Began to connect an own account at the tracker",
+	"tracker.disconnect-own":  "Disconnected an own account at the tracker",
+	"tracker.forget":          "Disconnected the tracker",
+	"tracker.own-rejected":    "The tracker rejected an own account",
+	"tracker.prefer-own":      "Chose the account that files bugs",
+	"tracker.recheck":         "Read bugs again",
+	"tracker.request":         "Began to connect the tracker",
+	"tracker.updates":         "Saved what mishap writes to bugs",
+	"tracker.updates-drop":    "Deleted a rule about what mishap writes to bugs",
+	"identity.groups":         "The groups of a person changed at the provider",
+	"identity.link":           "Connected another way to sign in",
+	"identity.unlink":         "Disconnected a way to sign in",
+	"session.end-by-provider": "Signed out at the provider",
+	"problem.hold":            "Held a problem",
+	"problem.lift-hold":       "Lifted the hold of a problem",
+	"privacy.apply":           "Began to remove secret fields of stored reports",
+	"privacy.check":           "Began to check the fields of stored reports",
+	"privacy.expire":          "Began to remove private fields of old reports",
+	"privacy.finished":        "Finished removing fields of stored reports",
+	"machine.erase":           "Asked to erase a machine",
+	"machine.erased":          "Erased a machine",
+	"machine.unblock":         "Let an erased machine send reports again",
+	"read.machine-dump":       "Downloaded everything about a machine",
+	"tracker.updates-order": "Reordered the rules about what " +
+		"mishap writes to bugs",
+	"user.add":                "Added an account",
+	"user.disable":            "Disabled an account",
+	"user.enable":             "Enabled an account",
+	"user.password":           "Changed a password",
+	"user.remove":             "Removed an account",
+	"user.role":               "Changed the role of an account",
+	"user.sign-in":            "Signed in",
+	SignInRefused:             "Failed to sign in",
+	"user.sign-out":           "Signed out",
+	"user.team":               "Gave a service account to another team",
+	"user.tracker-name":       "Changed a name at the tracker",
+	"user.recovery-code-used": "Signed in with a recovery code",
+	"user.recovery-codes":     "Made new recovery codes",
+	"user.totp-on":            "Switched on an authenticator app",
+	"user.totp-off":           "Switched off an authenticator app",
+	"user.totp-reset":         "Removed the authenticator app of an account",
+
+	"core.download": "Downloaded a core dump", // recorded before downloads were read.core
+}
+
+// valueless are actions whose records have no values before and after, with the reasons. Those that
+// read have none either.
+var valueless = map[string]string{
+	CommandOther:              "what a command changes leaves records of its own",
+	RequestOther:              "the middleware does not know what a request has changed",
+	RequestRefused:            "nothing was changed",
+	SignInRefused:             "nothing was changed",
+	"audit.drop":              "what was dropped must not stay; the detail has the number of records",
+	"bug.comment-refused":     "nothing was changed",
+	"bug.comment-sent":        "the tracker has the comment; the detail says what it is about",
+	"bug.comment-unknown":     "the tracker has the comment, if any",
+	"bug.section-changed":     "what the section says now is text of others",
+	"bug.section-failed":      "nothing was changed",
+	"bug.section-foreign":     "nothing was changed",
+	"bug.section-removed":     "what the bug says now is text of others",
+	"bug.section-resumed":     "the next update decides what the section says",
+	"bug.section-written":     "the tracker has every version of the description",
+	"core.download":           "reads",
+	"endpoint.test":           "sends an event that nobody stores",
+	"filing.restored":         "compares; each bug that it links has a record of its own",
+	"machine.erased":          "what was erased must not stay; the detail has the numbers",
+	"mail.retry":              "sends the same mail",
+	"mail.test":               "sends a mail without content",
+	"note.add":                "the history of the note has its text",
+	"note.change":             "the history of the note has all its texts",
+	"privacy.finished":        "what was removed must not stay; the detail has the numbers",
+	"session.end":             "the detail says which sessions ended",
+	"session.end-by-provider": "the detail says how many sessions ended",
+	"symbols.retry":           "repeats a job, whose result the report shows",
+	"tracker.recheck":         "repeats a job, which stores what the tracker says",
+	"tracker.request":         "the token that the tracker returns works only once it is confirmed",
+	"user.sign-in":            "a session has begun; the detail says how",
+	"user.sign-out":           "the session has ended",
+}
+
+// Valueless says why records of an action have no values before and after. It is empty if they must.
+func Valueless(action string) string {
+	if strings.HasPrefix(action, Reading) {
+		return "reads"
+	}
+	return valueless[action]
+}
+
+// UnknownAction says that there is no such action, and lists those that there are.
+func UnknownAction(action string) string {
+	return fmt.Sprintf("There is no action %.60q. The actions are %s.", action,
+		strings.Join(slices.Sorted(maps.Keys(Actions)), ", "))
+}
+
+// Words returns an action in words, and whether it is known.
+func Words(action string) (words string, known bool) {
+	if words, known = Actions[action]; known {
+		return words, true
+	}
+	return action, false
+}
+
+// Verb returns the first word of an action, such as "merged". The history of a problem shows it.
+func Verb(action string) string {
+	words, _ := Words(action)
+	verb, _, _ := strings.Cut(words, " ")
+	return strings.ToLower(verb)
 }

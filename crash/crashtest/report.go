@@ -3,13 +3,22 @@
 package crashtest
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/whoopsie"
 )
 
 // Report is a report that can be converted to each form in which reports arrive.
@@ -118,4 +127,84 @@ func procStatus(file string, pid int) string {
 	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\n"+
 		"Uid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
 		path.Base(file), pid, pid, 3*pid+9000)
+}
+
+// Decode returns the fields of a report that whoopsie sent, decompressed. Its errors are those of
+// [whoopsie.Open].
+func Decode(body []byte) (crash.Fields, error) {
+	d, err := whoopsie.Open(body)
+	if err != nil {
+		return nil, err
+	}
+	fields, _, _ := d.Fields(whoopsie.MaxDecompressed)
+	return fields, nil
+}
+
+// Crash returns the file that apport writes to /var/crash, without the core dump. It omits fields
+// whose names the format does not allow.
+func (r Report) Crash() []byte {
+	fields := r.Fields()
+	for name := range fields {
+		if !apport.ValidKey(name) {
+			delete(fields, name)
+		}
+	}
+	var b bytes.Buffer
+	_ = apport.Write(&b, fields) // neither a name nor a buffer can fail
+	return b.Bytes()
+}
+
+// NobodyListens is the address of a service that refuses connections. Unlike the port of a test
+// server that has closed, this port is never given to another server.
+const NobodyListens = "http://127.0.0.1:1"
+
+// notSent lists fields that whoopsie does not send.
+var notSent = []string{"CoreDump", "CrashCounter", "Title", "UnreportableReason", "_MarkForUpload"}
+
+// BSON returns the document that whoopsie posts for the report: flat, with text values only.
+func (r Report) BSON() []byte {
+	document := make([]byte, 4, 4096)
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		if slices.Contains(notSent, name) {
+			continue
+		}
+		document = append(document, 0x02) // a text
+		document = append(append(document, name...), 0)
+		document = binary.LittleEndian.AppendUint32(document, uint32(len(r[name])+1)) //nolint:gosec // reports are small
+		document = append(append(document, r[name]...), 0)
+	}
+	document = append(document, 0)
+	binary.LittleEndian.PutUint32(document, uint32(len(document))) //nolint:gosec // reports are small
+	return document
+}
+
+// Compressed returns text in the form that whoopsie sends for compressed fields: base64 of gzip,
+// with the header in a line of its own.
+func Compressed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // a buffer cannot fail
+	_ = w.Close()
+	const header = 10 // bytes of a gzip header without a name
+	return base64.StdEncoding.EncodeToString(b.Bytes()[:header]) + "\n" +
+		base64.StdEncoding.EncodeToString(b.Bytes()[header:])
+}
+
+// Bomb returns n repetitions of block as one gzip stream. It compresses block only once, so that even
+// gigabytes take moments.
+func Bomb(block []byte, n int) []byte {
+	var deflated bytes.Buffer
+	w, _ := flate.NewWriter(&deflated, flate.DefaultCompression) // the level is valid
+	_, _ = w.Write(block)                                        // a buffer cannot fail
+	_ = w.Flush()                                                // ends the compressed block at a whole byte
+
+	const header, last = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", "\x01\x00\x00\xff\xff" // last: an empty block
+	stream := append([]byte(header), bytes.Repeat(deflated.Bytes(), n)...)
+	stream = append(stream, last...)
+	var sum uint32
+	for range n {
+		sum = crc32.Update(sum, crc32.IEEETable, block)
+	}
+	stream = binary.LittleEndian.AppendUint32(stream, sum)
+	return binary.LittleEndian.AppendUint32(stream, uint32(len(block)*n)) //nolint:gosec // modulo 2^32, as RFC 1952 says
 }

@@ -115,3 +115,109 @@ func rankFirst(s string) byte {
 	}
 	return ranks[s[0]]
 }
+
+// maxEpoch is the largest epoch that dpkg accepts.
+const maxEpoch = "2147483647"
+
+// Valid reports whether `dpkg --validate-version` accepts v without a warning. The upstream version
+// must begin with a digit, a hyphen must precede a revision, and a colon must follow an epoch of at
+// most 2147483647. Only letters, digits and some punctuation are allowed. Leading and trailing
+// blanks are not ignored.
+func Valid(v string) bool {
+	p := split(v)
+	if p.epoch != "" && compareDigits(p.epoch, maxEpoch) > 0 {
+		return false
+	}
+	if p.epoch == "" && strings.Contains(v, ":") {
+		return false
+	}
+	if p.upstream == "" || !isDigit(p.upstream[0]) || !only(p.upstream, ".-+~:") {
+		return false
+	}
+	if p.revision == "" {
+		return !strings.HasSuffix(v, "-")
+	}
+	return only(p.revision, ".+~")
+}
+
+func only(s, signs string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(signs, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Order is a total order of all texts. Texts that dpkg rejects (see [Valid]) come first. It orders
+// the others like [Compare], and versions that compare equal by their text.
+func Order(a, b string) int {
+	if a == b {
+		return 0
+	}
+	switch validA, validB := Valid(a), Valid(b); {
+	case validA && validB:
+		return cmp.Or(Compare(a, b), strings.Compare(a, b))
+	case validA:
+		return 1
+	case validB:
+		return -1
+	}
+	return strings.Compare(a, b)
+}
+
+// Range is the lowest and the highest of a set of versions, by [Order]. Both are empty if the set
+// is empty.
+type Range struct{ Lowest, Highest string }
+
+// Add extends the range by a version. It ignores versions that dpkg rejects.
+func (r *Range) Add(version string) {
+	if !Valid(version) {
+		return
+	}
+	if r.Lowest == "" || Order(version, r.Lowest) < 0 {
+		r.Lowest = version
+	}
+	if Order(version, r.Highest) > 0 {
+		r.Highest = version
+	}
+}
+
+// Key returns bytes that sort like versions: bytes.Compare(Key(a), Key(b)) == Compare(a, b) for all
+// texts. A key is a little longer than its version: 12 bytes for "1.0-1".
+//
+// A number is encoded as its count of digits followed by the digits, without leading zeros. A part
+// (upstream, revision) is encoded as pairs of text and number, where a text is the ranks of its
+// bytes followed by rankEnd. The end of a part compares like more empty text, so it is also a
+// rankEnd.
+func Key(v string) []byte {
+	p := split(v)
+	key := make([]byte, 0, 2*len(v)+16)
+	key = appendDigits(key, p.epoch)
+	key = appendPart(key, p.upstream)
+	return appendPart(key, p.revision)
+}
+
+func appendPart(key []byte, s string) []byte {
+	for first := true; first || s != ""; first = false {
+		for leadsText(s) {
+			key = append(key, ranks[s[0]])
+			s = s[1:]
+		}
+		var digits string
+		digits, s = cutDigits(s)
+		key = appendDigits(append(key, rankEnd), digits)
+	}
+	return append(key, rankEnd)
+}
+
+func appendDigits(key []byte, digits string) []byte {
+	digits = strings.TrimLeft(digits, "0")
+	n := len(digits)
+	for ; n >= 255; n -= 255 {
+		key = append(key, 255)
+	}
+	key = append(key, byte(n)) //nolint:gosec // below 255
+	return append(key, digits...)
+}

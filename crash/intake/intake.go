@@ -4,9 +4,12 @@ package intake
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 )
 
@@ -72,4 +75,137 @@ func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, err
 		core.Report = id
 	}
 	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: unbucketed, Core: core}, nil
+}
+
+// Examine returns the record that Accept would store for a report. If Accept would refuse it,
+// Examine returns an error of kind Invalid, with the reason as its code and the sentence for the
+// sender as its message. It does not use the store.
+func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
+	if report.ID.IsZero() {
+		report.ID = crash.NewOopsID(in.config.Now())
+	}
+	// Nothing that is stored may come from a secret field, except the hash that recognises the report
+	// when it is sent again: it must not depend on the configuration.
+	sent := report.Fields
+	report.Fields, _ = in.config.Privacy.DropSecrets(sent)
+	rec := crash.Record{
+		Report:  report,
+		Summary: grouping.SummaryOf(report.Fields),
+		Counted: !report.System.IsTest(),
+	}
+	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
+		rec.Occurred = occurred
+	}
+	rec.Day = crash.CountingDay(rec.Occurred, report.Received(), in.config.MaxAgeDays)
+	if err := refuse(rec, in.config.Releases); err != nil {
+		return crash.Record{}, err
+	}
+	rec.Grouping = grouping.SignatureOf(report.Fields)
+	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
+	rec.Quality = grouping.Quality(report.Fields, rec.Complete)
+	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, sent)
+	rec.Fields = trim(report.Fields)
+	return rec, nil
+}
+
+// journalLines is the number of lines of the journal that are stored, as at errors.ubuntu.com.
+// Senders do not limit the journal, and the lines about the crash are at its end.
+const journalLines = 50
+
+// trim returns the fields to store, with only the end of the journal. It does not modify f.
+func trim(f crash.Fields) crash.Fields {
+	journal := lastLines(f["JournalErrors"], journalLines)
+	if len(journal) == len(f["JournalErrors"]) {
+		return f
+	}
+	f = maps.Clone(f)
+	f["JournalErrors"] = journal
+	return f
+}
+
+// lastLines returns the last n lines of text. A line break at the end does not start another line.
+func lastLines(text string, n int) string {
+	end := len(strings.TrimSuffix(text, "\n"))
+	for ; n > 0; n-- {
+		i := strings.LastIndexByte(text[:end], '\n')
+		if i < 0 {
+			return text
+		}
+		end = i
+	}
+	return text[end+1:]
+}
+
+// coreRequest returns the request for the core of a native crash without function names, or nil if a
+// core would not help. The core of a test machine names nothing but its own report, so none is
+// wanted.
+func coreRequest(rec crash.Record) *crash.CoreRequest {
+	f := rec.Fields
+	if !rec.Counted || rec.ProblemType != "Crash" || f["Signal"] == "" || f["Architecture"] == "" ||
+		f["Traceback"] != "" || f["DuplicateSignature"] != "" {
+		return nil
+	}
+	problem := rec.Grouping.Signature
+	switch {
+	case rec.Grouping.Provisional, rec.Grouping.Rule == crash.RuleStackPartial:
+	case problem == "":
+		problem = "no signature:" + grouping.KindOf(f)
+	default:
+		return nil
+	}
+	return &crash.CoreRequest{System: rec.System, Problem: crash.BucketIDOf(problem),
+		Version: strings.Clone(rec.Version), Architecture: strings.Clone(rec.Architecture),
+		Executable: strings.Clone(rec.Executable),
+		Packages:   []string{strings.Clone(rec.Package), strings.Clone(rec.SourcePackage)}}
+}
+
+// refusal is a reason to reject a report permanently: whoopsie never sends it again. The sentences
+// are those of errors.ubuntu.com, since clients and their logs contain them.
+type refusal struct {
+	reason   string // stable code: of the error, and a label of metrics
+	applies  func(crash.Record, *crash.ReleaseTable) bool
+	sentence func(crash.Record) string
+}
+
+// refusals lists all reasons, in order of precedence. Every other readable report is stored, even
+// if no rule can group it.
+var refusals = [...]refusal{
+	{"empty", isEmpty, always("Empty report.")},
+	{"end_of_life", isEndOfLife, func(rec crash.Record) string { return string(rec.Release) + " is End of Life" }},
+	{"armel", isArmel, always("armel architecture is obsoleted.")},
+	{"no_package", lacksPackage, always("Incomplete crash report.")},
+}
+
+func always(sentence string) func(crash.Record) string {
+	return func(crash.Record) string { return sentence }
+}
+
+func isEmpty(rec crash.Record, _ *crash.ReleaseTable) bool { return len(rec.Fields) == 0 }
+
+// isEndOfLife checks the day on which the crash counts, not today. A machine that was offline may
+// report crashes from when its release was still supported.
+func isEndOfLife(rec crash.Record, known *crash.ReleaseTable) bool {
+	return known.EndOfLife(rec.Release, rec.Day)
+}
+
+func isArmel(rec crash.Record, _ *crash.ReleaseTable) bool {
+	return rec.Fields["Architecture"] == "armel"
+}
+
+// lacksPackage reports whether a required package is missing. Apport adds one to every report that
+// it sends, even for kernels; without one, the report is incomplete. Only reports that snapd sends
+// itself need none: a failed refresh of a snap (Snap) and a failed repair (Repair). They have their
+// own signature.
+func lacksPackage(rec crash.Record, _ *crash.ReleaseTable) bool {
+	return rec.Package == "" && rec.ProblemType != "Snap" && rec.ProblemType != "Repair"
+}
+
+// refuse returns the first refusal that applies to rec, as an error of kind Invalid, or nil.
+func refuse(rec crash.Record, known *crash.ReleaseTable) error {
+	for _, r := range refusals {
+		if r.applies(rec, known) {
+			return crash.Errorf(crash.Invalid, r.reason, "%s", r.sentence(rec))
+		}
+	}
+	return nil
 }

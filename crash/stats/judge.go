@@ -1,10 +1,12 @@
 package stats
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 )
 
 // quietDays is the number of days for which a newer version must be in use, without a report of the
@@ -165,4 +167,375 @@ func anyIs(releases []crash.ReleaseStatus, word crash.StateWord) bool {
 
 func allAre(releases []crash.ReleaseStatus, word crash.StateWord) bool {
 	return !slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Word != word })
+}
+
+// release computes the status of the problem in one release in which it was seen.
+func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) crash.ReleaseStatus {
+	r := crash.ReleaseStatus{Release: release, Word: crash.StateOpen}
+	for _, o := range seen {
+		r.Reports += o.Reports
+		r.Week += o.Week
+		r.Last = later(r.Last, o.Last)
+		if isComparable(release, o.Version) && (r.Highest == "" || dpkg.Compare(o.Version, r.Highest) > 0) {
+			r.Highest = o.Version
+		}
+	}
+	j.newer(&r, seen)
+	says := j.tracker(release)
+	switch says.verdict {
+	case crash.StateFixed:
+		j.afterFix(&r, seen, says)
+		if r.Word != crash.StateOpen || r.Unclear {
+			return r
+		}
+	case crash.StateClosed:
+		r.Word, r.Tracker = crash.StateClosed, says.word
+		return r
+	default: // open
+	}
+	if j.gone(r, seen) {
+		r.Word = crash.StateGone
+	}
+	return r
+}
+
+// isComparable reports whether a version can be compared with others of the release. Reports
+// without a release can come from any.
+func isComparable(release crash.Release, version string) bool {
+	return release != "" && dpkg.Valid(version)
+}
+
+// newer sets the versions in use that are higher than those with the problem, and how many more
+// reports they need as evidence that they are free of it.
+func (j *judgement) newer(r *crash.ReleaseStatus, seen []crash.VersionSeen) {
+	if r.Highest == "" {
+		return
+	}
+	var with int64 // reports of the problem
+	lowest := r.Highest
+	for _, o := range seen {
+		if isComparable(r.Release, o.Version) {
+			with += o.Reports
+			if dpkg.Compare(o.Version, lowest) < 0 {
+				lowest = o.Version
+			}
+		}
+	}
+	var of int64 // reports of the package from the versions with the problem, and those in between
+	for _, k := range j.inUse[r.Release] {
+		if dpkg.Compare(k.Version, r.Highest) <= 0 {
+			if dpkg.Compare(k.Version, lowest) >= 0 {
+				of += k.Reports
+			}
+			continue
+		}
+		r.NewerCount += k.Reports
+		if r.Newer == "" || dpkg.Compare(k.Version, r.Newer) > 0 {
+			r.Newer = k.Version
+		}
+		if r.NewerSince.IsZero() || k.Since.Before(r.NewerSince) {
+			r.NewerSince = k.Since
+		}
+	}
+	if r.Newer != "" {
+		needed := reportsNeeded(with, max(of, with), perMachine(j.b.Reports, j.b.Systems), len(j.seen))
+		r.Lacking = max(needed-r.NewerCount, 0)
+	}
+}
+
+// gone reports whether newer versions are free of the problem, one of them has been in use for a
+// week, and no report of the problem arrived in that time. A report whose version is not comparable
+// may come from the newer version, if it is not older than that.
+func (j *judgement) gone(r crash.ReleaseStatus, seen []crash.VersionSeen) bool {
+	if !r.NewerFree() || r.Week > 0 || j.daysSince(r.Last) < quietDays || j.daysSince(r.NewerSince) < quietDays {
+		return false
+	}
+	return !slices.ContainsFunc(seen, func(o crash.VersionSeen) bool {
+		return !isComparable(r.Release, o.Version) && !o.Last.Before(crash.Midnight(r.NewerSince))
+	})
+}
+
+func (j *judgement) daysSince(t time.Time) int {
+	return int(j.today.Sub(crash.Midnight(t)) / (24 * time.Hour))
+}
+
+// afterFix decides between fixed and regression, if the tracker says that the release has a fix. If
+// there are no versions to compare, it leaves the release open.
+func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, says trackerSays) {
+	if r.Fix = says.fix; r.Fix == "" {
+		r.FixAfter = j.knownAt(r.Release, says.closed)
+	}
+	recent := func(o crash.VersionSeen) bool {
+		return says.closed.IsZero() || !o.Last.Before(crash.Midnight(says.closed))
+	}
+	hasFix := func(o crash.VersionSeen) bool {
+		switch {
+		case !isComparable(r.Release, o.Version):
+			return false
+		case r.Fix != "":
+			return dpkg.Compare(o.Version, r.Fix) >= 0
+		case r.FixAfter != "":
+			return dpkg.Compare(o.Version, r.FixAfter) > 0 && recent(o)
+		}
+		return false
+	}
+	r.Word = crash.StateFixed
+	for _, o := range seen {
+		switch {
+		case hasFix(o):
+			r.Word, r.Again = crash.StateRegression, r.Again+o.Reports
+			if r.AgainAt == "" || dpkg.Compare(o.Version, r.AgainAt) > 0 {
+				r.AgainAt = o.Version
+			}
+		case o.Week > 0 && recent(o) && (!isComparable(r.Release, o.Version) || r.Fix == "" && r.FixAfter == ""):
+			r.Unclear = true
+		}
+	}
+	if r.Unclear = r.Unclear && r.Word == crash.StateFixed; r.Unclear {
+		r.Word = crash.StateOpen
+	}
+}
+
+// knownAt returns the highest version of the package in a release that any report had before time
+// t, or "".
+func (j *judgement) knownAt(release crash.Release, t time.Time) string {
+	version := ""
+	for _, k := range j.inUse[release] {
+		if !t.IsZero() && !k.Arrived.After(t) && (version == "" || dpkg.Compare(k.Version, version) > 0) {
+			version = k.Version
+		}
+	}
+	return version
+}
+
+// fixedElsewhere returns the releases that have the fix, as the tracker says, and in which the
+// problem was not seen.
+func (j *judgement) fixedElsewhere() []crash.ReleaseStatus {
+	if j.reading == nil {
+		return nil
+	}
+	var out []crash.ReleaseStatus
+	add := func(release crash.Release) {
+		known := slices.ContainsFunc(out, func(r crash.ReleaseStatus) bool { return r.Release == release })
+		if release == "" || known || len(j.seen[release]) > 0 {
+			return
+		}
+		if says := j.tracker(release); says.verdict == crash.StateFixed {
+			out = append(out, crash.ReleaseStatus{Release: release, Word: crash.StateFixed, Fix: says.fix})
+		}
+	}
+	for _, distribution := range distributionsOf(tasksOf(j.reading.Tasks, j.b.SourcePackage)) {
+		for _, f := range j.reading.Fixes {
+			if f.Package == j.b.SourcePackage {
+				add(crash.BuiltInReleases().Named(distribution, f.Series))
+			}
+		}
+		add(j.newestOf(distribution))
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// newestOf returns the newest release of a distribution in which the package is in use or the
+// problem was seen.
+func (j *judgement) newestOf(distribution string) crash.Release {
+	var newest crash.Release
+	take := func(r crash.Release) {
+		if r.Distribution() == distribution && (newest == "" || cmp.Compare(r.Key(), newest.Key()) > 0) {
+			newest = r
+		}
+	}
+	for r := range j.seen {
+		take(r)
+	}
+	for r := range j.inUse {
+		take(r)
+	}
+	return newest
+}
+
+// trackerSays is what the tracker says about a bug in one release.
+type trackerSays struct {
+	verdict crash.StateWord // StateOpen, StateFixed or StateClosed; StateOpen if it says nothing about the release
+	word    string          // the tracker's status of the task; empty: it says nothing about the release
+	closed  time.Time       // with StateFixed: when it was closed
+	fix     string          // with StateFixed: the version with the fix; empty: unknown
+}
+
+// tracker returns what the tracker says about a release. It uses the bug's task for that series, if
+// there is one. Otherwise it uses the task for the whole package, which applies to the newest
+// release of the distribution and later ones. A task never applies to other distributions,
+// including derivatives.
+func (j *judgement) tracker(release crash.Release) trackerSays {
+	if j.reading == nil {
+		return trackerSays{verdict: crash.StateOpen}
+	}
+	tasks, ofSeries := j.tasksFor(release)
+	if len(tasks) == 0 {
+		return trackerSays{verdict: crash.StateOpen}
+	}
+	says := verdictOf(tasks)
+	if says.verdict != crash.StateFixed {
+		return says
+	}
+	version, has := j.fixFor(release, ofSeries)
+	if !has {
+		return trackerSays{verdict: crash.StateOpen}
+	}
+	says.fix = version
+	return says
+}
+
+// verdictOf combines tasks: open if any of them is open, otherwise fixed if any of them has a fix.
+func verdictOf(tasks []crash.BugTask) trackerSays {
+	if i := slices.IndexFunc(tasks, func(t crash.BugTask) bool { return !t.Complete }); i >= 0 {
+		return trackerSays{verdict: crash.StateOpen, word: tasks[i].Status}
+	}
+	if !slices.ContainsFunc(tasks, func(t crash.BugTask) bool { return t.Status == crash.FixReleased }) {
+		return trackerSays{verdict: crash.StateClosed, word: tasks[0].Status}
+	}
+	says := trackerSays{verdict: crash.StateFixed, word: crash.FixReleased}
+	for _, t := range tasks {
+		says.closed = later(says.closed, t.Closed)
+	}
+	return says
+}
+
+// bugVerdict returns what the tracker says about the bug as a whole, for problems that no release
+// had recently.
+func (j *judgement) bugVerdict() (crash.StateWord, string) {
+	if len(j.reading.Tasks) == 0 {
+		return crash.StateOpen, ""
+	}
+	says := verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage))
+	return says.verdict, says.word
+}
+
+// trackerStatus returns the tracker's status of the task that counts. That is the task of the
+// newest release among those that determine the state of the problem.
+func (j *judgement) trackerStatus(releases []crash.ReleaseStatus) string {
+	for _, want := range []crash.StateWord{crash.StateRegression, crash.StateOpen, crash.StateGone, crash.StateClosed,
+		crash.StateFixed} {
+		for _, r := range releases {
+			if r.Word != want || r.Ended || r.Reports == 0 {
+				continue
+			}
+			if tasks, _ := j.tasksFor(r.Release); len(tasks) > 0 {
+				return verdictOf(tasks).word
+			}
+		}
+	}
+	if len(j.reading.Tasks) == 0 {
+		return ""
+	}
+	return verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage)).word
+}
+
+// tasksFor returns the tasks that apply to a release, and whether they are specific to its series.
+func (j *judgement) tasksFor(release crash.Release) (tasks []crash.BugTask, ofSeries bool) {
+	tasks = tasksOf(j.reading.Tasks, j.b.SourcePackage)
+	if len(distributionsOf(tasks)) == 0 {
+		return tasks, false // tasks of the program itself apply everywhere
+	}
+	distribution, codename := release.Distribution(), release.Codename()
+	if release != "" {
+		tasks = crash.Pick(tasks, func(t crash.BugTask) bool { return t.Distribution() == distribution })
+	}
+	inSeries := func(t crash.BugTask) bool { return codename != "" && t.Series() == codename }
+	if found := crash.Pick(tasks, inSeries); len(found) > 0 {
+		return found, true
+	}
+	return crash.Pick(tasks, func(t crash.BugTask) bool { return t.Series() == "" }), false
+}
+
+// tasksOf returns the tasks for a source package, else those for other packages, else all tasks.
+func tasksOf(tasks []crash.BugTask, source string) []crash.BugTask {
+	for _, of := range []func(crash.BugTask) bool{
+		func(t crash.BugTask) bool { return source != "" && t.SourcePackage() == source },
+		func(t crash.BugTask) bool { return t.SourcePackage() != "" },
+	} {
+		if picked := crash.Pick(tasks, of); len(picked) > 0 {
+			return picked
+		}
+	}
+	return tasks
+}
+
+// distributionsOf returns the distinct distributions of tasks.
+func distributionsOf(tasks []crash.BugTask) []string {
+	var out []string
+	for _, t := range tasks {
+		if d := t.Distribution(); d != "" && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// fixFor returns the version with the fix in a release, or "" if the tracker does not name it, and
+// whether the release has the fix at all. The task for the release must be closed with a fix.
+//
+// A fix for another series is in this release only if this release is newer. A fix of an unknown
+// series is in the newest release of the distribution, and wherever that version, or a higher one,
+// is in use.
+func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string, has bool) {
+	var here, before, unplaced []string
+	elsewhere := false
+	distribution := release.Distribution()
+	for _, f := range j.reading.Fixes {
+		if f.Package != j.b.SourcePackage || !dpkg.Valid(f.Version) {
+			continue
+		}
+		switch to := crash.BuiltInReleases().Named(distribution, f.Series); {
+		case to != "" && to.Key() == release.Key():
+			here = append(here, f.Version)
+		case to == "":
+			unplaced = append(unplaced, f.Version)
+		case to.Key() < release.Key():
+			before = append(before, f.Version)
+		default:
+			elsewhere = true
+		}
+	}
+	if len(here) > 0 {
+		return highest(here), true
+	}
+	if ofSeries || release == "" || distribution == "" {
+		return highest(unplaced), true
+	}
+	newest := release.Key() == j.newestOf(distribution).Key() && !elsewhere
+	for _, v := range unplaced {
+		if newest || j.arrived(release, v) {
+			before = append(before, v)
+		}
+	}
+	if len(before) > 0 {
+		return highest(before), true
+	}
+	return "", newest && len(unplaced) == 0 || len(distributionsOf(j.reading.Tasks)) == 0
+}
+
+// arrived reports whether a version, or a higher one, is in use in a release.
+func (j *judgement) arrived(release crash.Release, version string) bool {
+	inUse := func(k VersionKnown) bool { return dpkg.Compare(k.Version, version) >= 0 }
+	return slices.ContainsFunc(j.inUse[release], inUse) ||
+		slices.ContainsFunc(j.seen[release], func(o crash.VersionSeen) bool {
+			return dpkg.Valid(o.Version) && dpkg.Compare(o.Version, version) >= 0
+		})
+}
+
+func highest(versions []string) string {
+	version := ""
+	for _, v := range versions {
+		if version == "" || dpkg.Compare(v, version) > 0 {
+			version = v
+		}
+	}
+	return version
 }
