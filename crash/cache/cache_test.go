@@ -13,39 +13,45 @@ import (
 	"time"
 )
 
+// find returns the cached value of a key.
+func find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
+	v, err := Get(c, revision, key, func() (v V, err error) { return v, errors.ErrUnsupported })
+	return v, err == nil
+}
+
 func TestCache(t *testing.T) {
 	t.Parallel()
 	c := New[int](2600)
 	want := func(key, value string, found bool) {
 		t.Helper()
-		if got, ok := Find[string](c, 1, key); got != value || ok != found {
+		if got, ok := find[string](c, 1, key); got != value || ok != found {
 			t.Errorf("%s: got %q, %t, want %q, %t", key, got, ok, value, found)
 		}
 	}
 	want("a", "", false)
 	long := strings.Repeat("x", 400)
 	for _, key := range []string{"a", "b", "c"} {
-		Put(c, 1, key, long)
+		put(c, 1, key, long)
 	}
 	want("a", long, true) // makes it the most recently used
 	for _, key := range []string{"d", "e"} {
-		Put(c, 1, key, long)
+		put(c, 1, key, long)
 	}
 	want("a", long, true)
 	want("b", "", false)
 	held := c.Bytes()
-	Put(c, 1, "a", strings.Repeat("y", 400))
+	put(c, 1, "a", strings.Repeat("y", 400))
 	want("a", strings.Repeat("y", 400), true)
 	if c.Bytes() != held {
 		t.Errorf("got %d bytes after a value was replaced, want %d as before", c.Bytes(), held)
 	}
-	if _, ok := Find[int](c, 1, "a"); ok {
+	if _, ok := find[int](c, 1, "a"); ok {
 		t.Error("got a value of another type, want none")
 	}
-	Put(c, 1, "a", strings.Repeat("x", 2600))
+	put(c, 1, "a", strings.Repeat("x", 2600))
 	want("a", "", false)
-	Put(c, 1, "e", reported(2600))
-	if _, ok := Find[reported](c, 1, "e"); ok {
+	put(c, 1, "e", reported(2600))
+	if _, ok := find[reported](c, 1, "e"); ok {
 		t.Error("got a value that reports a size above the limit, want none")
 	}
 }
@@ -86,9 +92,9 @@ func TestRevisions(t *testing.T) {
 	if n := c.Len(); n != 1 {
 		t.Errorf("got %d values, want only that of the newest revision", n)
 	}
-	Put(c, "2", "late", 8)
+	put(c, "2", "late", 8)
 	for _, revision := range []string{"2", "3"} {
-		if got, ok := Find[int](c, revision, "late"); ok {
+		if got, ok := find[int](c, revision, "late"); ok {
 			t.Errorf("revision %s: got %d, want no value that was stored at an old revision", revision, got)
 		}
 	}
@@ -121,7 +127,7 @@ func TestLoadsAreShared(t *testing.T) {
 		}
 		close(release)
 		asking.Wait()
-		if got, ok := Find[int](c, 3, "a"); got != 3 || !ok || c.Len() != 1 {
+		if got, ok := find[int](c, 3, "a"); got != 3 || !ok || c.Len() != 1 {
 			t.Errorf("got %d, %t and %d values, want only that of the newest revision", got, ok, c.Len())
 		}
 	})
@@ -148,9 +154,6 @@ func TestStale(t *testing.T) {
 		synctest.Wait()
 		want(3, "b", text("x"))
 		want(4, "b", text("x")) // after another change
-		if got, ok := Find[string](c, 4, "a"); ok {
-			t.Errorf("got %q from Find, want no stale value", got)
-		}
 		<-time.After(5 * time.Second)
 		want(4, "d", text("d")) // the stale value is too old
 		close(release)
@@ -240,15 +243,15 @@ func TestCacheSizeIsAccurate(t *testing.T) { //nolint:paralleltest // measures t
 	} {
 		before := heap()
 		c := New[int](limit)
-		Find[any](c, 1, "")
+		find[any](c, 1, "")
 		n := 0
 		for ; n < 1000 || c.Len() == n; n++ {
 			value := test.make(n)
-			Put(c, 1, fmt.Sprintf("key number %d", n), value)
+			put(c, 1, fmt.Sprintf("key number %d", n), value)
 		}
 		for i := range n / 2 { // until other keys have replaced many of them
 			value := test.make(n + i)
-			Put(c, 1, fmt.Sprintf("key number %d", n+i), value)
+			put(c, 1, fmt.Sprintf("key number %d", n+i), value)
 		}
 		grown := heap() - before
 		if held := c.Bytes(); held > limit || held < limit*9/10 || grown > limit*14/10 || grown < limit/2 {

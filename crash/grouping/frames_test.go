@@ -1,6 +1,7 @@
 package grouping_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -176,5 +177,139 @@ func TestFramesAreBounded(t *testing.T) {
 	if len(got) != 200 || len(got[0].Message) > 2100 {
 		t.Errorf("got %d parts, the first with a message of %d bytes; want 200 and at most 2100", len(got),
 			len(got[0].Message))
+	}
+}
+
+// stackOf returns frames from "function:line" or "function", with "??" for frames without a name.
+func stackOf(text string) []grouping.Frame {
+	var frames []grouping.Frame
+	for i, word := range strings.Fields(text) {
+		f := grouping.Frame{Number: i, Module: "/usr/bin/tidewatch", Function: word}
+		if function, line, ok := strings.Cut(word, ":"); ok {
+			f.Function, f.File = function, "a.c"
+			_, _ = fmt.Sscan(line, &f.Line)
+		}
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+func TestCompareFrames(t *testing.T) {
+	t.Parallel()
+	marks := map[grouping.FrameDifference]string{grouping.SameFrame: "=", grouping.OtherPlace: "~",
+		grouping.OnlyInFirst: "-", grouping.OnlyInSecond: "+"}
+	for _, tt := range []struct{ first, second, want string }{
+		{"", "", ""},
+		{"a b", "a b", "=a =b"},
+		{"a:1 b:2", "a:1 b:3", "=a ~b"},
+		{"a:1 b", "a b:7", "=a =b"}, // a missing line is no difference
+		{"a b c", "a c", "=a -b =c"},
+		{"a c", "a b c", "=a +b =c"},
+		{"a x c d", "a y c e", "=a -x +y =c -d +e"},
+		{"a b", "", "-a -b"},
+		{"", "a", "+a"},
+		{"f f f g", "f g", "=f -f -f =g"},
+		{"?? a", "?? a", "=?? =a"},
+		{"?? a", "b a", "-?? +b =a"},
+	} {
+		var got []string
+		for _, pair := range grouping.CompareFrames(stackOf(tt.first), stackOf(tt.second)) {
+			frame := pair.First
+			if frame == nil {
+				frame = pair.Second
+			}
+			got = append(got, marks[pair.Difference]+frame.Function)
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%q and %q: got %q, want %q", tt.first, tt.second, text, tt.want)
+		}
+	}
+	long := stackOf(strings.Repeat("f ", 5000))
+	if got := len(grouping.CompareFrames(long, long)); got != 400 {
+		t.Errorf("of 5,000 frames: got %d, want 400", got)
+	}
+}
+
+func TestAnyFrames(t *testing.T) {
+	t.Parallel()
+	if got := grouping.AnyFrames(crashtest.Native().Fields()); len(got) != 5 || got[0].Function != "tide_parse_row" {
+		t.Errorf("native: got %+v", got)
+	}
+	if got := grouping.AnyFrames(crashtest.Python().Fields()); len(got) == 0 || got[len(got)-1].Function != "load" {
+		t.Errorf("traceback: got %+v", got)
+	}
+}
+
+func TestLinkTemplates(t *testing.T) {
+	t.Parallel()
+	links, err := grouping.ParseLinkTemplates(grouping.DefaultSourceLinks +
+		" Ubuntu 24.04 https://x.example/{codename}/{source}/{file}?v={version}&l={line}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := grouping.SourcePlace{Package: "g++-4", Version: "1:2.0~rc1-1", File: "src/a b#.c", Line: 7}
+	for release, want := range map[crash.Release]string{
+		"Debian 13":        "https://sources.debian.org/src/g++-4/1:2.0~rc1-1/src/a%20b%23.c#L7",
+		"Ubuntu 22.04":     "https://git.launchpad.net/ubuntu/+source/g++-4/tree/src/a%20b%23.c?h=applied/1%252.0_rc1-1#n7",
+		"Ubuntu 24.04":     "https://x.example/noble/g++-4/src/a%20b%23.c?v=1:2.0~rc1-1&l=7",
+		"Ubuntu 24.04 LTS": "https://x.example/noble/g++-4/src/a%20b%23.c?v=1:2.0~rc1-1&l=7",
+		"Ubuntu 24.041":    "https://git.launchpad.net/ubuntu/+source/g++-4/tree/src/a%20b%23.c?h=applied/1%252.0_rc1-1#n7",
+		"Ubuntish 1":       "", "": "",
+	} {
+		if got := links.Source(release, place); got != want {
+			t.Errorf("%s: got %q, want %q", release, got, want)
+		}
+	}
+	if got := links.Source("Debian 13", grouping.SourcePlace{Package: "x", Version: "1"}); got != "" {
+		t.Errorf("without a file: got %q, want none", got)
+	}
+	if none, err := grouping.ParseLinkTemplates(" "); err != nil || none.Version("Debian 13", "x", "1") != "" {
+		t.Errorf("no templates: got %v, %v", none, err)
+	}
+	for _, bad := range []string{"https://x.example/{file}", "Debian", "Debian https://x.example/{path}",
+		"Debian https:///{file}", "Debian https://x.example/ Ubuntu"} {
+		if _, err := grouping.ParseLinkTemplates(bad); crash.KindOf(err) != crash.Invalid {
+			t.Errorf("%q: got %v, want an error", bad, err)
+		}
+	}
+}
+
+func TestPlaceOf(t *testing.T) {
+	t.Parallel()
+	of := grouping.SourcePlace{Package: "tidewatch", Version: "1.4.9-2"}
+	for _, c := range []struct{ file, module, function, want string }{
+		{"../src/parse.c", "", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"./obj-x86_64-linux-gnu/../src/parse.c", "", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"obj-x86_64-linux-gnu/src/made.c", "/usr/bin/tidewatch", "tide", "tidewatch 1.4.9-2 src/made.c"},
+		{"/usr/src/tidewatch-1.4.9-2/src/parse.c", "", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"/usr/src/glibc-2.39-0ubuntu8/nptl/x.c", "", "__pthread_kill", "glibc 2.39-0ubuntu8 nptl/x.c"},
+		{"/usr/src/x11-1%3a2.0-1/src/x.c", "", "x", "x11 1:2.0-1 src/x.c"},
+		{"/build/tidewatch-Ab3dE9/tidewatch-1.4.9/src/parse.c", "", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"../src/parse.c", "/usr/lib/tidewatch/libx.so", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"../src/parse.c", "/usr/lib/libtidewatch.so.1", "tide", "tidewatch 1.4.9-2 src/parse.c"},
+		{"../src/g.c", "/usr/lib/libglib-2.0.so.0", "g_free", ""},
+		{"../sysdeps/nptl/libc_start_call_main.h", "", "__libc_start_call_main", ""},
+		{"/home/ines/x.c", "", "tide", ""}, {"<built-in>", "", "x", ""}, {"", "", "x", ""}, {"../..", "", "x", ""},
+	} {
+		got := grouping.PlaceOf(grouping.Frame{File: c.file, Module: c.module, Function: c.function, Line: 3}, of,
+			"/usr/bin/tidewatch")
+		if text := strings.TrimSpace(got.Package + " " + got.Version + " " + got.File); got.File == "" && c.want != "" ||
+			got.File != "" && text != c.want {
+			t.Errorf("%s of %s: got %q, want %q", c.file, c.module, text, c.want)
+		}
+	}
+}
+
+func TestWithModules(t *testing.T) {
+	t.Parallel()
+	f := crashtest.Native().Fields()
+	frames := grouping.WithModules(grouping.Frames(f), f["ProcMaps"])
+	if len(frames) == 0 || frames[0].Module != "/usr/bin/tidewatch" {
+		t.Errorf("got %+v, want the program as module of the first frame", frames)
+	}
+	for _, maps := range []string{"", "nonsense", "Error: x"} {
+		if got := grouping.WithModules(grouping.Frames(f), maps); got[0].Module != "" {
+			t.Errorf("map %q: got module %q, want none", maps, got[0].Module)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -46,5 +47,13 @@ func BenchmarkRank(b *testing.B) {
 				b.Error("the order is wrong")
 			}
 		})
+	}
+}
+
+// TestFoundBytes checks the size by which cached lists are limited.
+func TestFoundBytes(t *testing.T) {
+	t.Parallel()
+	if got := reflect.TypeFor[found]().Size(); got != foundBytes {
+		t.Errorf("got %d bytes, want %d", got, foundBytes)
 	}
 }
