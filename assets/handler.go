@@ -38,7 +38,7 @@ func Handler(dir string, acceptsGzip func(header string) bool) http.Handler {
 		}
 		content := f.content
 		if f.compressed != nil && acceptsGzip != nil {
-			w.Header().Add("Vary", "Accept-Encoding")
+			w.Header().Set("Vary", "Accept-Encoding") // the compressing middleware has set it, too
 			if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 				w.Header().Set("Content-Encoding", "gzip")
 				content = f.compressed
