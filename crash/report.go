@@ -24,10 +24,6 @@ type Report struct {
 	ID     OopsID
 	System SystemID
 	Fields Fields
-
-	// Done releases the buffer that the texts of the report may share with later reports. Whoever
-	// stores the report calls it after the last use of these texts. It may be nil.
-	Done func()
 }
 
 // Received returns when the report arrived, in UTC, to the millisecond.

@@ -32,9 +32,6 @@ func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.Oops
 	defer s.saver.calls.Add(-1)
 	p := newPendingReport(rec, s.Compress(rec.Fields))
 	p.cause = s.tracer.CauseOf(ctx)
-	if rec.Done != nil {
-		rec.Done()
-	}
 	if err := s.saver.submit(p); err != nil {
 		s.recycle(p.body)
 		return crash.OopsID{}, false, err
@@ -91,7 +88,7 @@ type saved struct {
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
-	rec.Fields, rec.Done = nil, nil // the body contains the fields
+	rec.Fields = nil // the body contains the fields
 	rec.Summary = compact(rec.Summary)
 	rec.Grouping.Signature, rec.Grouping.Reason = strings.Clone(rec.Grouping.Signature), strings.Clone(rec.Grouping.Reason)
 	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: SystemKey(rec.System)}

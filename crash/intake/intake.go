@@ -18,7 +18,7 @@ type Store interface {
 	// SaveReport stores rec and everything counted from it, and returns when that is on disk. If a
 	// report with the same DuplicateKey exists, it stores nothing, and returns the id of that
 	// report and true. It returns an error of kind Unavailable if the store is unavailable or
-	// overloaded. It does not use texts of rec after it calls rec.Done or returns.
+	// overloaded.
 	SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error)
 }
 
@@ -66,15 +66,15 @@ func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, err
 	if err != nil {
 		return Receipt{}, err
 	}
-	core, unbucketed := coreRequest(rec), rec.Grouping.Signature == "" // before rec.Done frees the texts
 	id, duplicate, err := in.store.SaveReport(ctx, rec)
 	if err != nil {
 		return Receipt{}, err
 	}
+	core := coreRequest(rec)
 	if core != nil {
 		core.Report = id
 	}
-	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: unbucketed, Core: core}, nil
+	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: rec.Grouping.Signature == "", Core: core}, nil
 }
 
 // Examine returns the record that Accept would store for a report. If Accept would refuse it,

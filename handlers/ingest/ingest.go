@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -74,7 +73,6 @@ type handler struct {
 	coreSpace *coreSpace
 	declined  *expirable.LRU[declinedCore, struct{}] // cores that were not wanted a moment ago
 	memory    *memory
-	buffers   sync.Pool // of *[]byte, usualBytes large
 	metrics   *metrics
 	bySystem  *limit
 	byAddress *limit

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -70,27 +69,14 @@ func acquire(ctx context.Context, from *semaphore.Weighted, n int64, wait time.D
 // room is the memory of one request.
 type room struct {
 	memory       *memory
-	pool         *sync.Pool
-	buffer       *[]byte // the first buffer, which is reused
-	body         int64   // bytes reserved
-	decompressed int64   // bytes reserved
+	body         int64 // bytes reserved
+	decompressed int64 // bytes reserved
 }
 
-func (h *handler) newRoom() *room {
-	return &room{memory: h.memory, pool: &h.buffers}
-}
+func (h *handler) newRoom() *room { return &room{memory: h.memory} }
 
-// leave returns the first buffer to the pool. The bytes of the body must not be used after that.
-func (m *room) leave() {
-	if m.buffer != nil {
-		m.pool.Put(m.buffer)
-		m.buffer = nil
-	}
-}
-
-// release returns all memory. Nothing made from the body may be used after that.
+// release returns all memory.
 func (m *room) release() {
-	m.leave()
 	m.memory.bodies.Release(m.body)
 	m.memory.decompressed.Release(m.decompressed)
 	m.body, m.decompressed = 0, 0
@@ -99,13 +85,7 @@ func (m *room) release() {
 // read reads a body and reserves memory as it arrives. It trusts the declared length only up to
 // bodyStep. Most large bodies reserve memory once, and a sender that sends nothing holds little.
 func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
-	first, ok := m.pool.Get().(*[]byte)
-	if !ok {
-		b := make([]byte, usualBytes)
-		first = &b
-	}
-	m.buffer = first
-	data := (*first)[:0]
+	data := make([]byte, 0, usualBytes)
 	wait := m.memory.wait
 	for {
 		if len(data) == cap(data) {

@@ -41,7 +41,7 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 		return result{}, err
 	}
 	receipt, err := h.Intake.Accept(ctx, crash.Report{
-		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields, Done: room.leave,
+		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields,
 	})
 	if err != nil {
 		return result{}, err
