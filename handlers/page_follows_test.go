@@ -10,9 +10,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
-// TestFactCacheFollows checks that signed-in people see changes at once although pages use cached
-// facts. It covers lists and the pages of problems, packages and releases.
-func TestFactCacheFollows(t *testing.T) {
+// TestPagesFollow checks that signed-in people see changes at once. It covers lists and the pages of problems, packages and releases.
+func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)
 	p.Several(3, crashtest.Native)

@@ -21,6 +21,7 @@ import (
 	"mishap/handlers/bugs"
 	"mishap/handlers/events"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/people"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -64,7 +65,9 @@ func New(d Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	panel, exporter := &web.Panel{Kit: kit}, export.New(kit, d.Store)
+	exporter, panel := export.New(kit, d.Store), panel.New(kit, panel.Deps{
+		Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols, Filer: d.Filer,
+	})
 	vitals := upkeep.NewVitals(d.Store, nil, d.Mailer.Enabled())
 	if d.Config.AllowBugFiling {
 		vitals = upkeep.NewVitals(d.Store, d.Credentials.Status, d.Mailer.Enabled())
@@ -78,18 +81,18 @@ func New(d Deps) (*Server, error) {
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
-		bugs: bugs.New(panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
+		bugs: bugs.New(kit, panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
 		admin: admin.New(kit, exporter, admin.Deps{
 			Store: d.Store, Bugs: d.Bugs, People: d.People, Problems: d.Problems, Decisions: d.Decisions, Symbols: d.Symbols,
 			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Vitals: vitals, Health: d.Health, Write: d.WriteTokens,
 		}),
 		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
-		events: events.New(kit, exporter, events.Deps{
+		events: events.New(kit, panel, exporter, events.Deps{
 			Store: d.Store, Events: d.Events, People: d.People, Filer: d.Filer, Mailer: d.Mailer, Sender: d.Sender,
 		}),
 		tokens: d.People,
 	}
-	s.lists, s.problems, s.decisions = problems.New(panel, exporter, problems.Deps{
+	s.lists, s.problems, s.decisions = problems.New(kit, panel, exporter, problems.Deps{
 		Store: d.Store, Problems: d.Problems, Decisions: d.Decisions, People: d.People, Bugs: d.Bugs, Symbols: d.Symbols,
 		Tracker: d.Tracker,
 	})

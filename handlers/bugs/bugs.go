@@ -5,6 +5,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/tracker"
 )
@@ -20,12 +21,12 @@ type Deps struct {
 // Pages serves everything about bugs.
 type Pages struct {
 	web      *web.Kit
-	panel    *web.Panel
+	panel    *panel.Panel
 	exporter *export.Exporter
 	Deps
 }
 
 // New returns the handlers of this package.
-func New(panel *web.Panel, exporter *export.Exporter, d Deps) *Pages {
-	return &Pages{panel.Kit, panel, exporter, d}
+func New(kit *web.Kit, panel *panel.Panel, exporter *export.Exporter, d Deps) *Pages {
+	return &Pages{kit, panel, exporter, d}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
@@ -19,9 +20,9 @@ import (
 // redirects to the page that shows the progress. Merging and linking redirect to their own pages.
 // Bugs are filed by the same Filer as for a single problem.
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
-	if errors.Is(err, web.ErrNoneChosen) {
-		if err := s.web.Flash(r, layout.FlashError, web.ErrNoneChosen.Message); err != nil {
+	ids, err := panel.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
+	if errors.Is(err, panel.ErrNoneChosen) {
+		if err := s.web.Flash(r, layout.FlashError, panel.ErrNoneChosen.Message); err != nil {
 			return err
 		}
 		return web.Redirect(w, r, web.ReturnPath(r))
@@ -61,7 +62,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 		since = "&since=" + strconv.FormatInt(s.web.Now().UnixMicro(), 10)
 		message, err = s.recheckChosen(r, buckets)
 	default:
-		err = web.ErrUnknownAction
+		err = panel.ErrUnknownAction
 	}
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (s *Pages) fileChosen(r *http.Request, buckets []crash.Bucket) (string, err
 	if !s.web.Config.AllowBugFiling {
 		return "", errFilingOff
 	}
-	opts, err := s.web.FilingOptions(r)
+	opts, err := s.panel.FilingOptions(r)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +124,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := view.ConfirmCreatePage{Tracker: s.web.Config.TrackerName, Back: "/"}
-	if page.FileAs, err = s.web.FilingChoice(r); err != nil {
+	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return err
 	}
 	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != view.PathCreateChosen {
@@ -158,7 +159,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 
 // ShowChosen shows the progress of each chosen problem.
 func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 		return creation{}, err
 	}
 	c := creation{bucket: b}
-	opts, err := s.web.FilingOptions(r)
+	opts, err := s.panel.FilingOptions(r)
 	if err != nil {
 		return c, err
 	}

@@ -118,7 +118,7 @@ func (s *Pages) filing(r *http.Request, id int64) (view.FilingPart, error) {
 
 // RetryFiling tries a filing again at once.
 func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
-	opts, err := s.web.FilingOptions(r)
+	opts, err := s.panel.FilingOptions(r)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
@@ -36,7 +37,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	}
 	if web.WantsPart(r) {
 		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
-		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
+		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.LinkBugPart(p))
 	}
@@ -57,7 +58,7 @@ func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.Bug
 		return b, a.Status, nil
 	}
 	b.Found, b.Warning = s.readTrackerBug(r, b.Number)
-	embargoed, err := web.CountEmbargoed(s.web, r, problems...)
+	embargoed, err := s.panel.CountEmbargoed(r, problems...)
 	b.Publishes = embargoed > 0 && isPublic(b.Found, b.Warning)
 	return b, status, err
 }
@@ -92,7 +93,7 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 	if r.PostFormValue("public") == "yes" || !isPublic(found, warning) {
 		return nil
 	}
-	embargoed, err := web.CountEmbargoed(s.web, r, problems...)
+	embargoed, err := s.panel.CountEmbargoed(r, problems...)
 	if err != nil || embargoed == 0 {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Bugs.ReadBugsNow(r.Context(), web.NumbersOf(bugs...)); err != nil {
+	if err := s.Bugs.ReadBugsNow(r.Context(), panel.NumbersOf(bugs...)); err != nil {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{
@@ -225,7 +226,7 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
 	}
-	if !web.OnProblemPage(r, id) {
+	if !panel.OnProblemPage(r, id) {
 		return s.web.Page(w, r, http.StatusOK, templ.Join(view.LinkedInList(s.panel.BugPart(r, s.web.SeenBucket(r, b))),
 			layout.FlashNow(message)))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
@@ -15,7 +16,7 @@ import (
 // ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
 // bug, it also shows that bug in the tracker and which of the problems have it.
 func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
 // tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
 // have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/tracker"
 	view "mishap/views/bugs"
@@ -112,7 +113,7 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tr
 	}
 	page.Bug.Copy = view.CopyIn(r.FormValue("copy"))
 	var err error
-	if page.FileAs, err = s.web.FilingChoice(r); err != nil {
+	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return page, tracker.Proposal{}, err
 	}
 	proposal, err := s.Filer.Propose(r.Context(), b)
@@ -263,7 +264,7 @@ func (s *Pages) preview(p tracker.Proposal, page view.ReviewPage) *view.ReviewPr
 
 // fileReviewed files the draft of page as the bug of b.
 func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Bucket, page view.ReviewPage) error {
-	opts, err := s.web.FilingOptions(r)
+	opts, err := s.panel.FilingOptions(r)
 	if err != nil {
 		return err
 	}
@@ -302,7 +303,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		cell := s.panel.BugPart(r, b)
 		cell.Copy = page.Bug.Copy
 		var status *problemsview.StatusView
-		if web.OnProblemPage(r, b.ID) {
+		if panel.OnProblemPage(r, b.ID) {
 			v, err := s.panel.StatusView(r, b)
 			if err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
@@ -40,12 +41,15 @@ type Deps struct {
 // Pages serves everything about notifications.
 type Pages struct {
 	web      *web.Kit
+	panel    *panel.Panel
 	exporter *export.Exporter
 	Deps
 }
 
 // New returns the handlers of this package.
-func New(kit *web.Kit, exporter *export.Exporter, d Deps) *Pages { return &Pages{kit, exporter, d} }
+func New(kit *web.Kit, panel *panel.Panel, exporter *export.Exporter, d Deps) *Pages {
+	return &Pages{kit, panel, exporter, d}
+}
 
 // flash redirects to a page with a message.
 func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {

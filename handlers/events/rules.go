@@ -475,7 +475,7 @@ func (s *Pages) ApproveCandidate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	opts, err := s.web.FilingOptions(r)
+	opts, err := s.panel.FilingOptions(r)
 	if err != nil {
 		return err
 	}

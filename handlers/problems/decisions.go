@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -248,7 +249,7 @@ func idInAddress(text string) string {
 // ShowMerge previews the merge of the problems in the query.
 func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	ids, err := web.ChosenIDs(strings.Split(q.Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(q.Get("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 	if p.Reports, p.Machines, err = s.Decisions.Together(r.Context(), heads); err != nil {
 		return err
 	}
-	embargoed, err := web.CountEmbargoed(s.web, r, buckets...)
+	embargoed, err := s.panel.CountEmbargoed(r, buckets...)
 	if err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func bestHead(buckets []crash.Bucket) crash.Bucket {
 
 // MergeProblems merges problems into the chosen head and offers to undo that.
 func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(r.PostForm["problem"]) // parsed by the guard
+	ids, err := panel.ChosenIDs(r.PostForm["problem"]) // parsed by the guard
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/bugs"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -155,7 +156,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 			Spark: layout.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
 		})
 	}
-	s.panel.RefreshStaleBugs(r, web.StaleOnList, bugs...)
+	s.panel.RefreshStaleBugs(r, panel.StaleOnList, bugs...)
 	return list, nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"mishap/crash"
 	"mishap/db/problems"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -164,7 +165,7 @@ func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *htt
 				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
 				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
 			}
-			if web.CodeOf(err) == problems.ErrSeen {
+			if panel.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
@@ -226,7 +227,7 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		if p.Kind == crash.TriageFixed {
 			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
 		}
-		p.InList = p.InDialog && !web.OnProblemPage(r, b.ID)
+		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
 	} else if p.Kind == crash.TriageFixed {
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
@@ -312,7 +313,7 @@ func (s *Decisions) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, 
 }
 
 func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems string) (view.TriageForm, error) {
-	ids, err := web.ChosenIDs(strings.Split(problems, "."))
+	ids, err := panel.ChosenIDs(strings.Split(problems, "."))
 	if err != nil {
 		return view.TriageForm{}, err
 	}
@@ -334,7 +335,7 @@ func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *
 		}
 		t, err := s.read(r, kind)
 		if err == nil && kind == crash.TriageFixed && !t.Confirmed {
-			if err = s.warn(r, allowed, t.Fixes); web.CodeOf(err) == problems.ErrSeen {
+			if err = s.warn(r, allowed, t.Fixes); panel.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}
 			t.Confirmed = true // the loop below need not ask again
@@ -398,8 +399,8 @@ func (s *Decisions) warn(r *http.Request, buckets []crash.Bucket, fixes []crash.
 // refusedForProblem reports whether an entry was refused because of one problem, not because of the
 // entry.
 func refusedForProblem(err error) bool {
-	return crash.KindOf(err) == crash.Conflict || web.CodeOf(err) == "version_already" ||
-		web.CodeOf(err) == "regression_already"
+	return crash.KindOf(err) == crash.Conflict || panel.CodeOf(err) == "version_already" ||
+		panel.CodeOf(err) == "regression_already"
 }
 
 // Undo undoes the entries in the form.
@@ -466,7 +467,7 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 		if err != nil {
 			return err
 		}
-		if web.OnProblemPage(r, b.ID) {
+		if panel.OnProblemPage(r, b.ID) {
 			v, err := s.panel.StatusView(r, b)
 			if err != nil {
 				return err

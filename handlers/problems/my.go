@@ -14,6 +14,7 @@ import (
 	"mishap/crash/index"
 	"mishap/db/people"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -120,7 +121,7 @@ func myPageChoice(r *http.Request) (choice view.ListChoice, only string, ignored
 	choice, err := myChoice(r)
 	if err != nil {
 		wrong := "period"
-		if web.CodeOf(err) == errBadMuted {
+		if panel.CodeOf(err) == errBadMuted {
 			wrong = "muted"
 		}
 		choice, ignored = view.ListChoice{Period: crash.PeriodMonth}, append(ignored, wrong)

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -328,7 +329,7 @@ func readPeopleChange(r *http.Request) (change peopleChange, err error) {
 
 // ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
 func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -361,7 +362,7 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 // AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
 // tracker.
 func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
 	if err != nil {
 		return err
 	}
@@ -419,7 +420,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 
 // UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
 func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := web.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
+	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
 	if err != nil {
 		return err
 	}

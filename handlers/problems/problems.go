@@ -9,6 +9,7 @@ import (
 	"mishap/db/problems"
 	"mishap/db/symbols"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/tracker"
 )
@@ -28,7 +29,7 @@ type Deps struct {
 // packages.
 type Lists struct {
 	web      *web.Kit
-	panel    *web.Panel
+	panel    *panel.Panel
 	exporter *export.Exporter
 	choices  *choices
 	Deps
@@ -37,7 +38,7 @@ type Lists struct {
 // Pages shows one problem, one report or one machine.
 type Pages struct {
 	web      *web.Kit
-	panel    *web.Panel
+	panel    *panel.Panel
 	exporter *export.Exporter
 	choices  *choices
 	Deps
@@ -47,13 +48,12 @@ type Pages struct {
 // merges, splits and renames them, and undoes such decisions.
 type Decisions struct {
 	web   *web.Kit
-	panel *web.Panel
+	panel *panel.Panel
 	Deps
 }
 
 // New returns the handlers of this package.
-func New(panel *web.Panel, exporter *export.Exporter, d Deps) (*Lists, *Pages, *Decisions) {
-	kit := panel.Kit
+func New(kit *web.Kit, panel *panel.Panel, exporter *export.Exporter, d Deps) (*Lists, *Pages, *Decisions) {
 	c := &choices{kit, d}
 	return &Lists{kit, panel, exporter, c, d}, &Pages{kit, panel, exporter, c, d}, &Decisions{kit, panel, d}
 }

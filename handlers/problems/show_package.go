@@ -8,6 +8,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -65,7 +66,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if web.IsPublic(r) {
-		s.web.HidePackage(&page)
+		hidePackage(&page)
 	}
 	if page.Follow, err = s.choices.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table s
 			bugs = append(bugs, p.Bug)
 		}
 	}
-	s.panel.RefreshStaleBugs(r, web.StaleOnList, bugs...)
+	s.panel.RefreshStaleBugs(r, panel.StaleOnList, bugs...)
 	for i := range rows {
 		rows[i].Bug = cells[rows[i].Bucket.ID]
 	}

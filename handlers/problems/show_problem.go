@@ -18,6 +18,7 @@ import (
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/db/problems"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -95,7 +96,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 		page.Impact.First, page.Impact.Last = page.First.At, page.Last.At
 	}
 	if web.IsPublic(r) {
-		s.web.HideProblem(page)
+		hideProblem(page)
 	}
 	page.Versions.Whole = r.URL.Query().Get("versions") == "all"
 	return page, nil
@@ -142,7 +143,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if facts.manual, facts.triage, err = s.Problems.Triage(r.Context(), bucket.ID); err != nil {
 		return facts, err
 	}
-	facts.triage = web.NewestFirst(facts.triage, maxDecisions)
+	facts.triage = panel.NewestFirst(facts.triage, maxDecisions)
 	since, until := view.ChartSpan(bucket.FirstSeen, s.web.Now())
 	days, err := s.problemDays(r, bucket.ID, since, until)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if web.IsPublic(r) {
-		s.web.HideRelease(&page)
+		hideRelease(&page)
 	}
 	page.Shell = s.web.Shell(r, name)
 	page.Shell.Also = layout.Alternates(problemsOf(name), view.ReleasePath(release), "")

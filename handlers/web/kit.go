@@ -1,6 +1,6 @@
 // Package web contains what all areas of the web side share: answers to errors, sessions, CSRF
-// tokens, the current user, rendering, caches, redaction for visitors, and the panel that shows
-// the status of a problem. It imports none of the areas.
+// tokens, the current user, rendering, caches, and redaction for visitors. It imports none of the
+// areas.
 package web
 
 import (
@@ -101,10 +101,7 @@ type Kit struct {
 	store       *db.Store
 	people      *people.Store
 	bugs        *bugs.Store
-	problems    *problems.Store
 	events      *events.Store
-	symbols     *symbols.Store
-	filer       *tracker.Filer
 	tracker     *tracker.Client
 	credentials *tracker.Credentials
 
@@ -207,8 +204,8 @@ func NewKit(d Deps) (*Kit, error) {
 	}
 	s := &Kit{
 		Auditor: &Auditor{d.Store, d.Log},
-		store:   d.Store, people: d.People, bugs: d.Bugs, problems: d.Problems, events: d.Events, symbols: d.Symbols,
-		filer: d.Filer, tracker: d.Tracker, credentials: d.Credentials,
+		store:   d.Store, people: d.People, bugs: d.Bugs, events: d.Events,
+		tracker: d.Tracker, credentials: d.Credentials,
 		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Releases: d.Releases,
 	}
 	if s.Releases == nil {

@@ -149,15 +149,6 @@ func Triageable(r *http.Request, buckets []crash.Bucket) (some []crash.Bucket, r
 	return some, int64(len(buckets) - len(some)), nil
 }
 
-// CountEmbargoed returns how many of the problems are embargoed.
-func CountEmbargoed(s *Kit, r *http.Request, problems ...crash.Bucket) (int, error) {
-	ids := make([]crash.BucketID, len(problems))
-	for i, b := range problems {
-		ids[i] = b.ID
-	}
-	return s.problems.CountEmbargoed(r.Context(), ids)
-}
-
 // Readable returns the highest class of fields that the person may read in reports of a source
 // package.
 func Readable(r *http.Request, source string) privacy.Class {

@@ -1,4 +1,4 @@
-package web
+package panel
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"mishap/crash"
+	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 )
 
@@ -41,7 +42,7 @@ func TestBugState(t *testing.T) {
 	} {
 		for i, role := range []crash.Role{crash.RoleNone, crash.RoleViewer, crash.RoleTriager, crash.RoleAdmin} {
 			for allow, want := range map[bool]states{true: tt.on, false: tt.off} {
-				s := &Panel{&Kit{Config: Config{AllowBugFiling: allow}}}
+				s := New(&web.Kit{Config: web.Config{AllowBugFiling: allow}}, Deps{})
 				if got := s.bugState(crash.User{Role: role}, tt.bucket); got != want[i] {
 					t.Errorf("%s, role %q, filing %v: got %q, want %q", tt.name, role, allow, got, want[i])
 				}

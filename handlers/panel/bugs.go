@@ -1,4 +1,4 @@
-package web
+package panel
 
 import (
 	"context"
@@ -6,14 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/justinas/nosurf"
+
 	"mishap/crash"
+	"mishap/handlers/web"
+	"mishap/tracker"
 	bugsview "mishap/views/bugs"
 	problemsview "mishap/views/problems"
 )
 
 // BugsOf returns the bug cells of the problems of reports, keyed by the buckets of the reports.
 func (s *Panel) BugsOf(r *http.Request, rows []crash.ReportRow) (map[crash.BucketID]bugsview.BugPart, error) {
-	b, err := s.store.Index(r.Context())
+	b, err := s.Store.Index(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func (s *Panel) ProblemsOf(ctx context.Context, counts []crash.ProblemCursor) ([
 	if len(counts) == 0 {
 		return nil, nil
 	}
-	problems, err := s.problems.ProblemsByID(ctx, counts)
+	problems, err := s.Problems.ProblemsByID(ctx, counts)
 	if err != nil {
 		return nil, err
 	}
@@ -57,17 +61,17 @@ func (s *Panel) ProblemsOf(ctx context.Context, counts []crash.ProblemCursor) ([
 	for i := range problems {
 		buckets[i] = problems[i].Bucket
 	}
-	return problems, s.store.Judge(ctx, buckets...)
+	return problems, s.Store.Judge(ctx, buckets...)
 }
 
 // ReportList returns a page of a list of reports that begins below after. It links to a next page
-// if rows contains more than ListSize.
+// if rows contains more than web.ListSize.
 func (s *Panel) ReportList(r *http.Request, path string, after crash.OopsID,
 	rows []crash.ReportRow) problemsview.ReportList {
-	list := problemsview.ReportList{ID: "reports", Rows: HideMachines(r, rows), Now: s.Now()}
-	if len(rows) > ListSize {
-		list.Rows = list.Rows[:ListSize]
-		list.Next = path + "?after=" + list.Rows[ListSize-1].ID.String()
+	list := problemsview.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.web.Now()}
+	if len(rows) > web.ListSize {
+		list.Rows = list.Rows[:web.ListSize]
+		list.Next = path + "?after=" + list.Rows[web.ListSize-1].ID.String()
 	}
 	if !after.IsZero() {
 		list.First = path
@@ -80,7 +84,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 	if number == 0 {
 		return false, nil
 	}
-	bugs, err := s.bugs.BucketBugs(r.Context(), id)
+	bugs, err := s.Bugs.BucketBugs(r.Context(), id)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +101,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 func (s *Panel) RefreshStaleBugs(r *http.Request, age time.Duration, bugs ...crash.Bug) {
 	var stale []crash.Bug
 	for _, b := range bugs {
-		if s.Now().Sub(b.State.Read) > age && s.Now().Before(b.State.Next) {
+		if s.web.Now().Sub(b.State.Read) > age && s.web.Now().Before(b.State.Next) {
 			stale = append(stale, b)
 		}
 	}
@@ -106,8 +110,8 @@ func (s *Panel) RefreshStaleBugs(r *http.Request, age time.Duration, bugs ...cra
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), refreshTimeout)
 	defer cancel()
-	if err := s.bugs.RefreshBugs(ctx, NumbersOf(stale...), age); err != nil {
-		s.Log.WarnContext(ctx, "cannot request new states of bugs", "request_id", RequestID(r), "error", err)
+	if err := s.Bugs.RefreshBugs(ctx, NumbersOf(stale...), age); err != nil {
+		s.web.Log.WarnContext(ctx, "cannot request new states of bugs", "request_id", web.RequestID(r), "error", err)
 	}
 }
 
@@ -130,3 +134,56 @@ const (
 	StaleOnList    = 30 * time.Minute
 	refreshTimeout = 200 * time.Millisecond
 )
+
+// FilingPart returns the view of a filing for the current user.
+func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.FilingPart {
+	p := bugsview.FilingPart{
+		LedgerEntry: e, CSRFToken: nosurf.Token(r), Now: s.web.Now(),
+		MayManage: s.web.Config.AllowBugFiling && web.CurrentUser(r).Role.Allows(crash.RoleAdmin),
+	}
+	if e.Bug != 0 {
+		p.BugURL = s.Filer.BugURL(e.Bug)
+	}
+	return p
+}
+
+// BucketFiling returns the latest filing of a bucket, or nil if there is none.
+func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*bugsview.FilingPart, error) {
+	entries, err := s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	p := s.FilingPart(r, entries[0])
+	p.Alone = true
+	return &p, nil
+}
+
+// FilingOptions returns how a bug is filed that the current user asks for. The field "as" of a form
+// chooses their own account at the tracker or that of the application; without it, the person's
+// preference counts.
+func (s *Panel) FilingOptions(r *http.Request) (tracker.Options, error) {
+	u := web.CurrentUser(r)
+	opts := tracker.Options{Person: u.Name, Wait: s.web.Config.CreateWait}
+	if u.ID == 0 {
+		return opts, nil
+	}
+	own, err := s.Filer.OwnAccount(r.Context(), u.ID)
+	if err != nil {
+		return opts, err
+	}
+	if bugsview.FilingChoiceOf(own, r.PostFormValue(bugsview.FieldFileAs)).Own {
+		opts.Own = u.ID
+	}
+	return opts, nil
+}
+
+// FilingChoice returns the choice between the accounts that can file a bug of the current user.
+func (s *Panel) FilingChoice(r *http.Request) (bugsview.FilingChoice, error) {
+	own, err := s.Filer.OwnAccount(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return bugsview.FilingChoice{}, err
+	}
+	choice := bugsview.FilingChoiceOf(own, r.PostFormValue(bugsview.FieldFileAs))
+	choice.Tracker = s.web.Config.TrackerName
+	return choice, nil
+}

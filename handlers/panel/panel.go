@@ -1,7 +1,10 @@
-package web
+// Package panel shows the status of problems and the actions on their bugs, for the areas that show
+// problems.
+package panel
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,9 +13,33 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/problems"
+	"mishap/db/symbols"
+	"mishap/handlers/web"
+	"mishap/tracker"
 	bugsview "mishap/views/bugs"
 	problemsview "mishap/views/problems"
 )
+
+// Deps are what a Panel uses.
+type Deps struct {
+	Store    *db.Store
+	Bugs     *bugs.Store
+	Problems *problems.Store
+	Symbols  *symbols.Store
+	Filer    *tracker.Filer
+}
+
+// Panel shows the status of problems and the actions on their bugs.
+type Panel struct {
+	web *web.Kit
+	Deps
+}
+
+// New returns a Panel.
+func New(kit *web.Kit, d Deps) *Panel { return &Panel{kit, d} }
 
 // BucketInPath returns the problem whose bucket id is in the path, with its status.
 func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
@@ -26,20 +53,20 @@ func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
 // bugsViewOf returns the view of the bugs of a problem. Full pages also request new states of bugs
 // that are stale.
 func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) bugsview.BugsView {
-	u := CurrentUser(r)
+	u := web.CurrentUser(r)
 	cell := s.BugPart(r, b)
 	cell.Whole = true
 	if u.MayTriage(b.SourcePackage) {
 		cell.Link = b.ID.Path() + "/link"
 	}
-	if !WantsPart(r) {
+	if !web.WantsPart(r) {
 		s.RefreshStaleBugs(r, staleOnPage, bugs...)
 	} else {
 		cell.Next = b.ID.Path()
 	}
-	return bugsview.BugsView{Tracker: s.Config.TrackerName,
+	return bugsview.BugsView{Tracker: s.web.Config.TrackerName,
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.MayTriage(b.SourcePackage),
-		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.Now(),
+		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.web.Now(),
 	}
 }
 
@@ -58,24 +85,24 @@ func (s *Panel) Buckets(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, 
 
 // Bucket returns the problem that the bucket with this id belongs to, with its status.
 func (s *Panel) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
-	b, err := s.store.Bucket(ctx, id)
+	b, err := s.Store.Bucket(ctx, id)
 	if err != nil {
 		return b, err
 	}
-	err = s.store.Judge(ctx, &b)
+	err = s.Store.Judge(ctx, &b)
 	return b, err
 }
 
 // BugPart returns the bug cell of a bucket, which must have its status, for the current user.
 func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
-	u := CurrentUser(r)
+	u := web.CurrentUser(r)
 	p := bugsview.BugPart{
 		Bucket: b.ID, Signature: b.Signature, Bug: b.Bug, Reason: b.Filing.Reason,
-		MayFile:   s.Config.AllowBugFiling && u.MayTriage(b.SourcePackage),
-		CSRFToken: nosurf.Token(r), Next: ReturnPath(r), Tracker: s.Config.TrackerName,
+		MayFile:   s.web.Config.AllowBugFiling && u.MayTriage(b.SourcePackage),
+		CSRFToken: nosurf.Token(r), Next: web.ReturnPath(r), Tracker: s.web.Config.TrackerName,
 	}
-	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.store.ListedManual(b.ID)
-	if IsPublic(r) {
+	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
+	if web.IsPublic(r) {
 		p.Manual = privacy.RedactManual(p.Manual)
 	}
 	switch p.State {
@@ -84,7 +111,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 	case bugsview.BugNothing, bugsview.BugLinked, bugsview.BugSignIn, bugsview.BugCreating, bugsview.BugChecking:
 	}
 	if p.State == bugsview.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
-		p.Connect = PathTracker
+		p.Connect = web.PathTracker
 	}
 	if p.State == bugsview.BugImpossible {
 		p.Reason = b.NoFiling()
@@ -114,7 +141,7 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) bugsview.BugState {
 		}
 	}
 	switch {
-	case !s.Config.AllowBugFiling:
+	case !s.web.Config.AllowBugFiling:
 		return bugsview.BugNothing
 	case b.NoFiling() != "" && u.MayTriage(b.SourcePackage):
 		return bugsview.BugImpossible
@@ -131,26 +158,26 @@ func (s *Panel) bugState(u crash.User, b crash.Bucket) bugsview.BugState {
 // AnswerBug sends the current bug cell, or the status around it if the request replaces that.
 func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b crash.Bucket) error {
 	if !problemsview.IsStatusTarget(r.Header.Get("HX-Target")) {
-		p := s.BugPart(r, s.SeenBucket(r, b))
+		p := s.BugPart(r, s.web.SeenBucket(r, b))
 		target := r.Header.Get("HX-Target")
 		p.Copy, p.InList = bugsview.CopyTargeted(target, b.ID), bugsview.ListTargeted(target)
-		return s.Page(w, r, status, bugsview.BugAnswer(p))
+		return s.web.Page(w, r, status, bugsview.BugAnswer(p))
 	}
 	v, err := s.StatusView(r, b)
 	if err != nil {
 		return err
 	}
-	return s.Page(w, r, status, problemsview.StatusPart(v))
+	return s.web.Page(w, r, status, problemsview.StatusPart(v))
 }
 
 // StatusView returns the status of a problem for the current user, with advice about filing.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.StatusView, error) {
-	bugs, err := s.bugs.BucketBugs(r.Context(), b.ID)
+	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
 	if err != nil {
 		return problemsview.StatusView{}, err
 	}
 	v := s.StatusViewOf(r, b, bugs)
-	manual, _, err := s.problems.Triage(r.Context(), b.ID)
+	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return v, err
 	}
@@ -171,9 +198,9 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.Status
 
 // StatusViewOf is like StatusView, without advice, for bugs that the caller has read.
 func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) problemsview.StatusView {
-	b = s.SeenBucket(r, b)
-	return problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.Now(),
-		Admin: CurrentUser(r).Role.Allows(crash.RoleAdmin)}
+	b = s.web.SeenBucket(r, b)
+	return problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.web.Now(),
+		Admin: web.CurrentUser(r).Role.Allows(crash.RoleAdmin)}
 }
 
 // OnProblemPage reports whether htmx sends the request from the page of a problem.
@@ -181,9 +208,6 @@ func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && from.Path == id.Path()
 }
-
-// Panel shows the status of problems and the actions on their bugs.
-type Panel struct{ *Kit }
 
 // ChosenIDs parses the ids of chosen problems, in their order and without duplicates.
 func ChosenIDs(texts []string) ([]crash.BucketID, error) {
@@ -199,7 +223,7 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
-		if len(ids) > ListSize {
+		if len(ids) > web.ListSize {
 			return nil, errTooMany
 		}
 	}
@@ -213,8 +237,44 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 var (
 	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No problem is selected. Select at least one first.")
 	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
-		"At most %d problems can be selected at once.", ListSize)
+		"At most %d problems can be selected at once.", web.ListSize)
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
 		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute", "wontfix" `+
 			`and "fixed".`)
 )
+
+// CountEmbargoed returns how many of the problems are embargoed.
+func (s *Panel) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (int, error) {
+	ids := make([]crash.BucketID, len(problems))
+	for i, b := range problems {
+		ids[i] = b.ID
+	}
+	return s.Problems.CountEmbargoed(r.Context(), ids)
+}
+
+// ManualView returns the manual status of a problem for the current user.
+func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) problemsview.ManualView {
+	u := web.CurrentUser(r)
+	if web.IsPublic(r) {
+		m = privacy.RedactManual(m)
+	}
+	return problemsview.ManualView{
+		Bucket: b.ID, Status: m, SignedIn: u.Role.Allows(crash.RoleViewer), MayDecide: u.MayTriage(b.SourcePackage),
+		CSRFToken: nosurf.Token(r), Now: s.web.Now(),
+	}
+}
+
+// NewestFirst returns entries of a problem's history, of which all is sorted the other way.
+func NewestFirst(all []crash.Triage, limit int) []crash.Triage {
+	all = slices.Clone(all[max(0, len(all)-limit):])
+	slices.Reverse(all)
+	return all
+}
+
+// CodeOf returns the code of an error for people, or "".
+func CodeOf(err error) string {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Code
+	}
+	return ""
+}

@@ -1,4 +1,4 @@
-package web
+package panel
 
 import (
 	"context"
@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/justinas/nosurf"
+
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
+	"mishap/handlers/web"
 	problemsview "mishap/views/problems"
 )
 
@@ -19,7 +22,7 @@ import (
 func (s *Panel) ExplainBucket(b crash.Bucket) problemsview.GroupingView {
 	return problemsview.GroupingView{
 		Rule: b.Rule, Signature: b.Signature,
-		Address: strings.TrimSuffix(s.Config.BaseURL, "/") + b.ID.Path(),
+		Address: strings.TrimSuffix(s.web.Config.BaseURL, "/") + b.ID.Path(),
 	}
 }
 
@@ -52,7 +55,7 @@ func (s *Panel) ExplainReport(
 		Bucket: today, None: !grouped, Rules: report.Rules, Decided: report.Rules == grouping.RulesVersion,
 	}
 	if grouped {
-		_, err := s.store.Bucket(r.Context(), today)
+		_, err := s.Store.Bucket(r.Context(), today)
 		if err != nil && !errors.Is(err, crash.NotFound) {
 			return problemsview.GroupingView{}, err
 		}
@@ -65,9 +68,9 @@ func (s *Panel) ExplainReport(
 func (s *Panel) hidePassages(e *grouping.Explanation, readable privacy.Class) {
 	all := len(e.Passages)
 	e.Passages = slices.DeleteFunc(e.Passages, func(p grouping.Passage) bool {
-		return s.Config.Privacy.Excerpt(p.Field) > readable
+		return s.web.Config.Privacy.Excerpt(p.Field) > readable
 	})
-	if len(e.Passages) < all || s.Config.Privacy.Excerpt(e.Field) > readable && e.Field != "" {
+	if len(e.Passages) < all || s.web.Config.Privacy.Excerpt(e.Field) > readable && e.Field != "" {
 		e.Frames, e.Changes = nil, nil
 	}
 }
@@ -81,11 +84,11 @@ type stackFacts struct {
 
 // ReportStack returns the evidence in a report for readers up to a class.
 func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *problemsview.Stack {
-	report.Fields = s.Config.Privacy.Excerpts(report.Fields, readable)
+	report.Fields = s.web.Config.Privacy.Excerpts(report.Fields, readable)
 	stack := problemsview.NewStack(report)
-	stack.Links = s.Config.SourceLinks
+	stack.Links = s.web.Config.SourceLinks
 	stack.FacetNames = slices.DeleteFunc(stack.FacetNames, func(name string) bool {
-		return !PermitsFacet(s.Kit, readable, stats.FacetField(name))
+		return !web.PermitsFacet(s.web, readable, stats.FacetField(name))
 	})
 	return stack
 }
@@ -93,8 +96,8 @@ func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *
 // StackOf reads the stack facts of a bucket that the current user may see, with those for advice about
 // filing if advise is true.
 func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
-	readable := Readable(r, b.SourcePackage)
-	report, err := s.store.RepresentativeReport(r.Context(), b.ID)
+	readable := web.Readable(r, b.SourcePackage)
+	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
 		facts.Stack = s.ReportStack(report, readable)
@@ -119,7 +122,7 @@ func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (facts sta
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.AdviceFacts, []grouping.SimilarProblem, error) {
-	similar, err := s.problems.Similar(ctx, b)
+	similar, err := s.Problems.Similar(ctx, b)
 	if err != nil {
 		return stats.AdviceFacts{}, nil, err
 	}
@@ -128,4 +131,90 @@ func (s *Panel) AdviceFacts(
 		facts.Similar = similar[0].Bug
 	}
 	return facts, similar, nil
+}
+
+// SymbolsOf returns how far a problem is symbolised. It returns zero if it is no native crash.
+func (s *Panel) SymbolsOf(ctx context.Context, b crash.Bucket) (crash.ProblemSymbols, error) {
+	if b.ProblemType != "Crash" {
+		return crash.ProblemSymbols{}, nil
+	}
+	return s.Symbols.ProblemSymbols(ctx, b.ID)
+}
+
+// SymbolsView returns the part of the page of a problem that says how far it is symbolised. It
+// returns nil if there is nothing to say.
+func (s *Panel) SymbolsView(r *http.Request, b crash.Bucket, symbols crash.ProblemSymbols) (*problemsview.SymbolsView,
+	error) {
+	triager := web.CurrentUser(r).MayTriage(b.SourcePackage)
+	v := &problemsview.SymbolsView{Job: symbols.Job, MayPress: triager, CSRFToken: nosurf.Token(r),
+		Path: problemsview.SymbolsPath(b.ID)}
+	busy := symbols.Job.State == crash.SymbolsQueued || symbols.Job.State == crash.SymbolsRunning
+	if b.LacksNames() && (triager && !busy || symbols.Wanted.Person != "") {
+		why, err := s.WhyNoCore(r.Context(), b)
+		if err != nil {
+			return nil, err
+		}
+		v.Core = &problemsview.CoreView{Path: problemsview.CorePath(b.ID), Wanted: symbols.Wanted, MayAsk: triager,
+			WhyNot: why}
+	}
+	if v.Core == nil && v.Job.State == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return v, nil
+}
+
+// WhyNoCore says why no machine that reports a problem would be asked for its core. It returns ""
+// if one would.
+func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
+	switch {
+	case !b.LacksNames():
+		return "This problem needs no core dump: it is not a native crash without function names.", nil
+	case !s.web.Config.AskForCores:
+		return "No machine is asked for a core dump: the configuration says cores = \"never\".", nil
+	case !s.web.Config.CorePackages.Match(b.Executable, b.Package, b.SourcePackage):
+		return "No machine is asked for a core dump of this program: cores_packages excludes it.", nil
+	}
+	workers, err := s.Symbols.Workers(ctx)
+	if err != nil {
+		return "", err
+	}
+	var can []string
+	for _, w := range workers {
+		can = append(can, w.Architectures...)
+	}
+	switch {
+	case len(workers) == 0:
+		return "No running instance symbolises core dumps, so machines are not asked for any.", nil
+	case len(can) == 0:
+		return "No instance can symbolise core dumps, so machines are not asked for any.", nil
+	}
+	reported, _, err := s.Store.BucketArchitectures(ctx, b.ID)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, a := range reported {
+		if slices.Contains(can, a.Name) {
+			return "", nil
+		}
+		if a.Name != "" {
+			names = append(names, a.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	return "No instance can symbolise core dumps of " + strings.Join(names, ", ") + ", so machines are not asked for " +
+		"any.", nil
+}
+
+// Advise returns advice about filing a bug. facts may be shared with other requests, and lack what
+// is known about symbols; nil means that no advice is due.
+func (s *Panel) Advise(facts *stats.AdviceFacts, symbols crash.ProblemSymbols) stats.Advice {
+	if facts == nil {
+		return stats.Advice{}
+	}
+	f := *facts
+	f.Symbols = symbols
+	return stats.Advise(f)
 }
