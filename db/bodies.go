@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -15,71 +14,25 @@ import (
 	"mishap/crash"
 )
 
-// bodyCodec converts the fields of a report to a body for the column reports.body, and back. A body
-// consists of one byte for the format, and the names and values with their lengths, compressed with
-// S2. S2 compresses a typical report to slightly more than a third. zstd compresses it to a
-// quarter, but takes three times as long, which costs more than writing the difference to disk.
-type bodyCodec struct {
-	scratch buffers // for compressing
-	bodies  buffers // for bodies that are not stored yet
-}
-
 const (
-	bodyFormat  = 1
-	maxBody     = 1 << 30 // decompressed size in bytes, far above that of any accepted report
-	usualPlain  = 32 << 10
-	usualBody   = 8 << 10
-	maxPoolBody = 1 << 20
+	bodyFormat = 1
+	maxBody    = 1 << 30 // decompressed size in bytes, far above that of any accepted report
 )
 
-// newBodyCodec returns a bodyCodec. It is safe for concurrent use.
-func newBodyCodec() *bodyCodec {
-	return &bodyCodec{scratch: newBuffers(usualPlain, maxPoolBody), bodies: newBuffers(usualBody, 4*usualBody)}
-}
-
-// Compress returns fields as a body. The caller must pass the body to recycle when it no longer
-// needs it.
-func (c *bodyCodec) Compress(f crash.Fields) []byte {
+// Compress returns the fields of a report as a body for the column reports.body. A body consists of
+// one byte for the format, and the names and values with their lengths, compressed with S2. S2
+// compresses a typical report to slightly more than a third. zstd compresses it to a quarter, but
+// takes three times as long, which costs more than writing the difference to disk.
+func Compress(f crash.Fields) []byte {
 	size := 0
 	for name, value := range f {
 		size += len(name) + len(value) + 2*binary.MaxVarintLen32
 	}
-	plain, compressed := slices.Grow(c.scratch.take(), size), c.scratch.take()
+	plain := make([]byte, 0, size)
 	for name, value := range f {
 		plain = appendText(appendText(plain, name), value)
 	}
-	compressed = slices.Grow(compressed, s2.MaxEncodedLen(len(plain)))
-	out := s2.Encode(compressed[:cap(compressed)], plain)
-	body := append(append(c.bodies.take(), bodyFormat), out...)
-	c.scratch.give(plain)
-	c.scratch.give(compressed)
-	return body
-}
-
-// recycle recycles a body that Compress has returned. The caller must not use it afterwards.
-func (c *bodyCodec) recycle(body []byte) { c.bodies.give(body) }
-
-// buffers is a pool of byte slices.
-type buffers struct {
-	pool *sync.Pool
-	most int // capacity in bytes above which a buffer is not reused
-}
-
-func newBuffers(usual, most int) buffers {
-	return buffers{most: most, pool: &sync.Pool{New: func() any {
-		b := make([]byte, 0, usual)
-		return &b
-	}}}
-}
-
-// take returns an empty buffer.
-func (b buffers) take() []byte { return (*b.pool.Get().(*[]byte))[:0] }
-
-// give returns a buffer to the pool. The caller must not use it, or parts of it, afterwards.
-func (b buffers) give(used []byte) {
-	if cap(used) <= b.most {
-		b.pool.Put(&used)
-	}
+	return slices.Concat([]byte{bodyFormat}, s2.Encode(nil, plain))
 }
 
 func appendText(b []byte, s string) []byte {
@@ -89,7 +42,7 @@ func appendText(b []byte, s string) []byte {
 var errBody = errors.New("decompress report: the body is damaged")
 
 // Decompress returns the fields of a body. Pages use [Store.ReadBody].
-func (c *bodyCodec) Decompress(body []byte) (crash.Fields, error) {
+func Decompress(body []byte) (crash.Fields, error) {
 	if len(body) == 0 || body[0] != bodyFormat {
 		return nil, errors.New("decompress report: unknown format")
 	}

@@ -15,7 +15,6 @@ import (
 
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	c := newBodyCodec()
 	for name, f := range map[string]crash.Fields{
 		"none":  {},
 		"usual": crashtest.Native().Fields(),
@@ -23,8 +22,8 @@ func TestBodies(t *testing.T) {
 		"odd":   {"": "no name", "Empty": "", "NUL": "a\x00b", "Text": "ż\u2028"},
 		"large": {"Large": strings.Repeat("All work and no play. ", 1<<18)},
 	} {
-		body := c.Compress(f)
-		got, err := c.Decompress(body)
+		body := Compress(f)
+		got, err := Decompress(body)
 		if err != nil || !maps.Equal(got, f) {
 			t.Errorf("%s: got %d fields, %v; want the %d that were packed", name, len(got), err, len(f))
 		}
@@ -33,18 +32,17 @@ func TestBodies(t *testing.T) {
 
 func TestDamagedBodies(t *testing.T) {
 	t.Parallel()
-	c := newBodyCodec()
-	body := c.Compress(crashtest.Native().Fields())
+	body := Compress(crashtest.Native().Fields())
 	for end := range body {
-		if f, err := c.Decompress(body[:end]); err == nil {
+		if f, err := Decompress(body[:end]); err == nil {
 			t.Fatalf("cut after %d bytes: got %d fields, want an error", end, len(f))
 		}
 	}
 	huge := []byte{bodyFormat, 0xff, 0xff, 0xff, 0xff, 0x0f}
-	if _, err := c.Decompress(huge); err == nil {
+	if _, err := Decompress(huge); err == nil {
 		t.Error("a body that says to be 4 GB: got no error")
 	}
-	if _, err := c.Decompress(slices.Concat([]byte{bodyFormat + 1}, body[1:])); err == nil {
+	if _, err := Decompress(slices.Concat([]byte{bodyFormat + 1}, body[1:])); err == nil {
 		t.Error("a body of another form: got no error")
 	}
 }
@@ -53,9 +51,8 @@ func TestDamagedBodies(t *testing.T) {
 // answered.
 func TestReadBudget(t *testing.T) {
 	t.Parallel()
-	codec := newBodyCodec()
-	large := codec.Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<20)})
-	small := codec.Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<10)})
+	large := Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<20)})
+	small := Compress(crash.Fields{"ProcMaps": strings.Repeat("x", 30<<10)})
 	synctest.Test(t, func(t *testing.T) {
 		b := newReadBudget()
 		var answered []context.CancelFunc

@@ -192,16 +192,14 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	if bucket != nil {
 		r.from = (*crash.BucketID)(bucket)
 	}
-	fields, err := d.store.Decompress(body)
+	fields, err := Decompress(body)
 	if err != nil {
 		return r, err
 	}
 	found, _ = d.store.privacy.DropSecrets(found)
 	r.fields = withNames(fields, found, r.address)
 	r.grouping = grouping.SignatureOf(r.fields)
-	body = d.store.Compress(r.fields)
-	defer d.store.recycle(body)
-	args["body"], args["title"] = body, grouping.SummaryOf(r.fields).Title
+	args["body"], args["title"] = Compress(r.fields), grouping.SummaryOf(r.fields).Title
 	complete := grouping.HasEvidence(r.fields, r.grouping)
 	args["complete"], args["quality"] = complete, grouping.Quality(r.fields, complete)
 	_, err = d.Exec(ctx, sqlSaveNames, args)

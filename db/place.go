@@ -58,13 +58,12 @@ func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
 
 // placer applies splits to reports within one transaction.
 type placer struct {
-	store *Store
 	tx    pgx.Tx
 	rules map[crash.BucketID][]splitRule // cached, by bucket
 }
 
-func newPlacer(s *Store, tx pgx.Tx) *placer {
-	return &placer{store: s, tx: tx, rules: map[crash.BucketID][]splitRule{}}
+func newPlacer(tx pgx.Tx) *placer {
+	return &placer{tx: tx, rules: map[crash.BucketID][]splitRule{}}
 }
 
 // rulesOf returns the splits of a bucket, oldest first.
@@ -128,7 +127,7 @@ func (p *placer) read(ctx context.Context, r *askedReport) error {
 	var body []byte
 	err := p.tx.QueryRow(ctx, sqlBody, ReportArgs(r.id)).Scan(&body)
 	if err == nil {
-		r.fields, err = p.store.Decompress(body)
+		r.fields, err = Decompress(body)
 	}
 	return err
 }
@@ -152,7 +151,7 @@ func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (ma
 	if err != nil {
 		return nil, fmt.Errorf("reports to place: %w", err)
 	}
-	p := newPlacer(s, tx)
+	p := newPlacer(tx)
 	placed := map[crash.OopsID]crash.BucketID{}
 	var put reportRows
 	for i := range asked {

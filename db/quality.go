@@ -56,7 +56,7 @@ func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 		var complete bool
 		var body []byte
 		if _, err := pgx.ForEachRow(rows, []any{(*[16]byte)(&id), &complete, &body}, func() error {
-			fields, err := s.Decompress(body)
+			fields, err := Decompress(body)
 			if err != nil { // nobody can read a damaged report
 				fields, complete = nil, false
 			}

@@ -479,7 +479,7 @@ func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from cras
 		if bucket != nil {
 			r.from = (*crash.BucketID)(bucket)
 		}
-		fields, err := s.Decompress(body)
+		fields, err := Decompress(body)
 		if err != nil {
 			return r, err
 		}
@@ -605,7 +605,7 @@ func (d *deciding) regroupMoves(ctx context.Context, reports []groupedReport) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	p := newPlacer(d.store, d)
+	p := newPlacer(d)
 	exists := map[crash.BucketID]bool{}
 	for i := range reports {
 		r := &reports[i]

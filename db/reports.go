@@ -105,7 +105,7 @@ func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredRe
 	if err := s.reading.reserve(ctx, body); err != nil {
 		return crash.StoredReport{}, err
 	}
-	r.Fields, err = s.Decompress(body)
+	r.Fields, err = Decompress(body)
 	return r, err
 }
 
@@ -158,7 +158,7 @@ func (s *Store) ReadBody(ctx context.Context, body []byte, read func(crash.Field
 		return err
 	}
 	defer release()
-	fields, err := s.Decompress(body)
+	fields, err := Decompress(body)
 	if err == nil {
 		read(fields)
 	}

@@ -30,10 +30,9 @@ import (
 func (s *Store) SaveReport(ctx context.Context, rec crash.Record) (id crash.OopsID, duplicate bool, err error) {
 	s.saver.calls.Add(1)
 	defer s.saver.calls.Add(-1)
-	p := newPendingReport(rec, s.Compress(rec.Fields))
+	p := newPendingReport(rec, Compress(rec.Fields))
 	p.cause = s.tracer.CauseOf(ctx)
 	if err := s.saver.submit(p); err != nil {
-		s.recycle(p.body)
 		return crash.OopsID{}, false, err
 	}
 	select {
@@ -246,7 +245,6 @@ func (v *saver) write(ctx context.Context, queue <-chan *pendingReport, filling 
 		v.save(ctx, batch)
 		for _, p := range batch {
 			v.bytes.Add(-int64(len(p.body)))
-			v.store.recycle(p.body)
 		}
 	}
 }

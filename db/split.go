@@ -278,7 +278,7 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 		return false, err
 	}
 	var moves []move
-	p := newPlacer(d.store, d)
+	p := newPlacer(d)
 	for i := range reports {
 		r := &reports[i]
 		to, err := d.splitTo(ctx, p, decision, sources, r)
@@ -474,7 +474,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 			p.LookedAt++
 			var fields crash.Fields
 			if body != nil {
-				if fields, err = s.Decompress(body); err != nil {
+				if fields, err = Decompress(body); err != nil {
 					return err
 				}
 			}

@@ -43,7 +43,6 @@ type Config struct {
 // Store gives access to the database. It is safe for concurrent use.
 type Store struct {
 	*Handle
-	*bodyCodec
 
 	reading    *readBudget
 	saver      *saver
@@ -102,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		Handle: h, bodyCodec: newBodyCodec(), reading: newReadBudget(), indexCache: newIndexCache(),
+		Handle: h, reading: newReadBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes), answerDelay: usualAnswerDelay,
 		privacy: c.Privacy,
 	}

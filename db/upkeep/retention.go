@@ -394,7 +394,7 @@ func (s *Retention) examine(ctx context.Context, tx pgx.Tx, run *privacy.Run, re
 	var isHeld bool
 	if _, err := pgx.ForEachRow(rows, []any{(*[16]byte)(last), &isHeld, &body}, func() error {
 		examined++
-		fields, err := s.Decompress(body)
+		fields, err := db.Decompress(body)
 		if err != nil {
 			return err
 		}
@@ -454,7 +454,7 @@ func (s *Retention) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id 
 	if err != nil {
 		return err
 	}
-	fields, err := s.Decompress(body)
+	fields, err := db.Decompress(body)
 	if err != nil {
 		return err
 	}
@@ -468,7 +468,7 @@ func (s *Retention) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id 
 		return nil
 	}
 	run.Changed++
-	args["body"], args["quality"] = s.Compress(rest), grouping.Quality(rest, complete)
+	args["body"], args["quality"] = db.Compress(rest), grouping.Quality(rest, complete)
 	_, err = tx.Exec(ctx, sqlSaveBody, args)
 	return err
 }
