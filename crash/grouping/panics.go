@@ -227,12 +227,8 @@ func goName(name string) string {
 
 // isClosure matches "func1", "gowrap2", "deferwrap1".
 func isClosure(part string) bool {
-	for _, start := range [...]string{"func", "gowrap", "deferwrap"} {
-		if number, ok := strings.CutPrefix(part, start); ok && isNumber(number) {
-			return true
-		}
-	}
-	return false
+	name := strings.TrimRight(part, "0123456789")
+	return name != part && (name == "func" || name == "gowrap" || name == "deferwrap")
 }
 
 // withoutMajor removes "v2/" from the directory of an import path.

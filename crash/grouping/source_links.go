@@ -166,18 +166,13 @@ func ownModule(f Frame, of SourcePlace, executable string) bool {
 // isThreadStart reports whether a frame is C library code that starts or ends a program or thread.
 func isThreadStart(f Frame) bool {
 	name := f.Function
-	for _, begins := range []string{"__libc_", "__GI_", "__pthread_", "_start", "start_thread", "clone", "__clone",
-		"raise", "abort", "__assert_fail"} {
-		if name == begins || begins[0] == '_' && strings.HasPrefix(name, begins) {
-			return true
-		}
+	if name == "start_thread" || name == "clone" || name == "raise" || name == "abort" ||
+		hasAnyPrefix(name, "__libc_", "__GI_", "__pthread_", "_start", "__clone", "__assert_fail") {
+		return true
 	}
-	for _, folder := range []string{"sysdeps/", "nptl/", "csu/", "stdlib/", "posix/"} {
-		if strings.Contains(f.File, "../"+folder) || strings.HasPrefix(f.File, "./"+folder) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"sysdeps/", "nptl/", "csu/", "stdlib/", "posix/"}, func(folder string) bool {
+		return strings.Contains(f.File, "../"+folder) || strings.HasPrefix(f.File, "./"+folder)
+	})
 }
 
 // WithModules fills in the module of each frame, from its address and the memory map of the

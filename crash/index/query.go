@@ -58,21 +58,11 @@ type (
 )
 
 func (n allOf) match(p *Problem) bool {
-	for _, part := range n {
-		if !part.match(p) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n, func(part node) bool { return !part.match(p) })
 }
 
 func (n anyOf) match(p *Problem) bool {
-	for _, part := range n {
-		if part.match(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n, func(part node) bool { return part.match(p) })
 }
 
 func (n not) match(p *Problem) bool  { return !n.node.match(p) }

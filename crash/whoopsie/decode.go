@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -155,3 +157,152 @@ func clean(s string) string {
 
 // timeText formats a time like the Date of reports.
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.ANSIC) }
+
+// Kinds of BSON elements; see bsonspec.org.
+const (
+	kindDouble       = 0x01
+	kindText         = 0x02
+	kindDocument     = 0x03
+	kindArray        = 0x04
+	kindBinary       = 0x05
+	kindUndefined    = 0x06
+	kindObjectID     = 0x07
+	kindBool         = 0x08
+	kindTime         = 0x09
+	kindNull         = 0x0a
+	kindRegexp       = 0x0b
+	kindDBPointer    = 0x0c
+	kindCode         = 0x0d
+	kindSymbol       = 0x0e
+	kindCodeAndScope = 0x0f
+	kindInt32        = 0x10
+	kindTimestamp    = 0x11
+	kindInt64        = 0x12
+	kindDecimal      = 0x13
+	kindMinKey       = 0xff
+	kindMaxKey       = 0x7f
+)
+
+var errShort = errors.New("an element goes beyond the end of the document")
+
+// element is one field of a document; value excludes length and terminator. Both texts share the
+// memory of the document.
+type element struct {
+	kind  byte
+	name  string
+	value string
+}
+
+// document checks the length and the terminator of a document, and returns its elements.
+func document(body string) (string, error) {
+	switch {
+	case len(body) < 5:
+		return "", errors.New("shorter than an empty document")
+	case int64(int32(number32(body))) != int64(len(body)): //nolint:gosec // lengths are signed
+		return "", fmt.Errorf("the document says it has another length than %d bytes", len(body))
+	case body[len(body)-1] != 0:
+		return "", errors.New("the document does not end in 0")
+	}
+	return body[4 : len(body)-1], nil
+}
+
+// number32 and number64 decode the little-endian number at the beginning of s.
+func number32(s string) uint32 {
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+func number64(s string) uint64 { return uint64(number32(s)) | uint64(number32(s[4:]))<<32 }
+
+// next splits off the first element.
+func next(in string) (e element, rest string, err error) {
+	e.kind, in = in[0], in[1:]
+	end := strings.IndexByte(in, 0)
+	if end < 0 {
+		return e, "", errors.New("the name of an element does not end")
+	}
+	e.name, in = in[:end], in[end+1:]
+	skip, size, err := extent(e.kind, in)
+	if err != nil {
+		return e, "", err
+	}
+	if size < 0 || size > len(in)-skip {
+		return e, "", errShort
+	}
+	e.value, rest = in[skip:skip+size], in[skip+size:]
+	switch e.kind {
+	case kindText, kindCode, kindSymbol:
+		if size == 0 || e.value[size-1] != 0 {
+			return e, "", errors.New("a text does not end in 0")
+		}
+		e.value = e.value[:size-1]
+	}
+	return e, rest, nil
+}
+
+// extent returns the position of an element's value in in: it begins after skip bytes and has size
+// bytes.
+func extent(kind byte, in string) (skip, size int, err error) {
+	switch kind {
+	case kindUndefined, kindNull, kindMinKey, kindMaxKey:
+		return 0, 0, nil
+	case kindBool:
+		return 0, 1, nil
+	case kindInt32:
+		return 0, 4, nil
+	case kindDouble, kindTime, kindTimestamp, kindInt64:
+		return 0, 8, nil
+	case kindObjectID:
+		return 0, 12, nil
+	case kindDecimal:
+		return 0, 16, nil
+	case kindRegexp:
+		pattern := strings.IndexByte(in, 0)
+		options := strings.IndexByte(in[pattern+1:], 0)
+		if pattern < 0 || options < 0 {
+			return 0, 0, errShort
+		}
+		return 0, pattern + 1 + options + 1, nil
+	}
+	if len(in) < 4 {
+		return 0, 0, errShort
+	}
+	length := int(int32(number32(in))) //nolint:gosec // lengths are signed
+	switch kind {
+	case kindText, kindCode, kindSymbol:
+		return 4, length, nil
+	case kindBinary:
+		return 5, length, nil
+	case kindDBPointer:
+		return 4, length + 12, nil
+	case kindDocument, kindArray, kindCodeAndScope: // the length includes itself
+		if length < 5 {
+			return 0, 0, errShort
+		}
+		return 0, length, nil
+	default:
+		return 0, 0, fmt.Errorf("an element is of the unknown kind 0x%02x", kind)
+	}
+}
+
+// isText reports whether the element contains text.
+func (e element) isText() bool { return e.kind == kindText || e.kind == kindSymbol }
+
+// text returns the value as text. It returns false if the kind has no text form.
+func (e element) text() (string, bool) {
+	switch e.kind {
+	case kindText, kindSymbol, kindCode:
+		return e.value, true
+	case kindDouble:
+		return strconv.FormatFloat(math.Float64frombits(number64(e.value)), 'g', -1, 64), true
+	case kindBool:
+		return strconv.FormatBool(e.value[0] != 0), true
+	case kindTime:
+		return timeText(int64(number64(e.value))), true //nolint:gosec // signed on the wire
+	case kindInt32:
+		return strconv.Itoa(int(int32(number32(e.value)))), true //nolint:gosec // signed on the wire
+	case kindInt64:
+		return strconv.FormatInt(int64(number64(e.value)), 10), true //nolint:gosec // signed on the wire
+	default:
+		return "", false
+	}
+}
