@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -174,4 +176,84 @@ func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	h.Log.ErrorContext(r.Context(), "panic while accepting a report",
 		"type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	answer(w, http.StatusInternalServerError, "Internal error.")
+}
+
+// metrics holds the metrics of the listener. Reasons are the codes of our errors, a small fixed
+// set.
+type metrics struct {
+	reports, cores *prometheus.CounterVec   // by outcome (stored, repeated, refused, failed) and reason
+	seconds        *prometheus.HistogramVec // by kind
+}
+
+func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics, error) {
+	m := &metrics{
+		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_ingest_reports_total", Help: "Reports received, by what came of them and why.",
+		}, []string{"outcome", "reason"}),
+		cores: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_ingest_cores_total", Help: "Cores received, by what came of them and why.",
+		}, []string{"outcome", "reason"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mishap_ingest_seconds", Help: "Time from the head of a request to its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}, []string{"kind"}),
+	}
+	m.cores.WithLabelValues("stored", "") // starts at 0, so that rates see the first one
+	m.reports.WithLabelValues("stored", "bucketed")
+	if to == nil {
+		return m, nil
+	}
+	for _, c := range append([]prometheus.Collector{m.reports, m.cores, m.seconds}, more...) {
+		if err := to.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// pathKind is the kind of a request.
+type pathKind int
+
+const (
+	unknown pathKind = iota
+	report
+	core
+)
+
+// routes are the patterns of the paths, for traces.
+var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}"}
+
+// path is the parsed path of a request. Its parts are as the client sent them.
+type path struct {
+	kind               pathKind
+	system             string // empty: a machine without a hash
+	oops, architecture string // of a core
+}
+
+// parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients append text to their
+// configured address. So slashes may be doubled, the machine may be missing, and there may be a
+// prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
+// before a machine name of 128 hex digits. Any other path of several parts is unknown.
+func parsePath(escaped string) path {
+	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
+	for i, part := range parts {
+		if unescaped, err := url.PathUnescape(part); err == nil {
+			parts[i] = unescaped
+		}
+	}
+	n := len(parts)
+	switch {
+	case n >= 4 && parts[n-3] == "submit-core":
+		return path{kind: core, oops: parts[n-4], architecture: parts[n-2], system: parts[n-1]}
+	case n >= 3 && parts[n-2] == "submit-core":
+		return path{kind: core, oops: parts[n-3], architecture: parts[n-1]}
+	case n == 1 || isUsualSystem(parts[n-1]):
+		return path{kind: report, system: parts[n-1]}
+	}
+	return path{}
+}
+
+// isUsualSystem reports whether name is a SHA-512 in hex, the form that whoopsie and snapd use.
+func isUsualSystem(name string) bool {
+	return len(name) == 128 && strings.Trim(name, "0123456789abcdef") == ""
 }

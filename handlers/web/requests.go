@@ -1,6 +1,10 @@
 package web
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
+	"mishap/handlers/negotiate"
 	"mishap/views/layout"
 	peopleview "mishap/views/people"
 )
@@ -104,4 +109,76 @@ func ReadTokenForm(r *http.Request) (peopleview.TokenForm, error) {
 		}
 	}
 	return form, nil
+}
+
+// ExportTypes are the media types of files and feeds by the ending of their address. Every list is
+// also served at its own address if Accept prefers one of these types.
+var ExportTypes = map[string]string{
+	"csv":  "text/csv; charset=utf-8",
+	"json": "application/json",
+	"atom": "application/atom+xml; charset=utf-8",
+}
+
+// The media types of pages.
+const (
+	mediaHTML  = "text/html"
+	mediaXHTML = "application/xhtml+xml"
+)
+
+// AcceptedExport returns the export format that Accept prefers to a page, or "" if it prefers a
+// page.
+func AcceptedExport(r *http.Request) string {
+	if WantsPart(r) {
+		return ""
+	}
+	accept := r.Header.Values("Accept")
+	switch negotiate.Preferred(accept, mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
+	case "text/csv":
+		return "csv"
+	case "application/json":
+		return "json"
+	case "application/atom+xml":
+		return "atom"
+	}
+	return ""
+}
+
+// asksForFile reports whether the answer is a file instead of a page, by the ending of the path or the
+// header Accept.
+func asksForFile(r *http.Request) bool {
+	_, ending := CutFormat(r.URL.Path)
+	return ending != "" || AcceptedExport(r) != ""
+}
+
+// ForFile reports whether a request is for a file or feed, by its address or by Accept.
+func ForFile(r *http.Request) bool {
+	_, ending := CutFormat(r.URL.Path)
+	report := strings.HasPrefix(r.URL.Path, "/oops/") && strings.HasSuffix(r.URL.Path, ".crash")
+	lines := r.URL.Path == layout.PathAudit+".jsonl" || strings.HasSuffix(r.URL.Path, "/dump.jsonl")
+	return SafeMethods[r.Method] && (ending != "" || report || lines || AcceptedExport(r) != "")
+}
+
+// CutFormat splits a name, which may contain dots, from the ending of its export format.
+func CutFormat(name string) (base, format string) {
+	if at := strings.LastIndexByte(name, '.'); at > 0 && ExportTypes[name[at+1:]] != "" {
+		return name[:at], name[at+1:]
+	}
+	return name, ""
+}
+
+// ReadJSON returns the body of a request, whose size the middleware limits. It returns otherMedia if the
+// request does not say that the body is JSON, unreadable if reading fails, and TooLarge.
+func ReadJSON(r *http.Request, otherMedia, unreadable *crash.Error) ([]byte, error) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return nil, otherMedia
+	}
+	body, err := io.ReadAll(r.Body)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, ErrTooLarge
+	}
+	if err != nil {
+		return nil, unreadable.Because(fmt.Errorf("read body: %w", err))
+	}
+	return body, nil
 }

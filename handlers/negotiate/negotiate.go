@@ -3,6 +3,7 @@
 package negotiate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,4 +112,31 @@ func splitQuoted(s string, separator byte) []string {
 		}
 	}
 	return append(parts, s[begin:])
+}
+
+// AcceptsGzip reports whether an Accept-Encoding header (RFC 9110, section 12.5.3) accepts gzip: it
+// names gzip or "*" with a weight above 0. A named coding takes precedence over "*".
+func AcceptsGzip(header string) bool {
+	accepted, named := false, false
+	for item := range strings.SplitSeq(strings.ToLower(header), ",") {
+		coding, params, _ := strings.Cut(item, ";")
+		coding = strings.TrimSpace(coding)
+		if coding != "gzip" && coding != "x-gzip" && (coding != "*" || named) {
+			continue
+		}
+		weight, weighted := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+		accepted, named = !weighted || parseWeight(weight) > 0, coding != "*"
+	}
+	return accepted
+}
+
+// Matches reports whether an If-None-Match header contains an entity tag. It compares weakly
+// (RFC 9110, section 13.1.2) and ignores the suffix that a compressing proxy may append.
+func Matches(header, tag string) bool {
+	opaque := func(s string) string {
+		s = strings.TrimPrefix(strings.TrimSpace(s), "W/")
+		return strings.TrimSuffix(strings.TrimSuffix(strings.Trim(s, `"`), "-gzip"), ";gzip")
+	}
+	sameTag := func(s string) bool { return opaque(s) == opaque(tag) }
+	return header == "*" || header != "" && slices.ContainsFunc(strings.Split(header, ","), sameTag)
 }
