@@ -5,13 +5,17 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/db/dbtest"
+	"mishap/handlers"
 	"mishap/handlers/handlertest"
 	"mishap/handlers/web"
 )
@@ -468,4 +472,98 @@ func TestLogHoldsNoContents(t *testing.T) {
 			t.Errorf("metric %s contains a raw path", f.GetName())
 		}
 	}
+}
+
+func TestRedirectBucket(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	c := p.Visitor(t)
+	for name, report := range map[string]crashtest.Report{
+		"plain": crashtest.Native(), "markup": crashtest.Markup(), "newlines": crashtest.Package(),
+		"Unicode": crashtest.Unicode(),
+		"escapes": crashtest.Recoverable(crashtest.Set("DuplicateSignature", "a;b&c=d+e %41 %zz\n")),
+	} {
+		p.Accept(crash.SystemID(name), report)
+		signature := grouping.SignatureOf(report.Fields()).Signature
+		want := crash.BucketIDOf(signature).Path()
+		for _, path := range []string{"/bucket/", "/bucket"} {
+			if a := c.Get(path + "?id=" + url.QueryEscape(signature)); a.Header.Get("Location") != want {
+				t.Errorf("%s%s: got %d to %q, want %q", path, name, a.Status, a.Header.Get("Location"), want)
+			}
+		}
+	}
+	c.Get("/bucket/?x=1&id=/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start").
+		WantRedirect(http.StatusSeeOther, handlertest.BucketOf(t, crashtest.Native()).Path())
+	for _, query := range []string{"", "?", "?id=", "?x=1"} {
+		c.Get("/bucket/"+query).WantRedirect(http.StatusSeeOther, "/")
+	}
+	for _, query := range []string{"?id=unknown", "?id=%ff%00", "?id=%zz"} {
+		c.Get("/bucket/"+query).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem.")
+	}
+}
+
+func TestRedirectBugUnknown(t *testing.T) {
+	t.Parallel()
+	c := handlertest.NewPages(t).Visitor(t)
+	c.Get("/bug/2101233").Want(http.StatusNotFound).WantText("[role=alert]", "No problem here has the bug 2101233.")
+	for _, path := range []string{"/bug/x", "/bug/0", "/bug/-1", "/bug/99999999999999999999"} {
+		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no bug with such a number.")
+	}
+}
+
+// TestBugOfProblem checks that a filed bug appears, with its number, on the list and on the page of
+// its problem.
+func TestBugOfProblem(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	p.Several(1, crashtest.Native)
+	report := crashtest.Native()
+	var filed struct{ Report, URL string }
+	p.As(t, crash.RoleTriager).PostJSON("/api/1.0/create-bug-report/", map[string]string{
+		"signature": grouping.SignatureOf(report.Fields()).Signature,
+	}).Want(http.StatusCreated).JSON(&filed)
+	c := p.Visitor(t)
+	c.Get("/bug/"+filed.Report).WantRedirect(http.StatusSeeOther, handlertest.BucketOf(t, report).Path())
+	for path, selector := range map[string]string{"/": "tbody td.bug a", handlertest.BucketOf(t, report).
+		Path(): "#bugs a.bug-link"} {
+		a := c.Get(path).Want(http.StatusOK).WantText(selector, filed.Report)
+		if got := a.Attr(selector, "href"); got != filed.URL {
+			t.Errorf("%s: link to the bug: got %q, want %q", path, got, filed.URL)
+		}
+	}
+}
+
+func TestNewNamesMissingDeps(t *testing.T) {
+	t.Parallel()
+	_, err := handlers.New(handlers.Deps{Deps: web.Deps{Config: web.Config{BaseURL: "nonsense"}, Now: time.Now}})
+	want := "handlers: base address \"nonsense\" is not an http or https address\n" +
+		"handlers: missing: Store, People, Bugs, Problems, Events, Symbols, Filer, Tracker, Credentials, Log, Registerer\n" +
+		"handlers: missing: Decisions, Mailer, Sender, WriteTokens"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestAPIPage checks that the page names every resource of the API and that its examples work.
+func TestAPIPage(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.Visitor(t)
+	var index map[string]any
+	c.Get("/api/1.0/").Want(http.StatusOK).JSON(&index)
+	page := c.Get("/api").Want(http.StatusOK).WantText("h1", "API 1.0")
+	for name := range index {
+		page.WantText(`[id="`+name+`"] h2`, name)
+	}
+	if got := page.HTML().Find("main section").Length(); got != len(index) {
+		t.Errorf("got %d sections, want %d", got, len(index))
+	}
+	for _, a := range page.HTML().Find("main section > p > a").EachIter() {
+		switch got := c.Get(a.AttrOr("href", "")); got.Status {
+		case http.StatusOK, http.StatusNotFound, http.StatusUnauthorized: // the database is empty, and nobody is signed in
+		default:
+			t.Errorf("%s: got %d", a.Text(), got.Status)
+		}
+	}
+	c.Get("/api/").WantRedirect(http.StatusMovedPermanently, "/api")
 }

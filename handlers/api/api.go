@@ -1,3 +1,12 @@
+// Package api is version 1.0 of the JSON API: parameters in, values out.
+//
+// A table (answers.table) describes every resource: its name, access, parameters and the type of its
+// objects. Parsing, the OpenAPI document and the page about the API all use this description.
+// Addresses, names, shapes and the envelope of lists are those of errors.ubuntu.com. Where its
+// answers were accidental, the table corrects them; docs/api.md lists each difference.
+//
+// The package returns errors to package handlers, which writes all refusals. It does not create
+// bugs either, because forms and pages share that address; the table only describes it.
 package api
 
 import (
@@ -7,10 +16,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/index"
 	"mishap/crash/privacy"
 	"mishap/db"
 	"mishap/db/bugs"
@@ -350,3 +361,149 @@ type detailFunc func(ctx context.Context, in input, key string) (any, error)
 
 // postFunc answers a question in a request body.
 type postFunc func(ctx context.Context, in input, body []byte) (any, error)
+
+// Callers who may not read reports receive redacted texts, as in bugs. Answers also contain the id
+// of a problem, which identifies it even if its signature is redacted.
+
+// mayRead reports whether the caller may read reports.
+func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
+
+// visibleBucket returns b as the caller may see it.
+func visibleBucket(in input, b crash.Bucket) crash.Bucket {
+	if in.mayRead() {
+		return b
+	}
+	return privacy.RedactBucket(b)
+}
+
+// visibleSignature returns a signature as the caller may see it.
+func visibleSignature(in input, signature string) string {
+	if in.mayRead() {
+		return signature
+	}
+	return privacy.RedactSignature(signature)
+}
+
+// visibleLabel returns the name of a release, version or type as the caller may see it.
+func visibleLabel[T ~string](in input, name T) T {
+	if in.mayRead() {
+		return name
+	}
+	return privacy.RedactLabel(name)
+}
+
+// visibleRow returns a row of the index as the caller may see it.
+func visibleRow(in input, row index.Row) index.Row {
+	if !in.mayRead() {
+		return row.ForVisitors()
+	}
+	return row
+}
+
+// narrowed returns filter limited to what a query counts, and the function that selects its
+// problems, or nil to select all.
+func narrowed(in input, q index.Query, filter index.Filter) (index.Filter, func(*index.Problem) bool) {
+	q = q.For(in.caller.Names)
+	return q.Narrow(filter), q.Matcher()
+}
+
+// tracedDay is the number of named crashes of a day, by release and by "release:architecture".
+type tracedDay struct {
+	Date  string            `json:"date"`
+	Value map[string]traced `json:"value" doc:"success and failed, by release and by release:architecture."`
+}
+
+// traced counts stacks with names and stacks without.
+type traced struct {
+	Failed  int64 `json:"failed"`
+	Success int64 `json:"success"`
+}
+
+// nativeRules are the grouping rules of native crashes: by names, and by addresses only.
+var nativeRules = []crash.Rule{
+	crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion,
+}
+
+func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
+	since, until := a.lastDays(in.number("limit"))
+	counts, err := a.traced(ctx, since, until)
+	if err != nil {
+		return nil, err
+	}
+	var objects []any
+	for len(counts) > 0 {
+		n := 1
+		for n < len(counts) && counts[n].Day == counts[0].Day {
+			n++
+		}
+		objects = append(objects, a.newTracedDay(counts[0].Day.Time(), counts[:n]))
+		counts = counts[n:]
+	}
+	return objects, nil
+}
+
+// traced returns the counts of a range of days, latest first. The index has those of a year; older
+// ones come from the database.
+func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
+	known := a.store.IndexSince()
+	var counts []index.Traced
+	if !until.Before(known) {
+		b, err := a.store.Index(ctx)
+		if err != nil {
+			return nil, err
+		}
+		from := since
+		if from.Before(known) {
+			from = known
+		}
+		counts = b.TracedDays(index.DayOf(from), index.DayOf(until), nativeRules)
+	}
+	if !since.Before(known) {
+		return counts, nil
+	}
+	if !until.Before(known) {
+		until = known.AddDate(0, 0, -1)
+	}
+	older, err := a.problems.TracedDays(ctx, since, until, nativeRules)
+	return slices.Concat(counts, older), err
+}
+
+// newTracedDay adds up the counts of a day. Releases that lists do not name count as other
+// releases. An architecture that is not a Debian port counts only in its release.
+func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
+	reports := map[crash.Release]int64{}
+	for _, c := range counts {
+		reports[c.Release] += c.Named + c.Failed
+	}
+	list := a.releases.List(reports)
+	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
+	for _, c := range counts {
+		release := string(privacy.RedactLabel(list.Of(c.Release)))
+		keys := []string{release}
+		if c.Architecture == "" || index.KnownArchitecture(c.Architecture) {
+			keys = append(keys, release+":"+c.Architecture)
+		}
+		for _, key := range keys {
+			sum := out.Value[key]
+			out.Value[key] = traced{Failed: sum.Failed + c.Failed, Success: sum.Success + c.Named}
+		}
+	}
+	return out
+}
+
+func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, error) {
+	day, err := parseDay(key)
+	if err != nil {
+		return nil, err
+	}
+	if from, err := a.problems.From(ctx); err != nil {
+		return nil, err
+	} else if day.Before(from) {
+		return nil, errExpired(from)
+	}
+	counts, err := a.traced(ctx, day, day)
+	if err != nil {
+		return nil, err
+	}
+	return a.newTracedDay(day, counts), nil
+}

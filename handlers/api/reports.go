@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/db/upkeep"
 )
 
 func (a *answers) reportResources() []resource {
@@ -223,4 +224,109 @@ func (a *answers) instance(ctx context.Context, in input) ([]any, error) {
 		return nil, err
 	}
 	return []any{instanceObject{Instance: fields}}, nil
+}
+
+func (a *answers) symbolResources() []resource {
+	return []resource{{
+		name: "symbols/missing", method: http.MethodGet, access: signedIn,
+		summary: "The symbols that are missing, those first that would name the most reports.",
+		doc: "Counts the reports of the problems that wait for a symbol. Of more than 10,000 waiting crashes, those of " +
+			"the problems with the most reports count. The list has at most 10,000 entries.",
+		object: missingSymbol{}, list: a.missingSymbols,
+	}}
+}
+
+// listedMissing is the largest length of the list.
+const listedMissing = 10_000
+
+type missingSymbol struct {
+	Architecture string           `json:"architecture" doc:"In Debian's words."`
+	BuildID      string           `json:"build_id" doc:"In hexadecimal digits; empty for the kind build."`
+	Command      string           `json:"command" doc:"Command that adds it, for a shell; empty if mishap does not know one."`
+	Kind         string           `json:"kind" doc:"executable, debuginfo, or build: the build-id is unknown."`
+	Package      string           `json:"package" doc:"Binary package that provides it; empty if unknown."`
+	Path         string           `json:"path" doc:"Path of the program or library; empty if unknown."`
+	Problems     int64            `json:"problems" doc:"Number of problems that wait for it."`
+	Reports      int64            `json:"reports" doc:"Number of reports of these problems."`
+	Searched     []searchedSource `json:"searched" doc:"Where it was searched."`
+	Version      string           `json:"version" doc:"Version of the package; empty if unknown."`
+}
+
+type searchedSource struct {
+	Detail  string `json:"detail"`
+	Outcome string `json:"outcome"`
+	Source  string `json:"source"`
+}
+
+func (a *answers) missingSymbols(ctx context.Context, _ input) ([]any, error) {
+	list, _, err := a.symbols.MissingSymbols(ctx, listedMissing, 0)
+	objects := make([]any, len(list))
+	for i, m := range list {
+		objects[i] = newMissingSymbol(m)
+	}
+	return objects, err
+}
+
+func newMissingSymbol(m crash.MissingSymbol) missingSymbol {
+	o := missingSymbol{
+		Architecture: m.Architecture, BuildID: m.BuildID, Command: m.Command(), Kind: string(m.Kind), Package: m.Package,
+		Path: m.Path, Problems: m.Problems, Reports: m.Reports, Searched: []searchedSource{}, Version: m.Version,
+	}
+	for _, s := range m.Searched {
+		o.Searched = append(o.Searched, searchedSource{Detail: s.Detail, Outcome: s.Outcome, Source: s.Source})
+	}
+	return o
+}
+
+// EraseMachine is the name of the resource that erases a machine.
+const EraseMachine = "erase-machine"
+
+func eraseResources() []resource {
+	return []resource{{
+		name: EraseMachine, method: http.MethodPost, access: administrator, external: true,
+		summary: "Erases everything that is known about a machine.",
+		doc: "The answer comes at once; the work goes on in the background. The same question again joins an " +
+			"erasure that is " +
+			"running, so asking again shows its progress. What has arrived later is erased by the next question. The " +
+			"answer does not " +
+			"contain the machine, only a digest. A session must send the CSRF token of the cookie csrftoken in the header " +
+			"X-CSRFToken; an API token with the scope admin needs none.",
+		body: eraseQuestion{}, object: erasureAnswer{},
+		outcomes: map[string]string{"202": "The erasure, which is running."},
+	}}
+}
+
+type eraseQuestion struct {
+	System string `json:"system" doc:"The id of the machine, as in the address of its page."`
+	Block  bool   `json:"block" doc:"Refuse later reports of the machine."`
+}
+
+const eraseShape = `{"system": "…", "block": false}`
+
+type erasureAnswer struct {
+	ID        int64              `json:"id" doc:"Number of the erasure."`
+	Digest    string             `json:"digest" doc:"Digest of the machine, with a key that never leaves the server."`
+	Blocked   bool               `json:"blocked"`
+	Requested string             `json:"requested" doc:"When it was asked for, UTC."`
+	Finished  string             `json:"finished" doc:"When nothing was left; empty: it is running."`
+	Removed   crash.ErasedCounts `json:"removed" doc:"What has been removed so far."`
+	Link      string             `json:"web_link" doc:"The list of erasures."`
+}
+
+// Erase begins to erase a machine on behalf of an administrator, whose right the caller has checked.
+func (a *API) Erase(w http.ResponseWriter, r *http.Request, person string) error {
+	body, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	var q eraseQuestion
+	if err := readQuestion(body, &q, eraseShape); err != nil {
+		return err
+	}
+	e, err := upkeep.NewErasing(a.from.store).Request(r.Context(), crash.NewSystemID(q.System), q.Block, person)
+	if err != nil {
+		return err
+	}
+	return a.write(w, r, http.StatusAccepted, erasureAnswer{ID: e.ID, Digest: e.Digest, Blocked: e.Blocked,
+		Requested: e.Requested.UTC().Format(time.RFC3339), Removed: e.Counts, Link: a.from.base + "/admin/erasures"})
 }

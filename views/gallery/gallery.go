@@ -4,12 +4,24 @@
 package gallery
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
 	"mishap/assets"
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	adminview "mishap/views/admin"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	peopleview "mishap/views/people"
+	problemsview "mishap/views/problems"
 )
 
 // specimen is one page of the gallery.
@@ -43,4 +55,326 @@ func Handler(assetsDir string) http.Handler {
 		mux.Handle("GET "+s.path(), templ.Handler(s.page))
 	}
 	return mux
+}
+
+var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
+
+// list returns the front page with a row for each of these bugs.
+func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
+	page := problemsview.ListPage{
+		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
+		Shell: s, Choice: problemsview.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
+		Types:    []string{"Crash", "KernelOops"},
+		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
+		Tracker: "Launchpad",
+		Saved: []crash.SavedSearch{{Name: "SRU watch", Path: "/?period=week", OwnerID: s.User.ID, Shared: true},
+			{Name: "Unfiled, more than 5 machines", Path: "/?period=month&state=none", Owner: "bob", OwnerID: 99, Shared: true}},
+	}
+	for i, bug := range bugs {
+		b := bucket(i)
+		b.Provisional = i == 3
+		page.Rows = append(page.Rows, problemsview.ListRow{
+			Problem: &crash.Problem{Bucket: &b, Count: b.Reports}, First: b.First(), Last: b.Last(), Bug: bug, Rank: i + 1,
+			Past: int64(i * 7 % 5), Compared: true, New: i == 2, Rising: i == 4,
+			Spark: layout.NewSparkline([]int64{0, 1, 4, 2, 8, int64(i)}, now),
+		})
+		page.Totals.Problems++
+		page.Totals.Reports += b.Reports
+	}
+	return page
+}
+
+func nothingFound() problemsview.ListPage {
+	page := list(shell("", viewer), nil)
+	page.Choice.Package, page.Choice.Release = "none-such", "Ubuntu 24.04"
+	return page
+}
+
+// partial returns a list with further pages and with data that is still missing.
+func partial() problemsview.ListPage {
+	page := list(shell("", viewer), bugStates(viewer))
+	page.Notice, page.Next = "The packages of this set are not known yet; try again shortly.", "/?after=50"
+	return page
+}
+
+// status returns the status of a problem that was fixed in one release and not in another.
+func status(b crash.Bucket) crash.Status {
+	return stats.Judge(b, []crash.VersionSeen{
+		{Release: releases[2], Version: "46.4-0ubuntu2", Reports: 40, Last: now.AddDate(0, 0, -13)},
+		{Release: releases[1], Version: "46.2-0ubuntu1", Reports: 2110, Week: 11, Last: now},
+	}, stats.ByRelease([]stats.VersionKnown{{
+		Release: releases[2], Version: "46.5-0ubuntu1", Arrived: now.AddDate(0, 0, -9), Since: now.AddDate(0, 0, -9),
+	}}), now)
+}
+
+// problem returns the page of a problem with everything that this person may see.
+func problem(user crash.User) problemsview.ProblemPage {
+	b := bucket(0)
+	if user.ID == 0 {
+		b.Title = ""
+	}
+	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
+		{Day: now, Release: releases[2], Reports: 9}}
+	since, until := problemsview.ChartSpan(now.AddDate(0, 0, -20), now)
+	cell := bugStates(user)[1]
+	cell.Bucket, cell.Whole, cell.Tracker = b.ID, true, "Launchpad"
+	if user.Role.Allows(crash.RoleTriager) {
+		cell.Link = b.ID.Path() + "/link"
+	}
+	page := problemsview.ProblemPage{
+		Impact: problemsview.Impact{Reports: b.Reports, Systems: b.Systems, Active: 9120, AtMost: true,
+			Releases: releases[1:2],
+			Days:     28, Week: 300,
+			WeekBefore: 240, Today: 0.5, Rate: stats.NewMachineRate(1200, 255_000)},
+		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
+		Chart: problemsview.ChartPart(problemsview.NewChart(counts, crash.BuiltInReleases(), since, until), now),
+		Status: problemsview.StatusView{
+			Status: status(b), Now: now,
+			Bugs: bugsview.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager),
+				SignedIn: user.ID != 0,
+				Now:      now},
+		},
+		Versions: problemsview.NewVersionTable([]crash.VersionCount{
+			{Version: "46.4-0ubuntu2", Release: releases[2], Reports: 40}, {Version: "46.2-0ubuntu1", Release: releases[1],
+				Reports: 2110},
+		}),
+		Grouping: problemsview.GroupingView{Rule: b.Rule, Signature: b.Signature,
+			Address: "https://crashes.example.org" + b.ID.Path()},
+	}
+	if user.ID == 0 {
+		return page
+	}
+	page.People = people(user)
+	page.Stack = problemsview.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
+		Fields: crash.Fields{
+			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +
+				"/usr/lib/libtide.so.2\n#2  main () at ../src/main.c:12\n",
+		}})
+	page.Reports = &problemsview.ReportList{ID: "reports", Now: now,
+		Choice: &problemsview.ReportChoice{Path: page.Bucket.ID.Path()},
+		Rows: []crash.ReportRow{{
+			ID: crash.NewOopsID(now), Occurred: now, System: "machine-1",
+			Summary: crash.Summary{ProblemType: "Crash", Package: "tidewatch", Version: "46.4-0ubuntu2", Release: releases[2],
+				Architecture: "amd64"},
+		}}}
+	return page
+}
+
+// hugeProblem returns a problem with a long signature, many versions and many bugs.
+func hugeProblem() problemsview.ProblemPage {
+	page := problem(admin)
+	page.Bucket.Signature = "/usr/bin/tidewatch:11" + strings.Repeat(":a_function_with_quite_a_long_name", 200)
+	var versions []crash.VersionCount
+	for i := range 60 {
+		versions = append(versions, crash.VersionCount{Version: fmt.Sprintf("46.%d-0ubuntu1~really.long.version.%d", i, i),
+			Release: releases[i%3], Reports: int64(1 + i*i)})
+	}
+	page.Versions = problemsview.NewVersionTable(versions)
+	return page
+}
+
+// trackerAway returns a problem whose bug has a stale state.
+func trackerAway() problemsview.ProblemPage {
+	page := problem(admin)
+	page.Status.Bugs.Bugs = []crash.Bug{{
+		Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233", By: "ada",
+		At: now.AddDate(0, -1, 0),
+		State: crash.BugState{
+			BugReading: crash.BugReading{Number: 2101233, Title: "tidewatch crashes",
+				Tasks: []crash.BugTask{{Name: "tidewatch (Ubuntu)", Status: "Triaged", Importance: "High"}}},
+			Read: now.AddDate(0, 0, -3), Failure: "The tracker did not answer.",
+		},
+	}}
+	return page
+}
+
+// review returns the panel that reviews a bug.
+func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
+	b := bucket(0)
+	cell := bugsview.BugPart{Bucket: b.ID, Signature: b.Signature, State: bugsview.BugCreate, MayFile: true, Review: true}
+	if search != nil {
+		search.Bug = cell
+	}
+	return bugsview.ReviewPage{
+		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu",
+		Tracker: "launchpad.net", Fileable: true,
+		FileAs: bugsview.FilingChoice{Tracker: "launchpad.net", Account: "ada", Broken: true},
+		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
+			Package: "tidewatch"},
+		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
+	}
+}
+
+// refusedReview returns a review with bugs found and with errors in its fields.
+func refusedReview() bugsview.ReviewPage {
+	page := review(&bugsview.ReviewSearch{Tracker: "launchpad.net", Words: "tide_parse_row", Where: "tidewatch",
+		Bugs: []crash.FoundBug{
+			{Number: 2101233, Title: "crash in tide_parse_row", Status: "Fix Released", Fixed: "46.3-0ubuntu1",
+				URL: "https://bugs.launchpad.net/bugs/2101233"},
+		}})
+	page.Problem = "Two fields need another look."
+	page.Problems = crash.DraftProblems{crash.DraftTitle: "A title has at most 200 characters.",
+		crash.DraftTags: "A tag begins with a letter or a digit."}
+	page.Suspected = "free(): invalid pointer"
+	return page
+}
+
+// now is the time at which the gallery is viewed.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+var (
+	admin   = crash.User{ID: 1, Name: "ada", Role: crash.RoleAdmin}
+	viewer  = crash.User{ID: 2, Name: "vera", Role: crash.RoleViewer, HasPassword: true}
+	visitor = crash.User{}
+)
+
+func shell(title string, user crash.User) layout.Shell {
+	return layout.Shell{Title: title, User: user, CSRFToken: "token", Path: "/", FilingOn: true, Now: now}
+}
+
+func specimens() []specimen {
+	withFlashes := shell("", admin)
+	withFlashes.Flash = []layout.Flash{
+		{Kind: layout.FlashDone, Text: bugsview.BugUnlinked(2101233), Undo: &layout.Undo{Action: "/", Field: "bug",
+			Value: "2101233"}},
+		{Kind: layout.FlashError, Text: "Launchpad did not answer. Try again in a minute."},
+	}
+	withFlashes.Banner = layout.Banner{
+		Text: bugsview.BannerRejected("Launchpad"), Href: "/admin/tracker", Link: "Connect",
+	}
+	lists := []specimen{
+		{"List, empty", problemsview.List(list(shell("", visitor), nil))},
+		{"List, nothing found", problemsview.List(nothingFound())},
+		{"List for visitors", problemsview.List(list(shell("", visitor), bugStates(visitor)))},
+		{"List, every state, with messages", problemsview.List(list(withFlashes, bugStates(admin)))},
+		{"List, not all known yet", problemsview.List(partial())},
+		{"Saved searches", problemsview.Saved(problemsview.SavedPage{Shell: shell("Saved searches", admin), MayShare: true,
+			Searches: list(shell("", admin), nil).Saved})},
+		{"Saved searches, none", problemsview.Saved(problemsview.SavedPage{Shell: shell("Saved searches", viewer)})},
+		{"Bug cells", bugCells(bugStates(admin))},
+		{"Problem for visitors", problemsview.Problem(problem(visitor))},
+		{"Problem", problemsview.Problem(problem(viewer))},
+		{"Problem, assigned in the tracker", problemsview.Problem(assigned())},
+		{"Problem, not assigned to a typo", problemsview.Problem(refusedAssignee())},
+		{"List, assigned and tagged", problemsview.List(assignedList())},
+		{"Assign problems", problemsview.AssignChosen(assignChosen())},
+		{"Problem, without names", problemsview.Problem(nameless(false))},
+		{"Problem, core asked for", problemsview.Problem(nameless(true))},
+		{"Problem, too much", problemsview.Problem(hugeProblem())},
+		{"Problem, tracker unavailable", problemsview.Problem(trackerAway())},
+		{"Review, searching the tracker", bugsview.Review(review(nil))},
+		{"Review, tracker unavailable",
+			bugsview.Review(review(&bugsview.ReviewSearch{Tracker: "Launchpad",
+				Problem: "It did not answer within 4 seconds."}))},
+		{"Review, found, mistakes", bugsview.Review(refusedReview())},
+		{"Search, help", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor)})},
+		{"Search, mistake", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
+			Problem: &index.QueryError{
+				Length: 6, Message: "There is no field named colour."}})},
+		{"Keyboard shortcuts", problemsview.Keys(shell("Keyboard shortcuts", visitor))},
+		{"Error, not signed in", layout.ErrorPage(shell("Error", visitor),
+			layout.ErrorView{Status: 401, Message: "Reports are for people with an account.", SignIn: true})},
+		{"Error, no permission", layout.ErrorPage(shell("Error", viewer),
+			layout.ErrorView{Status: 403, Message: "This needs the role admin; yours is viewer. Ask an admin."})},
+		{"Error, not found", layout.ErrorPage(shell("Error", visitor),
+			layout.ErrorView{Status: 404, Message: "There is no page at this address."})},
+		{"Error, database unavailable", layout.ErrorPage(shell("Error", visitor),
+			layout.ErrorView{Status: 503, Message: "The database cannot be reached.", RequestID: "B5Z6BTVSNBPIG2Y6"})},
+		{"Sign in", peopleview.SignInPage(shell("Sign in", visitor),
+			peopleview.SignInForm{Name: "ada", Problem: "Wrong name or password. Check both, and whether Caps Lock is on."})},
+		{"Sign in elsewhere", peopleview.SignInPage(shell("Sign in", visitor),
+			peopleview.SignInForm{Problem: "You have cancelled " +
+				"signing in.",
+				Methods: []peopleview.SignInMethod{{Path: "/login/openid", Name: "Launchpad"},
+					{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Send again", layout.Resume(shell("Send again?", viewer), "/problem/x/notes", url.Values{"text": {"What I wrote"}})},
+		{"Sign in, password folded", peopleview.SignInPage(shell("Sign in", visitor),
+			peopleview.SignInForm{Local: crash.LocalHidden,
+				Methods: []peopleview.SignInMethod{{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Sign in, password off", peopleview.SignInPage(shell("Sign in", visitor),
+			peopleview.SignInForm{Local: crash.LocalOff,
+				Problem: "Signing in with a name and password is switched off here.",
+				Methods: []peopleview.SignInMethod{{Path: "/login/oidc", Name: "id.example.com"}}})},
+		{"Leaving to sign in", peopleview.LeavePage(shell("Sign in", visitor), "Launchpad",
+			"https://login.launchpad.net/+openid")},
+		{"Roles", adminview.Access(access())},
+		{"Service accounts", peopleview.Services(services())},
+		{"Service accounts, none", peopleview.Services(peopleview.ServicesPage{Shell: shell("Service accounts", admin)})},
+		{"Service account", peopleview.Service(service(admin))},
+		{"Service account, new token, of one's team", peopleview.Service(service(viewer))},
+		{"API tokens of all", adminview.AllTokens(allTokens())},
+		{"API tokens of all, none", adminview.AllTokens(adminview.AllTokensPage{Shell: shell("API tokens", admin)})},
+		{"Audit log", adminview.Audit(auditLog())},
+		{"Audit log, none", adminview.Audit(adminview.AuditPage{Shell: shell("Audit log", admin),
+			Problem: "“x” is not a day."})},
+		{"Roles, none", adminview.Access(adminview.AccessPage{Shell: shell("Roles", admin)})},
+		{"Account without a role",
+			peopleview.Account(peopleview.AccountPage{Shell: shell("Your account", crash.User{ID: 4, Name: "noel"}),
+				Identities: []crash.StoredIdentity{{GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
+					Subject: "https://login.launchpad.net/+id/abc123", Name: "noel"}}}})},
+		{"Tracker, not connected", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Tracker", admin),
+			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
+	}
+	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),
+		ruleStates())
+}
+
+// bucket returns problem number i.
+func bucket(i int) crash.Bucket {
+	signature := fmt.Sprintf("/usr/bin/tidewatch:11:tide_parse_row_%d:tide_load:on_open_clicked:main", i)
+	return crash.Bucket{
+		ID: crash.BucketIDOf(signature), Signature: signature, Rule: crash.RuleStacktrace, ProblemType: "Crash",
+		Executable: "/usr/bin/tidewatch",
+		Title:      fmt.Sprintf("tidewatch crashed with SIGSEGV in tide_parse_row_%d()", i), Package: "tidewatch",
+		SourcePackage: "tidewatch",
+		Reports:       int64(4211 / (i + 1)), Systems: int64(1902 / (i + 1)), FirstSeen: now.AddDate(0, -2, 0),
+		LastSeen:         now.Add(-3 * time.Minute),
+		FirstSeenVersion: "46.3-0ubuntu1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "46.2-0ubuntu1",
+		LastSeenRelease: "Ubuntu 24.04",
+		LowestVersion:   "46.2-0ubuntu1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "46.4-0ubuntu2",
+		HighestVersionRelease: "Ubuntu 26.04",
+	}
+}
+
+// bugStates returns bug cells in every state, as this person sees them.
+func bugStates(user crash.User) []bugsview.BugPart {
+	linked := crash.Bug{Number: 2101233, Title: "tidewatch crashes", URL: "https://bugs.launchpad.net/bugs/2101233",
+		By: "ada", At: now}
+	reasons := map[bugsview.BugState]string{
+		bugsview.BugImpossible: "No source package is known.", bugsview.BugWaiting: "The tracker cannot be reached.",
+		bugsview.BugRefused: "The tracker said: title is too long.",
+	}
+	var all []bugsview.BugPart
+	add := func(p bugsview.BugPart) {
+		b := bucket(len(all))
+		p.Bucket, p.Signature, p.Next = b.ID, b.Signature, b.ID.Path()
+		p.MayFile = user.Role.Allows(crash.RoleTriager)
+		p.Review = p.MayFile && p.State == bugsview.BugCreate
+		all = append(all, p)
+	}
+	if user.ID == 0 {
+		add(bugsview.BugPart{State: bugsview.BugSignIn})
+		add(bugsview.BugPart{State: bugsview.BugLinked, Bug: linked})
+		return all
+	}
+	for _, state := range []bugsview.BugState{
+		bugsview.BugNothing, bugsview.BugCreate, bugsview.BugImpossible, bugsview.BugCreating, bugsview.BugChecking,
+		bugsview.BugWaiting,
+		bugsview.BugRefused,
+	} {
+		add(bugsview.BugPart{State: state, Reason: reasons[state]})
+	}
+	for _, word := range []crash.StateWord{crash.StateOpen, crash.StateDisappeared, crash.StateFixed,
+		crash.StateRegression, crash.StatePrivate} {
+		add(bugsview.BugPart{State: bugsview.BugLinked, Bug: linked, Status: crash.Status{Word: word, Read: now}})
+	}
+	return all
+}
+
+// stateName returns the name of a cell's state. People who may not file see none.
+func stateName(p bugsview.BugPart) string {
+	if p.State == bugsview.BugNothing {
+		return "nothing"
+	}
+	return strings.TrimSpace(string(p.State) + " " + string(p.Status.Word))
 }

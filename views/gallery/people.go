@@ -2,6 +2,8 @@ package gallery
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
+	"mishap/notify/rules"
 	adminview "mishap/views/admin"
 	bugsview "mishap/views/bugs"
 	eventsview "mishap/views/events"
@@ -424,3 +427,240 @@ var signedIn = peopleview.SessionsView{Current: "1", Sessions: []crash.Session{
 		Browser: "Mozilla/5.0 (Android 16; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"},
 	{ID: "3", Created: time.Unix(0, 0), Used: time.Unix(0, 0)},
 }}
+
+// notices returns the inbox and the pages about mail in every state.
+func notices() []specimen {
+	settings := func(change func(*eventsview.MailSettingsPage)) eventsview.MailSettingsPage {
+		p := eventsview.MailSettingsPage{Shell: shell("Notifications", viewer), On: true, From: "crashes@example.org",
+			Settings: crash.DefaultMailSettings}
+		change(&p)
+		return p
+	}
+	filled := settings(func(p *eventsview.MailSettingsPage) {
+		p.Settings.Address, p.Settings.Pending = "vera@example.org", "a.very.long.address.of.vera@subdomain.example.org"
+		p.Settings.Mode, p.Settings.Zone = crash.MailWeekly, "Europe/Paris"
+		p.Settings.Quiet = &crash.QuietHours{From: 22, To: 7}
+		p.Settings.KindsOff = []crash.EventKind{crash.EventQuiet}
+		p.Mails = mails()
+	})
+	mistakes := settings(func(p *eventsview.MailSettingsPage) {
+		p.Typed, p.Problem = "vera", "This is not a mail address."
+		p.Wrong = "“Mars/Olympus” is not a time zone that this machine knows."
+	})
+	admins := func(change func(*eventsview.MailAdminPage)) eventsview.MailAdminPage {
+		p := eventsview.MailAdminPage{Shell: shell("Mail", admin), On: true, From: "crashes@example.org",
+			Address: "ada@example.org"}
+		change(&p)
+		return p
+	}
+	return []specimen{
+		{"Inbox, empty", eventsview.Inbox(eventsview.InboxPage{Shell: shell("Inbox", viewer)})},
+		{"Inbox", eventsview.Inbox(inbox())},
+		{"Inbox, nothing matches", eventsview.Inbox(eventsview.InboxPage{Shell: shell("Inbox", viewer), MailOn: true,
+			Filter: crash.NoticeFilter{Kind: crash.EventQuiet, Unread: true},
+			Kinds:  map[crash.EventKind]int64{crash.EventNew: 2}})},
+		{"Mail settings, mail is off",
+			eventsview.MailSettings(settings(func(p *eventsview.MailSettingsPage) { p.On = false }))},
+		{"Mail settings, no address", eventsview.MailSettings(settings(func(*eventsview.MailSettingsPage) {}))},
+		{"Mail settings", eventsview.MailSettings(filled)},
+		{"Mail settings, mistakes", eventsview.MailSettings(mistakes)},
+		{"Confirm an address", eventsview.ConfirmAddress(eventsview.ConfirmAddressPage{Shell: shell("Confirm", viewer),
+			Address: "vera@example.org", Path: "/"})},
+		{"Unsubscribe", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor), Path: "/"})},
+		{"Unsubscribed", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor),
+			Done: true})},
+		{"Mail of all, off", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) { p.On = false }))},
+		{"Mail of all, none", eventsview.MailAdmin(admins(func(*eventsview.MailAdminPage) {}))},
+		{"Mail of all, every state, mistake", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) {
+			p.Mails, p.LastSuccess, p.Next = mails(), now.Add(-time.Hour), "/?before=1"
+			p.Address, p.Problem = "ada", "This is not a mail address."
+			p.States = map[crash.MailState]int64{crash.MailSent: 41_300, crash.MailFailed: 3}
+		}))},
+	}
+}
+
+// inbox returns a notice of each kind, read and unread, with every fate by mail.
+func inbox() eventsview.InboxPage {
+	s := shell("Inbox", viewer)
+	s.Unread = 120
+	page := eventsview.InboxPage{Shell: s, MailOn: true, More: true, Kinds: map[crash.EventKind]int64{},
+		Packages: map[string]int64{"tidewatch": 9}}
+	fates := []crash.NoticeMail{crash.MailWaits, crash.MailHeld, crash.Mailed, crash.NotMailed}
+	for i, kind := range crash.EventKinds {
+		b := bucket(i)
+		n := crash.Notice{ID: int64(100 - i), At: now.Add(-time.Duration(i) * time.Hour), Reason: "you follow tidewatch",
+			Mail: fates[i%len(fates)], Event: crash.Event{Kind: kind, Title: b.Title, Text: "Seen again in 46.4-0ubuntu2.",
+				Package: b.Package, Source: b.SourcePackage, Release: releases[1], Version: "46.4-0ubuntu2", Machines: int64(i),
+				Bucket: &b.ID, At: now}}
+		if kind.Urgent() || kind == crash.EventStorm {
+			n.Event.Bucket = nil
+		}
+		if i%3 == 2 {
+			n.Read = now
+		}
+		page.Notices, page.Kinds[kind] = append(page.Notices, n), 1
+	}
+	return page
+}
+
+// mails returns a mail in each state.
+func mails() []crash.Mail {
+	replies := map[crash.MailState]string{
+		crash.MailWaiting: "451 4.7.1 Greylisted, try later", crash.MailSent: "2.0.0 OK: queued",
+		crash.MailFailed: "connecting to relay.example.org:465: tls: failed to verify certificate: x509: " +
+			"certificate is valid " +
+			"for mail.example.net, not relay.example.org. The certificate belongs to another name. Put a name of the " +
+			"certificate into smtp_url.",
+	}
+	kinds := []crash.MailKind{crash.MailNotice, crash.MailSummary, crash.MailDigest, crash.MailConfirm, crash.MailTest}
+	var all []crash.Mail
+	for i, state := range crash.MailStates {
+		all = append(all, crash.Mail{ID: int64(i + 1), Name: "vera", Kind: kinds[i], State: state, Reply: replies[state],
+			Address: fmt.Sprintf("vera%d@example.org", i), Created: now.Add(-time.Hour), Due: now.Add(time.Hour), Attempts: i,
+			Ended: now, Notices: i})
+	}
+	return all
+}
+
+// endpoints returns the list with endpoints in every state.
+func endpoints() eventsview.EndpointsPage {
+	return eventsview.EndpointsPage{Shell: shell("Notifications", admin),
+		Stop: crash.NotificationStop{Stopped: now.Add(-time.Hour), Person: "grace"},
+		Endpoints: []crash.Endpoint{
+			{ID: 1, Name: "Desktop team", Kind: crash.EndpointMattermost, Host: "https://chat.example.org", OwnerName: "ada",
+				LastSuccess: now.Add(-time.Minute), SuccessStatus: 200},
+			{ID: 2, Name: "Release dashboard", Kind: crash.EndpointWebhook, Host: "https://releases.example.org:8443",
+				LastSuccess: now.AddDate(0, 0, -1), SuccessStatus: 204, LastFailure: now.Add(-time.Minute), FailureStatus: 503,
+				Failures: 3, Waiting: 41_300},
+			{ID: 3, Name: "Old room", Kind: crash.EndpointMatrix, Host: "https://matrix.example.org",
+				Disabled:    now.AddDate(0, 0, -2),
+				DisabledWhy: "It answered 410 Gone, which means that it wants no more events.", LastFailure: now.AddDate(0, 0, -2),
+				FailureStatus: 410, Failures: 1},
+			{ID: 4, Name: "New", Kind: crash.EndpointSlack, Host: "https://hooks.slack.example", OwnerName: "grace"},
+		}}
+}
+
+// endpoint returns the page of an endpoint that fails, with deliveries in every state.
+func endpoint() eventsview.EndpointPage {
+	e := endpoints().Endpoints[1]
+	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
+	page := eventsview.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
+		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
+		Test: &eventsview.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no",
+			Took: time.Second},
+		Form: eventsview.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
+			Wrong: map[string]string{"per_minute": "Enter a number from 1 to 600."}},
+		States: map[crash.DeliveryState]int64{crash.DeliveryWaiting: 41_300, crash.DeliveryDelivered: 12}}
+	for i, state := range []crash.DeliveryState{crash.DeliveryWaiting, crash.DeliveryDelivered, crash.DeliveryFailed,
+		crash.DeliverySummarised} {
+		page.Deliveries = append(page.Deliveries, crash.Delivery{ID: "4b8c3a52-0a64-4a2c-9e9a-1f0e6b8c7d01", State: state,
+			Event: crash.Event{Title: bucket(i).Title}, Created: now.Add(-time.Minute), Due: now.Add(time.Hour), Attempts: i})
+	}
+	return page
+}
+
+// delivery returns a delivery with attempts of every kind.
+func delivery() eventsview.DeliveryPage {
+	b := bucket(1)
+	return eventsview.DeliveryPage{Shell: shell("Delivery", admin), Endpoint: endpoint().Endpoint, Type: "problem.new",
+		Delivery: crash.Delivery{ID: "4b8c3a52-0a64-4a2c-9e9a-1f0e6b8c7d01", State: crash.DeliveryWaiting, Resent: 1,
+			Created: now.AddDate(0, 0, -1), Due: now.Add(time.Hour), Payload: `{"type":"problem.new","data":{"title":"x"}}`,
+			Event: crash.Event{Bucket: &b.ID, Title: b.Title, Text: "A problem of mesa is new.", Kind: crash.EventNew}},
+		Attempts: []crash.DeliveryAttempt{
+			{Started: now.Add(-time.Second)},
+			{Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 20*time.Second),
+				Problem: "There was no answer within 20 seconds."},
+			{Started: now.Add(-2 * time.Hour), Ended: now.Add(-2*time.Hour + time.Millisecond), Status: 503,
+				Problem: "It answered 503 Service Unavailable.", Answer: "upstream <b>unavailable</b>"},
+			{Started: now.Add(-3 * time.Hour), Ended: now.Add(-3*time.Hour + time.Millisecond), Status: 204},
+		}}
+}
+
+// ruleStates returns the pages of rules and candidates in every state.
+func ruleStates() []specimen {
+	rehearsal := rules.Rehearsal{Since: now.AddDate(0, 0, -29), Edges: 1200, Programs: 40, Proposed: 9, Filed: 3,
+		Skipped: 2,
+		Changed: 5,
+		People:  map[string]int64{"ada": 31, "vera": 7},
+		Notes:   []string{"Only the newest 5,000 problems were read."},
+		Lines: []rules.RehearsalLine{
+			{At: now, Exact: true, Event: crash.Event{Kind: crash.EventNew, Title: bucket(0).Title, Package: "tidewatch",
+				Version: "46.4-0ubuntu2", Machines: 12}, Does: []string{"notify 3 people", "queue for filing"}},
+			{At: now.AddDate(0, 0, -2), Event: crash.Event{Kind: crash.EventNew, Title: bucket(1).Title}},
+		}}
+	form := func(change func(*eventsview.RulePage)) eventsview.RulePage {
+		p := eventsview.RulePage{Shell: shell("Rule", admin), FilingOn: true, Values: url.Values{"name": {"New in tidewatch"},
+			"saved_name": {"New in tidewatch"}, "when": {"new"}, "machines": {"3"}, "scope": {"package"}, "names": {"tide*"},
+			"followers": {"1"}, "bugs": {"queue"}, "enabled": {"1"}},
+			Endpoints: []eventsview.RuleEndpoint{{ID: 1, Name: "Desktop team"}},
+			Sentence: "When a problem of tide* is new and at least 3 machines report it, notify its followers and queue it " +
+				"for filing."}
+		change(&p)
+		return p
+	}
+	row := func(id int64, change func(*eventsview.RuleRow)) eventsview.RuleRow {
+		r := eventsview.RuleRow{Rule: rules.Rule{ID: id, Name: "New problems", Enabled: true, When: crash.EventNew,
+			Machines: 3,
+			Scope:    rules.Scope{Kind: rules.Everything}, Actions: rules.Actions{Followers: true, Queue: true}, Author: "ada",
+			Editor: "ada"}, FilingOn: true, CSRFToken: "token", Now: now,
+			Activity: rules.Activity{Last: now.Add(-time.Hour), Recent: 4}}
+		change(&r)
+		return r
+	}
+	return []specimen{
+		{"Rules, none", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules", admin)})},
+		{"Rules", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules", admin), Rules: []eventsview.RuleRow{
+			row(1, func(*eventsview.RuleRow) {}),
+			row(2, func(r *eventsview.RuleRow) { r.Enabled, r.Activity = false, rules.Activity{} }),
+			row(3, func(r *eventsview.RuleRow) { r.Failure, r.FilingOn = "There is no account named “gone”.", false }),
+		}})},
+		{"Rule, new", eventsview.Rule(form(func(p *eventsview.RulePage) { p.Sentence = "" }))},
+		{"Rule, mistakes", eventsview.Rule(form(func(p *eventsview.RulePage) {
+			p.ID, p.Notice, p.Failure = 1, "The rule has changed since the rehearsal.", "There is no account named “gone”."
+			p.Wrong = rules.Problems{"name": "Another rule has this name.", "machines": "Enter a number from 1 to 1,000,000.",
+				"names": "Enter at least one name.", "people": "There is no account named nobody."}
+		}))},
+		{"Rule, rehearsed", eventsview.Rule(form(func(p *eventsview.RulePage) {
+			p.Rehearsal, p.Rehearsed = &rehearsal,
+				"1"
+		}))},
+		{"Rule, rehearsed, nothing", eventsview.Rule(form(func(p *eventsview.RulePage) {
+			p.Rehearsal, p.Rehearsed, p.FilingOn = &rules.Rehearsal{Since: rehearsal.Since}, "1", false
+		}))},
+		{"Candidates, none", eventsview.Candidates(eventsview.CandidatesPage{Shell: shell("Candidates", admin)})},
+		{"Candidates", eventsview.Candidates(candidates(admin, true))},
+		{"Candidates, of other packages", eventsview.Candidates(candidates(viewer, true))},
+		{"Candidates, filing is off", eventsview.Candidates(candidates(admin, false))},
+	}
+}
+
+// candidates returns a candidate in each state.
+func candidates(user crash.User, on bool) eventsview.CandidatesPage {
+	page := eventsview.CandidatesPage{Shell: shell("Candidates", user), More: true}
+	page.Shell.FilingOn = on
+	for i, state := range []rules.CandidateState{rules.CandidateWaiting, rules.CandidateWaiting, rules.CandidateWaiting,
+		rules.CandidateAutomatic, rules.CandidateFiling, rules.CandidateFiled, rules.CandidateDeclined} {
+		b := bucket(i)
+		c := eventsview.CandidateRow{Candidate: rules.Candidate{ID: int64(i + 1), Problem: b.ID, Rule: "New in tidewatch",
+			State: state, Why: "It is new, and 12 machines report it.", Machines: 12, Created: now, DecidedBy: "ada",
+			Decided: now},
+			Bucket: b, Title: b.Title, FilingOn: on, MayDecide: user.Role.Allows(crash.RoleTriager), CSRFToken: "token",
+			Now: now}
+		switch {
+		case i == 1:
+			c.Failure, c.Trouble = "The tracker said: title is too long.", "The tracker did not answer. Try again."
+		case i == 2:
+			c.Cannot = "No source package is known."
+		case state == rules.CandidateFiled:
+			c.Bucket.Bug.Number = 2101233
+		case state == rules.CandidateDeclined:
+			c.Reason = "not ours"
+		}
+		if i < 4 {
+			page.Waiting = append(page.Waiting, c)
+		} else {
+			page.Decided = append(page.Decided, c)
+		}
+	}
+	return page
+}

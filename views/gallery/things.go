@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
+	"mishap/crash/index"
 	"mishap/crash/stats"
+	adminview "mishap/views/admin"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
 	problemsview "mishap/views/problems"
@@ -190,5 +193,337 @@ func release(machines int64) problemsview.ReleasePage {
 	page.Packages = []problemsview.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20,
 		Rate: stats.NewMachineRate(900, 112000)}, {Name: "quillpad", Reports: 1, Problems: 1,
 		Rate: stats.NewMachineRate(1, 112000)}}
+	return page
+}
+
+// people returns who takes care of a problem, as a person sees it.
+func people(user crash.User) problemsview.PeopleView {
+	b := bucket(0)
+	return problemsview.PeopleView{Bucket: b.ID, Person: user, Tracker: "Launchpad", CSRFToken: "token", Now: now,
+		Follow: problemsview.FollowPart{Follow: crash.Follow{Kind: crash.FollowProblem, Name: b.ID.String()},
+			CSRFToken: "token"}}
+}
+
+// assigned returns a problem that is assigned in the tracker, with tags, a history and a note that
+// names its reader.
+func assigned() problemsview.ProblemPage {
+	page := problem(viewer)
+	page.People.Assigned = crash.Assigned{Name: "~desktop-packages", Bug: 2101233}
+	page.People.BugURL = "https://bugs.launchpad.net/bugs/2101233"
+	page.People.Follow.On = true
+	for i := range crash.MaxTags {
+		page.People.Tags = append(page.People.Tags, crash.ProblemTag{Tag: fmt.Sprint("quite-a-long-tag-", i), Person: "ada"})
+	}
+	page.People.History = []crash.Assignment{
+		{ID: 2, Assignee: "~desktop-packages", By: "vera", At: now},
+		{ID: 1, Assignee: "ada", By: "ada", At: now.AddDate(0, 0, -2), UndoneBy: "vera", UndoneAt: now.AddDate(0, 0, -1)},
+	}
+	page.Notes = problemsview.NotesView{Bucket: page.Bucket.ID, Person: "vera", Now: now, CSRFToken: "token",
+		Names: map[string]string{"Vera": "vera"}, Notes: []crash.Note{{ID: 1, Person: "ada", Written: now,
+			Texts: []crash.NoteText{{At: now, Person: "ada", Text: "@Vera, can you look? Or @nobody."}}}}}
+	return page
+}
+
+// refusedAssignee returns a problem after a mistake in both forms.
+func refusedAssignee() problemsview.ProblemPage {
+	page := problem(admin)
+	page.People.Assigned.Name, page.People.Typed = "vera", "ver"
+	page.People.Problem = `There is no account named "ver". For a person or team at the tracker, write ~ver.`
+	page.People.TypedTag, page.People.TagProblem = "two words", `"two words" is not a tag.`
+	page.People.Tags = []crash.ProblemTag{{Tag: "sru"}}
+	return page
+}
+
+// assignChosen returns the form that assigns two problems.
+func assignChosen() problemsview.AssignChosenPage {
+	return problemsview.AssignChosenPage{Shell: shell("Assign problems", admin), Tracker: "Launchpad",
+		Problems: bucket(0).ID.String(),
+		Rows: []problemsview.AssignChosenRow{
+			{Bucket: bucket(0), Assigned: crash.Assigned{Name: "ada"}},
+			{Bucket: bucket(1), Assigned: crash.Assigned{Name: "~desktop-packages", Bug: 2101233}},
+			{Bucket: bucket(2)},
+		}}
+}
+
+// assignedList returns a list whose rows have assignees and tags.
+func assignedList() problemsview.ListPage {
+	page := list(shell("", admin), bugStates(admin))
+	for i, p := range []index.People{
+		{Assigned: crash.Assigned{Name: "ada"}, TagList: "needs-info sru"},
+		{Assigned: crash.Assigned{Name: "~desktop-packages"}},
+		{TagList: "a-long-tag-of-many-letters b c d"},
+	} {
+		page.Rows[i].People = &p
+	}
+	return page
+}
+
+// compared returns the specimens of comparisons: facets, stacks, chosen columns, and the page that asks
+// before several bugs are created.
+func compared() []specimen {
+	none := problem(viewer)
+	none.Facets.Problem = "Comparing the reports took too long. Try again, or choose another field."
+	columns := problem(viewer)
+	columns.Reports.Choice.Columns = []string{"occurred", "arrived", "version", "release", "pocket", "trace", "machine"}
+	columns.Reports.Rows = reportList().Rows
+	return []specimen{
+		{"Problem, compared by a field", problemsview.Problem(faceted())},
+		{"Problem, comparison too slow", problemsview.Problem(none)},
+		{"Problem, chosen columns", problemsview.Problem(columns)},
+		{"Compare stacks", problemsview.Compare(comparison())},
+		{"Compare stacks, the same", problemsview.Compare(problemsview.ComparePage{Shell: shell("Compare stacks", viewer),
+			Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1], Representative: true,
+			Frames: grouping.CompareFrames(frames(88), frames(88))})},
+		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
+			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
+			FileAs:  bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
+			File:    []crash.Bucket{bucket(0), bucket(1)},
+			Skipped: []bugsview.SkippedRow{{Bucket: bucket(2), Reason: "has bug 2101233"}},
+		})},
+		{"Create several bugs, none possible", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
+			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/"})},
+	}
+}
+
+// faceted returns a problem whose reports are compared by their kernel. Those with one of the values
+// are selected.
+func faceted() problemsview.ProblemPage {
+	page := problem(viewer)
+	choice := problemsview.ReportChoice{Path: page.Bucket.ID.Path(), Facet: stats.FacetKernel, ByValue: true,
+		Value: "6.8.0-85-generic"}
+	page.Facets = problemsview.FacetsView{Choice: choice, Package: "tidewatch", Names: []string{"Uname", "package:libc6"},
+		Facet: &stats.Facet{
+			Field: stats.FacetKernel, Here: 155, There: 47, Others: 3, OthersHere: 12, OthersThere: 9,
+			Values: []stats.FacetValue{
+				{Value: "6.8.0-85-generic", Here: 80, There: 7},
+				{Value: "7.0.0-12-generic-with-a-name-that-is-too-long-for-its-column", Here: 39, There: 21},
+				{Value: "", Here: 24, There: 10},
+			},
+		}}
+	page.Reports.Choice, page.Reports.Sample = &choice, 155
+	page.Filter.Choice = choice
+	return page
+}
+
+// comparison returns two stacks with every kind of difference.
+func comparison() problemsview.ComparePage {
+	second := append(frames(91)[:2:2], grouping.Frame{Function: "tide_cache", File: "../src/cache.c", Line: 5})
+	second = append(second, frames(91)[2:4]...)
+	for i := range second {
+		second[i].Number = i
+	}
+	return problemsview.ComparePage{
+		Shell: shell("Compare stacks", viewer), Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1],
+		Frames: grouping.CompareFrames(frames(88), second),
+		Facts: []problemsview.DifferentFact{
+			{Field: stats.FacetVersion, First: "46.0-0ubuntu2", Second: "46.1-0ubuntu2"},
+			{Field: stats.FacetRelease, First: "Ubuntu 22.04", Second: ""},
+		},
+	}
+}
+
+// frames returns a stack whose first frame is in that line.
+func frames(line int) []grouping.Frame {
+	return []grouping.Frame{
+		{Function: "tide_parse_row", File: "../src/parse.c", Line: line},
+		{Number: 1, Function: "??", Address: "0x00007f00", Module: "/usr/lib/x86_64-linux-gnu/libtide.so.2"},
+		{Number: 2, Function: "tide_load", File: "../src/load.c", Line: 41},
+		{Number: 3, Function: "on_open_clicked", File: "../src/win.c", Line: 207},
+		{Number: 4, Function: "main", File: "main.c", Line: 12},
+	}
+}
+
+// triageForms returns the forms that change the manual status, in every state, and problems with
+// every decision.
+func triageForms() []specimen {
+	form := func(kind crash.TriageKind, change func(*problemsview.TriageForm)) problemsview.TriageForm {
+		p := problemsview.TriageForm{Kind: kind, Buckets: []crash.Bucket{bucket(0)}, Releases: releases, Back: "/"}
+		if kind == crash.TriageFixed {
+			for _, r := range append([]crash.Release{""}, releases...) {
+				p.Values.Fixes = append(p.Values.Fixes, problemsview.FixRow{FixedIn: crash.FixedIn{Release: r},
+					Hint: "46.5-0ubuntu1"})
+			}
+		}
+		if change != nil {
+			change(&p)
+		}
+		p.Shell = shell(p.Heading(), admin)
+		return p
+	}
+	chosen := func(p *problemsview.TriageForm) {
+		other := bucket(1)
+		other.SourcePackage, other.Package = "quillpad", "quillpad"
+		p.Buckets, p.Chosen = append(p.Buckets, other), true
+	}
+	muted := crash.Triage{ID: 1, Kind: crash.TriageMuted, Person: "grace", Reason: "waits for upstream",
+		At: now.AddDate(0, 0, -3), Until: crash.MuteUntil{Machines: 50, Days: 7}}
+	return []specimen{
+		{"Mute", problemsview.TriagePage(form(crash.TriageMuted, nil))},
+		{"Mute, muted already, mistake", problemsview.TriagePage(form(crash.TriageMuted, func(p *problemsview.TriageForm) {
+			p.Replaces, p.Regressed = &muted, true
+			p.Values = problemsview.TriageValues{Reports: "many", Release: string(releases[0]), Reason: "x"}
+			p.Problem = "More reports: “many” is not a number."
+		}))},
+		{"Mute several", problemsview.TriagePage(form(crash.TriageMuted, chosen))},
+		{"Won’t fix", problemsview.TriagePage(form(crash.TriageWontFix, nil))},
+		{"Won’t fix several", problemsview.TriagePage(form(crash.TriageWontFix, chosen))},
+		{"Fixed in", problemsview.TriagePage(form(crash.TriageFixed, nil))},
+		{"Fixed in, several packages, mistake", problemsview.TriagePage(form(crash.TriageFixed,
+			func(p *problemsview.TriageForm) {
+				chosen(p)
+				p.Values.Fixes[0].Version, p.Problem = "next one", "“next one” is not a version."
+			}))},
+		{"Embargo", problemsview.EmbargoPage(embargoForm(func(*problemsview.EmbargoForm) {}))},
+		{"Embargo, not seen afterwards, mistake", problemsview.EmbargoPage(embargoForm(func(p *problemsview.EmbargoForm) {
+			p.Sees, p.Problem = false, "A reason can have at most 500 characters."
+		}))},
+		{"Embargo, lift", problemsview.EmbargoPage(embargoForm(func(p *problemsview.EmbargoForm) {
+			p.Embargo = &crash.Embargo{ID: 1, Bucket: p.Bucket.ID, Person: "grace", Reason: "double free", At: now}
+		}))},
+		{"Problem, every decision", problemsview.Problem(manual(admin, muted))},
+		{"Problem, every decision, for viewers", problemsview.Problem(manual(viewer, muted))},
+		{"Problem, every decision, for visitors", problemsview.Problem(manual(visitor, muted))},
+	}
+}
+
+func embargoForm(change func(*problemsview.EmbargoForm)) problemsview.EmbargoForm {
+	p := problemsview.EmbargoForm{MarkForm: problemsview.MarkForm{Bucket: bucket(0), Now: now, CSRFToken: "token"},
+		Sees:    true,
+		Tracker: "Launchpad"}
+	change(&p)
+	p.Shell = shell(p.Heading(), admin)
+	return p
+}
+
+// manual returns the page of a problem with every kind of decision.
+func manual(user crash.User, muted crash.Triage) problemsview.ProblemPage {
+	page := problem(user)
+	wontFix := crash.Triage{ID: 2, Kind: crash.TriageWontFix, Person: "ada", At: now.AddDate(0, 0, -2),
+		Reason: "hardware of one person"}
+	fixed := crash.Triage{ID: 3, Kind: crash.TriageFixed, Person: "ada", At: now.AddDate(0, 0, -1)}
+	page.Status.Manual = problemsview.ManualView{Bucket: page.Bucket.ID, SignedIn: user.ID != 0, Now: now,
+		CSRFToken: "token",
+		MayDecide: user.Role.Allows(crash.RoleTriager), Status: crash.ManualStatus{Muted: &muted, WontFix: &wontFix,
+			Embargo: &crash.Embargo{ID: 1, Bucket: page.Bucket.ID, Person: "grace", Reason: "double free", At: now},
+			Fixes: []crash.ManualFix{{FixedIn: crash.FixedIn{Release: releases[1], Version: "46.3-1"}, By: fixed, Again: 3,
+				AgainIn: releases[1], AgainAt: "46.3-1"}, {FixedIn: crash.FixedIn{Version: "46.4-1"}, By: fixed}}}}
+	page.Shell.Flash = []layout.Flash{{Kind: layout.FlashDone, Text: "muted",
+		Undo: problemsview.UndoTriage([]crash.Triage{muted})}}
+	return page
+}
+
+// gates returns the specimens of the update gate.
+func gates() []specimen {
+	page := func(in *stats.GateInput) problemsview.GatePage {
+		q := stats.GateQuestion{Package: "tidewatch", Version: "46.4-0ubuntu2"}
+		p := problemsview.GatePage{Shell: shell("Update gate", visitor), Releases: releases}
+		if in == nil {
+			return p
+		}
+		p.Question = q
+		r := stats.AssessGate(*in)
+		p.Answer = &stats.GateAnswer{GateQuestion: q, Verdict: r.Verdict, Results: []stats.GateResult{r},
+			Buckets: map[crash.BucketID]crash.Bucket{bucket(0).ID: bucket(0), bucket(1).ID: bucket(1)}}
+		return p
+	}
+	unknown := page(nil)
+	unknown.Question = stats.GateQuestion{Package: "tidewatch", Version: "99"}
+	unknown.Answer = &stats.GateAnswer{GateQuestion: unknown.Question, Verdict: stats.GateNotEnough,
+		Known: []string{"46.4-0ubuntu2", "46.3-1"}}
+	problem := page(nil)
+	problem.Problem = "46.4 is not lower than 46.3: the gate compares a version with a lower one."
+	return []specimen{
+		{"Update gate, empty", problemsview.Gate(page(nil))},
+		{"Update gate, wrong question", problemsview.Gate(problem)},
+		{"Update gate, unknown version", problemsview.Gate(unknown)},
+		{"Update gate, not enough data", problemsview.Gate(page(gateInput(3, 4)))},
+		{"Update gate, pass", problemsview.Gate(page(gateInput(21, 4)))},
+		{"Update gate, worse", problemsview.Gate(page(gateInput(21, 12)))},
+	}
+}
+
+// gateInput returns the counts of an update that arrived some days ago, with the given number of
+// reports a day since then.
+func gateInput(days int, reports int64) *stats.GateInput {
+	today := crash.Midnight(now)
+	arrived := today.AddDate(0, 0, 1-days)
+	in := &stats.GateInput{
+		GatePlan: stats.GatePlan{Release: releases[0], Version: "46.4-0ubuntu2", Against: "46.3-0ubuntu1",
+			Choice: stats.ChoicePrevious,
+			Before: stats.Window{Since: arrived.AddDate(0, 0, -40), Until: arrived.AddDate(0, 0, -1)},
+			After:  stats.Window{Since: arrived, Until: today}, BeforeIn: 40, AfterIn: days},
+		New: stats.Clusters{Machines: 30, Reports: 40, Squares: 60}, Old: stats.Clusters{Machines: 90, Reports: 120,
+			Squares: 200},
+		Problems: []stats.GateProblem{
+			{ID: bucket(0).ID, After: 3 * reports, Machines: 3,
+				Clusters: stats.Clusters{Machines: 3, Reports: 30, Squares: 402}},
+			{ID: bucket(1).ID, Before: 9, After: 10 * reports, History: 9, Lower: true, Machines: 40,
+				Clusters: stats.Clusters{Machines: 60, Reports: 100, Squares: 120}},
+			{ID: bucket(2).ID, After: 4, Machines: 4, Nameless: true},
+		},
+	}
+	in.History = in.Before
+	for day := in.Before.Since; !day.After(today); day = day.AddDate(0, 0, 1) {
+		d := stats.GateDay{Day: day, Machines: 1000, Reports: 4, Old: 4}
+		if !day.Before(arrived) {
+			d.Reports, d.New, d.Old = reports, reports, 0
+		}
+		in.Days = append(in.Days, d)
+	}
+	return in
+}
+
+// symbols returns the page about symbols, with everything that can be missing and every state.
+func symbols() adminview.SymbolsPage {
+	searched := []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"},
+		{Source: "https://symbols.example.org", Outcome: "missing", Detail: "HTTP 404"}}
+	page := adminview.SymbolsPage{
+		Shell: shell("Symbols", admin), MissingSize: 25, MissingTotal: 40, MissingJobs: 10_000, MissingCapped: true,
+		QueueSize: 20, QueueMore: true,
+		Workers: []crash.SymbolWorker{{Architectures: []string{"amd64", "i386"}, Seen: now},
+			{Problem: "gdb is not installed.", Seen: now}},
+		Missing: []crash.MissingSymbol{
+			{Kind: crash.MissingDebugFile, Path: "/usr/lib/x86_64-linux-gnu/libtide.so.1", Package: "libtide1",
+				Version: "1:2.0-1ubuntu1", Architecture: "amd64", BuildID: "9a3f6c1b2d4e5f60718293a4b5c6d7e8f9012345",
+				Release: releases[1], Reports: 41_300, Problems: 72, Searched: searched},
+			{Kind: crash.MissingProgram, Path: "/opt/reef/bin/reefd", Architecture: "amd64",
+				BuildID: "1111111111111111111111111111111111111111", Reports: 900, Problems: 2, Searched: searched},
+			{Kind: crash.MissingBuild, Path: "/usr/lib/libsand.so.3", Package: "libsand3", Version: "3.1-2",
+				Architecture: "arm64", Reports: 12, Problems: 1},
+			{Kind: crash.MissingBuild, Path: "/usr/lib/libdune.so.3", Architecture: "arm64", Reports: 1, Problems: 1},
+		},
+		Totals: crash.SymbolTotals{States: map[crash.SymbolState]int64{crash.SymbolsQueued: 12, crash.SymbolsWaiting: 900},
+			Oldest: now.AddDate(0, 0, -1)},
+	}
+	for i, state := range []crash.SymbolState{crash.SymbolsRunning, crash.SymbolsQueued, crash.SymbolsWaiting,
+		crash.SymbolsPartial, crash.SymbolsFailed, crash.SymbolsExpired, crash.SymbolsDone} {
+		b := bucket(i)
+		page.Queue = append(page.Queue, crash.SymbolQueueRow{Report: crash.NewOopsID(now), Problem: b.ID, Title: b.Title,
+			State: state, Architecture: "amd64", Reports: b.Reports, Core: i%2 == 0, Created: now, Started: now, Ended: now,
+			PressedBy: "ada", Reason: "Files with function names are missing: /usr/lib/x86_64-linux-gnu/libtide.so.1."})
+	}
+	return page
+}
+
+// nameless returns the page of a native crash without function names that waits for symbols. If
+// wanted is true, a person has asked for a core.
+func nameless(wanted bool) problemsview.ProblemPage {
+	page := problem(admin)
+	page.Bucket.Provisional, page.Bucket.Rule = true, crash.RuleAddress
+	lost := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"},
+		{Source: "https://symbols.example.org", Outcome: "missing", Detail: "HTTP 404"}}}
+	known := crash.ProblemSymbols{Missing: []string{"/usr/lib/libtide.so.1"}, Job: crash.SymbolJob{
+		Report: crash.NewOopsID(now), State: crash.SymbolsPartial, NotBefore: now.AddDate(0, 0, 1),
+		Reason: "Files with function names are missing: /usr/lib/libtide.so.1.", Modules: []crash.SymbolModule{
+			{Path: "/usr/lib/libtide.so.1", BuildID: "9a3f6c1b2d4e5f60718293a4b5c6d7e8f9012345", Frames: 2, Executable: lost},
+			{Path: "/usr/bin/tidewatch"}}}}
+	page.Symbols = &problemsview.SymbolsView{Job: known.Job, MayPress: true, CSRFToken: "token",
+		Core: &problemsview.CoreView{Path: problemsview.CorePath(page.Bucket.ID), MayAsk: true}}
+	if wanted {
+		page.Symbols.Core.Wanted = crash.WantedCore{Person: "grace", Asked: now}
+		page.Symbols.Core.WhyNot = "No instance can symbolise core dumps of riscv64, so machines are not asked for any."
+	}
+	page.Status.Admin = true
+	page.Status.Advice = stats.Advise(stats.AdviceFacts{Bucket: page.Bucket, Symbols: known})
 	return page
 }

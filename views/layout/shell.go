@@ -4,7 +4,11 @@
 package layout
 
 import (
+	"net/url"
+	"strings"
 	"time"
+
+	"github.com/a-h/templ"
 
 	"mishap/crash"
 )
@@ -64,4 +68,160 @@ func (s Shell) documentTitle() string {
 		return "mishap"
 	}
 	return crash.OneLine(s.Title) + " · mishap"
+}
+
+// onPath reports whether the current page has this path, or one below it.
+func onPath(s Shell, path string) bool {
+	here, _, _ := strings.Cut(s.Path, "?")
+	return here == path || strings.HasPrefix(here, path+"/")
+}
+
+// A text of up to wholeRunes characters is never shortened. Of a longer one, the last endRunes are
+// always visible.
+const (
+	wholeRunes = 12
+	endRunes   = 9
+)
+
+// splitMiddle splits a text into a part that may be shortened and one that may not. The first is
+// empty for a short text.
+func splitMiddle(s string) (start, end string) {
+	runes := []rune(s)
+	if len(runes) <= wholeRunes {
+		return "", s
+	}
+	cut := len(runes) - endRunes
+	return string(runes[:cut]), string(runes[cut:])
+}
+
+// Addresses of pages to which those of several areas link.
+const (
+	PathSearch     = "/search"
+	PathComplete   = "/search/complete"
+	PathKeys       = "/keys"
+	PathMy         = "/my"
+	PathInbox      = "/inbox"
+	PathCandidates = "/candidates"
+	PathMuteChosen = "/problems/mute"
+
+	PathAccess    = "/admin/access"
+	PathAllTokens = "/admin/tokens"
+	PathAudit     = "/admin/audit"
+	PathEndpoints = "/admin/notifications"
+	PathErasures  = "/admin/erasures"
+	PathMailAdmin = "/admin/mail"
+	PathFilings   = "/admin/filings"
+	PathPrivacy   = "/admin/privacy"
+	PathRegroup   = "/admin/regroup"
+	PathRules     = "/admin/rules"
+	PathServices  = "/admin/services"
+	PathSymbols   = "/admin/symbols"
+	PathTemplates = "/admin/templates"
+)
+
+// SearchURL returns the address of a search.
+func SearchURL(query string) string { return PathSearch + "?" + url.Values{"q": {query}}.Encode() }
+
+// PathCreateBug is the address to which Create sends its forms.
+const PathCreateBug = "/api/1.0/create-bug-report/"
+
+// Offers returns the attributes that make a control request suggestions for the typed text. Its
+// datalist follows it.
+func Offers(of string) templ.Attributes {
+	return templ.Attributes{
+		"list":          of + "-offers",
+		"hx-get":        PathComplete + "?of=" + of,
+		"hx-trigger":    "input changed delay:150ms",
+		"hx-target":     "#" + of + "-offers",
+		"hx-swap":       "innerHTML",
+		"hx-sync":       "this:replace",
+		"hx-push-url":   "false",
+		"hx-status:4xx": "swap:none",
+		"hx-status:5xx": "swap:none",
+	}
+}
+
+// InPlace returns the attributes that make a link or a form put the answer of url into the page, in
+// place of target. Refusals appear among the messages at the top. Without scripts the browser
+// follows the link.
+func InPlace(url, target string) templ.Attributes {
+	return templ.Attributes{
+		"hx-get":        url,
+		"hx-target":     target,
+		"hx-swap":       "outerHTML",
+		"hx-push-url":   "true",
+		"hx-status:4xx": "target:#flash swap:innerHTML push:false",
+		"hx-status:5xx": "target:#flash swap:innerHTML push:false",
+	}
+}
+
+// RoleName returns the name of a role, or "none".
+func RoleName(r crash.Role) string {
+	if r == crash.RoleNone {
+		return "none"
+	}
+	return string(r)
+}
+
+// SourceName names a way of signing in.
+func SourceName(s crash.Source) string {
+	switch s {
+	case crash.SourceLaunchpad:
+		return "Launchpad"
+	case crash.SourceOIDC:
+		return "OpenID Connect"
+	case crash.SourceProxy:
+		return "Proxy"
+	case crash.SourceAccount:
+		return "account"
+	}
+	return string(s)
+}
+
+// TeamName names a team with the place that knows it.
+func TeamName(t crash.Team) string { return t.Name + " (" + SourceName(t.Source) + ")" }
+
+// WhyRole says why somebody has a role.
+func WhyRole(r crash.RoleReason) string {
+	role := RoleFor(r.Role, r.Scope)
+	switch {
+	case r.ByHand:
+		return role + ": given by hand"
+	case r.Source == "":
+		return role + ": everyone who signs in"
+	}
+	return role + ": member of " + r.Group + " (" + SourceName(r.Source) + ")"
+}
+
+// GroupsText lists groups, or says that there are none.
+func GroupsText(groups []string) string {
+	if len(groups) == 0 {
+		return "none"
+	}
+	return strings.Join(groups, ", ")
+}
+
+// RoleFor names a role with its packages, if it does not apply to all.
+func RoleFor(role crash.Role, scope crash.GrantScope) string {
+	if scope.Kind == crash.GrantAll && role != crash.RolePrivate {
+		return string(role)
+	}
+	return string(role) + " for " + ScopeName(scope)
+}
+
+// GroupsExpired says what to do about rights from groups that have expired.
+const GroupsExpired = "Expired: they count again after signing in there."
+
+// ScopeName names the packages of a grant within a sentence.
+func ScopeName(s crash.GrantScope) string {
+	switch s.Kind {
+	case crash.GrantPackage:
+		return s.Name
+	case crash.GrantSet:
+		return "the package set " + s.Name
+	case crash.GrantTeam:
+		return "the packages of " + s.Name
+	case crash.GrantAll:
+	}
+	return "all packages"
 }
