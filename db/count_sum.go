@@ -36,17 +36,14 @@ type (
 // roundSum holds what a round adds to the counts. It sums up the reports in memory first, so that
 // the round changes each row once.
 type roundSum struct {
+	cellCounts
 	buckets  map[crash.BucketID]*bucketSum
-	versions map[cell]int64
-	machines map[systemCell]int64
-	days     map[dayCell]dayCount
 	packages map[packageDay]int64
 	releases map[releaseDay]int64
 	active   map[machine][]time.Time // days on which the machine may become active, without duplicates
 	inUse    map[packageVersion]versionUse
 	seen     map[bucketRelease]*crash.SeenSpan
 	names    map[crash.BucketID]crash.BucketID // bucket with function names, by provisional bucket
-	keys     sortKeys
 	spans    *cachedSpans
 	server   serverID // database whose spans are cached
 }
@@ -114,16 +111,15 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 
 func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 	return &roundSum{
-		buckets: map[crash.BucketID]*bucketSum{}, versions: map[cell]int64{}, machines: map[systemCell]int64{},
-		days:     map[dayCell]dayCount{},
+		cellCounts: newCellCounts(), buckets: map[crash.BucketID]*bucketSum{},
 		packages: map[packageDay]int64{}, releases: map[releaseDay]int64{}, active: map[machine][]time.Time{},
 		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
 		names: map[crash.BucketID]crash.BucketID{},
-		keys:  newSortKeys(), spans: spans, server: server,
+		spans: spans, server: server,
 	}
 }
 
-func (c *roundSum) add(r *storedReport) {
+func (c *roundSum) count(r *storedReport) {
 	if r.bucket != nil {
 		c.addToBucket(r)
 	}
@@ -188,18 +184,7 @@ func (c *roundSum) addToBucket(r *storedReport) {
 		}
 	}
 	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version))
-	at := cell{*r.bucket, string(r.Release), r.Version}
-	c.versions[at]++
-	if r.system != nil {
-		c.machines[systemCell{at, *r.system}]++
-	}
-	day := dayCell{at, r.day, r.Architecture, r.PackageArchitecture}
-	n := c.days[day]
-	n.reports++
-	if r.Proposed {
-		n.proposed++
-	}
-	c.days[day] = n
+	c.add(*r.bucket, r, 1)
 }
 
 // describesBetter reports whether a describes a bucket better than b. Counted reports come before
@@ -339,13 +324,15 @@ const (
 		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
 		select * from unnest(
 			@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
+			as c (bucket_id, release, version, version_key, n, systems) where n > 0
 		on conflict (bucket_id, release, version)
 		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 	sqlCountDays = `
 		insert into bucket_days as d (
 			bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
 		select t.*, @round from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[],
-			@architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[]) as t
+			@architecture::text[], @of::text[], @n::bigint[], @proposed::bigint[])
+			as t (bucket_id, day, release, version, architecture, package_architecture, n, proposed) where n > 0
 		on conflict (bucket_id, day, release, version, architecture, package_architecture)
 		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed,
 			changed = excluded.changed`
@@ -388,17 +375,10 @@ const (
 func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[crash.BucketID]int64,
 	cells map[cell]int64, err error) {
 	buckets, cells = map[crash.BucketID]int64{}, map[cell]int64{}
-	if len(c.machines) == 0 {
+	if len(c.systems) == 0 {
 		return buckets, cells, nil
 	}
-	keys := keysOf(c.machines)
-	rows, err := tx.Query(ctx, sqlCountMachines, pgx.NamedArgs{
-		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
-		"system":  column(keys, func(k systemCell) int64 { return k.system }),
-		"release": column(keys, func(k systemCell) string { return k.release }),
-		"version": column(keys, func(k systemCell) string { return k.version }),
-		"n":       column(keys, func(k systemCell) int64 { return c.machines[k] }),
-	})
+	rows, err := tx.Query(ctx, sqlCountMachines, c.systemArgs(keysOf(c.systems)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -428,27 +408,10 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 		b.Queue(sqlCountSeen, args)
 	}
 	if versions := keysOf(c.versions); len(versions) > 0 {
-		b.Queue(sqlCountVersions, pgx.NamedArgs{
-			"bucket":  column(versions, func(k cell) []byte { return k.bucket[:] }),
-			"release": column(versions, func(k cell) string { return k.release }),
-			"version": column(versions, func(k cell) string { return k.version }),
-			"key":     column(versions, func(k cell) []byte { return c.keys.ofVersion(k.version) }),
-			"n":       column(versions, func(k cell) int64 { return c.versions[k] }),
-			"systems": column(versions, func(k cell) int64 { return newToCell[k] }),
-		})
+		b.Queue(sqlCountVersions, c.versionArgs(versions, newToCell))
 	}
 	if days := keysOf(c.days); len(days) > 0 {
-		b.Queue(sqlCountDays, pgx.NamedArgs{
-			"round":        round,
-			"bucket":       column(days, func(k dayCell) []byte { return k.bucket[:] }),
-			"day":          column(days, func(k dayCell) time.Time { return k.day }),
-			"release":      column(days, func(k dayCell) string { return k.release }),
-			"version":      column(days, func(k dayCell) string { return k.version }),
-			"architecture": column(days, func(k dayCell) string { return k.architecture }),
-			"of":           column(days, func(k dayCell) string { return k.of }),
-			"n":            column(days, func(k dayCell) int64 { return c.days[k].reports }),
-			"proposed":     column(days, func(k dayCell) int64 { return c.days[k].proposed }),
-		})
+		b.Queue(sqlCountDays, c.dayArgs(days, round))
 	}
 	if len(c.releases) == 0 { // all reports are from test machines
 		return

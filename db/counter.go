@@ -412,7 +412,7 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 	}
 	sum := newRoundSum(&s.spans, at.server)
 	for i := range reports {
-		sum.add(&reports[i])
+		sum.count(&reports[i])
 	}
 	machines, cells, err := sum.countMachines(ctx, tx)
 	if err != nil {
@@ -484,18 +484,22 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r storedReport, err error) {
-		var bucket []byte
-		var occurred time.Time
-		err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system, &bucket, &r.rule,
-			&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
-			&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
-		if bucket != nil && err == nil {
-			r.bucket = (*crash.BucketID)(bucket)
-		}
-		r.seen = seenAt(occurred, r.day, r.received)
-		return r, err
-	})
+	return pgx.CollectRows(rows, scanStored)
+}
+
+// scanStored scans a row of sqlReportsToCount.
+func scanStored(row pgx.CollectableRow) (r storedReport, err error) {
+	var bucket []byte
+	var occurred time.Time
+	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system, &bucket, &r.rule,
+		&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
+		&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
+	if bucket != nil && err == nil {
+		r.bucket = (*crash.BucketID)(bucket)
+	}
+	r.day = r.day.UTC()
+	r.seen = seenAt(occurred, r.day, r.received)
+	return r, err
 }
 
 // seenAt returns the time of the crash according to the machine if the report counts on that day.

@@ -267,25 +267,25 @@ func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChun
 
 // uncount corrects all counts for reports of one machine that were deleted. It returns the buckets of
 // these reports.
-func (d *deciding) uncount(ctx context.Context, system int64, reports map[crash.OopsID]movedReport) ([]crash.BucketID,
-	error) {
-	var change countChange
+func (d *deciding) uncount(ctx context.Context, system int64, reports []storedReport) ([]crash.BucketID, error) {
+	change := newCountChange()
 	packages, releases := map[packageDay]int64{}, map[releaseDay]int64{}
 	arrivals := map[crash.BucketID]time.Time{}
-	for _, r := range reports {
-		change.add(r)
-		if r.from != nil {
-			if first, ok := arrivals[*r.from]; !ok || r.received.Before(first) {
-				arrivals[*r.from] = r.received
+	for i := range reports {
+		r := &reports[i]
+		change.move(r, nil)
+		if r.bucket != nil {
+			if first, ok := arrivals[*r.bucket]; !ok || r.received.Before(first) {
+				arrivals[*r.bucket] = r.received
 			}
 		}
 		if r.counted {
-			day := releaseDay{r.day, r.release, r.architecture, r.summary.ProblemType, r.proposed}
+			day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
 			releases[day]++
-			packages[packageDay{day, r.summary.Package, r.version}]++
+			packages[packageDay{day, r.Package, r.Version}]++
 		}
 	}
-	if err := d.apply(ctx, &change); err != nil {
+	if err := d.apply(ctx, change); err != nil {
 		return nil, err
 	}
 	if err := d.applyTotals(ctx, packages, releases); err != nil {
@@ -502,11 +502,7 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 	if err != nil {
 		return 0, err
 	}
-	change := countChange{
-		buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{},
-		days: map[dayCell]dayCount{}, seen: map[bucketRelease]*seenChange{}, shrinks: map[crash.BucketID]bool{},
-		keys: newSortKeys(),
-	}
+	change := newCountChange()
 	var c cell
 	var n int64
 	if _, err := pgx.ForEachRow(rows, []any{ScanTo(c.bucket[:]), &c.release, &c.version, &n}, func() error {
@@ -517,7 +513,7 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 		return 0, err
 	}
 	if anonymous > 0 {
-		if err := d.apply(ctx, &change); err != nil {
+		if err := d.apply(ctx, change); err != nil {
 			return 0, err
 		}
 	}

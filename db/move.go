@@ -63,13 +63,6 @@ const (
 		from unnest(@bucket::bytea[], @release::text[], @version::text[], @n::bigint[], @systems::bigint[])
 			as c (bucket_id, release, version, n, systems)
 		where c.n <= 0 and v.bucket_id = c.bucket_id and v.release = c.release and v.version = c.version`
-	sqlAddVersions = `
-		insert into bucket_versions as v (bucket_id, release, version, version_key, reports, systems)
-		select bucket_id, release, version, version_key, n, systems
-		from unnest(@bucket::bytea[], @release::text[], @version::text[], @key::bytea[], @n::bigint[], @systems::bigint[])
-			as c (bucket_id, release, version, version_key, n, systems) where n > 0
-		on conflict (bucket_id, release, version)
-		do update set reports = v.reports + excluded.reports, systems = v.systems + excluded.systems`
 
 	sqlDropDays = `
 		delete from bucket_days as d
@@ -85,16 +78,6 @@ const (
 			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed)
 		where c.n <= 0 and d.bucket_id = c.bucket_id and d.day = c.day and d.release = c.release and d.version = c.version
 			and d.architecture = c.architecture and d.package_architecture = c.package_architecture`
-	sqlAddDays = `
-		insert into bucket_days as d (
-			bucket_id, day, release, version, architecture, package_architecture, reports, proposed, changed)
-		select bucket_id, day, release, version, architecture, package_architecture, n, proposed, @round
-		from unnest(@bucket::bytea[], @day::date[], @release::text[], @version::text[], @architecture::text[],
-				@of::text[], @n::bigint[], @proposed::bigint[])
-			as c (bucket_id, day, release, version, architecture, package_architecture, n, proposed) where n > 0
-		on conflict (bucket_id, day, release, version, architecture, package_architecture)
-		do update set reports = d.reports + excluded.reports, proposed = d.proposed + excluded.proposed,
-			changed = excluded.changed`
 )
 
 // apply writes a change of counts to the database.
@@ -129,13 +112,7 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 	keys := slices.SortedFunc(maps.Keys(c.systems), func(a, b systemCell) int {
 		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), cmp.Compare(a.system, b.system), compareCells(a.cell, b.cell))
 	})
-	args := pgx.NamedArgs{
-		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
-		"system":  column(keys, func(k systemCell) int64 { return k.system }),
-		"release": column(keys, func(k systemCell) string { return k.release }),
-		"version": column(keys, func(k systemCell) string { return k.version }),
-		"n":       column(keys, func(k systemCell) int64 { return c.systems[k] }),
-	}
+	args := c.systemArgs(keys)
 	// Count the cells and buckets of each machine before and after the change. A machine is in a
 	// bucket if it is in any of its cells.
 	for _, sign := range []int64{-1, 1} {
@@ -177,20 +154,8 @@ func column[K, V any](keys []K, value func(K) V) []V {
 
 func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems map[cell]int64) error {
 	keys := slices.SortedFunc(maps.Keys(c.versions), compareCells)
-	args := pgx.NamedArgs{
-		"bucket":  column(keys, func(k cell) []byte { return k.bucket[:] }),
-		"release": column(keys, func(k cell) string { return k.release }),
-		"version": column(keys, func(k cell) string { return k.version }),
-		"n":       column(keys, func(k cell) int64 { return c.versions[k] }),
-		"systems": column(keys, func(k cell) int64 { return systems[k] }),
-		"key": column(keys, func(k cell) []byte {
-			if !dpkg.Valid(k.version) {
-				return nil
-			}
-			return dpkg.Key(k.version)
-		}),
-	}
-	for _, sql := range []string{sqlDropVersions, sqlTakeVersions, sqlAddVersions} {
+	args := c.versionArgs(keys, systems)
+	for _, sql := range []string{sqlDropVersions, sqlTakeVersions, sqlCountVersions} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {
 			return err
 		}
@@ -203,18 +168,8 @@ func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
 		return cmp.Or(slices.Compare(a.bucket[:], b.bucket[:]), a.day.Compare(b.day), compareCells(a.cell, b.cell),
 			cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
 	})
-	args := pgx.NamedArgs{
-		"bucket":       column(keys, func(k dayCell) []byte { return k.bucket[:] }),
-		"day":          column(keys, func(k dayCell) time.Time { return k.day }),
-		"release":      column(keys, func(k dayCell) string { return k.release }),
-		"version":      column(keys, func(k dayCell) string { return k.version }),
-		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
-		"of":           column(keys, func(k dayCell) string { return k.of }),
-		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
-		"proposed":     column(keys, func(k dayCell) int64 { return c.days[k].proposed }),
-		"round":        d.round,
-	}
-	for _, sql := range []string{sqlDropDays, sqlTakeDays, sqlAddDays} {
+	args := c.dayArgs(keys, d.round)
+	for _, sql := range []string{sqlDropDays, sqlTakeDays, sqlCountDays} {
 		if _, err := d.Exec(ctx, sql, args); err != nil {
 			return err
 		}
@@ -314,37 +269,8 @@ type move struct {
 	grouping crash.Grouping  // new result of the rules; unchanged if a split moves the report
 }
 
-// movedReport holds the properties of a moved report that counts depend on.
-type movedReport struct {
-	from, to     *crash.BucketID
-	counted      bool
-	day          time.Time
-	received     time.Time
-	occurred     time.Time
-	system       *int64
-	release      string
-	version      string
-	architecture string
-	of           string // architecture of the package
-	proposed     bool
-	summary      crash.Summary
-}
-
-// seen returns the time of the occurrence.
-func (r movedReport) seen() time.Time {
-	if !r.occurred.IsZero() && r.occurred.UTC().Truncate(24*time.Hour).Equal(r.day) {
-		return r.occurred
-	}
-	return r.received
-}
-
 const (
-	sqlReportsToMove = `
-		select r.id, r.bucket_id, r.counted, r.day, r.received, r.occurred, r.system_key, r.release, r.version,
-			r.architecture, r.package_architecture, r.proposed,
-			r.problem_type, r.title, r.executable, r.package, r.source_package
-		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id
+	sqlReportsToMove = sqlReportsToCount + `
 		order by r.received, r.id for update of r`
 	sqlMoveReports = `
 		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed,
@@ -403,23 +329,24 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	if err != nil {
 		return 0, fmt.Errorf("reports to move: %w", err)
 	}
-	var change countChange
+	change := newCountChange()
 	var rows reportRows
 	var from, to [][]byte
-	for id, r := range reports {
-		m := byID[id]
-		if r.to = m.to; sameBucket(r.from, r.to) {
+	for i := range reports {
+		r := &reports[i]
+		m := byID[r.id]
+		if sameBucket(r.bucket, m.to) {
 			continue
 		}
-		if r.to != nil {
-			if err := d.ensureBucket(ctx, *r.to, m.grouping, r.summary); err != nil {
+		if m.to != nil {
+			if err := d.ensureBucket(ctx, *m.to, m.grouping, r.Summary); err != nil {
 				return 0, err
 			}
 		}
-		change.add(r)
-		rows.add(id, m)
-		if r.from != nil && r.to != nil {
-			from, to = append(from, r.from[:]), append(to, r.to[:])
+		change.move(r, m.to)
+		rows.add(r.id, m)
+		if r.bucket != nil && m.to != nil {
+			from, to = append(from, r.bucket[:]), append(to, m.to[:])
 		}
 	}
 	if len(rows.ids) == 0 {
@@ -437,7 +364,7 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	if _, err := d.Exec(ctx, sqlKeepHold, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
 		return 0, fmt.Errorf("keep holds: %w", err)
 	}
-	return len(rows.ids), d.apply(ctx, &change)
+	return len(rows.ids), d.apply(ctx, change)
 }
 
 func sameBucket(a, b *crash.BucketID) bool {
@@ -467,29 +394,12 @@ func (r *reportRows) add(id crash.OopsID, m move) {
 	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
 }
 
-func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte,
-	received []time.Time) (map[crash.OopsID]movedReport, error) {
+func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received []time.Time) ([]storedReport, error) {
 	rows, err := d.Query(ctx, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received})
 	if err != nil {
 		return nil, err
 	}
-	found := map[crash.OopsID]movedReport{}
-	var id [16]byte
-	for rows.Next() {
-		var r movedReport
-		var from []byte
-		if err := rows.Scan(&id, &from, &r.counted, &r.day, &r.received, OrZero(&r.occurred), &r.system, &r.release,
-			&r.version, &r.architecture, &r.of, &r.proposed, &r.summary.ProblemType, &r.summary.Title,
-			&r.summary.Executable, &r.summary.Package, &r.summary.SourcePackage); err != nil {
-			return nil, err
-		}
-		if from != nil {
-			r.from = (*crash.BucketID)(from)
-		}
-		r.day = r.day.UTC()
-		found[id] = r
-	}
-	return found, rows.Err()
+	return pgx.CollectRows(rows, scanStored)
 }
 
 // ensureBucket creates a bucket unless it exists.
@@ -525,69 +435,119 @@ type dayCell struct {
 
 type dayCount struct{ reports, proposed int64 }
 
-// countChange holds what moving reports adds to counts and subtracts from them.
-type countChange struct {
-	buckets  map[crash.BucketID]int64
+// cellCounts holds what is added to the counts of buckets, or subtracted from them.
+type cellCounts struct {
 	versions map[cell]int64
 	systems  map[systemCell]int64
 	days     map[dayCell]dayCount
-	seen     map[bucketRelease]*seenChange
-	shrinks  map[crash.BucketID]bool // buckets that lose counted reports
 	keys     sortKeys
+}
+
+func newCellCounts() cellCounts {
+	return cellCounts{map[cell]int64{}, map[systemCell]int64{}, map[dayCell]dayCount{}, newSortKeys()}
+}
+
+// add adds n times a report to the counts of a bucket.
+func (c *cellCounts) add(bucket crash.BucketID, r *storedReport, n int64) {
+	at := cell{bucket, string(r.Release), r.Version}
+	c.versions[at] += n
+	if r.system != nil {
+		c.systems[systemCell{at, *r.system}] += n
+	}
+	day := dayCell{at, r.day, r.Architecture, r.PackageArchitecture}
+	count := c.days[day]
+	count.reports += n
+	if r.Proposed {
+		count.proposed += n
+	}
+	c.days[day] = count
+}
+
+func (c *cellCounts) systemArgs(keys []systemCell) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"bucket":  column(keys, func(k systemCell) []byte { return k.bucket[:] }),
+		"system":  column(keys, func(k systemCell) int64 { return k.system }),
+		"release": column(keys, func(k systemCell) string { return k.release }),
+		"version": column(keys, func(k systemCell) string { return k.version }),
+		"n":       column(keys, func(k systemCell) int64 { return c.systems[k] }),
+	}
+}
+
+// versionArgs returns the arguments for rows of bucket_versions. systems says by how much the number of
+// machines changes.
+func (c *cellCounts) versionArgs(keys []cell, systems map[cell]int64) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"bucket":  column(keys, func(k cell) []byte { return k.bucket[:] }),
+		"release": column(keys, func(k cell) string { return k.release }),
+		"version": column(keys, func(k cell) string { return k.version }),
+		"key":     column(keys, func(k cell) []byte { return c.keys.ofVersion(k.version) }),
+		"n":       column(keys, func(k cell) int64 { return c.versions[k] }),
+		"systems": column(keys, func(k cell) int64 { return systems[k] }),
+	}
+}
+
+func (c *cellCounts) dayArgs(keys []dayCell, round int64) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"bucket":       column(keys, func(k dayCell) []byte { return k.bucket[:] }),
+		"day":          column(keys, func(k dayCell) time.Time { return k.day }),
+		"release":      column(keys, func(k dayCell) string { return k.release }),
+		"version":      column(keys, func(k dayCell) string { return k.version }),
+		"architecture": column(keys, func(k dayCell) string { return k.architecture }),
+		"of":           column(keys, func(k dayCell) string { return k.of }),
+		"n":            column(keys, func(k dayCell) int64 { return c.days[k].reports }),
+		"proposed":     column(keys, func(k dayCell) int64 { return c.days[k].proposed }),
+		"round":        round,
+	}
+}
+
+// countChange holds what moving reports adds to counts and subtracts from them.
+type countChange struct {
+	cellCounts
+	buckets map[crash.BucketID]int64
+	seen    map[bucketRelease]*seenChange
+	shrinks map[crash.BucketID]bool // buckets that lose counted reports
+}
+
+func newCountChange() *countChange {
+	return &countChange{newCellCounts(), map[crash.BucketID]int64{}, map[bucketRelease]*seenChange{},
+		map[crash.BucketID]bool{}}
 }
 
 // seenChange holds the occurrences that a bucket gains and loses in one release.
 type seenChange struct{ came, went crash.SeenSpan }
 
-func (c *countChange) add(r movedReport) {
-	if c.buckets == nil {
-		*c = countChange{
-			buckets: map[crash.BucketID]int64{}, versions: map[cell]int64{}, systems: map[systemCell]int64{},
-			days: map[dayCell]dayCount{},
-			seen: map[bucketRelease]*seenChange{}, shrinks: map[crash.BucketID]bool{}, keys: newSortKeys(),
+// move moves a report to another bucket, or nil for no bucket.
+func (c *countChange) move(r *storedReport, to *crash.BucketID) {
+	if r.bucket != nil {
+		c.count(*r.bucket, r, -1)
+		if r.counted {
+			c.shrinks[*r.bucket] = true
+			c.seenOf(*r.bucket, r.Release).went.Add(newOccurrence(r.seen, r.Version))
 		}
 	}
-	if r.from != nil {
-		c.count(*r.from, r, -1)
+	if to != nil {
+		c.count(*to, r, 1)
 		if r.counted {
-			c.shrinks[*r.from] = true
-			c.seenOf(*r.from, r.release).went.Add(newOccurrence(r.seen(), r.version))
-		}
-	}
-	if r.to != nil {
-		c.count(*r.to, r, 1)
-		if r.counted {
-			c.seenOf(*r.to, r.release).came.Add(newOccurrence(r.seen(), r.version))
+			c.seenOf(*to, r.Release).came.Add(newOccurrence(r.seen, r.Version))
 		}
 	}
 }
 
-func (c *countChange) seenOf(bucket crash.BucketID, release string) *seenChange {
-	key := bucketRelease{bucket, release}
+func (c *countChange) seenOf(bucket crash.BucketID, release crash.Release) *seenChange {
+	key := bucketRelease{bucket, string(release)}
 	if c.seen[key] == nil {
 		c.seen[key] = &seenChange{}
 	}
 	return c.seen[key]
 }
 
-func (c *countChange) count(bucket crash.BucketID, r movedReport, n int64) {
+func (c *countChange) count(bucket crash.BucketID, r *storedReport, n int64) {
 	if !r.counted {
 		c.buckets[bucket] += 0 // counts stay the same, but the bucket changes
 		return
 	}
-	at := cell{bucket, r.release, r.version}
 	c.buckets[bucket] += n
-	c.versions[at] += n
-	if r.system != nil {
-		c.systems[systemCell{at, *r.system}] += n
-	}
-	day := dayCell{at, r.day, r.architecture, r.of}
-	count := c.days[day]
-	count.reports += n
-	if r.proposed {
-		count.proposed += n
-	}
-	c.days[day] = count
+	c.add(bucket, r, n)
 }
 
 func compareCells(a, b cell) int {
