@@ -7,30 +7,37 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// TriageKind is what a person, or a rule, decided about the future of a problem. It stands beside
-// the derived status (see [Status]) and never changes it.
-type TriageKind string
+// MarkKind is what a person, a rule or mishap itself decided about a problem. It stands beside the
+// derived status (see [Status]) and never changes it.
+type MarkKind string
 
-// The kinds of manual status.
+// The kinds of marks. The first three are decisions about the future of a problem, which everyone
+// may know. Embargoes and holds are restrictions: visitors learn nothing of them.
 const (
-	TriageMuted   TriageKind = "muted"   // lists hide the problem until a condition is met
-	TriageWontFix TriageKind = "wontfix" // nobody intends to fix it
-	TriageFixed   TriageKind = "fixed"   // it is fixed in a version of one or more releases
+	MarkMuted   MarkKind = "muted"   // lists hide the problem until a condition is met
+	MarkWontFix MarkKind = "wontfix" // nobody intends to fix it
+	MarkFixed   MarkKind = "fixed"   // it is fixed in a version of one or more releases
+	MarkEmbargo MarkKind = "embargo" // only people with the private right for its package may see it
+	MarkHold    MarkKind = "hold"    // nothing of its reports and core dumps is removed because of its age
 )
 
-// Triage is one entry of the manual status of a problem. Entries are never changed or deleted: an
-// entry stands until somebody undoes it, or, if it is a mute, until a condition is met.
-type Triage struct {
+// Restricts reports whether marks of this kind restrict what may be seen or removed: embargoes and holds.
+func (k MarkKind) Restricts() bool { return k == MarkEmbargo || k == MarkHold }
+
+// Mark is one entry of the manual status of a problem. Entries are never changed or deleted: an
+// entry stands until somebody undoes or lifts it, or, if it is a mute, until a condition is met.
+type Mark struct {
 	ID     int64
-	Bucket BucketID // the problem at that time; it may have been merged since
-	Kind   TriageKind
+	Bucket BucketID // the problem at that time, with all that was merged into it; it may have been merged since
+	Kind   MarkKind
 	Until  MuteUntil // of a mute; the zero value: until somebody unmutes the problem
 	Fixes  []FixedIn // of a fix: one or more
 	// Before is, of a fix, how many reports there were from each version with the fix, by release and
 	// version, when the entry was made.
 	Before map[Release]map[string]int64
 
-	Person   string // account name, or name of the rule
+	Person   string // account name, or name of the rule; empty: mishap itself, or the command line
+	Rule     int64  // number of the rule that set an embargo; 0: none
 	Reason   string // one line; may be empty
 	At       time.Time
 	UndoneBy string
@@ -46,41 +53,12 @@ type Triage struct {
 	Confirmed bool
 }
 
-// Embargo hides a problem that may be a security issue from everyone without the private right for
-// its package, until a person lifts it.
-type Embargo struct {
-	ID     int64
-	Bucket BucketID // the bucket; the embargo covers the whole problem that it belongs to
-	Person string   // account name, or name of the rule; empty: mishap itself
-	Rule   int64    // number of the rule; 0: none
-	Reason string   // one line; may be empty
-	At     time.Time
-}
-
-// Check returns an error of kind Invalid, with a sentence for people, if the embargo cannot be
-// stored.
-func (e Embargo) Check() error {
-	if _, ok := CleanLine(e.Reason, MaxReason); !ok {
-		return Errorf(Invalid, "bad_reason", "A reason is one line of at most %d characters.", MaxReason)
-	}
-	return nil
-}
-
-// Hold prevents that anything of the reports and core dumps of a problem is removed because of its age.
-type Hold struct {
-	ID     int64
-	Bucket BucketID // the bucket; the hold covers the whole problem that it belongs to
-	Person string   // account name; empty: mishap itself, or the command line
-	Reason string   // one line; may be empty
-	At     time.Time
-}
-
 // Stands reports whether the entry was neither undone nor ended.
-func (t Triage) Stands() bool { return t.UndoneAt.IsZero() && t.EndedAt.IsZero() }
+func (t Mark) Stands() bool { return t.UndoneAt.IsZero() && t.EndedAt.IsZero() }
 
 // Returned reports whether the entry is a mute that ended because a condition was met.
-func (t Triage) Returned() bool {
-	return t.Kind == TriageMuted && !t.EndedAt.IsZero() && t.EndedWhy != "" && t.UndoneAt.IsZero()
+func (t Mark) Returned() bool {
+	return t.Kind == MarkMuted && !t.EndedAt.IsZero() && t.EndedWhy != "" && t.UndoneAt.IsZero()
 }
 
 // MuteUntil says when a muted problem returns: as soon as any of its conditions is met.
@@ -127,17 +105,17 @@ const (
 
 // Check returns an error of kind Invalid, with a sentence for people, if the entry cannot be stored
 // at the time now. It does not look at the reports of the problem.
-func (t Triage) Check(now time.Time) error {
+func (t Mark) Check(now time.Time) error {
 	if _, ok := CleanLine(t.Reason, MaxReason); !ok {
 		return Errorf(Invalid, "bad_reason", "A reason is one line of at most %d characters.", MaxReason)
 	}
 	switch t.Kind {
-	case TriageMuted:
+	case MarkMuted:
 		return t.Until.check(now)
-	case TriageWontFix:
-		return nil
-	case TriageFixed:
+	case MarkFixed:
 		return checkFixes(t.Fixes)
+	case MarkWontFix, MarkEmbargo, MarkHold:
+		return nil
 	}
 	return Errorf(Invalid, "unknown_triage", "%q is not a manual status; these are muted, wontfix and fixed.", t.Kind)
 }
@@ -199,10 +177,10 @@ func checkVersion(release Release, version string) error {
 
 // StandingFixes returns the versions with the fix that the standing entries name, the newest
 // release first. all is sorted by ID; for each release, the last entry counts.
-func StandingFixes(all []Triage) []ManualFix {
+func StandingFixes(all []Mark) []ManualFix {
 	var fixes []ManualFix
 	for _, t := range all {
-		if t.Kind != TriageFixed || !t.Stands() {
+		if t.Kind != MarkFixed || !t.Stands() {
 			continue
 		}
 		for _, f := range t.Fixes {
@@ -217,18 +195,18 @@ func StandingFixes(all []Triage) []ManualFix {
 // ManualStatus is the manual status of a problem. Package crash/stats computes it from the entries
 // and the reports.
 type ManualStatus struct {
-	Muted    *Triage     // nil: not muted
-	WontFix  *Triage     // nil: not marked so
+	Muted    *Mark       // nil: not muted
+	WontFix  *Mark       // nil: not marked so
 	Fixes    []ManualFix // newest release first
-	Returned *Triage     // the last mute, if its condition was met not long ago and nothing was decided since; else nil
-	Embargo  *Embargo    // the oldest standing embargo; nil: none
-	Hold     *Hold       // the oldest standing hold; nil: none
+	Returned *Mark       // the last mute, if its condition was met not long ago and nothing was decided since; else nil
+	Embargo  *Mark       // the oldest standing embargo; nil: none
+	Hold     *Mark       // the oldest standing hold; nil: none
 }
 
 // ManualFix is a version that a person has marked as fixed, and what was seen since.
 type ManualFix struct {
 	FixedIn
-	By      Triage    // the entry
+	By      Mark      // the entry
 	Again   int64     // reports from that version or later ones, since the entry was made
 	AgainIn Release   // the newest release of these reports
 	AgainAt string    // the highest version of these reports in that release

@@ -35,9 +35,9 @@ func TestMuteUntilText(t *testing.T) {
 
 func TestTriageText(t *testing.T) {
 	t.Parallel()
-	muted := crash.Triage{Kind: crash.TriageMuted, Person: "anna", Reason: "waits for upstream"}
-	wontFix := crash.Triage{Kind: crash.TriageWontFix, Person: "anna"}
-	fixed := crash.Triage{Kind: crash.TriageFixed, Person: "anna",
+	muted := crash.Mark{Kind: crash.MarkMuted, Person: "anna", Reason: "waits for upstream"}
+	wontFix := crash.Mark{Kind: crash.MarkWontFix, Person: "anna"}
+	fixed := crash.Mark{Kind: crash.MarkFixed, Person: "anna",
 		Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"}, {Release: "", Version: "2.0"}}}
 	again := crash.ManualFix{FixedIn: crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, By: fixed, Again: 12,
 		AgainIn: "Ubuntu 24.04", AgainAt: "1.4-3"}
@@ -59,11 +59,11 @@ func TestTriageText(t *testing.T) {
 func TestTriageCheck(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	mute := func(u crash.MuteUntil) crash.Triage { return crash.Triage{Kind: crash.TriageMuted, Until: u} }
-	fix := func(f ...crash.FixedIn) crash.Triage { return crash.Triage{Kind: crash.TriageFixed, Fixes: f} }
+	mute := func(u crash.MuteUntil) crash.Mark { return crash.Mark{Kind: crash.MarkMuted, Until: u} }
+	fix := func(f ...crash.FixedIn) crash.Mark { return crash.Mark{Kind: crash.MarkFixed, Fixes: f} }
 	for _, c := range []struct {
 		name   string
-		triage crash.Triage
+		triage crash.Mark
 		code   string // empty: valid
 	}{
 		{"for ever", mute(crash.MuteUntil{}), ""},
@@ -80,15 +80,15 @@ func TestTriageCheck(t *testing.T) {
 		{"no version", mute(crash.MuteUntil{Version: "next one"}), "bad_version"},
 		{"only a release", mute(crash.MuteUntil{Release: "Ubuntu 24.04"}), "only_release"},
 		{"release with blanks", mute(crash.MuteUntil{Version: "1", Release: " Ubuntu"}), "bad_release"},
-		{"won't fix", crash.Triage{Kind: crash.TriageWontFix, Reason: "hardware"}, ""},
-		{"long reason", crash.Triage{Kind: crash.TriageWontFix, Reason: strings.Repeat("x", 501)}, "bad_reason"},
+		{"won't fix", crash.Mark{Kind: crash.MarkWontFix, Reason: "hardware"}, ""},
+		{"long reason", crash.Mark{Kind: crash.MarkWontFix, Reason: strings.Repeat("x", 501)}, "bad_reason"},
 		{"fix", fix(crash.FixedIn{Release: "Ubuntu 24.04", Version: "1.4-2"}, crash.FixedIn{Release: "", Version: "2.0"}),
 			""},
 		{"no fix", fix(), "no_version"},
 		{"bad fix", fix(crash.FixedIn{Release: "", Version: "soon"}), "bad_version"},
 		{"same release", fix(crash.FixedIn{Release: "", Version: "1"}, crash.FixedIn{Release: "", Version: "2"}),
 			"same_release"},
-		{"unknown", crash.Triage{Kind: "closed"}, "unknown_triage"},
+		{"unknown", crash.Mark{Kind: "closed"}, "unknown_triage"},
 	} {
 		err := c.triage.Check(now)
 		var e *crash.Error
@@ -102,11 +102,11 @@ func TestTriageCheck(t *testing.T) {
 func TestStandingFixes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	all := []crash.Triage{
-		{ID: 1, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"},
+	all := []crash.Mark{
+		{ID: 1, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-2"},
 			{Release: "Ubuntu 26.04", Version: "2.0-1"}}},
-		{ID: 2, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}},
-		{ID: 3, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 26.04", Version: "2.0-9"}}, UndoneAt: at},
+		{ID: 2, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}},
+		{ID: 3, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Release: "Ubuntu 26.04", Version: "2.0-9"}}, UndoneAt: at},
 	}
 	var got []string
 	for _, f := range crash.StandingFixes(all) {

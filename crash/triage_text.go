@@ -53,23 +53,27 @@ func (r Release) orEvery() string {
 
 // Text describes the entry: "Muted by anna until it regresses: waits for upstream". Without
 // signedIn, it names neither the person nor the reason.
-func (t Triage) Text(signedIn bool) string {
+func (t Mark) Text(signedIn bool) string {
 	out := ""
 	by := ""
 	if signedIn && t.Person != "" {
 		by = " by " + t.Person
 	}
 	switch t.Kind {
-	case TriageMuted:
+	case MarkMuted:
 		out = "Muted" + by + " " + t.Until.String()
-	case TriageWontFix:
+	case MarkWontFix:
 		out = "Marked won't fix" + by
-	case TriageFixed:
+	case MarkFixed:
 		versions := make([]string, len(t.Fixes))
 		for i, f := range t.Fixes {
 			versions[i] = f.String()
 		}
 		out = "Marked fixed in " + strings.Join(versions, ", ") + by
+	case MarkEmbargo:
+		out = "Embargoed" + by
+	case MarkHold:
+		out = "Held" + by
 	}
 	if signedIn && t.Reason != "" {
 		out += ": " + t.Reason
@@ -137,7 +141,7 @@ func (m ManualStatus) Words() string {
 
 // ReturnedText says when and why a muted problem returned, such as "Returned on 22 November 2026: 50
 // more reports arrived within 7 days.".
-func (t Triage) ReturnedText() string {
+func (t Mark) ReturnedText() string {
 	return "Returned on " + t.EndedAt.UTC().Format("2 January 2006") + ": " + t.EndedWhy
 }
 
@@ -184,7 +188,7 @@ const ReturnedDays = 30
 
 // RecentlyReturned reports whether the entry is a mute that ended by itself within the past
 // ReturnedDays.
-func (t Triage) RecentlyReturned(now time.Time) bool {
+func (t Mark) RecentlyReturned(now time.Time) bool {
 	since, _ := LastDays(now, ReturnedDays)
 	return t.Returned() && !t.EndedAt.Before(since)
 }

@@ -412,8 +412,8 @@ const (
 	PeoplesWork = `
 		select bucket_id from bucket_bugs union select bucket_id from unlinked_bugs union select bucket_id from filings
 		union select bucket_id from decisions union select other_id from decisions where other_id is not null
-		union select bucket_id from split_sources union select bucket_id from notes union select bucket_id from triage
-		union select bucket_id from embargoes union select bucket_id from assignments
+		union select bucket_id from split_sources union select bucket_id from notes union select bucket_id from assignments
+		union select bucket_id from marks where kind <> 'hold'
 		union select bucket_id from problem_tags union select bucket_id from candidates
 		union select bucket_id from bug_comments`
 	sqlEmptiedBuckets = `

@@ -36,7 +36,7 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 	never := report("never", "2.0-1", decided, "a", "b")
 	later := report("later", "1.0-1", decided, "a")
 	for _, bucket := range []crash.BucketID{again, never, later} {
-		if _, err := problems.New(s).Set(t.Context(), crash.Triage{Bucket: bucket, Kind: crash.TriageFixed, Person: "ada",
+		if _, err := problems.New(s).Set(t.Context(), crash.Mark{Bucket: bucket, Kind: crash.MarkFixed, Person: "ada",
 			Fixes: []crash.FixedIn{{Version: "2.0-1"}}, Confirmed: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 	report("again", "2.0-1", decided.AddDate(0, 0, 1), "e")
 	report("again", "2.0-2", decided.AddDate(0, 0, 2), "f", "g")
 	report("later", "2.0-1", decided.AddDate(0, 0, 1), "h", "i")
-	dbtest.Exec(t, url, `update triage set seen = '{}', at = $1`, decided) // as before migration 049
+	dbtest.Exec(t, url, `update marks set seen = '{}', at = $1`, decided) // as before migration 049
 	migration, err := fs.ReadFile(migrations.Files, "053_reports_before_fixes.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 		if err != nil || len(m.Fixes) != 1 {
 			t.Fatalf("%s: got %+v, %v", name, m, err)
 		}
-		m.Fixes[0].By, m.Fixes[0].Last, m.Fixes[0].FixedIn = crash.Triage{}, time.Time{}, crash.FixedIn{}
+		m.Fixes[0].By, m.Fixes[0].Last, m.Fixes[0].FixedIn = crash.Mark{}, time.Time{}, crash.FixedIn{}
 		got[name] = m.Fixes[0]
 	}
 	const release = "Ubuntu 24.04"

@@ -12,32 +12,28 @@ import (
 )
 
 const (
-	// TriageColumns are the columns of triage, called t, that ScanTriage reads.
-	TriageColumns = `
+	// MarkColumns are the columns of marks, called t, that ScanMark reads.
+	MarkColumns = `
 		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
 		t.undone_by, t.undone_at, t.ended_at, t.ended_why, t.merged_by is not null,
-		case t.kind when 'fixed' then t.seen else '{}' end`
+		case t.kind when 'fixed' then t.seen else '{}' end, coalesce(t.rule_id, 0)`
 	// sqlStandingTriage looks up each problem by index, which the limit ensures.
 	sqlStandingTriage = `
-		select h.head, ` + TriageColumns + `
-		from triage as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
+		select h.head, ` + MarkColumns + `
+		from marks as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.undone_at is null and t.ended_at is null order by t.id`
-	sqlMarkedHeads = `
-		select b.head, false from holds as h join buckets as b on b.id = h.bucket_id where h.lifted_at is null
-		union
-		select b.head, true from embargoes as e join buckets as b on b.id = e.bucket_id where e.lifted_at is null`
-	sqlTriageOf = `select ` + TriageColumns + ` from triage as t where t.bucket_id in ` + Members + ` order by t.id`
+	sqlMarksOf = `select ` + MarkColumns + ` from marks as t where t.bucket_id in ` + Members + ` order by t.id`
 )
 
-// TriageTargets returns the scan targets for TriageColumns.
-func TriageTargets(t *crash.Triage) []any {
+// MarkTargets returns the scan targets for MarkColumns.
+func MarkTargets(t *crash.Mark) []any {
 	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
-		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged, &t.Before}
+		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged, &t.Before, &t.Rule}
 }
 
-// ScanTriage scans a row of TriageColumns.
-func ScanTriage(row pgx.CollectableRow) (t crash.Triage, err error) {
-	err = row.Scan(TriageTargets(&t)...)
+// ScanMark scans a row of MarkColumns.
+func ScanMark(row pgx.CollectableRow) (t crash.Mark, err error) {
+	err = row.Scan(MarkTargets(&t)...)
 	return t, err
 }
 
@@ -65,11 +61,11 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 	if err != nil {
 		return fmt.Errorf("manual status of problems: %w", Classify(err))
 	}
-	entries := map[crash.BucketID][]crash.Triage{}
+	entries := map[crash.BucketID][]crash.Mark{}
 	for rows.Next() {
 		var head crash.BucketID
-		var t crash.Triage
-		if err := rows.Scan(append([]any{ScanTo(head[:])}, TriageTargets(&t)...)...); err != nil {
+		var t crash.Mark
+		if err := rows.Scan(append([]any{ScanTo(head[:])}, MarkTargets(&t)...)...); err != nil {
 			rows.Close()
 			return fmt.Errorf("manual status of problems: %w", err)
 		}
@@ -81,56 +77,42 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 	all := make(map[crash.BucketID]*index.Triage, len(entries))
 	for id, some := range entries {
 		m := stats.JudgeManual(some, nil, s.Now())
-		t := &index.Triage{Muted: m.Muted != nil, WontFix: m.WontFix != nil}
+		t := &index.Triage{Muted: m.Muted != nil, WontFix: m.WontFix != nil, Embargoed: m.Embargo != nil, Held: m.Hold != nil}
 		if m.Muted != nil {
 			t.Until = m.Muted.Until
 		}
 		for _, one := range some {
-			if one.Kind == crash.TriageFixed {
-				t.Fixes = append(t.Fixes, crash.Triage{ID: one.ID, Kind: one.Kind, At: one.At,
+			if one.Kind == crash.MarkFixed {
+				t.Fixes = append(t.Fixes, crash.Mark{ID: one.ID, Kind: one.Kind, At: one.At,
 					Fixes: one.Fixes, Before: one.Before})
 			}
 		}
 		all[id] = t
-	}
-	marked, err := s.Pool.Query(ctx, sqlMarkedHeads)
-	if err != nil {
-		return fmt.Errorf("held and embargoed problems: %w", Classify(err))
-	}
-	var id crash.BucketID
-	var embargoed bool
-	if _, err := pgx.ForEachRow(marked, []any{ScanTo(id[:]), &embargoed}, func() error {
-		if all[id] == nil {
-			all[id] = &index.Triage{}
-		}
-		if embargoed {
-			all[id].Embargoed = true
-		} else {
-			all[id].Held = true
-		}
-		return nil
-	}); err != nil {
-		return fmt.Errorf("held and embargoed problems: %w", Classify(err))
 	}
 	b.SetTriage(all)
 	k.triaged.Store(&next)
 	return nil
 }
 
-// Triage returns the manual status of a bucket's problem, and all its entries, oldest first. These
-// include entries of buckets that were merged into it.
-func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Triage, error) {
-	var marks crash.ManualStatus
-	if err := marksOf(ctx, s, bucket, &marks); err != nil {
-		return marks, nil, err
-	}
-	rows, err := s.Pool.Query(ctx, sqlTriageOf, pgx.NamedArgs{"bucket": bucket[:]})
+// Triage returns the manual status of a bucket's problem, and its history: all decisions, oldest first,
+// without embargoes and holds. It includes those of buckets that were merged into it.
+func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Mark, error) {
+	rows, err := s.Pool.Query(ctx, sqlMarksOf, pgx.NamedArgs{"bucket": bucket[:]})
 	if err != nil {
 		return crash.ManualStatus{}, nil, fmt.Errorf("manual status of %s: %w", bucket, Classify(err))
 	}
-	all, err := pgx.CollectRows(rows, ScanTriage)
+	all, err := pgx.CollectRows(rows, ScanMark)
 	if err != nil || len(all) == 0 {
-		return marks, nil, Classify(err)
+		return crash.ManualStatus{}, nil, Classify(err)
+	}
+	var history []crash.Mark
+	for _, m := range all {
+		if !m.Kind.Restricts() {
+			history = append(history, m)
+		}
+	}
+	if len(history) == 0 {
+		return stats.JudgeManual(all, nil, s.Now()), nil, nil
 	}
 	b, err := s.Index(ctx)
 	if err != nil {
@@ -140,41 +122,7 @@ func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.Manual
 	if p, ok := b.Problem(bucket); ok {
 		seen = b.Occurrences(p, index.DayOf(s.Now()))
 	}
-	m := stats.JudgeManual(all, seen, s.Now())
-	m.Embargo, m.Hold = marks.Embargo, marks.Hold
-	return m, all, nil
-}
-
-// sqlMarks returns the oldest standing embargo and the oldest standing hold of a problem.
-const sqlMarks = `
-	(select true, id, bucket_id, person, coalesce(rule_id, 0), reason, at from embargoes
-		where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1)
-	union all
-	(select false, id, bucket_id, person, 0, reason, at from holds
-		where bucket_id in ` + Members + ` and lifted_at is null order by id limit 1)`
-
-// marksOf sets the embargo and the hold of a bucket's problem.
-func marksOf(ctx context.Context, s *Store, bucket crash.BucketID, m *crash.ManualStatus) error {
-	rows, err := s.Pool.Query(ctx, sqlMarks, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return fmt.Errorf("embargo and hold of %s: %w", bucket, Classify(err))
-	}
-	var isEmbargo bool
-	var e crash.Embargo
-	_, err = pgx.ForEachRow(rows, []any{&isEmbargo, &e.ID, ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At},
-		func() error {
-			if isEmbargo {
-				embargo := e
-				m.Embargo = &embargo
-				return nil
-			}
-			m.Hold = &crash.Hold{ID: e.ID, Bucket: e.Bucket, Person: e.Person, Reason: e.Reason, At: e.At}
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("embargo and hold of %s: %w", bucket, Classify(err))
-	}
-	return nil
+	return stats.JudgeManual(all, seen, s.Now()), history, nil
 }
 
 // ManualOf returns the manual status of a problem with versions marked as fixed, for lists: without
@@ -200,10 +148,10 @@ func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
 	}
 	m = ManualOf(last.ix, p, index.DayOf(s.Now()))
 	if p.Triage.Muted {
-		m.Muted = &crash.Triage{Kind: crash.TriageMuted, Until: p.Triage.Until}
+		m.Muted = &crash.Mark{Kind: crash.MarkMuted, Until: p.Triage.Until}
 	}
 	if p.Triage.WontFix {
-		m.WontFix = &crash.Triage{Kind: crash.TriageWontFix}
+		m.WontFix = &crash.Mark{Kind: crash.MarkWontFix}
 	}
 	return m
 }

@@ -29,12 +29,12 @@ const (
 			select max(id) as id from regroup_runs where not dry and @cause = 'regrouped'
 		), live as (
 			select m.is_new as created, exists (
-					select from buckets as s join buckets as b on b.head = s.head join triage as t on t.bucket_id = b.id
+					select from buckets as s join buckets as b on b.head = s.head join marks as t on t.bucket_id = b.id
 					where s.id = m.from_id and t.kind = 'muted' and t.undone_at is null and t.ended_at is null
 				) as muted
 			from run join regroup_moves as m on m.run_id = run.id and m.to_id = @other
 		)
-		update triage set ended_at = @at, merged_by = merge.id from merge
+		update marks set ended_at = @at, merged_by = merge.id from merge
 		where kind = 'muted' and undone_at is null and ended_at is null
 			and bucket_id in (select id from buckets where head = @bucket)
 			and (select coalesce(bool_and(created and muted), false) from live) is false`
@@ -138,7 +138,7 @@ const (
 		update buckets set head = @bucket, changed = @round where id in (select id from tree)`
 	// sqlRestoreMutes restores the mutes that the merge has ended.
 	sqlRestoreMutes = `
-		update triage set ended_at = null, merged_by = null where merged_by = @decision and undone_at is null`
+		update marks set ended_at = null, merged_by = null where merged_by = @decision and undone_at is null`
 	sqlTouchOld   = `update buckets set changed = @round where head = (select head from buckets where id = @other)`
 	sqlRefuseName = `
 		update known_names set refused = true

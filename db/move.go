@@ -278,29 +278,17 @@ const (
 		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
 			as m (id, received, bucket_id, rule, unbucketed)
 		where r.received = m.received and r.id = m.id`
-	// sqlKeepEmbargo embargoes buckets that get reports of embargoed problems.
-	sqlKeepEmbargo = `
-		insert into embargoes (bucket_id, person, reason, at)
-		select distinct m.target, '', 'Reports of an embargoed problem moved here.', @at::timestamptz
+	// sqlCopyRestrictions embargoes or holds buckets that get reports of embargoed or held problems.
+	sqlCopyRestrictions = `
+		insert into marks (bucket_id, kind, person, reason, at)
+		select distinct m.target, e.kind, '', case e.kind when 'hold' then 'Reports of a held problem moved here.'
+			else 'Reports of an embargoed problem moved here.' end, @at::timestamptz
 		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
 			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
-			join embargoes as e on e.bucket_id = o.id and e.lifted_at is null
-		where not exists (
-			select from buckets as t join buckets as u on u.head = t.head
-				join embargoes as x on x.bucket_id = u.id and x.lifted_at is null
-			where t.id = m.target
-		)
-		on conflict do nothing`
-	// sqlKeepHold holds buckets that get reports of held problems.
-	sqlKeepHold = `
-		insert into holds (bucket_id, person, reason, at)
-		select distinct m.target, '', 'Reports of a held problem moved here.', @at::timestamptz
-		from unnest(@from::bytea[], @to::bytea[]) as m (source, target)
-			join buckets as s on s.id = m.source join buckets as o on o.head = s.head
-			join holds as h on h.bucket_id = o.id and h.lifted_at is null
+			join marks as e on e.bucket_id = o.id and e.kind in ('embargo', 'hold') and e.undone_at is null
 		where m.target is not null and not exists (
 			select from buckets as t join buckets as u on u.head = t.head
-				join holds as x on x.bucket_id = u.id and x.lifted_at is null
+				join marks as x on x.bucket_id = u.id and x.kind = e.kind and x.undone_at is null
 			where t.id = m.target
 		)
 		on conflict do nothing`
@@ -358,11 +346,11 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	}); err != nil {
 		return 0, fmt.Errorf("move reports: %w", err)
 	}
-	if _, err := d.Exec(ctx, sqlKeepEmbargo, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
-		return 0, fmt.Errorf("keep embargoes: %w", err)
+	if _, err := d.Exec(ctx, ShareHolds); err != nil {
+		return 0, fmt.Errorf("lock holds: %w", err)
 	}
-	if _, err := d.Exec(ctx, sqlKeepHold, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
-		return 0, fmt.Errorf("keep holds: %w", err)
+	if _, err := d.Exec(ctx, sqlCopyRestrictions, pgx.NamedArgs{"from": from, "to": to, "at": d.store.Now()}); err != nil {
+		return 0, fmt.Errorf("copy embargoes and holds: %w", err)
 	}
 	return len(rows.ids), d.apply(ctx, change)
 }

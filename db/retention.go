@@ -42,13 +42,18 @@ const (
 		delete from symbol_jobs where report_id >= @from and report_id < @until`
 )
 
-// lockHolds waits until no transaction changes holds, and lets none do so before the end of this one.
-const lockHolds = `lock table holds in share mode`
+// Transactions that change holds share an advisory lock. LockHolds waits until there are none, and lets none begin
+// before the end of this one. The number spells "misHolds".
+const (
+	LockHolds  = `select pg_advisory_xact_lock(7883959377632978035)`
+	ShareHolds = `select pg_advisory_xact_lock_shared(7883959377632978035)`
+)
 
 // HeldBuckets selects the buckets of all held problems.
 const HeldBuckets = `
 	select m.id from (
-		select distinct b.head from holds as h join buckets as b on b.id = h.bucket_id where h.lifted_at is null
+		select distinct b.head from marks as h join buckets as b on b.id = h.bucket_id
+		where h.kind = 'hold' and h.undone_at is null
 	) as held join buckets as m on m.head = held.head`
 
 // retentionLock is the advisory lock of the instance that drops reports. The number is arbitrary.
@@ -257,7 +262,7 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition, o
 	return pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
 		if !p.keys {
 			// Somebody may hold a problem while the partition is detached.
-			if _, err := tx.Exec(ctx, lockHolds); err != nil {
+			if _, err := tx.Exec(ctx, LockHolds); err != nil {
 				return err
 			}
 			if keep, err := d.keepsSome(ctx, tx, p, of); err != nil {
@@ -331,7 +336,7 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 	for {
 		began, deleted := time.Now(), 0
 		err := pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, lockHolds); err != nil {
+			if _, err := tx.Exec(ctx, LockHolds); err != nil {
 				return err
 			}
 			var held [][]byte

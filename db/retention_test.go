@@ -147,8 +147,8 @@ func TestDropHeldReports(t *testing.T) {
 	}
 	dbtest.Counted(t, s)
 	bucket := record(t, today, "machine", nil).Grouping.Signature
-	if _, err := conn.Exec(t.Context(), "insert into holds (bucket_id, person, reason, at) values ($1, 'ada', '', now())",
-		idOf(bucket)); err != nil {
+	if _, err := conn.Exec(t.Context(), "insert into marks (kind, bucket_id, person, reason, at) "+
+		"values ('hold', $1, 'ada', '', now())", idOf(bucket)); err != nil {
 		t.Fatal(err)
 	}
 	before := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -175,7 +175,7 @@ func TestDropHeldReports(t *testing.T) {
 	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Dropped != "2026-10" {
 		t.Errorf("check: got %+v, want no difference after 2026-10 was dropped in part", got)
 	}
-	if _, err := conn.Exec(t.Context(), "update holds set lifted_by = 'ada', lifted_at = now()"); err != nil {
+	if _, err := conn.Exec(t.Context(), "update marks set undone_by = 'ada', undone_at = now()"); err != nil {
 		t.Fatal(err)
 	}
 	if months, err := s.DropReports(t.Context(), before); err != nil || len(months) != 2 {

@@ -220,7 +220,7 @@ func TestOneRevisionHides(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := crashed(t, s, 1, "aa", "old:load", nil)
-	if err := problems.New(s).Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "ada", Reason: "r"}); err != nil {
+	if _, err := problems.New(s).Set(t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "ada", Reason: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	ctx := db.OneRevision(t.Context())

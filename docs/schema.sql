@@ -824,34 +824,58 @@ COMMENT ON COLUMN dropped_months.month IS 'First day of the month, UTC.';
 COMMENT ON COLUMN dropped_months.reports IS 'Number of reports that were dropped.';
 COMMENT ON COLUMN dropped_months.dropped IS 'When they were dropped.';
 
-CREATE TABLE embargoes (
+CREATE TABLE marks (
     id bigint NOT NULL,
     bucket_id bytea NOT NULL,
+    kind text NOT NULL,
+    until jsonb,
+    fixes jsonb,
+    seen jsonb DEFAULT '{}'::jsonb NOT NULL,
     person text NOT NULL,
-    rule_id bigint,
     reason text NOT NULL,
     at timestamp with time zone NOT NULL,
-    lifted_by text DEFAULT ''::text NOT NULL,
-    lifted_at timestamp with time zone
+    undone_by text DEFAULT ''::text NOT NULL,
+    undone_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_why text DEFAULT ''::text NOT NULL,
+    replaced_by bigint,
+    merged_by bigint,
+    rule_id bigint,
+    CONSTRAINT marks_ended_check CHECK (((kind = 'muted'::text) OR (ended_at IS NULL))),
+    CONSTRAINT marks_fixes_check CHECK (((fixes IS NOT NULL) = (kind = 'fixed'::text))),
+    CONSTRAINT marks_kind_check CHECK ((kind = ANY (ARRAY['muted'::text, 'wontfix'::text, 'fixed'::text, 'embargo'::text, 'hold'::text]))),
+    CONSTRAINT marks_until_check CHECK (((until IS NOT NULL) = (kind = 'muted'::text)))
 );
-COMMENT ON TABLE embargoes IS 'Suspected security issues, which only people with the private right for the package may see. A row stands while lifted_at is null. A problem is embargoed if a row stands for any of its buckets. Rows are not deleted.';
-COMMENT ON COLUMN embargoes.id IS 'Number of the entry.';
-COMMENT ON COLUMN embargoes.bucket_id IS 'The bucket. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with triage.';
-COMMENT ON COLUMN embargoes.person IS 'Account name, or name of the rule; empty: mishap itself, which has moved reports of an embargoed bucket.';
-COMMENT ON COLUMN embargoes.rule_id IS 'The rule that set it. Null: a person, or mishap itself.';
-COMMENT ON COLUMN embargoes.reason IS 'Why; empty: not given.';
-COMMENT ON COLUMN embargoes.at IS 'When it began.';
-COMMENT ON COLUMN embargoes.lifted_by IS 'Account name of the person who lifted it; empty: it was not lifted.';
-COMMENT ON COLUMN embargoes.lifted_at IS 'When it was lifted. Null: it stands.';
+COMMENT ON TABLE marks IS 'What people, rules and mishap itself have decided about problems, beside the derived status. Rows are not deleted. A row stands while undone_at and ended_at are null, for the whole problem to which its bucket belongs.';
+COMMENT ON COLUMN marks.id IS 'Number of the entry.';
+COMMENT ON COLUMN marks.bucket_id IS 'The problem when it was decided. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with notes.';
+COMMENT ON COLUMN marks.kind IS 'muted: lists hide the problem until a condition is met. wontfix: nobody intends to fix it. fixed: in the versions of fixes. embargo: only people with the private right for the package may see it. hold: nothing of its reports and core dumps is removed because of its age.';
+COMMENT ON COLUMN marks.until IS 'Conditions of a mute, see crash.MuteUntil; any of them ends it. An empty object: until somebody unmutes it. Null: not a mute.';
+COMMENT ON COLUMN marks.fixes IS 'Versions with the fix: an array of {release, version}. Null: not a fix. For each release, the last standing row of the problem counts.';
+COMMENT ON COLUMN marks.seen IS 'Of a mute: highest version of the problem in each release when it was muted, for the condition newer. Of a fix: reports from each version with the fix, by release and version, when it was marked.';
+COMMENT ON COLUMN marks.person IS 'Account name, or name of the rule; empty: mishap itself, which has moved reports of an embargoed or held problem.';
+COMMENT ON COLUMN marks.reason IS 'Why; empty: not given.';
+COMMENT ON COLUMN marks.at IS 'When it was decided.';
+COMMENT ON COLUMN marks.undone_by IS 'Account name of the person who undid or lifted it; empty: nobody did.';
+COMMENT ON COLUMN marks.undone_at IS 'When it was undone or lifted. Null: it was not.';
+COMMENT ON COLUMN marks.ended_at IS 'When a condition of the mute was met, another mute replaced it, or a merge ended it. Null: none of these.';
+COMMENT ON COLUMN marks.ended_why IS 'Sentence that says which condition was met; empty: none.';
+COMMENT ON COLUMN marks.replaced_by IS 'The mute that replaced this one; undoing that restores this one. Null: not replaced.';
+COMMENT ON COLUMN marks.merged_by IS 'The merge that ended this mute; undoing that restores it. Null: no merge has ended it.';
+COMMENT ON COLUMN marks.rule_id IS 'The rule that set an embargo. Null: a person, mishap itself, or another kind.';
 
-ALTER TABLE embargoes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME embargoes_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+CREATE VIEW embargoes AS
+ SELECT marks.id,
+    marks.bucket_id,
+    marks.person,
+    marks.rule_id,
+    marks.reason,
+    marks.at,
+    marks.undone_by AS lifted_by,
+    marks.undone_at AS lifted_at
+   FROM marks
+  WHERE (marks.kind = 'embargo'::text);
+COMMENT ON VIEW embargoes IS 'The embargoes among the marks, for instances of version 0.1.0 during an upgrade.';
 
 CREATE TABLE endpoints (
     id bigint NOT NULL,
@@ -1235,33 +1259,17 @@ ALTER TABLE group_grants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE holds (
-    id bigint NOT NULL,
-    bucket_id bytea NOT NULL,
-    person text NOT NULL,
-    reason text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    lifted_by text DEFAULT ''::text NOT NULL,
-    lifted_at timestamp with time zone,
-    CONSTRAINT holds_bucket_id_check CHECK ((length(bucket_id) = 20))
-);
-COMMENT ON TABLE holds IS 'Problems of whose reports and core dumps nothing is removed because of its age. A row stands while lifted_at is null. A problem is held if a row stands for any of its buckets. Rows are not deleted.';
-COMMENT ON COLUMN holds.id IS 'Number of the entry.';
-COMMENT ON COLUMN holds.bucket_id IS 'The bucket. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with triage.';
-COMMENT ON COLUMN holds.person IS 'Account name; empty: mishap itself, which has moved reports of a held problem.';
-COMMENT ON COLUMN holds.reason IS 'Why; empty: not given.';
-COMMENT ON COLUMN holds.at IS 'When it began.';
-COMMENT ON COLUMN holds.lifted_by IS 'Account name of the person who lifted it; empty: it was not lifted.';
-COMMENT ON COLUMN holds.lifted_at IS 'When it was lifted. Null: it stands.';
-
-ALTER TABLE holds ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME holds_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+CREATE VIEW holds AS
+ SELECT marks.id,
+    marks.bucket_id,
+    marks.person,
+    marks.reason,
+    marks.at,
+    marks.undone_by AS lifted_by,
+    marks.undone_at AS lifted_at
+   FROM marks
+  WHERE (marks.kind = 'hold'::text);
+COMMENT ON VIEW holds IS 'The holds among the marks, for instances of version 0.1.0 during an upgrade.';
 
 CREATE TABLE identities (
     id bigint NOT NULL,
@@ -1399,6 +1407,15 @@ COMMENT ON COLUMN mails.reply IS 'Last reply of the relay, shortened, or why the
 
 ALTER TABLE mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME mails_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE marks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME marks_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -2104,52 +2121,25 @@ COMMENT ON COLUMN symbol_workers.architectures IS 'Architectures whose cores it 
 COMMENT ON COLUMN symbol_workers.problem IS 'Why it cannot symbolise, as a sentence for people; empty: it can.';
 COMMENT ON COLUMN symbol_workers.seen IS 'When the instance said so last; it does every minute.';
 
-CREATE TABLE triage (
-    id bigint NOT NULL,
-    bucket_id bytea NOT NULL,
-    kind text NOT NULL,
-    until jsonb,
-    fixes jsonb,
-    seen jsonb DEFAULT '{}'::jsonb NOT NULL,
-    person text NOT NULL,
-    reason text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    undone_by text DEFAULT ''::text NOT NULL,
-    undone_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    ended_why text DEFAULT ''::text NOT NULL,
-    replaced_by bigint,
-    merged_by bigint,
-    CONSTRAINT triage_check CHECK (((until IS NOT NULL) = (kind = 'muted'::text))),
-    CONSTRAINT triage_check1 CHECK (((fixes IS NOT NULL) = (kind = 'fixed'::text))),
-    CONSTRAINT triage_check2 CHECK (((kind = 'muted'::text) OR (ended_at IS NULL))),
-    CONSTRAINT triage_kind_check CHECK ((kind = ANY (ARRAY['muted'::text, 'wontfix'::text, 'fixed'::text])))
-);
-COMMENT ON TABLE triage IS 'What people and rules have decided about problems, beside the derived status: muted, won''t fix, fixed in a version. Rows are not deleted. A row stands while undone_at and ended_at are null.';
-COMMENT ON COLUMN triage.id IS 'Number of the entry.';
-COMMENT ON COLUMN triage.bucket_id IS 'The problem when it was decided. If it was merged since, the entry counts for the problem that it belongs to now. No foreign key, as with notes.';
-COMMENT ON COLUMN triage.kind IS 'muted: lists hide the problem until a condition is met. wontfix: nobody intends to fix it. fixed: in the versions of fixes.';
-COMMENT ON COLUMN triage.until IS 'Conditions of a mute, see crash.MuteUntil; any of them ends it. An empty object: until somebody unmutes it. Null: not a mute.';
-COMMENT ON COLUMN triage.fixes IS 'Versions with the fix: an array of {release, version}. Null: not a fix. For each release, the last standing row of the problem counts.';
-COMMENT ON COLUMN triage.seen IS 'Of a mute: highest version of the problem in each release when it was muted, for the condition newer. Of a fix: reports from each version with the fix, by release and version, when it was marked.';
-COMMENT ON COLUMN triage.person IS 'Account name, or name of the rule.';
-COMMENT ON COLUMN triage.reason IS 'Why; empty: not given.';
-COMMENT ON COLUMN triage.at IS 'When it was decided.';
-COMMENT ON COLUMN triage.undone_by IS 'Account name of the person who undid it; empty: it was not undone.';
-COMMENT ON COLUMN triage.undone_at IS 'When it was undone. Null: it was not.';
-COMMENT ON COLUMN triage.ended_at IS 'When a condition of the mute was met, another mute replaced it, or a merge ended it. Null: none of these.';
-COMMENT ON COLUMN triage.ended_why IS 'Sentence that says which condition was met; empty: none.';
-COMMENT ON COLUMN triage.replaced_by IS 'The mute that replaced this one; undoing that restores this one. Null: not replaced.';
-COMMENT ON COLUMN triage.merged_by IS 'The merge that ended this mute; undoing that restores it. Null: no merge has ended it.';
-
-ALTER TABLE triage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME triage_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+CREATE VIEW triage AS
+ SELECT marks.id,
+    marks.bucket_id,
+    marks.kind,
+    marks.until,
+    marks.fixes,
+    marks.seen,
+    marks.person,
+    marks.reason,
+    marks.at,
+    marks.undone_by,
+    marks.undone_at,
+    marks.ended_at,
+    marks.ended_why,
+    marks.replaced_by,
+    marks.merged_by
+   FROM marks
+  WHERE (marks.kind = ANY (ARRAY['muted'::text, 'wontfix'::text, 'fixed'::text]));
+COMMENT ON VIEW triage IS 'The decisions among the marks, for instances of version 0.1.0 during an upgrade.';
 
 CREATE TABLE uncounted (
     id uuid NOT NULL,
@@ -2377,9 +2367,6 @@ ALTER TABLE ONLY delivery_attempts
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
 
-ALTER TABLE ONLY embargoes
-    ADD CONSTRAINT embargoes_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_pkey PRIMARY KEY (id);
 
@@ -2425,9 +2412,6 @@ ALTER TABLE ONLY followed
 ALTER TABLE ONLY group_grants
     ADD CONSTRAINT group_grants_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY holds
-    ADD CONSTRAINT holds_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (id);
 
@@ -2448,6 +2432,9 @@ ALTER TABLE ONLY mail_settings
 
 ALTER TABLE ONLY mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY marks
+    ADD CONSTRAINT marks_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_pkey PRIMARY KEY (id);
@@ -2544,9 +2531,6 @@ ALTER TABLE ONLY symbol_jobs
 
 ALTER TABLE ONLY symbol_workers
     ADD CONSTRAINT symbol_workers_pkey PRIMARY KEY (instance);
-
-ALTER TABLE ONLY triage
-    ADD CONSTRAINT triage_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
@@ -2647,12 +2631,6 @@ CREATE INDEX deliveries_waiting ON deliveries USING btree (endpoint_id, created,
 
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts USING btree (delivery_id, id);
 
-CREATE INDEX embargoes_bucket ON embargoes USING btree (bucket_id);
-
-CREATE INDEX embargoes_rule ON embargoes USING btree (rule_id) WHERE (rule_id IS NOT NULL);
-
-CREATE UNIQUE INDEX embargoes_standing ON embargoes USING btree (bucket_id) WHERE (lifted_at IS NULL);
-
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
 CREATE INDEX erasures_blocked ON erasures USING btree (digest) WHERE blocked;
@@ -2679,10 +2657,6 @@ CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscripti
 
 CREATE UNIQUE INDEX group_grants_once ON group_grants USING btree (source, group_name, scope, scope_name, ((role = 'private'::text)));
 
-CREATE INDEX holds_bucket ON holds USING btree (bucket_id);
-
-CREATE UNIQUE INDEX holds_standing ON holds USING btree (bucket_id) WHERE (lifted_at IS NULL);
-
 CREATE INDEX identities_user ON identities USING btree (user_id);
 
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
@@ -2694,6 +2668,20 @@ CREATE INDEX mails_due ON mails USING btree (due, id) WHERE (state = ANY (ARRAY[
 CREATE INDEX mails_ended ON mails USING btree (ended) WHERE (ended IS NOT NULL);
 
 CREATE INDEX mails_user ON mails USING btree (user_id, created);
+
+CREATE INDEX marks_bucket ON marks USING btree (bucket_id);
+
+CREATE INDEX marks_ended ON marks USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX marks_merged ON marks USING btree (merged_by) WHERE (merged_by IS NOT NULL);
+
+CREATE UNIQUE INDEX marks_one_each ON marks USING btree (bucket_id, kind) WHERE ((kind <> 'fixed'::text) AND (undone_at IS NULL) AND (ended_at IS NULL));
+
+CREATE INDEX marks_replaced ON marks USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
+
+CREATE INDEX marks_rule ON marks USING btree (rule_id) WHERE (rule_id IS NOT NULL);
+
+CREATE INDEX marks_standing ON marks USING btree (kind, bucket_id) WHERE ((undone_at IS NULL) AND (ended_at IS NULL));
 
 CREATE INDEX note_texts_note ON note_texts USING btree (note_id, id);
 
@@ -2749,18 +2737,6 @@ CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
 
 CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
 
-CREATE INDEX triage_bucket ON triage USING btree (bucket_id);
-
-CREATE INDEX triage_ended ON triage USING btree (ended_at) WHERE (ended_at IS NOT NULL);
-
-CREATE INDEX triage_merged ON triage USING btree (merged_by) WHERE (merged_by IS NOT NULL);
-
-CREATE UNIQUE INDEX triage_one_each ON triage USING btree (bucket_id, kind) WHERE ((kind <> 'fixed'::text) AND (undone_at IS NULL) AND (ended_at IS NULL));
-
-CREATE INDEX triage_replaced ON triage USING btree (replaced_by) WHERE (replaced_by IS NOT NULL);
-
-CREATE INDEX triage_standing ON triage USING btree (kind, bucket_id) WHERE ((undone_at IS NULL) AND (ended_at IS NULL));
-
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 
 CREATE UNIQUE INDEX users_name ON users USING btree (lower(name));
@@ -2789,19 +2765,15 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON bugs FOR EACH ROW EXECUTE FUNC
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_row AFTER INSERT OR DELETE ON embargoes FOR EACH ROW EXECUTE FUNCTION note_change();
-
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON filings FOR EACH ROW EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_row AFTER INSERT OR DELETE ON holds FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_row AFTER INSERT OR DELETE ON marks FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON note_texts FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_row AFTER INSERT OR DELETE ON problem_tags FOR EACH ROW EXECUTE FUNCTION note_change();
-
-CREATE TRIGGER note_row AFTER INSERT OR DELETE ON triage FOR EACH ROW EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON archive_facts FOR EACH ROW WHEN ((((to_jsonb(old.*) - '{read,asked,next_read,failures,failure}'::text[]) IS DISTINCT FROM (to_jsonb(new.*) - '{read,asked,next_read,failures,failure}'::text[])) OR ((old.read IS NULL) <> (new.read IS NULL)))) EXECUTE FUNCTION note_change();
 
@@ -2819,19 +2791,15 @@ CREATE TRIGGER note_update AFTER UPDATE ON bugs FOR EACH ROW WHEN ((old.* IS DIS
 
 CREATE TRIGGER note_update AFTER UPDATE ON decisions FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_update AFTER UPDATE ON embargoes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
-
 CREATE TRIGGER note_update AFTER UPDATE ON filings FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
-CREATE TRIGGER note_update AFTER UPDATE ON holds FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
+CREATE TRIGGER note_update AFTER UPDATE ON marks FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON note_texts FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON notes FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_update AFTER UPDATE ON problem_tags FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
-
-CREATE TRIGGER note_update AFTER UPDATE ON triage FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION note_change();
 
 ALTER TABLE ONLY account_grants
     ADD CONSTRAINT account_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
@@ -2884,9 +2852,6 @@ ALTER TABLE ONLY deliveries
 ALTER TABLE ONLY delivery_attempts
     ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY embargoes
-    ADD CONSTRAINT embargoes_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id);
-
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;
 
@@ -2919,6 +2884,15 @@ ALTER TABLE ONLY mail_settings
 
 ALTER TABLE ONLY mails
     ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY marks
+    ADD CONSTRAINT marks_merged_by_fkey FOREIGN KEY (merged_by) REFERENCES decisions(id);
+
+ALTER TABLE ONLY marks
+    ADD CONSTRAINT marks_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES marks(id);
+
+ALTER TABLE ONLY marks
+    ADD CONSTRAINT marks_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES rules(id);
 
 ALTER TABLE ONLY note_texts
     ADD CONSTRAINT note_texts_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id);
@@ -2964,12 +2938,6 @@ ALTER TABLE ONLY split_sources
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES decisions(id);
-
-ALTER TABLE ONLY triage
-    ADD CONSTRAINT triage_merged_by_fkey FOREIGN KEY (merged_by) REFERENCES decisions(id);
-
-ALTER TABLE ONLY triage
-    ADD CONSTRAINT triage_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES triage(id);
 
 ALTER TABLE ONLY unknown_builds
     ADD CONSTRAINT unknown_builds_report_id_fkey FOREIGN KEY (report_id) REFERENCES symbol_jobs(report_id) ON DELETE CASCADE;

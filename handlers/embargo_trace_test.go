@@ -171,7 +171,7 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 		fills = append(fills, strings.NewReplacer("{problem}", id.String(), "{report}", w.hidden[4*i].String(),
 			"{machine}", "zyxwv-"+strconv.Itoa(i)+"-2", "{source}", w.Bucket(t, id).SourcePackage, "{signature}",
 			w.Bucket(t, id).Signature, "{candidate}", strconv.Itoa(90+i), "{entry}",
-			value(`select max(id)::text from triage where bucket_id = $1`), "{note}",
+			value(`select max(id)::text from marks where bucket_id = $1`), "{note}",
 			value(`select max(id)::text from notes where bucket_id = $1`), "{format}", "csv", "{token}", "x",
 			"{delivery}", "x", "{id}", "1", "{number}", "4711"))
 	}

@@ -119,7 +119,7 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.Problems.Set(t.Context(), crash.Triage{Bucket: ids[0], Kind: crash.TriageWontFix, Person: "wendeline",
+	if _, err := p.Problems.Set(t.Context(), crash.Mark{Bucket: ids[0], Kind: crash.MarkWontFix, Person: "wendeline",
 		Reason: "wendeline says so"}); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func newRightsPackage(t *testing.T, p *handlertest.Pages, url, source, candidate
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("got notes %v, %v, want one", notes, err)
 	}
-	entry, err := p.Problems.Set(t.Context(), crash.Triage{Bucket: b.ID, Kind: crash.TriageWontFix, Person: "author"})
+	entry, err := p.Problems.Set(t.Context(), crash.Mark{Bucket: b.ID, Kind: crash.MarkWontFix, Person: "author"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func TestRegressionByHandIsSentOnce(t *testing.T) {
 	}
 	fixed := func(version string) int64 {
 		t.Helper()
-		decided, err := problems.New(f.store).Set(t.Context(), crash.Triage{Bucket: bucket, Kind: crash.TriageFixed,
+		decided, err := problems.New(f.store).Set(t.Context(), crash.Mark{Bucket: bucket, Kind: crash.MarkFixed,
 			Person: "fay", Fixes: []crash.FixedIn{{Version: version}}})
 		if err != nil {
 			t.Fatal(err)

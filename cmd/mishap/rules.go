@@ -41,7 +41,7 @@ type ruleActions struct {
 // Mute mutes a problem. It does nothing if the problem is muted already.
 func (a *ruleActions) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until notifyrules.Mute, name string,
 ) error {
-	m := crash.Triage{Bucket: bucket, Kind: crash.TriageMuted, Person: name,
+	m := crash.Mark{Bucket: bucket, Kind: crash.MarkMuted, Person: name,
 		Until: crash.MuteUntil{Newer: until.Newer, Regression: until.Regression}}
 	if until.Days > 0 {
 		m.Until.Date = a.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, until.Days)
@@ -65,7 +65,7 @@ func (a *ruleActions) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID,
 func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when notifyrules.Embargo,
 	rule notifyrules.Rule,
 ) error {
-	e := crash.Embargo{Bucket: bucket, Person: "rule: " + rule.Name, Rule: rule.ID}
+	e := crash.Mark{Bucket: bucket, Kind: crash.MarkEmbargo, Person: "rule: " + rule.Name, Rule: rule.ID}
 	if when == notifyrules.EmbargoSuspected {
 		report, err := a.problems.RepresentativeReport(ctx, bucket)
 		if crash.KindOf(err) == crash.NotFound {
@@ -78,7 +78,8 @@ func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.Bucke
 			return nil
 		}
 	}
-	return a.problems.EmbargoIn(ctx, tx, e)
+	_, err := a.problems.SetIn(ctx, tx, e)
+	return err
 }
 
 // unlessConflict returns nil for an error of kind Conflict, else err.

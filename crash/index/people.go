@@ -61,7 +61,7 @@ type Triage struct {
 	Held           bool            // nothing of it is removed because of its age
 	Embargoed      bool            // only some people see it
 	Until          crash.MuteUntil // of a mute
-	Fixes          []crash.Triage  // standing entries with versions marked as fixed, without persons and reasons
+	Fixes          []crash.Mark    // standing entries with versions marked as fixed, without persons and reasons
 }
 
 // MutedChoice says what a list does with muted problems.
@@ -108,7 +108,7 @@ func (t *Triage) equal(other *Triage) bool {
 	}
 	return t.Muted == other.Muted && t.Held == other.Held && t.Embargoed == other.Embargoed &&
 		t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
-		slices.EqualFunc(t.Fixes, other.Fixes, func(a, b crash.Triage) bool { return a.ID == b.ID }) // entries never change
+		slices.EqualFunc(t.Fixes, other.Fixes, func(a, b crash.Mark) bool { return a.ID == b.ID }) // entries never change
 }
 
 // Public returns the problem as visitors see it: redacted like bugs, without assignee, tags and

@@ -49,7 +49,7 @@ func TestMatch(t *testing.T) {
 	p := problem(t, seenOn, nil)
 	versionless := crash.SeenSpan{First: crash.Occurrence{At: seenOn.First.At}, Last: crash.Occurrence{At: seenOn.Last.At}}
 	unfiled := problem(t, versionless, func(p *index.Problem) {
-		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.Triage{{Kind: crash.TriageFixed}}}
+		p.Triage = &index.Triage{Muted: true, WontFix: true, Fixes: []crash.Mark{{Kind: crash.MarkFixed}}}
 		p.Bug, p.State, p.Provisional = 0, "", true
 	})
 	for text, want := range map[string][2]bool{ // results for p and for unfiled

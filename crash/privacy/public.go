@@ -106,11 +106,11 @@ func RedactManual(m crash.ManualStatus) crash.ManualStatus {
 	return m
 }
 
-func publicEntry(t *crash.Triage) *crash.Triage {
+func publicEntry(t *crash.Mark) *crash.Mark {
 	if t == nil {
 		return nil
 	}
-	out := crash.Triage{
+	out := crash.Mark{
 		ID: t.ID, Bucket: t.Bucket, Kind: t.Kind, Until: t.Until, At: t.At, UndoneAt: t.UndoneAt, EndedAt: t.EndedAt,
 		EndedWhy: RedactLabel(t.EndedWhy),
 	}

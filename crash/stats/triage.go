@@ -10,15 +10,22 @@ import (
 // JudgeManual computes the manual status of a problem. all contains its entries, sorted by ID, and
 // seen the versions in which it was seen. It is the only place that compares versions marked as
 // fixed with reports; the derived status is Judge's.
-func JudgeManual(all []crash.Triage, seen []crash.VersionSeen, now time.Time) crash.ManualStatus {
+func JudgeManual(all []crash.Mark, seen []crash.VersionSeen, now time.Time) crash.ManualStatus {
 	m := crash.ManualStatus{Fixes: crash.StandingFixes(all)}
 	for i := range all {
 		t := &all[i]
 		switch {
-		case t.Stands() && t.Kind == crash.TriageMuted:
+		case t.Kind == crash.MarkEmbargo && t.Stands() && m.Embargo == nil:
+			m.Embargo = t
+		case t.Kind == crash.MarkHold && t.Stands() && m.Hold == nil:
+			m.Hold = t
+		case t.Kind == crash.MarkMuted && t.Stands():
 			m.Muted = t
-		case t.Stands() && t.Kind == crash.TriageWontFix:
+		case t.Kind == crash.MarkWontFix && t.Stands():
 			m.WontFix = t
+		}
+		if t.Kind.Restricts() {
+			continue
 		}
 		switch { // a decision after the return shows that a person has noticed it
 		case t.RecentlyReturned(now):

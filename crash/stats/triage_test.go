@@ -33,7 +33,7 @@ func TestJudgeManualFixes(t *testing.T) {
 		{"every release", crash.FixedIn{Version: "1.4-3"}, 15, resolute, "2.0-1"},
 		{"every release, later", crash.FixedIn{Version: "3"}, 0, "", ""},
 	} {
-		entries := []crash.Triage{{Kind: crash.TriageFixed, Fixes: []crash.FixedIn{c.fix}}}
+		entries := []crash.Mark{{Kind: crash.MarkFixed, Fixes: []crash.FixedIn{c.fix}}}
 		m := stats.JudgeManual(entries, seen, at)
 		if len(m.Fixes) != 1 {
 			t.Fatalf("%s: got %d fixes", c.name, len(m.Fixes))
@@ -65,7 +65,7 @@ func TestSeenBefore(t *testing.T) {
 		"a version unknown to dpkg":  {crash.VersionSeen{Release: noble, Version: "no version", Reports: 5, Last: today}, 0},
 		"sent late, in that version": {crash.VersionSeen{Release: noble, Version: "1.4-2", Reports: 10, Last: yesterday}, 1},
 	} {
-		entries := []crash.Triage{{Kind: crash.TriageFixed, At: at, Fixes: []crash.FixedIn{{Version: "1.4-2"}},
+		entries := []crash.Mark{{Kind: crash.MarkFixed, At: at, Fixes: []crash.FixedIn{{Version: "1.4-2"}},
 			Before: before}}
 		m := stats.JudgeManual(entries, []crash.VersionSeen{c.seen}, at)
 		if got := m.Fixes[0].Again; got != c.again {
@@ -78,22 +78,22 @@ func TestJudgeManualReturned(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return now.AddDate(0, 0, -n) }
-	ended := crash.Triage{ID: 1, Kind: crash.TriageMuted, At: day(9), EndedAt: day(2), EndedWhy: "it regressed."}
+	ended := crash.Mark{ID: 1, Kind: crash.MarkMuted, At: day(9), EndedAt: day(2), EndedWhy: "it regressed."}
 	old := ended
 	old.At, old.EndedAt = day(90), day(40)
 	replaced := ended
 	replaced.EndedWhy = ""
 	for _, c := range []struct {
 		name     string
-		all      []crash.Triage
+		all      []crash.Mark
 		returned bool
 	}{
-		{"just ended", []crash.Triage{ended}, true},
-		{"ended long ago", []crash.Triage{old}, false},
-		{"replaced", []crash.Triage{replaced}, false},
-		{"decided since", []crash.Triage{ended, {ID: 2, Kind: crash.TriageWontFix, At: day(1)}}, false},
-		{"muted again", []crash.Triage{ended, {ID: 2, Kind: crash.TriageMuted, At: day(1)}}, false},
-		{"decided before", []crash.Triage{{Kind: crash.TriageWontFix, At: day(20)}, ended}, true},
+		{"just ended", []crash.Mark{ended}, true},
+		{"ended long ago", []crash.Mark{old}, false},
+		{"replaced", []crash.Mark{replaced}, false},
+		{"decided since", []crash.Mark{ended, {ID: 2, Kind: crash.MarkWontFix, At: day(1)}}, false},
+		{"muted again", []crash.Mark{ended, {ID: 2, Kind: crash.MarkMuted, At: day(1)}}, false},
+		{"decided before", []crash.Mark{{Kind: crash.MarkWontFix, At: day(20)}, ended}, true},
 	} {
 		if got := stats.JudgeManual(c.all, nil, now).Returned != nil; got != c.returned {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.returned)

@@ -163,7 +163,7 @@ const (
 	// the person chose, and nobody is subscribed publicly.
 	embargoed = `exists (
 		select from buckets as b join buckets as o on o.head = b.head
-			join embargoes as e on e.bucket_id = o.id and e.lifted_at is null
+			join marks as e on e.bucket_id = o.id and e.kind = 'embargo' and e.undone_at is null
 		where b.id = filings.bucket_id)`
 	sqlLockFiling = `
 		select ` + filingColumns + `, unit is not null, not_before <= now(), sent_from

@@ -279,10 +279,10 @@ const (
 			|| ' ' || coalesce(extract(epoch from last_success)::bigint, 0)
 		from oauth_health where dead order by 1`
 	sqlTriageEnded = `
-		select h.head, t.id, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
+		select h.head, t.id, t.ended_why from marks as t join buckets as h on h.id = t.bucket_id
 		where t.ended_at > @since and t.kind = 'muted' and t.ended_why <> '' and t.undone_at is null order by t.id`
 	sqlTriageMuted = `
-		select distinct h.head from triage as t join buckets as h on h.id = t.bucket_id
+		select distinct h.head from marks as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null and h.head = any(@heads)`
 )
 

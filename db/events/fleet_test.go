@@ -132,7 +132,7 @@ func (w *world) reportsOf(t *testing.T, day int) {
 	case 23:
 		w.machines(t, "storm 3", 4, "gale 1.0-1", nil)
 	case 24:
-		w.exec(t, `update triage set ended_at = $1, ended_why = 'Seen in 1.1.'`, w.now())
+		w.exec(t, `update marks set ended_at = $1, ended_why = 'Seen in 1.1.'`, w.now())
 	case 25:
 		w.exec(t, `insert into filings (bucket_id, state, person, target, title, description, tags, marker, attempts, created,
 			updated, not_before) select id, 'refused', 'ada', '/ubuntu', 't', 'd', '{}', 'm', 1, now(), now(), now()
@@ -166,7 +166,7 @@ func (w *world) link(t *testing.T, signature string, number int64) {
 // mute lets machines report a problem that was muted when it had one machine.
 func (w *world) mute(t *testing.T, signature string, machines int) {
 	t.Helper()
-	w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
+	w.exec(t, `insert into marks (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
 		idBytes(signature), w.now())
 	w.machines(t, signature, machines, "tide 1.0-1", nil)
 }

@@ -255,7 +255,7 @@ const (
 		where a.action = 'create' and a.outcome = 'refused' and a.ended >= @since order by a.ended`
 	sqlRehearseTracker = `select last_error_at from oauth_health where dead and last_error_at >= @since`
 	sqlRehearseUnmuted = `
-		select h.head, t.ended_at, t.ended_why from triage as t join buckets as h on h.id = t.bucket_id
+		select h.head, t.ended_at, t.ended_why from marks as t join buckets as h on h.id = t.bucket_id
 		where t.kind = 'muted' and t.ended_at >= @since and t.ended_why <> '' and t.undone_at is null`
 	sqlAccountNames = `select id, name from users`
 )

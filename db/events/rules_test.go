@@ -129,7 +129,7 @@ func TestRegressedByHand(t *testing.T) {
 	w.evaluate(t)
 	told := []string{"01 new marked crashed to fay"}
 	wantLines(t, "at first", w.events(t), told...)
-	if _, err := problems.New(w.store).Set(t.Context(), crash.Triage{Bucket: bucketOf("marked"), Kind: crash.TriageFixed,
+	if _, err := problems.New(w.store).Set(t.Context(), crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
 		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRegroupingStaysSilent(t *testing.T) {
 	w.link(t, "fixed", 7)
 	w.evaluate(t)
 	w.report(t, "fixed", "machine 1", "reef 1.1-1", nil)
-	w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
+	w.exec(t, `insert into marks (bucket_id, kind, until, person, reason, at) values ($1, 'muted', '{}', 'ada', '', $2)`,
 		idBytes("p0"), w.now())
 	w.evaluate(t)
 	told = append(told, "01 new fixed crashed to fay", "01 regressed fixed crashed to fay")
@@ -238,7 +238,7 @@ func TestRegroupingStaysSilent(t *testing.T) {
 	w.evaluate(t)
 	wantLines(t, "regrouped", w.events(t), told...)
 	wantLines(t, "muted after regrouping",
-		w.lines(t, `select h.signature from triage as t join buckets as b on b.id = t.bucket_id
+		w.lines(t, `select h.signature from marks as t join buckets as b on b.id = t.bucket_id
 		join buckets as h on h.id = b.head where t.ended_at is null`), "again p0")
 	w.restart(t, 2)
 	w.evaluate(t)
@@ -264,7 +264,7 @@ func TestEndedMutesOnce(t *testing.T) {
 		}
 		w.evaluate(t)
 		// It ended half an hour before the last round, whose transaction did not see it yet.
-		w.exec(t, `insert into triage (bucket_id, kind, until, person, reason, at, ended_at, ended_why)
+		w.exec(t, `insert into marks (bucket_id, kind, until, person, reason, at, ended_at, ended_why)
 			values ($1, 'muted', '{"reports":1}', 'ada', '', $2, $2, '1 more report arrived.')`, idBytes(name),
 			w.now().Add(-30*time.Minute))
 		if day == 3 { // a round fails after it has found the mute, and the next one is late
@@ -284,7 +284,7 @@ func TestEndedMutesOnce(t *testing.T) {
 	}
 	// A round reads only what has ended since about the last one.
 	read := w.lines(t,
-		`select t.bucket_id::text from triage as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
+		`select t.bucket_id::text from marks as t, rule_progress as p where t.ended_at > p.at - interval '1 hour'`)
 	if len(read) != 1 {
 		t.Errorf("a round would read %d ended mutes, want the last one of %d", len(read), len(told))
 	}

@@ -135,8 +135,8 @@ const (
 		select distinct u.id from unnest(@names::text[]) as n (name) join users as u on lower(u.name) = lower(n.name)
 		where not u.disabled and lower(u.name) <> lower(@person) order by u.id`
 	sqlEmbargoSources = `
-		select distinct b.source_package from embargoes as e join buckets as b on b.id = e.bucket_id
-		where e.bucket_id in ` + db.Members + ` and e.lifted_at is null`
+		select distinct b.source_package from marks as e join buckets as b on b.id = e.bucket_id
+		where e.bucket_id in ` + db.Members + ` and e.kind = 'embargo' and e.undone_at is null`
 	sqlMentionable = `
 		select ` + userColumns + ` from users as u
 		where not u.disabled and lower(left(u.name, length(@begins))) = lower(@begins)

@@ -23,25 +23,26 @@ const (
 	sqlLockProblem = `
 		select id from buckets where id = (select head from buckets where id = @bucket) for no key update`
 	sqlStanding = `
-		select ` + db.TriageColumns + ` from triage as t
-		where t.bucket_id in ` + db.Members + ` and t.undone_at is null and t.ended_at is null order by t.id`
+		select ` + db.MarkColumns + ` from marks as t
+		where t.bucket_id in ` + db.Members + ` and t.kind = @kind and t.undone_at is null and t.ended_at is null
+		order by t.id`
 	sqlVersions = `
 		select distinct release, version from bucket_versions where bucket_id in ` + db.Members + ` and reports > 0`
 	sqlReports = `
 		select release, version, sum(reports)::bigint from bucket_versions
 		where bucket_id in ` + db.Members + ` and reports > 0 group by 1, 2`
 	sqlReplaceMutes = `
-		update triage set ended_at = @at where id = any(@replaced)`
+		update marks set ended_at = @at where id = any(@replaced)`
 	sqlInsert = `
-		insert into triage (bucket_id, kind, until, fixes, seen, person, reason, at)
-		values (@bucket, @kind, @until, @fixes, @seen, @person, @reason, @at) returning id`
-	sqlReplacedBy = `update triage set replaced_by = @id where id = any(@replaced)`
+		insert into marks (bucket_id, kind, until, fixes, seen, person, rule_id, reason, at)
+		values (@bucket, @kind, @until, @fixes, @seen, @person, nullif(@rule::bigint, 0), @reason, @at) returning id`
+	sqlReplacedBy = `update marks set replaced_by = @id where id = any(@replaced)`
 )
 
-// Set stores a decision about a problem, in a transaction of its own; see [Store.SetIn]. It also
+// Set stores a mark of a problem, in a transaction of its own; see [Store.SetIn]. It also
 // returns Invalid if a mute would end at once, because the problem is a regression already.
-func (s *Store) Set(ctx context.Context, t crash.Triage) (crash.Triage, error) {
-	if t.Kind == crash.TriageMuted && t.Until.Regression {
+func (s *Store) Set(ctx context.Context, t crash.Mark) (crash.Mark, error) {
+	if t.Kind == crash.MarkMuted && t.Until.Regression {
 		if why, err := s.regression(ctx, t.Bucket); err != nil {
 			return t, err
 		} else if why != "" {
@@ -56,32 +57,29 @@ func (s *Store) Set(ctx context.Context, t crash.Triage) (crash.Triage, error) {
 	return t, err
 }
 
-// SetIn stores a decision about a problem: that of any bucket merged into it. It returns the stored
-// entry. It stores nothing, and returns the standing entry, if that says the same. A fix replaces
-// earlier ones for the same releases.
+// SetIn stores a mark of a problem: that of any bucket merged into it. It returns the stored entry. It
+// stores nothing, and returns the standing entry, if that says the same; so do all embargoes and holds. A
+// fix replaces earlier ones for the same releases.
 //
 // SetIn returns NotFound for an unknown bucket, Invalid for an impossible condition, and Conflict
 // if the problem is muted with other conditions, unless t.Replaces is that mute, or if it was seen in a
 // version with the fix, unless t.Confirmed is set. It returns these before it changes anything, so that
 // the caller may continue its transaction.
-func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Triage) (crash.Triage, error) {
+func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Mark) (crash.Mark, error) {
 	t.At = s.Now()
-	t.Reason, _ = crash.CleanLine(t.Reason, crash.MaxReason+1) // Check refuses what is too long
+	if line, ok := crash.CleanLine(t.Reason, crash.MaxReason); ok { // else Check refuses it
+		t.Reason = line
+	}
 	if err := t.Check(t.At); err != nil {
 		return t, err
 	}
-	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": t.Bucket[:]}).Scan(db.ScanTo(t.Bucket[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return t, crash.ErrUnknownBucket
-	}
-	if err != nil {
+	if err := lockProblem(ctx, tx, &t.Bucket, t.Kind); err != nil {
 		return t, fmt.Errorf("manual status of %s: %w", t.Bucket, err)
 	}
-	standing, err := s.standing(ctx, tx, t.Bucket)
+	standing, err := s.standing(ctx, tx, t.Bucket, t.Kind)
 	if err != nil {
 		return t, err
 	}
-	standing = slices.DeleteFunc(standing, func(old crash.Triage) bool { return old.Kind != t.Kind })
 	if len(standing) == 0 {
 		return s.insert(ctx, tx, t, nil)
 	}
@@ -90,7 +88,7 @@ func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Triage) (crash.Tri
 		return last, nil
 	}
 	var replaced []int64
-	if t.Kind == crash.TriageMuted {
+	if t.Kind == crash.MarkMuted {
 		if last.ID != t.Replaces {
 			return t, crash.Errorf(crash.Conflict, "muted_already", "The problem is muted already: %s. "+
 				"Look at that first; then replace it or leave it.", last.Text(true))
@@ -103,38 +101,40 @@ func (s *Store) SetIn(ctx context.Context, tx pgx.Tx, t crash.Triage) (crash.Tri
 }
 
 // same reports whether a standing entry says the same as a new one.
-func same(old, t crash.Triage, standing []crash.Triage) bool {
+func same(old, t crash.Mark, standing []crash.Mark) bool {
 	switch t.Kind {
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 		return old.Until.Equal(t.Until)
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		now := crash.StandingFixes(standing)
 		return !slices.ContainsFunc(t.Fixes, func(f crash.FixedIn) bool {
 			return !slices.ContainsFunc(now, func(known crash.ManualFix) bool { return known.FixedIn == f })
 		})
-	case crash.TriageWontFix:
+	case crash.MarkWontFix, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return true
 }
 
-func (s *Store) standing(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) ([]crash.Triage, error) {
-	rows, err := tx.Query(ctx, sqlStanding, pgx.NamedArgs{"bucket": bucket[:]})
+func (s *Store) standing(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, kind crash.MarkKind) (
+	[]crash.Mark, error,
+) {
+	rows, err := tx.Query(ctx, sqlStanding, pgx.NamedArgs{"bucket": bucket[:], "kind": kind})
 	if err != nil {
 		return nil, fmt.Errorf("manual status of %s: %w", bucket, err)
 	}
-	standing, err := pgx.CollectRows(rows, db.ScanTriage)
+	standing, err := pgx.CollectRows(rows, db.ScanMark)
 	if err != nil {
 		return nil, fmt.Errorf("manual status of %s: %w", bucket, err)
 	}
 	return standing, nil
 }
 
-func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced []int64) (crash.Triage, error) {
-	args := pgx.NamedArgs{"bucket": t.Bucket[:], "kind": t.Kind, "person": t.Person, "reason": t.Reason, "at": t.At,
-		"until": nil, "fixes": nil, "seen": map[crash.Release]string{}, "replaced": replaced}
+func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []int64) (crash.Mark, error) {
+	args := pgx.NamedArgs{"bucket": t.Bucket[:], "kind": t.Kind, "person": t.Person, "rule": t.Rule,
+		"reason": t.Reason, "at": t.At, "until": nil, "fixes": nil, "seen": map[crash.Release]string{}, "replaced": replaced}
 	after := map[string]any{"kind": t.Kind}
 	switch t.Kind {
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 		seen, err := s.versions(ctx, tx, t.Bucket)
 		if err != nil {
 			return t, err
@@ -151,7 +151,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 				return t, fmt.Errorf("replace the mute of %s: %w", t.Bucket, err)
 			}
 		}
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		var err error
 		if t.Before, err = s.reports(ctx, tx, t.Bucket, t.Fixes); err != nil {
 			return t, err
@@ -161,7 +161,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 				"confirm this one.", seenAlready(t.Before))
 		}
 		args["fixes"], args["seen"], after["fixes"] = t.Fixes, t.Before, t.Fixes
-	case crash.TriageWontFix:
+	case crash.MarkWontFix, crash.MarkEmbargo, crash.MarkHold:
 	}
 	if err := tx.QueryRow(ctx, sqlInsert, args).Scan(&t.ID); err != nil {
 		return t, fmt.Errorf("manual status of %s: %w", t.Bucket, err)
@@ -171,6 +171,13 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Triage, replaced 
 		if _, err := tx.Exec(ctx, sqlReplacedBy, args); err != nil {
 			return t, fmt.Errorf("replace the mute of %s: %w", t.Bucket, err)
 		}
+	}
+	if restriction, ok := restrictions[t.Kind]; ok {
+		detail := map[string]any{"reason": t.Reason}
+		if t.Kind == crash.MarkEmbargo {
+			detail["rule"] = t.Rule
+		}
+		return t, s.Audit(ctx, tx, restriction.event(t.Bucket, t.Person, true, detail))
 	}
 	return t, s.Audit(ctx, tx, db.AuditEvent{
 		Person: t.Person, Action: "problem.triage", Subject: t.Bucket.String(), After: after,
@@ -263,13 +270,13 @@ func highest(seen []crash.FixedIn) map[crash.Release]string {
 }
 
 const (
-	sqlEntry = `select ` + db.TriageColumns + ` from triage as t where t.id = @id`
-	sqlUndo  = `update triage set undone_by = @person, undone_at = @at where id = @id and undone_at is null`
+	sqlEntry = `select ` + db.MarkColumns + ` from marks as t where t.id = @id and t.kind not in ('embargo', 'hold')`
+	sqlUndo  = `update marks set undone_by = @person, undone_at = @at where id = @id and undone_at is null`
 	// sqlRestore lets a mute stand again that this one has replaced.
 	sqlRestore = `
-		update triage set ended_at = null, replaced_by = null
+		update marks set ended_at = null, replaced_by = null
 		where replaced_by = @id and undone_at is null and ended_why = ''
-			and not exists (select from triage where id = @id and merged_by is not null)`
+			and not exists (select from marks where id = @id and merged_by is not null)`
 )
 
 var (
@@ -277,7 +284,7 @@ var (
 	errUndone  = crash.Errorf(crash.Conflict, "undone_already", "This has already been undone.")
 )
 
-const sqlBucketOf = `select bucket_id from triage where id = @id`
+const sqlBucketOf = `select bucket_id from marks where id = @id and kind not in ('embargo', 'hold')`
 
 // BucketOf returns the bucket of an entry. It returns NotFound if there is no such entry.
 func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, err error) {
@@ -294,15 +301,15 @@ func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, 
 // Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that
 // it has replaced stands again. Undo returns NotFound if there is no such entry, and Conflict if it
 // was undone already.
-func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Triage, error) {
-	var t crash.Triage
+func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, error) {
+	var t crash.Mark
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"id": id, "person": person, "at": s.Now()}
 		rows, err := tx.Query(ctx, sqlEntry, args)
 		if err != nil {
 			return err
 		}
-		t, err = pgx.CollectExactlyOneRow(rows, db.ScanTriage)
+		t, err = pgx.CollectExactlyOneRow(rows, db.ScanMark)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknown
 		}
@@ -340,9 +347,9 @@ const (
 	// sqlMutes looks up the problem of each standing mute by index, which the limit ensures; a join
 	// would read all problems.
 	sqlMutes = `
-		select ` + db.TriageColumns + `, t.seen, h.head,
+		select ` + db.MarkColumns + `, t.seen, h.head,
 			(select max(changed) from buckets where head = h.head) as changed
-		from triage as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
+		from marks as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.kind = 'muted' and t.undone_at is null and t.ended_at is null order by t.id`
 	// sqlReportsSince stops as soon as there are enough reports.
 	sqlReportsSince = `
@@ -357,12 +364,12 @@ const (
 			order by received desc limit 50000
 		) as newest`
 	sqlEnd = `
-		update triage set ended_at = @at, ended_why = @why where id = @id and undone_at is null and ended_at is null`
+		update marks set ended_at = @at, ended_why = @why where id = @id and undone_at is null and ended_at is null`
 )
 
 // standingMute is a mute that may have to end.
 type standingMute struct {
-	crash.Triage
+	crash.Mark
 	known   map[crash.Release]string // highest version in each release when it was muted
 	head    crash.BucketID           // the problem that it belongs to now
 	changed int64                    // round in which the counts of the problem changed last
@@ -404,7 +411,7 @@ func (s *Store) standingMutes(ctx context.Context) ([]standingMute, error) {
 		return nil, fmt.Errorf("standing mutes: %w", db.Classify(err))
 	}
 	mutes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m standingMute, err error) {
-		err = row.Scan(append(db.TriageTargets(&m.Triage), &m.known, db.ScanTo(m.head[:]), &m.changed)...)
+		err = row.Scan(append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)...)
 		return m, err
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func TestDecisionsOfMerged(t *testing.T) {
 
 	// Only the problem that is merged is muted: the other one stays visible, and the history says why.
 	hidden := f.mute(from, crash.MuteUntil{Reports: 2})
-	f.set(crash.Triage{Bucket: from, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Version: "1.4-3"}}})
+	f.set(crash.Mark{Bucket: from, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Version: "1.4-3"}}})
 	if _, err := f.Index(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestDecisionsOfMerged(t *testing.T) {
 	if m := f.status(into); m.Muted == nil || m.Muted.ID != shown.ID {
 		t.Errorf("got %+v, want the mute of the problem that stays", m.Muted)
 	}
-	later := f.set(crash.Triage{Bucket: from, Kind: crash.TriageMuted, Until: crash.MuteUntil{Reports: 2},
+	later := f.set(crash.Mark{Bucket: from, Kind: crash.MarkMuted, Until: crash.MuteUntil{Reports: 2},
 		Replaces: shown.ID})
 	f.end()
 	f.crash(2, 1)

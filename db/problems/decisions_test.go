@@ -71,7 +71,7 @@ func (f fixture) crash(n, machine int, options ...crashtest.Option) crash.Bucket
 	return crash.BucketIDOf(rec.Grouping.Signature)
 }
 
-func (f fixture) set(t crash.Triage) crash.Triage {
+func (f fixture) set(t crash.Mark) crash.Mark {
 	f.Helper()
 	t.Person = "anna"
 	out, err := f.Set(f.Context(), t)
@@ -81,9 +81,9 @@ func (f fixture) set(t crash.Triage) crash.Triage {
 	return out
 }
 
-func (f fixture) mute(id crash.BucketID, u crash.MuteUntil) crash.Triage {
+func (f fixture) mute(id crash.BucketID, u crash.MuteUntil) crash.Mark {
 	f.Helper()
-	return f.set(crash.Triage{Bucket: id, Kind: crash.TriageMuted, Until: u})
+	return f.set(crash.Mark{Bucket: id, Kind: crash.MarkMuted, Until: u})
 }
 
 func (f fixture) status(id crash.BucketID) crash.ManualStatus {
@@ -194,7 +194,7 @@ func TestMuteEnds(t *testing.T) {
 		until: func(time.Time) crash.MuteUntil { return crash.MuteUntil{Regression: true} },
 		stay: func(f fixture) {
 			id := f.crash(1, 1)
-			f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed,
+			f.set(crash.Mark{Bucket: id, Kind: crash.MarkFixed,
 				Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-3"}}})
 		},
 		end: func(f fixture) { f.crash(1, 1, crashtest.Version("1.4-3")) },
@@ -296,7 +296,7 @@ func TestSetTwice(t *testing.T) {
 	if same := f.mute(id, crash.MuteUntil{Reports: 5}); same.ID != first.ID {
 		t.Errorf("the same mute: got entry %d, want %d", same.ID, first.ID)
 	}
-	other := crash.Triage{Bucket: id, Kind: crash.TriageMuted, Until: crash.MuteUntil{Newer: true}, Person: "bob"}
+	other := crash.Mark{Bucket: id, Kind: crash.MarkMuted, Until: crash.MuteUntil{Newer: true}, Person: "bob"}
 	if _, err := f.Set(t.Context(), other); crash.KindOf(err) != crash.Conflict || !strings.Contains(err.Error(), "anna") {
 		t.Errorf("another mute: got %v, want a conflict that names anna", err)
 	}
@@ -322,16 +322,16 @@ func TestSetTwice(t *testing.T) {
 		t.Errorf("undone: got returned %+v, want nothing", m.Returned)
 	}
 
-	wontFix := f.set(crash.Triage{Bucket: id, Kind: crash.TriageWontFix, Reason: "hardware"})
-	if again := f.set(crash.Triage{Bucket: id, Kind: crash.TriageWontFix}); again.ID != wontFix.ID {
+	wontFix := f.set(crash.Mark{Bucket: id, Kind: crash.MarkWontFix, Reason: "hardware"})
+	if again := f.set(crash.Mark{Bucket: id, Kind: crash.MarkWontFix}); again.ID != wontFix.ID {
 		t.Errorf("won't fix twice: got entry %d, want %d", again.ID, wontFix.ID)
 	}
 	fixes := []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-3"}, {Release: "Ubuntu 26.04", Version: "2.0-2"}}
-	fixed := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: fixes})
-	if again := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: fixes[1:]}); again.ID != fixed.ID {
+	fixed := f.set(crash.Mark{Bucket: id, Kind: crash.MarkFixed, Fixes: fixes})
+	if again := f.set(crash.Mark{Bucket: id, Kind: crash.MarkFixed, Fixes: fixes[1:]}); again.ID != fixed.ID {
 		t.Errorf("the same fix: got entry %d, want %d", again.ID, fixed.ID)
 	}
-	later := f.set(crash.Triage{Bucket: id, Kind: crash.TriageFixed,
+	later := f.set(crash.Mark{Bucket: id, Kind: crash.MarkFixed,
 		Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.4-4"}}})
 	if m := f.status(id); m.WontFix == nil || len(m.Fixes) != 2 || m.Fixes[0].Version != "2.0-2" ||
 		m.Fixes[1].Version != "1.4-4" {
@@ -354,7 +354,7 @@ func TestSetAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range results {
 		all.Go(func() {
-			_, results[i] = stores[i%2].Set(t.Context(), crash.Triage{Bucket: id, Kind: crash.TriageMuted, Person: "anna",
+			_, results[i] = stores[i%2].Set(t.Context(), crash.Mark{Bucket: id, Kind: crash.MarkMuted, Person: "anna",
 				Until: crash.MuteUntil{Reports: int64(1 + i%4)}})
 		})
 	}
@@ -379,16 +379,18 @@ func TestSetRefusals(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	id := f.crash(1, 1)
-	mute := func(u crash.MuteUntil) crash.Triage {
-		return crash.Triage{Bucket: id, Kind: crash.TriageMuted, Until: u, Person: "anna"}
+	mute := func(u crash.MuteUntil) crash.Mark {
+		return crash.Mark{Bucket: id, Kind: crash.MarkMuted, Until: u, Person: "anna"}
 	}
 	for name, c := range map[string]struct {
-		triage crash.Triage
+		triage crash.Mark
 		kind   crash.Kind
 		code   string
 	}{
-		"unknown problem": {crash.Triage{Bucket: crash.BucketIDOf("no such"), Kind: crash.TriageWontFix}, crash.NotFound, ""},
-		"past":            {mute(crash.MuteUntil{Date: f.Now()}), crash.Invalid, "not in the future"},
+		"unknown problem": {crash.Mark{Bucket: crash.BucketIDOf("no such"), Kind: crash.MarkWontFix}, crash.NotFound, ""},
+		"long reason": {crash.Mark{Bucket: id, Kind: crash.MarkWontFix, Reason: strings.Repeat("x", crash.MaxReason+2)},
+			crash.Invalid, "A reason is one line"},
+		"past": {mute(crash.MuteUntil{Date: f.Now()}), crash.Invalid, "not in the future"},
 		"seen already": {mute(crash.MuteUntil{Version: "1.4-2"}), crash.Invalid, "return at once, because it was " +
 			"seen in 1.4-2"},
 	} {
@@ -396,7 +398,7 @@ func TestSetRefusals(t *testing.T) {
 			t.Errorf("%s: got %v, want %s %q", name, err, c.kind, c.code)
 		}
 	}
-	fixed := crash.Triage{Bucket: id, Kind: crash.TriageFixed, Fixes: []crash.FixedIn{{Version: "1.4-1"}}}
+	fixed := crash.Mark{Bucket: id, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Version: "1.4-1"}}}
 	if _, err := f.Set(t.Context(), fixed); crash.KindOf(err) != crash.Conflict ||
 		!strings.Contains(err.Error(), "seen already in 1.4-2 (Ubuntu 24.04): 1 report.") {
 		t.Errorf("seen already: got %v, want a conflict with the count", err)

@@ -11,78 +11,106 @@ import (
 	"mishap/db"
 )
 
-const (
-	sqlEmbargoed = `
-		select exists (select from embargoes where bucket_id in ` + db.Members + ` and lifted_at is null)`
-	sqlEmbargo = `
-		insert into embargoes (bucket_id, person, rule_id, reason, at)
-		values (@bucket, @person, nullif(@rule::bigint, 0), @reason, @at)`
-	sqlLift = `
-		update embargoes set lifted_by = @person, lifted_at = @at
-		where bucket_id in ` + db.Members + ` and lifted_at is null`
-)
+// restriction holds what the audit log and errors say about embargoes or holds.
+type restriction struct {
+	set, lift string // actions in the audit log
+	state     string // its name there
+	none      error  // if there is nothing to lift
+}
 
-// Embargo hides a problem, in a transaction of its own; see [Store.EmbargoIn].
-func (s *Store) Embargo(ctx context.Context, e crash.Embargo) error {
-	err := s.InTx(ctx, func(tx pgx.Tx) error { return s.EmbargoIn(ctx, tx, e) })
+var restrictions = map[crash.MarkKind]restriction{
+	crash.MarkEmbargo: {"problem.embargo", "problem.lift-embargo", "embargoed",
+		crash.Errorf(crash.Conflict, "not_embargoed", "This problem is not embargoed.")},
+	crash.MarkHold: {"problem.hold", "problem.lift-hold", "held",
+		crash.Errorf(crash.Conflict, "not_held", "This problem is not held.")},
+}
+
+// event returns the entry of the audit log for setting or lifting a mark.
+func (r restriction) event(bucket crash.BucketID, person string, set bool, detail map[string]any) db.AuditEvent {
+	e := db.AuditEvent{Person: person, Action: r.lift, Subject: bucket.String(), Detail: detail,
+		Before: map[string]any{r.state: !set}, After: map[string]any{r.state: set}}
+	if set {
+		e.Action = r.set
+	}
+	return e
+}
+
+// sqlLift lifts the standing embargo or hold of a problem, with those of the buckets that were merged into it.
+const sqlLift = `
+	update marks set undone_by = @person, undone_at = @at
+	where bucket_id in ` + db.Members + ` and kind = @kind and undone_at is null`
+
+// Lift ends the embargo or the hold of the problem of any bucket; the bugs of the problem stay as they are. It
+// returns NotFound for an unknown bucket, and Conflict if there is no such mark.
+func (s *Store) Lift(ctx context.Context, bucket crash.BucketID, kind crash.MarkKind, person string) error {
+	r := restrictions[kind]
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := lockProblem(ctx, tx, &bucket, kind); err != nil {
+			return err
+		}
+		lifted, err := tx.Exec(ctx, sqlLift,
+			pgx.NamedArgs{"bucket": bucket[:], "kind": kind, "person": person, "at": s.Now()})
+		if err != nil {
+			return err
+		}
+		if lifted.RowsAffected() == 0 {
+			return r.none
+		}
+		return s.Audit(ctx, tx, r.event(bucket, person, false, nil))
+	})
 	if err != nil {
-		return fmt.Errorf("embargo %s: %w", e.Bucket, err)
+		return fmt.Errorf("lift the %s of %s: %w", kind, bucket, err)
 	}
 	return nil
 }
 
-// EmbargoIn hides the problem of any bucket from everyone without the private right for its
-// package. It changes nothing if the problem is embargoed already. It returns NotFound for an
-// unknown bucket, and Invalid for a reason that cannot be stored.
-func (s *Store) EmbargoIn(ctx context.Context, tx pgx.Tx, e crash.Embargo) error {
-	e.Reason, _ = crash.CleanLine(e.Reason, crash.MaxReason+1) // Check refuses what is too long
-	if err := e.Check(); err != nil {
-		return err
+// lockProblem makes other changes of a problem's marks of a kind wait, and sets bucket to the problem. It
+// returns NotFound for an unknown bucket.
+func lockProblem(ctx context.Context, tx pgx.Tx, bucket *crash.BucketID, kind crash.MarkKind) error {
+	if kind == crash.MarkHold {
+		if _, err := tx.Exec(ctx, db.ShareHolds); err != nil {
+			return err
+		}
 	}
-	args := pgx.NamedArgs{"bucket": e.Bucket[:], "person": e.Person, "rule": e.Rule, "reason": e.Reason, "at": s.Now()}
-	embargoed, err := s.lockAndAsk(ctx, tx, sqlEmbargoed, args)
-	if err != nil || embargoed {
-		return err
+	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(db.ScanTo(bucket[:]))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.ErrUnknownBucket
 	}
-	if _, err := tx.Exec(ctx, sqlEmbargo, args); err != nil {
-		return err
-	}
-	return s.Audit(ctx, tx, db.AuditEvent{Person: e.Person, Action: "problem.embargo", Subject: e.Bucket.String(),
-		Before: map[string]any{"embargoed": false}, After: map[string]any{"embargoed": true},
-		Detail: map[string]any{"reason": e.Reason, "rule": e.Rule}})
+	return err
 }
 
-// sqlEmbargoes selects the oldest embargo of each problem.
-const sqlEmbargoes = `
+// sqlRestricted selects the oldest standing mark of a kind for each problem.
+const sqlRestricted = `
 	select * from (
-		select distinct on (b.head) e.id, b.head, e.person, coalesce(e.rule_id, 0), e.reason, e.at
-		from embargoes as e join buckets as b on b.id = e.bucket_id
-		where e.lifted_at is null order by b.head, e.id
-	) as x order by at, id limit @limit`
+		select distinct on (b.head) ` + db.MarkColumns + `, b.head
+		from marks as t join buckets as b on b.id = t.bucket_id
+		where t.kind = @kind and t.undone_at is null order by b.head, t.id
+	) as x order by case when @newest then -extract(epoch from at) else extract(epoch from at) end, id limit @limit`
 
-// Embargoes returns up to limit standing embargoes of problems that the reader of ctx may see, the oldest
-// first.
-func (s *Store) Embargoes(ctx context.Context, limit int) ([]crash.Embargo, error) {
-	rows, err := s.Pool.Query(ctx, sqlEmbargoes, pgx.NamedArgs{"limit": limit})
+// Restricted returns up to limit standing embargoes, the oldest first, or holds, the newest first, of problems
+// that the reader of ctx may see. The bucket of each is the problem that it covers now.
+func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
+	rows, err := s.Pool.Query(ctx, sqlRestricted,
+		pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit})
 	if err != nil {
-		return nil, fmt.Errorf("embargoes: %w", db.Classify(err))
+		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
 	}
-	embargoes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.Embargo, err error) {
-		err = row.Scan(&e.ID, db.ScanTo(e.Bucket[:]), &e.Person, &e.Rule, &e.Reason, &e.At)
-		return e, err
+	marks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.Mark, err error) {
+		err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
+		return m, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("embargoes: %w", db.Classify(err))
+		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
 	}
-	return embargoes, nil
+	return marks, nil
 }
 
 // sqlCountEmbargoed counts the embargoed problems among those of some buckets.
 const sqlCountEmbargoed = `
 	select count(*) from (select distinct head from buckets where id = any(@buckets::bytea[])) as p
 	where exists (
-		select from buckets as m join embargoes as e on e.bucket_id = m.id
-		where m.head = p.head and e.lifted_at is null)`
+		select from buckets as m join marks as e on e.bucket_id = m.id
+		where m.head = p.head and e.kind = 'embargo' and e.undone_at is null)`
 
 // CountEmbargoed returns how many of the problems of some buckets are embargoed.
 func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n int, err error) {
@@ -91,123 +119,4 @@ func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n
 		return 0, fmt.Errorf("count embargoed problems: %w", db.Classify(err))
 	}
 	return n, nil
-}
-
-// lockAndAsk locks the problem of @bucket, sets @bucket to its head, and returns the answer of a
-// statement about it.
-func (s *Store) lockAndAsk(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) (answer bool, err error) {
-	var head crash.BucketID
-	err = tx.QueryRow(ctx, sqlLockProblem, args).Scan(db.ScanTo(head[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, crash.ErrUnknownBucket
-	}
-	if err != nil {
-		return false, err
-	}
-	args["bucket"] = head[:]
-	return answer, tx.QueryRow(ctx, sql, args).Scan(&answer)
-}
-
-var errNotEmbargoed = crash.Errorf(crash.Conflict, "not_embargoed", "This problem is not embargoed.")
-
-// LiftEmbargo shows an embargoed problem to everyone again. Its bugs stay as they are. It returns
-// NotFound for an unknown bucket, and Conflict if the problem is not embargoed.
-func (s *Store) LiftEmbargo(ctx context.Context, bucket crash.BucketID, person string) error {
-	err := s.lift(ctx, bucket, sqlEmbargoed, sqlLift, errNotEmbargoed,
-		db.AuditEvent{Person: person, Action: "problem.lift-embargo", Subject: bucket.String(),
-			Before: map[string]any{"embargoed": true}, After: map[string]any{"embargoed": false}})
-	if err != nil {
-		return fmt.Errorf("lift the embargo of %s: %w", bucket, err)
-	}
-	return nil
-}
-
-// lift ends the embargo or the hold of a problem, and records that. It returns none if sqlStands
-// says that there is none.
-func (s *Store) lift(ctx context.Context, bucket crash.BucketID, sqlStands, sqlLift string, none error,
-	e db.AuditEvent) error {
-	return s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"bucket": bucket[:], "person": e.Person, "at": s.Now()}
-		stands, err := s.lockAndAsk(ctx, tx, sqlStands, args)
-		if err != nil {
-			return err
-		}
-		if !stands {
-			return none
-		}
-		if _, err := tx.Exec(ctx, sqlLift, args); err != nil {
-			return err
-		}
-		return s.Audit(ctx, tx, e)
-	})
-}
-
-const (
-	sqlIsHeld = `
-		select exists (select from holds where bucket_id in ` + db.Members + ` and lifted_at is null)`
-	sqlHold = `
-		insert into holds (bucket_id, person, reason, at) values (@bucket, @person, @reason, @at)`
-	sqlLiftHold = `
-		update holds set lifted_by = @person, lifted_at = @at
-		where bucket_id in ` + db.Members + ` and lifted_at is null`
-	sqlHolds = `
-		select h.id, b.head, h.person, h.reason, h.at from holds as h join buckets as b on b.id = h.bucket_id
-		where h.lifted_at is null order by h.at desc, h.id desc limit @limit`
-)
-
-// Hold prevents that anything of the reports and core dumps of a problem is removed because of its
-// age. It changes nothing if the problem is held already. It returns NotFound for an unknown bucket,
-// and Invalid for a reason that cannot be stored.
-func (s *Store) Hold(ctx context.Context, h crash.Hold) error {
-	reason, ok := crash.CleanLine(h.Reason, crash.MaxReason)
-	if !ok {
-		return crash.Errorf(crash.Invalid, "bad_reason", "A reason is one line of at most %d characters.", crash.MaxReason)
-	}
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"bucket": h.Bucket[:], "person": h.Person, "reason": reason, "at": s.Now()}
-		held, err := s.lockAndAsk(ctx, tx, sqlIsHeld, args)
-		if err != nil || held {
-			return err
-		}
-		if _, err := tx.Exec(ctx, sqlHold, args); err != nil {
-			return err
-		}
-		return s.Audit(ctx, tx, db.AuditEvent{Person: h.Person, Action: "problem.hold", Subject: h.Bucket.String(),
-			Before: map[string]any{"held": false}, After: map[string]any{"held": true},
-			Detail: map[string]any{"reason": reason}})
-	})
-	if err != nil {
-		return fmt.Errorf("hold %s: %w", h.Bucket, err)
-	}
-	return nil
-}
-
-var errNotHeld = crash.Errorf(crash.Conflict, "not_held", "This problem is not held.")
-
-// LiftHold ends the hold of a problem. It returns NotFound for an unknown bucket, and Conflict if the
-// problem is not held.
-func (s *Store) LiftHold(ctx context.Context, bucket crash.BucketID, person string) error {
-	err := s.lift(ctx, bucket, sqlIsHeld, sqlLiftHold, errNotHeld,
-		db.AuditEvent{Person: person, Action: "problem.lift-hold", Subject: bucket.String(),
-			Before: map[string]any{"held": true}, After: map[string]any{"held": false}})
-	if err != nil {
-		return fmt.Errorf("lift the hold of %s: %w", bucket, err)
-	}
-	return nil
-}
-
-// Holds returns up to limit standing holds, the newest first, with the problems that they cover now.
-func (s *Store) Holds(ctx context.Context, limit int) ([]crash.Hold, error) {
-	rows, err := s.Pool.Query(ctx, sqlHolds, pgx.NamedArgs{"limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("holds: %w", db.Classify(err))
-	}
-	holds, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h crash.Hold, err error) {
-		err = row.Scan(&h.ID, db.ScanTo(h.Bucket[:]), &h.Person, &h.Reason, &h.At)
-		return h, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("holds: %w", db.Classify(err))
-	}
-	return holds, nil
 }

@@ -34,7 +34,8 @@ const (
 		select coalesce(array_agg(m.id), '{}') as buckets, coalesce(array_agg(o.source_package::text), '{}') as sources
 		from (
 			select distinct b.head, b.source_package
-			from embargoes as x join buckets as b on b.id = x.bucket_id where x.lifted_at is null
+			from public.marks as x join buckets as b on b.id = x.bucket_id
+			where x.kind = 'embargo' and x.undone_at is null
 		) as o join buckets as m on m.head = o.head
 	)`
 	sqlEmbargoed = `select ` + Columns + ` from ` + Table + ` as e`

@@ -57,7 +57,7 @@ func TestExpireCounts(t *testing.T) {
 	_, over := saveOld(t, store, 1601, crashtest.Oops())
 	_, worked := saveOld(t, store, 1602, crashtest.Java())
 	stored, needed := saveOld(t, store, 1603, crashtest.GoPanic())
-	if err := holds.Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
+	if _, err := holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, conn, `insert into decisions (kind, cause, bucket_id, person, reason, at)
@@ -141,7 +141,7 @@ func TestExpireCounts(t *testing.T) {
 	execute(t, conn, "update bucket_expired set reports = reports - 1 where bucket_id = $1", long[:])
 
 	// After the hold and the report, the days expire, too.
-	if err := holds.LiftHold(t.Context(), held, "ada"); err != nil {
+	if err := holds.Lift(t.Context(), held, crash.MarkHold, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, conn, "delete from reports where id = $1 or bucket_id = $2", [16]byte(stored), held[:])

@@ -336,21 +336,18 @@ func (s *Erasing) find(ctx context.Context, e crash.Erasure) (system crash.Syste
 const (
 	inTexts       = ` where length(@machine::text) >= 16 and position(@machine::text in `
 	sqlEraseNotes = `update note_texts set text = replace(text, @machine::text, 'erased-machine')` + inTexts + `text) > 0`
-	sqlEraseCases = `update triage set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
+	sqlEraseCases = `update marks set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
 		`reason) > 0`
 	sqlEraseWhys = `update decisions set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
 		`reason) > 0`
 	sqlEraseDeclined = `update candidates set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
-		`reason) > 0`
-	sqlEraseEmbargoes = `update embargoes set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
 		`reason) > 0`
 	sqlEraseSearches = `update saved_searches set path = replace(path, @machine::text, 'erased-machine'),
 		name = replace(name, @machine::text, 'erased-machine')` + inTexts + `path || ' ' || name) > 0`
 	sqlEraseNames = `update buckets set name = replace(name, @machine::text, 'erased-machine')` + inTexts + `name) > 0`
 )
 
-var texts = []string{sqlEraseNotes, sqlEraseCases, sqlEraseWhys, sqlEraseDeclined, sqlEraseEmbargoes, sqlEraseSearches,
-	sqlEraseNames}
+var texts = []string{sqlEraseNotes, sqlEraseCases, sqlEraseWhys, sqlEraseDeclined, sqlEraseSearches, sqlEraseNames}
 
 // tidyTables are the tables from which erasures delete rows, or that have texts of reports.
 var tidyTables = []string{"audit_events", "buckets", "bucket_arrivals", "bucket_days", "bucket_releases",

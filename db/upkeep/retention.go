@@ -165,7 +165,7 @@ const (
 				select received, report_id, started from privacy_runs
 				where kind = 'expire' and fields = @fields and @kind = 'expire' and finished is not null
 				order by id desc limit 1
-			) as last on not exists (select from holds where lifted_at >= last.started)
+			) as last on not exists (select from marks where kind = 'hold' and undone_at >= last.started)
 		) as p
 		where @kind <> 'expire' or exists (
 			select from reports as r
@@ -823,7 +823,6 @@ const (
 		on conflict (bucket_id, release, version, architecture, package_architecture) do update set
 			reports = e.reports + excluded.reports, proposed = e.proposed + excluded.proposed,
 			first_day = least(e.first_day, excluded.first_day), last_day = greatest(e.last_day, excluded.last_day)`
-	sqlLockHolds = `lock table holds in share mode`
 
 	// endedBuckets selects the problems of which all counts by day have expired.
 	endedBuckets = `
@@ -964,7 +963,7 @@ func (s *Retention) expireDays(ctx context.Context, before time.Time) error {
 		n := min(len(ids), countBuckets)
 		args := pgx.NamedArgs{"before": before, "ids": ids[:n], "round": round}
 		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, sqlLockHolds); err != nil {
+			if _, err := tx.Exec(ctx, db.LockHolds); err != nil {
 				return err
 			}
 			_, err := tx.Exec(ctx, sqlCollapse, args)
@@ -1022,7 +1021,7 @@ func (s *Retention) bucketsToExpire(ctx context.Context, before time.Time) (ids 
 func (s *Retention) endProblems(ctx context.Context) (ended int64, err error) {
 	for found := endBuckets; found == endBuckets; {
 		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, sqlLockHolds); err != nil {
+			if _, err := tx.Exec(ctx, db.LockHolds); err != nil {
 				return err
 			}
 			rows, err := tx.Query(ctx, sqlEnded, pgx.NamedArgs{"most": endBuckets})

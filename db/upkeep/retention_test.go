@@ -107,7 +107,7 @@ func TestRuns(t *testing.T) {
 		ids = append(ids, id)
 	}
 	heldID, held := saveOld(t, store, 2, crashtest.Python())
-	if err := problems.New(store).Hold(t.Context(), crash.Hold{Bucket: held, Person: "ada"}); err != nil {
+	if _, err := problems.New(store).Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	r := run(t, s, privacy.RunCheck, time.Now())
@@ -152,7 +152,7 @@ func TestExpire(t *testing.T) {
 	heldID, held := saveOld(t, store, 39, crashtest.Python())
 	middle, _ := saveOld(t, store, 20, crashtest.Native(crashtest.Process(2)))
 	young, _ := saveOld(t, store, 1, crashtest.Native(crashtest.Process(3)))
-	if err := holds.Hold(t.Context(), crash.Hold{Bucket: held}); err != nil {
+	if _, err := holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(lost ...crash.OopsID) {
@@ -184,7 +184,7 @@ func TestExpire(t *testing.T) {
 		t.Errorf("second run: got %+v, want it to continue with one report", r)
 	}
 	want(old, middle)
-	if err := holds.LiftHold(t.Context(), held, "ada"); err != nil {
+	if err := holds.Lift(t.Context(), held, crash.MarkHold, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if r := run(t, s, privacy.RunExpire, today.AddDate(0, 0, -10)); r.LookedAt != 3 || r.Changed != 1 {

@@ -12,6 +12,7 @@ import (
 	"mishap/handlers/web"
 	view "mishap/views/admin"
 	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 const (
@@ -45,7 +46,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 	if p.CountsFrom, err = s.Problems.From(r.Context()); err != nil {
 		return err
 	}
-	holds, err := s.Problems.Holds(r.Context(), shownHolds)
+	holds, err := s.Problems.Restricted(r.Context(), crash.MarkHold, shownHolds)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		if err != nil {
 			return err
 		}
-		p.Holds = append(p.Holds, view.HeldProblem{Hold: h, Problem: b})
+		p.Holds = append(p.Holds, problemsview.MarkedProblem{Mark: h, Problem: b})
 	}
 	p.Shell = s.web.Shell(r, "Privacy")
 	return s.web.Page(w, r, status, view.Privacy(p))

@@ -172,7 +172,7 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 }
 
 // newStatusEntry returns an entry for an answer, or nil for nil.
-func newStatusEntry(t *crash.Triage) *statusEntry {
+func newStatusEntry(t *crash.Mark) *statusEntry {
 	if t == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func newStatusEntry(t *crash.Triage) *statusEntry {
 	for _, f := range t.Fixes {
 		e.Fixes = append(e.Fixes, statusFix{Release: string(f.Release), Version: f.Version})
 	}
-	if u := t.Until; t.Kind == crash.TriageMuted {
+	if u := t.Until; t.Kind == crash.MarkMuted {
 		e.Until = &statusUntil{Days: u.Days, Machines: u.Machines, Newer: u.Newer, Regression: u.Regression,
 			Release: string(u.Release), Reports: u.Reports, Version: u.Version}
 		if !u.Date.IsZero() {
@@ -235,15 +235,23 @@ func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, p
 	return a.write(w, r, http.StatusOK, out)
 }
 
+// restrict sets or lifts an embargo or a hold.
+func (a *answers) restrict(ctx context.Context, kind crash.MarkKind, set bool, q statusQuestion, id crash.BucketID,
+	person string,
+) error {
+	if !set {
+		return a.problems.Lift(ctx, id, kind, person)
+	}
+	_, err := a.problems.Set(ctx, crash.Mark{Bucket: id, Kind: kind, Person: person, Reason: q.Reason})
+	return err
+}
+
 func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.BucketID, person string) error {
 	if q.Hold != nil {
 		if q.Kind != "" || q.Undo != 0 {
 			return crash.Errorf(crash.Invalid, "hold_and_kind", "Send either hold, kind or undo.")
 		}
-		if *q.Hold {
-			return a.problems.Hold(ctx, crash.Hold{Bucket: id, Person: person, Reason: q.Reason})
-		}
-		return a.problems.LiftHold(ctx, id, person)
+		return a.restrict(ctx, crash.MarkHold, *q.Hold, q, id, person)
 	}
 	if q.Undo != 0 {
 		if q.Kind != "" {
@@ -262,20 +270,20 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 		return crash.Errorf(crash.NotFound, "unknown_triage_entry", "The problem has no entry %d.", q.Undo)
 	}
 	switch q.Kind {
-	case "embargo":
-		return a.problems.Embargo(ctx, crash.Embargo{Bucket: id, Person: person, Reason: q.Reason})
-	case "lift-embargo":
-		return a.problems.LiftEmbargo(ctx, id, person)
+	case "embargo", "lift-embargo":
+		return a.restrict(ctx, crash.MarkEmbargo, q.Kind == "embargo", q, id, person)
+	case string(crash.MarkHold):
+		return crash.Errorf(crash.Invalid, "unknown_triage", "To hold a problem, send hold instead of kind.")
 	}
-	t := crash.Triage{Bucket: id, Kind: crash.TriageKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces,
+	t := crash.Mark{Bucket: id, Kind: crash.MarkKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces,
 		Confirmed: q.Confirm}
 	for _, f := range q.Fixes {
 		t.Fixes = append(t.Fixes, crash.FixedIn{Release: crash.Release(f.Release), Version: f.Version})
 	}
-	if t.Kind != crash.TriageFixed && len(q.Fixes) > 0 {
+	if t.Kind != crash.MarkFixed && len(q.Fixes) > 0 {
 		return crash.Errorf(crash.Invalid, "fixes_of_other", "Versions in fixes belong to the kind fixed.")
 	}
-	if t.Kind == crash.TriageMuted {
+	if t.Kind == crash.MarkMuted {
 		var err error
 		if t.Until, err = q.until(); err != nil {
 			return err

@@ -40,11 +40,11 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	case "assign":
 		return web.Redirect(w, r, problemsview.AssignChosenURL(ids))
 	case "mute":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageMuted, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkMuted, ids))
 	case "wontfix":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageWontFix, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkWontFix, ids))
 	case "fixed":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.TriageFixed, ids))
+		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkFixed, ids))
 	}
 	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {

@@ -265,7 +265,7 @@ func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus
 }
 
 // NewestFirst returns entries of a problem's history, of which all is sorted the other way.
-func NewestFirst(all []crash.Triage, limit int) []crash.Triage {
+func NewestFirst(all []crash.Mark, limit int) []crash.Mark {
 	all = slices.Clone(all[max(0, len(all)-limit):])
 	slices.Reverse(all)
 	return all

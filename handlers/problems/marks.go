@@ -2,7 +2,6 @@ package problems
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -22,49 +21,6 @@ import (
 	"mishap/views/layout"
 	view "mishap/views/problems"
 )
-
-// mark is an embargo or a hold: a person sets it with a reason, and lifts it.
-type mark struct {
-	set      func(context.Context, crash.Bucket, crash.User, string) (message layout.Flash, path string, err error)
-	lift     func(context.Context, crash.Bucket, crash.User) (layout.Flash, error)
-	show     func(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error
-	noAction error
-}
-
-// markForm returns what the forms of all marks have in common.
-func (s *Decisions) markForm(r *http.Request, b crash.Bucket, problem string) view.MarkForm {
-	return view.MarkForm{Bucket: b, Reason: r.PostFormValue("reason"), Problem: problem, Now: s.web.Now(),
-		CSRFToken: nosurf.Token(r)}
-}
-
-// change sets or lifts a mark of the problem in the path. It shows the form again if that is refused.
-func (s *Decisions) change(w http.ResponseWriter, r *http.Request, m mark) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	u, path := web.CurrentUser(r), b.ID.Path()
-	var message layout.Flash
-	switch r.PostFormValue("do") {
-	case "lift":
-		message, err = m.lift(r.Context(), b, u)
-	case "set":
-		message, path, err = m.set(r.Context(), b, u, r.PostFormValue("reason"))
-	default:
-		err = m.noAction
-	}
-	if isRefusal(err) {
-		return m.show(w, r, b, web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity)
-	}
-	if err != nil {
-		return err
-	}
-	message.Kind = layout.FlashDone
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, path)
-}
 
 // readMute reads the conditions of a mute: those of the pressed button, else those of the fields.
 func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
@@ -137,7 +93,7 @@ func readFixes(form url.Values) []crash.FixedIn {
 }
 
 // ShowForm returns the handler of the form that changes the manual status of one problem.
-func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+func (s *Decisions) ShowForm(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b, err := s.panel.BucketInPath(r)
 		if err != nil {
@@ -149,7 +105,7 @@ func (s *Decisions) ShowForm(kind crash.TriageKind) func(http.ResponseWriter, *h
 }
 
 // SetOne returns the handler that changes the manual status of one problem.
-func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+func (s *Decisions) SetOne(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		b, err := s.panel.BucketInPath(r)
 		if err != nil {
@@ -174,7 +130,7 @@ func (s *Decisions) SetOne(kind crash.TriageKind) func(http.ResponseWriter, *htt
 			return err
 		}
 		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), layout.Flash{
-			Kind: layout.FlashDone, Text: t.Text(false), Undo: view.UndoTriage([]crash.Triage{t}),
+			Kind: layout.FlashDone, Text: t.Text(false), Undo: view.UndoTriage([]crash.Mark{t}),
 		})
 	}
 }
@@ -186,17 +142,17 @@ func isRefusal(err error) bool {
 }
 
 // read reads an entry from a form.
-func (s *Decisions) read(r *http.Request, kind crash.TriageKind) (crash.Triage, error) {
-	t := crash.Triage{Kind: kind, Person: web.CurrentUser(r).Name, Reason: r.PostFormValue("reason")}
+func (s *Decisions) read(r *http.Request, kind crash.MarkKind) (crash.Mark, error) {
+	t := crash.Mark{Kind: kind, Person: web.CurrentUser(r).Name, Reason: r.PostFormValue("reason")}
 	t.Replaces, _ = strconv.ParseInt(r.PostFormValue("replaces"), 10, 64) // 0: none
 	var err error
 	switch kind {
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 		t.Until, err = readMute(r.PostForm, s.web.Now())
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		t.Fixes = readFixes(r.PostForm)
 		t.Confirmed = r.PostFormValue("confirm") == fixesText(t.Fixes)
-	case crash.TriageWontFix:
+	case crash.MarkWontFix, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return t, err
 }
@@ -219,16 +175,16 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		if err != nil {
 			return err
 		}
-		if p.Kind == crash.TriageMuted {
+		if p.Kind == crash.MarkMuted {
 			p.Replaces = manual.Muted
 		}
 		p.Regressed = b.Status.Word == crash.StateRegression || manual.SeenAgain()
 		p.Releases = releasesOf(b)
-		if p.Kind == crash.TriageFixed {
+		if p.Kind == crash.MarkFixed {
 			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
 		}
 		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
-	} else if p.Kind == crash.TriageFixed {
+	} else if p.Kind == crash.MarkFixed {
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
 	if web.WantsPart(r) {
@@ -298,7 +254,7 @@ func chosenFixRows(buckets []crash.Bucket, values []view.FixRow) []view.FixRow {
 }
 
 // ShowChosen returns the handler of the page that changes the manual status of selected problems.
-func (s *Decisions) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+func (s *Decisions) ShowChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, err := s.chosen(r, kind, r.URL.Query().Get("problems"))
 		if err != nil {
@@ -312,7 +268,7 @@ func (s *Decisions) ShowChosen(kind crash.TriageKind) func(http.ResponseWriter, 
 	}
 }
 
-func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems string) (view.TriageForm, error) {
+func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind, problems string) (view.TriageForm, error) {
 	ids, err := panel.ChosenIDs(strings.Split(problems, "."))
 	if err != nil {
 		return view.TriageForm{}, err
@@ -323,7 +279,7 @@ func (s *Decisions) chosen(r *http.Request, kind crash.TriageKind, problems stri
 
 // SetChosen returns the handler that changes the manual status of selected problems. It leaves
 // problems that are muted with other conditions as they are, and says so.
-func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *http.Request) error {
+func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, err := s.chosen(r, kind, r.PostFormValue("problems"))
 		if err != nil {
@@ -334,20 +290,20 @@ func (s *Decisions) SetChosen(kind crash.TriageKind) func(http.ResponseWriter, *
 			return err
 		}
 		t, err := s.read(r, kind)
-		if err == nil && kind == crash.TriageFixed && !t.Confirmed {
+		if err == nil && kind == crash.MarkFixed && !t.Confirmed {
 			if err = s.warn(r, allowed, t.Fixes); panel.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}
 			t.Confirmed = true // the loop below need not ask again
 		}
-		var done []crash.Triage
+		var done []crash.Mark
 		var ids []crash.BucketID
 		started, skipped := s.web.Now(), int64(0)
 		for _, b := range allowed {
 			if err != nil {
 				break
 			}
-			var one crash.Triage
+			var one crash.Mark
 			t.Bucket = b.ID
 			one, err = s.Problems.Set(r.Context(), t)
 			switch {
@@ -480,7 +436,7 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 }
 
 // triageDoneFor confirms entries of several problems, and says how many had another mute.
-func triageDoneFor(n, skipped int64, t crash.Triage) string {
+func triageDoneFor(n, skipped int64, t crash.Mark) string {
 	out := crash.Counted(n, "problem", "problems") + ": " + t.Text(false) + "."
 	if skipped > 0 {
 		out += " " + crash.Counted(skipped, "problem", "problems") + " had been muted with other conditions, and " +
@@ -489,26 +445,87 @@ func triageDoneFor(n, skipped int64, t crash.Triage) string {
 	return out
 }
 
-// ShowEmbargo shows the form that embargoes a problem, or that lifts its embargo.
-func (s *Decisions) ShowEmbargo(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
+// ShowMark returns the handler of the form that sets an embargo or a hold of the problem in the path, or lifts it.
+func (s *Decisions) ShowMark(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.panel.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		return s.showMark(w, r, kind, b, nil)
 	}
-	return s.showEmbargo(w, r, b, "", http.StatusOK)
 }
 
-func (s *Decisions) showEmbargo(
-	w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int,
+// showMark shows the form, with the reason why it was refused, if it was.
+func (s *Decisions) showMark(
+	w http.ResponseWriter, r *http.Request, kind crash.MarkKind, b crash.Bucket, refused error,
 ) error {
 	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
-	p := view.EmbargoForm{MarkForm: s.markForm(r, b, problem), Embargo: manual.Embargo,
-		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.web.Config.TrackerName}
+	p := view.MarkForm{Kind: kind, Bucket: b, Mark: manual.Embargo, Reason: r.PostFormValue("reason"),
+		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.web.Config.TrackerName, Now: s.web.Now(),
+		CSRFToken: nosurf.Token(r)}
+	if kind == crash.MarkHold {
+		p.Mark = manual.Hold
+	}
+	status := http.StatusOK
+	if refused != nil {
+		p.Problem, status = web.AnswerTo(r, refused).Message, http.StatusUnprocessableEntity
+	}
 	p.Shell = s.web.Shell(r, p.Heading())
-	return s.web.Page(w, r, status, view.EmbargoPage(p))
+	return s.web.Page(w, r, status, view.MarkPage(p))
+}
+
+// ChangeMark returns the handler that sets or lifts an embargo or a hold. A person without the private right for
+// the package may embargo a problem, but does not see it afterwards.
+func (s *Decisions) ChangeMark(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.panel.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		message, path, err := s.changeMark(r, kind, b)
+		if isRefusal(err) {
+			return s.showMark(w, r, kind, b, err)
+		}
+		if err != nil {
+			return err
+		}
+		message.Kind = layout.FlashDone
+		if err := s.web.FlashUndo(r, message); err != nil {
+			return err
+		}
+		return web.Redirect(w, r, path)
+	}
+}
+
+// changeMark does what the form says, and returns the message about it and the page to go to.
+func (s *Decisions) changeMark(r *http.Request, kind crash.MarkKind, b crash.Bucket) (layout.Flash, string, error) {
+	u, path := web.CurrentUser(r), b.ID.Path()
+	switch r.PostFormValue("do") {
+	case "lift":
+		text := "The hold is lifted. What is too old will be removed within a day."
+		if kind == crash.MarkEmbargo {
+			text = "The embargo is lifted: everyone sees the problem again. Its bugs are as before."
+		}
+		return layout.Flash{Text: text, Undo: view.UndoMark(kind, b.ID, "set")}, path,
+			s.Problems.Lift(r.Context(), b.ID, kind, u.Name)
+	case "set":
+		_, err := s.Problems.Set(r.Context(),
+			crash.Mark{Bucket: b.ID, Kind: kind, Person: u.Name, Reason: r.PostFormValue("reason")})
+		switch {
+		case kind == crash.MarkHold:
+			return layout.Flash{Text: "The problem is held.", Undo: view.UndoMark(kind, b.ID, "lift")}, path, err
+		case !u.Embargoed.Include(b.SourcePackage):
+			return layout.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
+				"no longer see it."}, "/", err
+		}
+		return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoMark(kind, b.ID, "lift")}, path, err
+	}
+	return layout.Flash{}, path, crash.Errorf(crash.Invalid, "no_action",
+		"Choose whether to %s the problem or to lift its %[1]s.", kind)
 }
 
 // shownEmbargoes is the largest number of embargoes that the page of all shows.
@@ -516,7 +533,7 @@ const shownEmbargoes = 500
 
 // ShowEmbargoes shows the embargoed problems that the user may see, the oldest embargo first.
 func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error {
-	embargoes, err := s.Problems.Embargoes(r.Context(), shownEmbargoes)
+	embargoes, err := s.Problems.Restricted(r.Context(), crash.MarkEmbargo, shownEmbargoes)
 	if err != nil {
 		return err
 	}
@@ -529,71 +546,7 @@ func (s *Decisions) ShowEmbargoes(w http.ResponseWriter, r *http.Request) error 
 		if err != nil {
 			return err
 		}
-		p.Problems = append(p.Problems, view.EmbargoedProblem{Embargo: e, Problem: b})
+		p.Problems = append(p.Problems, view.MarkedProblem{Mark: e, Problem: b})
 	}
 	return s.web.Page(w, r, http.StatusOK, view.Embargoed(p))
-}
-
-var errNoEmbargoAction = crash.Errorf(crash.Invalid, "no_action",
-	"Choose whether to embargo the problem or to lift its embargo.")
-
-// ChangeEmbargo embargoes a problem, or lifts its embargo. A person without the private right for
-// the package may embargo a problem, but does not see it afterwards.
-func (s *Decisions) ChangeEmbargo(w http.ResponseWriter, r *http.Request) error {
-	return s.change(w, r, mark{
-		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (layout.Flash, string, error) {
-			err := s.Problems.Embargo(ctx, crash.Embargo{Bucket: b.ID, Person: u.Name, Reason: reason})
-			if !u.Embargoed.Include(b.SourcePackage) {
-				return layout.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
-					"no longer see it."}, "/", err
-			}
-			return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoEmbargo(b.ID, "lift")}, b.ID.Path(), err
-		},
-		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (layout.Flash, error) {
-			return layout.Flash{
-				Text: "The embargo is lifted: everyone sees the problem again. Its bugs are as before.",
-				Undo: view.UndoEmbargo(b.ID, "set"),
-			}, s.Problems.LiftEmbargo(ctx, b.ID, u.Name)
-		},
-		show: s.showEmbargo, noAction: errNoEmbargoAction,
-	})
-}
-
-// ShowHold shows the form that holds a problem, or that lifts its hold.
-func (s *Decisions) ShowHold(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	return s.showHold(w, r, b, "", http.StatusOK)
-}
-
-func (s *Decisions) showHold(w http.ResponseWriter, r *http.Request, b crash.Bucket, problem string, status int) error {
-	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
-	if err != nil {
-		return err
-	}
-	p := view.HoldForm{MarkForm: s.markForm(r, b, problem), Hold: manual.Hold}
-	p.Shell = s.web.Shell(r, p.Heading())
-	return s.web.Page(w, r, status, view.HoldPage(p))
-}
-
-var errNoHoldAction = crash.Errorf(crash.Invalid, "no_action",
-	"Choose whether to hold the problem or to lift its hold.")
-
-// ChangeHold holds a problem, or lifts its hold.
-func (s *Decisions) ChangeHold(w http.ResponseWriter, r *http.Request) error {
-	return s.change(w, r, mark{
-		set: func(ctx context.Context, b crash.Bucket, u crash.User, reason string) (layout.Flash, string, error) {
-			return layout.Flash{Text: "The problem is held.", Undo: view.UndoHold(b.ID, "lift")}, b.ID.Path(),
-				s.Problems.Hold(ctx, crash.Hold{Bucket: b.ID, Person: u.Name, Reason: reason})
-		},
-		lift: func(ctx context.Context, b crash.Bucket, u crash.User) (layout.Flash, error) {
-			return layout.Flash{
-				Text: "The hold is lifted. What is too old will be removed within a day.",
-				Undo: view.UndoHold(b.ID, "set"),
-			}, s.Problems.LiftHold(ctx, b.ID, u.Name)
-		},
-		show: s.showHold, noAction: errNoHoldAction,
-	})
 }

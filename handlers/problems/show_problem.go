@@ -122,7 +122,7 @@ type problemFacts struct {
 	bucket     crash.Bucket
 	bugs       []crash.Bug
 	manual     crash.ManualStatus
-	triage     []crash.Triage // newest first
+	triage     []crash.Mark // newest first
 	chart      templ.Component
 	versions   view.VersionTable
 	impact     view.Impact

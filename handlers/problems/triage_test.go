@@ -307,7 +307,7 @@ func TestFixChosen(t *testing.T) {
 	c.PostJSON(setStatusPath, map[string]any{"signature": one.ID.String(), "kind": "fixed",
 		"fixes": []any{map[string]string{"version": "9.9"}}, "reason": "backport"}).Want(http.StatusOK)
 	byAPI := handlertest.ManualStatus(t, site, one.ID).Fixes[0].By
-	for _, entry := range []*crash.Triage{&chosen, &byAPI} {
+	for _, entry := range []*crash.Mark{&chosen, &byAPI} {
 		entry.ID, entry.At, entry.Person = 0, time.Time{}, ""
 	}
 	if diff := cmp.Diff(chosen, byAPI); diff != "" {

@@ -31,9 +31,9 @@ func (p *post) embargo(id crash.BucketID, set bool) {
 	p.t.Helper()
 	var err error
 	if s := problems.New(p.store.Store); set {
-		err = s.Embargo(p.t.Context(), crash.Embargo{Bucket: id, Person: "eve"})
+		_, err = s.Set(p.t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "eve"})
 	} else {
-		err = s.LiftEmbargo(p.t.Context(), id, "eve")
+		err = s.Lift(p.t.Context(), id, crash.MarkEmbargo, "eve")
 	}
 	if err != nil {
 		p.t.Fatal(err)

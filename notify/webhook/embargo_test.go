@@ -37,7 +37,7 @@ func TestEmbargo(t *testing.T) {
 		t.Fatalf("got %s, want failed deliveries and a summary", first)
 	}
 	store := problems.New(f.store.Store)
-	if err := store.Embargo(t.Context(), crash.Embargo{Bucket: id, Person: "eve"}); err != nil {
+	if _, err := store.Set(t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "eve"}); err != nil {
 		t.Fatal(err)
 	}
 	r.answers(nil)
@@ -51,7 +51,7 @@ func TestEmbargo(t *testing.T) {
 			t.Errorf("during the embargo: got %d times %s, want %d, in\n%s", got, title, want, during)
 		}
 	}
-	if err := store.LiftEmbargo(t.Context(), id, "eve"); err != nil {
+	if err := store.Lift(t.Context(), id, crash.MarkEmbargo, "eve"); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {

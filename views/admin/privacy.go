@@ -3,9 +3,9 @@ package admin
 import (
 	"time"
 
-	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/views/layout"
+	"mishap/views/problems"
 )
 
 // PrivacyPage holds the table of classes, retention, and runs over stored reports.
@@ -17,15 +17,9 @@ type PrivacyPage struct {
 	Removals   []privacy.Removal
 	CountsFrom time.Time // first day whose counts have not expired; zero: none have
 	Held       int64     // counted reports of held problems
-	Holds      []HeldProblem
+	Holds      []problems.MarkedProblem
 	Runs       []privacy.Run // newest first
 	Problem    string        // why a run could not be started; empty: nothing
-}
-
-// HeldProblem is a hold with the problem that it covers.
-type HeldProblem struct {
-	crash.Hold
-	Problem crash.Bucket
 }
 
 // running reports whether a run has not ended.

@@ -103,12 +103,10 @@ func decided() []specimen {
 				Reports: 12}},
 		})},
 		{"Privacy, run in progress", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
-		{"Hold", problemsview.HoldPage(problemsview.HoldForm{MarkForm: problemsview.MarkForm{Shell: shell("Hold", viewer),
-			Bucket:  b,
-			Problem: "A reason is one line of at most 500 characters."}})},
-		{"Hold, lifting", problemsview.HoldPage(problemsview.HoldForm{MarkForm: problemsview.MarkForm{Shell: shell("Hold",
-			viewer), Bucket: b,
-			Now: now}, Hold: &crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)}})},
+		{"Hold", problemsview.MarkPage(problemsview.MarkForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold, Bucket: b,
+			Problem: "A reason is one line of at most 500 characters."})},
+		{"Hold, lifting", problemsview.MarkPage(problemsview.MarkForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold, Bucket: b,
+			Now: now, Mark: &hold})},
 		{"Account", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: peopleview.TokensView{Scopes: crash.Scopes[:2], Form: peopleview.TokenForm{Scopes: crash.Scopes[:1],
@@ -397,6 +395,8 @@ func auditLog() adminview.AuditPage {
 	}
 }
 
+var hold = crash.Mark{Kind: crash.MarkHold, Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)}
+
 // privacyPage returns the page about fields with changed classes, a hold and a run in progress.
 func privacyPage(shell layout.Shell) adminview.PrivacyPage {
 	table, _ := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
@@ -411,7 +411,7 @@ func privacyPage(shell layout.Shell) adminview.PrivacyPage {
 			{What: "Daily counts of problems", Key: "counts_keep_years", Years: 5, Week: 3000, All: 9_000_000},
 			{What: "Problems with a count", All: 40_000},
 		},
-		Holds: []adminview.HeldProblem{{Hold: crash.Hold{Person: "ada", Reason: "court order 12/34", At: now.Add(-time.Hour)},
+		Holds: []problemsview.MarkedProblem{{Mark: hold,
 			Problem: bucket(1)}},
 		Runs: []privacy.Run{{ID: 2, Kind: privacy.RunCheck, Person: "ada", Started: now.Add(-time.Minute), Estimate: 10_000,
 			LookedAt: 2500, Secret: 300, Private: 2400, Found: privacy.Found{Secret: map[string]int64{"JournalErrors": 300},

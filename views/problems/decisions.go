@@ -22,7 +22,7 @@ func MergeURL(ids []crash.BucketID) string { return PathMerge + "?problems=" + b
 type DecisionsView struct {
 	Bucket    crash.Bucket
 	Decisions []crash.Decision // newest first
-	Triage    []crash.Triage   // newest first
+	Triage    []crash.Mark     // newest first
 	MayDecide bool
 	CSRFToken string
 	Now       time.Time
@@ -125,7 +125,7 @@ type MergePage struct {
 type MergeSide struct {
 	crash.Bucket
 	Parts []SignaturePart
-	Muted *crash.Triage // nil: not muted
+	Muted *crash.Mark // nil: not muted
 }
 
 // SignaturePart is a part of a signature in a comparison.

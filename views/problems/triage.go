@@ -21,30 +21,30 @@ const (
 )
 
 // TriageURL returns the address of the page that changes the manual status of problems.
-func TriageURL(kind crash.TriageKind, ids []crash.BucketID) string {
+func TriageURL(kind crash.MarkKind, ids []crash.BucketID) string {
 	return chosenPath(kind) + "?problems=" + bugs.JoinIDs(ids)
 }
 
-func chosenPath(kind crash.TriageKind) string {
+func chosenPath(kind crash.MarkKind) string {
 	switch kind {
-	case crash.TriageWontFix:
+	case crash.MarkWontFix:
 		return PathWontFixChosen
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		return PathFixedChosen
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 	}
 	return layout.PathMuteChosen
 }
 
 // TriagePath returns the address of the page that changes the manual status of one problem.
-func TriagePath(kind crash.TriageKind, id crash.BucketID) string {
-	last := map[crash.TriageKind]string{crash.TriageMuted: "mute", crash.TriageWontFix: "wontfix",
-		crash.TriageFixed: "fixed"}
+func TriagePath(kind crash.MarkKind, id crash.BucketID) string {
+	last := map[crash.MarkKind]string{crash.MarkMuted: "mute", crash.MarkWontFix: "wontfix",
+		crash.MarkFixed: "fixed"}
 	return id.Path() + "/" + last[kind]
 }
 
 // JoinEntries joins the numbers of entries for the form that undoes them.
-func JoinEntries(all []crash.Triage) string {
+func JoinEntries(all []crash.Mark) string {
 	texts := make([]string, len(all))
 	for i, t := range all {
 		texts[i] = strconv.FormatInt(t.ID, 10)
@@ -53,7 +53,7 @@ func JoinEntries(all []crash.Triage) string {
 }
 
 // UndoTriage returns the form of a message that undoes entries.
-func UndoTriage(all []crash.Triage) *layout.Undo {
+func UndoTriage(all []crash.Mark) *layout.Undo {
 	if len(all) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ type ManualView struct {
 	Now       time.Time
 }
 
-func (v ManualView) undo(t crash.Triage) layout.PostFormArgs {
+func (v ManualView) undo(t crash.Mark) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10), Action: PathUndoTriage,
 		CSRFToken: v.CSRFToken,
 		Class:     "inline", Part: true, Target: layout.StatusTarget, Swap: layout.Morph}
@@ -86,11 +86,11 @@ func (v ManualView) muteAction() string {
 // TriageForm holds the form that changes the manual status of one problem, or of several.
 type TriageForm struct {
 	Shell     layout.Shell
-	Kind      crash.TriageKind
+	Kind      crash.MarkKind
 	Buckets   []crash.Bucket
-	Chosen    bool          // selected rows of a list
-	Replaces  *crash.Triage // the mute that a new one replaces; nil: not muted
-	Regressed bool          // the problem is a regression already
+	Chosen    bool        // selected rows of a list
+	Replaces  *crash.Mark // the mute that a new one replaces; nil: not muted
+	Regressed bool        // the problem is a regression already
 	Values    TriageValues
 	Releases  []crash.Release // for the version of a mute
 	Problem   string          // what is wrong with the values; empty: nothing
@@ -121,17 +121,17 @@ func (v TriageValues) custom() bool {
 func (p TriageForm) heading() string {
 	n := int64(len(p.Buckets))
 	switch p.Kind {
-	case crash.TriageWontFix:
+	case crash.MarkWontFix:
 		if p.Chosen {
 			return "Won’t fix " + crash.Counted(n, "problem", "problems")
 		}
 		return "Won’t fix this problem"
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		if p.Chosen {
 			return "Mark " + crash.Counted(n, "problem", "problems") + " as fixed"
 		}
 		return "Fixed in a version"
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 	}
 	if p.Chosen {
 		return "Mute " + crash.Counted(n, "problem", "problems")
@@ -144,12 +144,12 @@ func (p TriageForm) Heading() string { return p.heading() }
 
 func (p TriageForm) hint() string {
 	switch p.Kind {
-	case crash.TriageWontFix:
+	case crash.MarkWontFix:
 		return "The problem stays in lists, with this mark. The status that mishap derives does not change."
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		return "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
 			"in that version or a later one."
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 	}
 	return "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."
 }
@@ -157,7 +157,7 @@ func (p TriageForm) hint() string {
 // warning says that one version is about to be recorded for several source packages, whose versions
 // have nothing to do with each other. It is empty if there is only one package.
 func (p TriageForm) warning() string {
-	if p.Kind != crash.TriageFixed {
+	if p.Kind != crash.MarkFixed {
 		return ""
 	}
 	sources := map[string]bool{}
@@ -209,34 +209,34 @@ const (
 	MutedOnly = "only"
 )
 
-func triageWord(k crash.TriageKind) string {
+func triageWord(k crash.MarkKind) string {
 	switch k {
-	case crash.TriageWontFix:
+	case crash.MarkWontFix:
 		return "won’t fix"
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		return "marked fixed"
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 	}
 	return "muted"
 }
 
 // triageSentence describes an entry of the history after its word.
-func triageSentence(t crash.Triage) string {
+func triageSentence(t crash.Mark) string {
 	switch t.Kind {
-	case crash.TriageMuted:
+	case crash.MarkMuted:
 		return t.Until.String()
-	case crash.TriageFixed:
+	case crash.MarkFixed:
 		versions := make([]string, len(t.Fixes))
 		for i, f := range t.Fixes {
 			versions[i] = f.String()
 		}
 		return strings.Join(versions, ", ")
-	case crash.TriageWontFix:
+	case crash.MarkWontFix:
 	}
 	return ""
 }
 
-func triageEnd(t crash.Triage) string {
+func triageEnd(t crash.Mark) string {
 	if t.Merged {
 		return "ended when the problem was merged into another one"
 	}
@@ -255,16 +255,3 @@ func fixedPackages(names []string) string {
 	}
 	return out + "). Their versions differ: make sure that the version below is right for each of them."
 }
-
-// HoldBy says who held a problem; an empty name stands for mishap itself.
-func HoldBy(person string) string {
-	if person == "" {
-		return "Held by mishap"
-	}
-	return "Held by " + person
-}
-
-// Texts of held problems.
-const (
-	holdMeans = "Nothing of its reports and core dumps is removed because of its age."
-)

@@ -392,13 +392,13 @@ func TestClean(t *testing.T) {
 	dbtest.Exec(t, f.url, "update symbol_jobs set state = 'done'")
 	hold := func() {
 		t.Helper()
-		dbtest.Exec(t, f.url, `insert into holds (bucket_id, person, reason, at)
-			select distinct bucket_id, 'ada', '', now() from reports where bucket_id is not null`)
+		dbtest.Exec(t, f.url, `insert into marks (kind, bucket_id, person, reason, at)
+			select distinct 'hold', bucket_id, 'ada', '', now() from reports where bucket_id is not null`)
 	}
 	hold()
 	clean(time.Now().Add(time.Hour))
 	f.wantCore(r, true)
-	dbtest.Exec(t, f.url, "update holds set lifted_by = 'ada', lifted_at = now()")
+	dbtest.Exec(t, f.url, "update marks set undone_by = 'ada', undone_at = now() where undone_at is null")
 	clean(time.Time{}) // its instance died before it removed the core
 	f.wantCore(r, false)
 	if j := f.wantJob(r, crash.SymbolsDone, ""); !j.CoreGone {
@@ -411,7 +411,7 @@ func TestClean(t *testing.T) {
 	hold()
 	clean(time.Now().Add(-24 * time.Hour))
 	f.wantCore(other, true)
-	dbtest.Exec(t, f.url, "update holds set lifted_by = 'ada', lifted_at = now()")
+	dbtest.Exec(t, f.url, "update marks set undone_by = 'ada', undone_at = now() where undone_at is null")
 	clean(time.Now().Add(-24 * time.Hour))
 	f.wantCore(other, false)
 	f.wantJob(other, crash.SymbolsExpired, "removed before")
