@@ -1,13 +1,19 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -82,4 +88,88 @@ func TestReadBudget(t *testing.T) {
 			t.Error("some memory is still reserved, want all of it free")
 		}
 	})
+}
+
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	const secret, context = crash.Secret("the secret"), "tracker\x00consumer\x00token"
+	with := func(password string) []byte {
+		t.Helper()
+		sealed, err := sealer{password}.Seal(secret, context)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	sealed, open := with("pass"), with("")
+	spoilt := bytes.Clone(sealed)
+	spoilt[len(spoilt)-1] ^= 1
+	tests := []struct {
+		name, password string
+		sealed         []byte
+		context        string
+		ok             bool
+	}{
+		{"same password", "pass", sealed, context, true},
+		{"another password", "word", sealed, context, false},
+		{"no password", "", sealed, context, false},
+		{"sealed without one", "pass", open, context, true},
+		{"neither has one", "", open, context, true},
+		{"another row", "pass", sealed, context + "x", false},
+		{"tampered with", "pass", spoilt, context, false},
+		{"cut off", "pass", sealed[:20], context, false},
+		{"empty", "pass", nil, context, false},
+		{"another form", "pass", append([]byte{9}, sealed[1:]...), context, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := sealer{tt.password}.Open(tt.sealed, tt.context)
+			if (err == nil) != tt.ok || tt.ok && got != secret {
+				t.Errorf("got %q, %v, want it to open: %v", string(got), err, tt.ok)
+			}
+		})
+	}
+	if bytes.Contains(sealed, []byte(secret)) || bytes.Equal(sealed, with("pass")) {
+		t.Error("the sealed secret shows the secret, or is the same each time")
+	}
+}
+
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	sent := func(code string) error { return fmt.Errorf("save: %w", &pgconn.PgError{Code: code}) }
+	for _, test := range []struct {
+		name string
+		err  error
+		want crash.Kind
+	}{
+		{"too many connections", sent("53300"), crash.Unavailable},
+		{"disk full", sent("53100"), crash.Unavailable},
+		{"shut down by its administrator", sent("57P01"), crash.Unavailable},
+		{"starting up", sent("57P03"), crash.Unavailable},
+		{"standby", sent("25006"), crash.Unavailable},
+		{"statement took too long", sent("57014"), crash.Unavailable},
+		{"unique violation", sent("23505"), 0},
+		{"no code at all", sent(""), 0},
+		{"connection broke", fmt.Errorf("receive message: %w", io.ErrUnexpectedEOF), crash.Unavailable},
+		{"store closed", puddle.ErrClosedPool, crash.Unavailable},
+		{"no free connection in time", fmt.Errorf("acquire: %w", context.DeadlineExceeded), crash.Unavailable},
+		{"caller has gone", fmt.Errorf("acquire: %w", context.Canceled), 0},
+		{"has a kind", crash.Errorf(crash.NotFound, "none", "None.").Because(puddle.ErrClosedPool), crash.NotFound},
+		{"something else", errors.New("bug"), 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := Classify(test.err)
+			if crash.KindOf(got) != test.want {
+				t.Errorf("got kind %v, want %v", crash.KindOf(got), test.want)
+			}
+			if !errors.Is(got, test.err) {
+				t.Errorf("got %v, which has lost the cause", got)
+			}
+		})
+	}
+	if Classify(nil) != nil {
+		t.Error("got an error for none")
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +23,8 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
+	"mishap/db/upkeep"
+	"mishap/migrations"
 )
 
 var midnight = today.Truncate(24 * time.Hour)
@@ -454,4 +459,360 @@ func TestReadsDatabaseUnavailable(t *testing.T) {
 			t.Errorf("%s: got %v, want unavailable", name, err)
 		}
 	}
+}
+
+// TestUnsupportedFilters checks that queries accept exactly the filters that they support.
+func TestUnsupportedFilters(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	ctx, day := t.Context(), index.DayOf(time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC))
+	reports := func(f index.Filter) error {
+		_, _, err := problems.New(s).BucketReportsLike(ctx, crash.BucketID{}, f, crash.OopsID{}, 10)
+		return err
+	}
+	problems := func(f index.Filter) error {
+		_, err := problems.New(s).CommonProblems(ctx, f, true, true, 10)
+		return err
+	}
+	for _, c := range []struct {
+		list    func(index.Filter) error
+		filter  index.Filter
+		refused bool
+	}{
+		{reports, index.Filter{Since: day, Until: day, Release: "Ubuntu 24.04", Version: "1", Architecture: "amd64",
+			Complete: true}, false},
+		{reports, index.Filter{Package: "reef"}, true},
+		{reports, index.Filter{New: true}, true},
+		{problems, index.Filter{Since: day, Until: day, Package: "reef", Version: "1", New: true,
+			PackageArchitecture: "amd64"}, false},
+		{problems, index.Filter{Since: day, Until: day, ByPackages: true, Packages: "reef tide"}, false},
+		{problems, index.Filter{Since: day, Until: day, ByPackages: true, Packages: "reef tide", Package: "reef"}, true},
+		{problems, index.Filter{Since: day, Until: day, New: true}, true},
+		{problems, index.Filter{Since: day, Until: day, State: "none"}, true},
+	} {
+		if err := c.list(c.filter); (err != nil) != c.refused {
+			t.Errorf("%+v: got the error %v, want it refused: %t", c.filter, err, c.refused)
+		}
+	}
+}
+
+// TestDistinctMachines checks that a machine that sent reports from several releases counts once on each
+// day, in any selection of releases and of their days.
+func TestDistinctMachines(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Open(t, dbtest.URL(t))
+	const jammy, noble, resolute = "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"
+	day := func(n int) time.Time { return crash.Midnight(today).AddDate(0, 0, n-9) }
+	for i, r := range []struct {
+		machine, release string
+		day              int
+	}{
+		{"one", jammy, 2}, {"one", noble, 5}, {"one", resolute, 7}, {"two", noble, 3}, {"three", jammy, 6},
+	} {
+		save(t, s, record(t, day(r.day).Add(time.Hour), r.machine, crash.Fields{"DistroRelease": r.release,
+			"ProcStatus": fmt.Sprint("Pid:\t", i)}))
+	}
+	since, until := day(1), day(8)
+	all := problems.Days{Since: since, Until: until}
+	for name, test := range map[string]struct {
+		releases map[crash.Release]problems.Days
+		want     []int64
+	}{
+		"all":  {map[crash.Release]problems.Days{jammy: all, noble: all, resolute: all}, []int64{0, 1, 2, 2, 2, 3, 3, 3}},
+		"two":  {map[crash.Release]problems.Days{noble: all, resolute: all}, []int64{0, 0, 1, 1, 2, 2, 2, 2}},
+		"one":  {map[crash.Release]problems.Days{jammy: all}, []int64{0, 1, 1, 1, 1, 2, 2, 2}},
+		"none": {nil, make([]int64, 8)},
+		"a part": {map[crash.Release]problems.Days{
+			jammy: {Since: day(-9), Until: day(4)}, noble: {Since: day(5), Until: day(99)}},
+			[]int64{0, 1, 1, 1, 2, 2, 2, 2}},
+	} {
+		got, err := problems.New(s).DistinctMachines(t.Context(), test.releases, since, until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestCachedCounts checks that an instance returns correct counts as soon as another one has
+// counted more reports.
+func TestCachedCounts(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
+	count := func(s *db.Store, f problems.RateFilter) (reports, machines int64) {
+		t.Helper()
+		rates, err := problems.New(s).Rates(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rates {
+			reports, machines = reports+r.Reports, max(machines, r.Machines)
+		}
+		return reports, machines
+	}
+	for i := 1; i <= 3; i++ {
+		release := crash.Release("Ubuntu 24.04")
+		if i == 3 {
+			release = "Ubuntu 26.04"
+		}
+		crashed(t, s, i, "aa", "parse:load", crash.Fields{"DistroRelease": string(release)})
+		for _, unit := range []*db.Store{s, other, s} {
+			day := today.Add(time.Duration(i) * time.Hour) // on the same UTC day, so the arguments are equal
+			if reports, machines := count(unit, problems.RateFilter{Since: day, Until: day}); reports != int64(i) ||
+				machines != int64(min(i, 2)) {
+				t.Errorf("round %d: got %d reports of %d machines, want %d of %d", i, reports, machines, i, min(i, 2))
+			}
+			if reports, _ := count(unit, problems.RateFilter{Since: day, Until: day, Release: "Ubuntu 26.04"}); reports != int64(
+				max(0, i-2)) {
+				t.Errorf("round %d: got %d reports of one release, want %d", i, reports, max(0, i-2))
+			}
+			if reports,
+				_ := count(unit, problems.RateFilter{Since: day.AddDate(0, 0, -9), Until: day.AddDate(0, 0, -2)}); reports != 0 {
+				t.Errorf("round %d: got %d reports of days before, want none", i, reports)
+			}
+			releases, err := problems.New(unit).Releases(t.Context(), crash.BuiltInReleases())
+			if want, got := 1+i/3, len(releases.Ascending()); err != nil || got != want {
+				t.Errorf("round %d: got %d releases, %v; want %d", i, got, err, want)
+			}
+		}
+	}
+}
+
+// TestFirstSeenOfOneMoment counts reports of the same second in both orders, in two instances. The
+// lowest version is the first one and the highest is the last one; versions that dpkg rejects come
+// before both.
+func TestFirstSeenOfOneMoment(t *testing.T) {
+	t.Parallel()
+	at := today.AddDate(0, 0, -3)
+	for name, order := range map[string][]string{"up": {"1.9-1", "1.10-1"}, "down": {"1.10-1", "1.9-1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t)
+			instances := [...]*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
+			var rec crash.Record
+			for i, version := range order {
+				rec = record(t, at, fmt.Sprint("machine", i), crash.Fields{"Package": "harbor " + version})
+				store(t, instances[i], rec)
+				if err := instances[i].WaitCounted(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := bucketOf(t, instances[0], rec)
+			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) ||
+				!b.LastSeen.Equal(b.FirstSeen) {
+				t.Errorf("got %+v – %+v, want 1.9-1 – 1.10-1", b.First(), b.Last())
+			}
+			checkCounts(t, url)
+		})
+	}
+}
+
+// TestFirstSeenOfOddDates checks that a report with an implausible date counts on its arrival, and
+// that reports of test machines have no effect.
+func TestFirstSeenOfOddDates(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	save(t, s, record(t, today.AddDate(0, 0, -2), "machine", crash.Fields{"Package": "harbor 1.4-1"}))
+	odd := record(t, today, "machine", crash.Fields{"Package": "harbor 1.2-1", "Date": time.Date(1999, 1, 1, 0, 0, 0, 0,
+		time.UTC).Format(time.ANSIC)})
+	save(t, s, odd)
+	save(t, s, record(t, today.AddDate(0, 0, -9), "deadbeef", crash.Fields{"Package": "harbor 9.9-1"}))
+	b := bucketOf(t, s, odd)
+	if b.FirstSeenVersion != "1.4-1" || b.LastSeenVersion != "1.2-1" || b.LastSeen.Before(today.AddDate(0, 0, -1)) ||
+		b.Reports != 2 {
+		t.Errorf("got %d reports, %+v – %+v; want 2, first in 1.4-1 and last, on arrival, in 1.2-1", b.Reports, b.First(),
+			b.Last())
+	}
+	checkCounts(t, url)
+}
+
+// versionReads counts the statements that read the versions in use of all packages.
+type versionReads struct{ n atomic.Int32 }
+
+func (r *versionReads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(q.SQL, "from package_versions order by") {
+		r.n.Add(1)
+	}
+	return ctx
+}
+
+func (*versionReads) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TestVersionsInUse counts reports and erases some. It checks that concurrent callers get the versions in
+// use after each step, and that they are read only if they have changed, and only by one of the callers.
+func TestVersionsInUse(t *testing.T) {
+	t.Parallel()
+	reads := &versionReads{}
+	s, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Statements: reads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	now := time.Now()
+	add := func(machine string, at time.Time, version string) {
+		t.Helper()
+		save(t, s, record(t, at, machine, crash.Fields{"Package": "harbor " + version}))
+	}
+	want := func(step string, wantReads int32, versions ...string) {
+		t.Helper()
+		before := reads.n.Load()
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() {
+				known, err := s.VersionsInUse(t.Context(), "harbor")
+				var got []string
+				for _, k := range known {
+					got = append(got, k.Version)
+				}
+				if err != nil || strings.Join(got, " ") != strings.Join(versions, " ") {
+					t.Errorf("%s: got %q, %v, want %q", step, got, err, versions)
+				}
+			})
+		}
+		callers.Wait()
+		if n := reads.n.Load() - before; n != wantReads {
+			t.Errorf("%s: read %d times, want %d", step, n, wantReads)
+		}
+	}
+	add("one", now.AddDate(0, 0, -2), "1.0-1")
+	want("first use", 1, "1.0-1")
+	add("two", now.AddDate(0, 0, -1), "1.0-1")
+	want("a known version", 0, "1.0-1")
+	add("two", now, "1.1-1")
+	want("a new version", 1, "1.0-1", "1.1-1")
+	add("three", now.AddDate(0, 0, -5), "1.1-1")
+	want("an older report", 1, "1.0-1", "1.1-1")
+	e, err := upkeep.NewErasing(s).Request(t.Context(), crash.NewSystemID("one"), false, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if erased, _, err := db.NewDecisions(s).EraseReports(t.Context(), e, 10); err != nil || erased != 1 {
+		t.Fatalf("erased %d reports, %v, want 1", erased, err)
+	}
+	want("erased", 1, "1.0-1", "1.1-1")
+	if known, err := s.VersionsInUse(t.Context(), "harbor"); err != nil || len(known) == 0 ||
+		known[0].Since.Before(now.AddDate(0, 0, -2)) {
+		t.Errorf("erased: got %+v, %v, want that 1.0-1 is in use for a day less", known, err)
+	}
+}
+
+// TestPackageArchitectureMigration undoes the migration that added the architecture of packages to
+// daily counts, while some reports are uncounted. It checks that migrating again gives the same
+// counts as counting from the start.
+func TestPackageArchitectureMigration(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := mixture(t, url, 400)
+	want := storedCounts(t, url)
+	foreign := 0
+	for key := range want.Days {
+		if strings.HasSuffix(key, "|i386") || strings.HasSuffix(key, "|") {
+			foreign++
+		}
+	}
+	if foreign < 20 {
+		t.Fatalf("got %d days of foreign packages and of none, want more to look at", foreign)
+	}
+	for _, sql := range []string{
+		`create table days_before as select bucket_id, day, release, version, architecture, sum(reports)::bigint as reports,
+			sum(proposed)::bigint as proposed, max(changed) as changed from bucket_days group by 1, 2, 3, 4, 5`,
+		`drop schema visible cascade`, // of a later migration
+		`truncate bucket_days`,
+		`alter table bucket_days drop constraint bucket_days_pkey, drop column package_architecture`,
+		`alter table bucket_days
+			add constraint bucket_days_pkey primary key (bucket_id, day, release, version, architecture)`,
+		`insert into bucket_days select * from days_before`,
+		`drop table days_before`,
+		// An uncounted report is not part of the counts, before or after.
+		`with waiting as (
+			insert into reports
+			select gen_random_uuid(), r.received, r.occurred, r.day, r.counted, r.system, r.system_key, r.bucket_id,
+				r.unbucketed, r.rule, r.rules, r.problem_type, r.title, r.executable, r.package, r.version,
+				r.source_package, r.release, r.architecture, 'i386',
+				r.address_signature, r.proposed, r.complete, r.body
+			from reports as r where r.bucket_id is not null and r.counted limit 1 returning id
+		) insert into uncounted (id, reports) select gen_random_uuid(), array_agg(id) from waiting`,
+	} {
+		dbtest.Exec(t, url, sql)
+	}
+	files, err := fs.Glob(migrations.Files, "*_package_architecture.sql")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got migrations %v, %v; want one", files, err)
+	}
+	sql, err := fs.ReadFile(migrations.Files, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Exec(t, url, "begin; "+string(sql)+"; commit")
+	if diff := cmp.Diff(want.Days, storedCounts(t, url).Days); diff != "" {
+		t.Errorf("days of problems (-want +got):\n%s", diff)
+	}
+	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 {
+		t.Errorf("check of everything: got %d differences: %v", got.Found, got.Differences)
+	}
+}
+
+// TestNewBucketsOfMerged checks that a machine counts once if it reported several merged buckets,
+// or from several releases. It also checks this after reports have moved.
+func TestNewBucketsOfMerged(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	const pkg = "harbor"
+	ids := map[string]crash.BucketID{}
+	report := func(signature, release, version string, machine int) {
+		t.Helper()
+		rec := record(t, today, fmt.Sprint("machine ", machine), crash.Fields{
+			"DuplicateSignature": signature, "Package": pkg + " " + version, "SourcePackage": pkg, "DistroRelease": release,
+			"ProcStatus": fmt.Sprint(signature, release, version, machine),
+		})
+		save(t, s, rec)
+		ids[signature] = crash.BucketIDOf(rec.Grouping.Signature)
+	}
+	for _, machine := range []int{1, 2} {
+		report("one", "Ubuntu 24.04", "2-1", machine)
+		report("one", "Ubuntu 26.04", "2-1", machine)
+		report("one", "Ubuntu 26.04", "2-2", machine)
+		report("two", "Ubuntu 24.04", "2-1", machine+1)
+	}
+	report("old", "Debian 13", "2-1", 1)
+	report("old", "Debian 13", "1-1", 9)
+	list := func(previous, newer string, few int) map[string][2]int64 {
+		t.Helper()
+		found, err := problems.New(s).NewBuckets(t.Context(), pkg, previous, newer, few)
+		if err != nil {
+			t.Fatalf("new buckets: %v", err)
+		}
+		got := map[string][2]int64{}
+		for _, b := range found {
+			got[b.Signature] = [2]int64{b.Reports, b.Systems}
+		}
+		return got
+	}
+	expect := func(when string, got, want map[string][2]int64) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	expect("apart", list("1-1", "2-1", 1), map[string][2]int64{"one": {4, 2}, "two": {2, 2}})
+	expect("on more than two", list("1-1", "2-1", 2), map[string][2]int64{})
+	expect("against itself", list("2-1", "2-1", 0), map[string][2]int64{})
+	checkCounts(t, url)
+
+	merge(t, s, ids["one"], ids["two"])
+	expect("merged", list("1-1", "2-1", 2), map[string][2]int64{"one": {6, 3}})
+	merge(t, s, ids["one"], ids["old"])
+	expect("merged with an old one", list("1-1", "2-1", 0), map[string][2]int64{})
+	undo(t, s, decisions(t, s, ids["one"])[0])
+	expect("undone", list("1-1", "2-1", 2), map[string][2]int64{"one": {6, 3}})
+
+	// When the reports of one release have moved away, no machine of the rest has changed its release.
+	split(t, s, ids["one"], crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 26.04"}}})
+	expect("split", list("1-1", "2-1", 2), map[string][2]int64{"one": {4, 3}})
+	checkCounts(t, url)
 }
