@@ -56,10 +56,36 @@ type versionUse struct {
 
 // bucketSum holds what a round adds to one bucket.
 type bucketSum struct {
-	newest                 *storedReport // describes the bucket
-	reports                int64
+	seenRange
+	newest  *storedReport // describes the bucket
+	reports int64
+}
+
+// seenRange holds the first and the last version and release of a bucket.
+type seenRange struct {
 	lowVersion, topVersion versionSeen // none if the key is nil
 	lowRelease, topRelease releaseSeen // none if the release is empty
+}
+
+// widen extends the range to a version that was seen in a release. The key is nil if dpkg rejects
+// the version.
+func (s *seenRange) widen(at versionSeen) {
+	if release := (releaseSeen{at.releaseKey, at.release}); at.release != "" {
+		if s.lowRelease.release == "" || release.compare(s.lowRelease) < 0 {
+			s.lowRelease = release
+		}
+		if release.compare(s.topRelease) > 0 {
+			s.topRelease = release
+		}
+	}
+	if at.key != nil {
+		if s.lowVersion.key == nil || at.compare(s.lowVersion) < 0 {
+			s.lowVersion = at
+		}
+		if at.compare(s.topVersion) > 0 {
+			s.topVersion = at
+		}
+	}
 }
 
 // versionSeen and releaseSeen sort like the database types version_seen and release_seen.
@@ -166,23 +192,7 @@ func (c *roundSum) addToBucket(r *storedReport) {
 		return
 	}
 	b.reports++
-	releaseKey, versionKey := c.keys.ofRelease(r.Release), c.keys.ofVersion(r.Version)
-	if at := (releaseSeen{releaseKey, string(r.Release)}); r.Release != "" {
-		if b.lowRelease.release == "" || at.compare(b.lowRelease) < 0 {
-			b.lowRelease = at
-		}
-		if at.compare(b.topRelease) > 0 {
-			b.topRelease = at
-		}
-	}
-	if at := (versionSeen{versionKey, releaseKey, r.Version, string(r.Release)}); versionKey != nil {
-		if b.lowVersion.key == nil || at.compare(b.lowVersion) < 0 {
-			b.lowVersion = at
-		}
-		if b.topVersion.key == nil || at.compare(b.topVersion) > 0 {
-			b.topVersion = at
-		}
-	}
+	b.widen(versionSeen{c.keys.ofVersion(r.Version), c.keys.ofRelease(r.Release), r.Version, string(r.Release)})
 	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version))
 	c.add(*r.bucket, r, 1)
 }

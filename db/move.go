@@ -1,7 +1,6 @@
 package db
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -181,85 +180,54 @@ const (
 	sqlCellsOfBucket  = `select release, version, version_key from bucket_versions where bucket_id = @id`
 	sqlCountsOfBucket = `
 		update buckets set reports = reports + @n, systems = systems + @systems,
-			first_version = case when @has_version then
-				row(@first_key::bytea, @first_release_key::text, @first_version::text, @first_version_release::text)::version_seen
+			first_version = case when @low_key::bytea is not null then
+				row(@low_key::bytea, @low_release_key::text, @low_version::text, @low_version_release::text)::version_seen
 			end,
-			last_version = case when @has_version then
-				row(@last_key::bytea, @last_release_key::text, @last_version::text, @last_version_release::text)::version_seen
+			last_version = case when @top_key::bytea is not null then
+				row(@top_key::bytea, @top_release_key::text, @top_version::text, @top_version_release::text)::version_seen
 			end,
-			first_release = case when @has_release then row(@low_key::text, @low_release::text)::release_seen end,
-			last_release = case when @has_release then row(@high_key::text, @high_release::text)::release_seen end,
+			first_release = case when @low_release::text <> '' then
+				row(@low_seen_key::text, @low_release::text)::release_seen
+			end,
+			last_release = case when @top_release::text <> '' then
+				row(@top_seen_key::text, @top_release::text)::release_seen
+			end,
 			changed = @round, shrunk = case when @shrinks then @round else shrunk end
 		where id = @id`
 )
 
 // applyBucket updates the row of a bucket. The rows of its versions and days must be up to date.
 func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.BucketID, systems int64) error {
-	args := pgx.NamedArgs{"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id]}
-	if err := d.addRangeArgs(ctx, args); err != nil {
-		return err
-	}
-	_, err := d.Exec(ctx, sqlCountsOfBucket, args)
-	return err
-}
-
-// addRangeArgs adds the first and the last version and release of the bucket @id to args. It reads
-// them from the rows of its versions.
-func (d *deciding) addRangeArgs(ctx context.Context, args pgx.NamedArgs) error {
-	rows, err := d.Query(ctx, sqlCellsOfBucket, args)
+	seen, err := d.seenRange(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"first_key", "last_key", "first_release_key", "last_release_key", "first_version",
-		"last_version", "first_version_release", "last_version_release", "low_key", "low_release", "high_key",
-		"high_release"} {
-		args[name] = nil
-	}
-	type place struct {
-		key                          []byte
-		releaseKey, version, release string
-	}
-	compare := func(a, b place) int {
-		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.releaseKey, b.releaseKey), cmp.Compare(a.version, b.version),
-			cmp.Compare(a.release, b.release))
-	}
-	var first, last, low, high *place
-	var p place
-	if _, err := pgx.ForEachRow(rows, []any{&p.release, &p.version, &p.key}, func() error {
-		at := p
-		at.key = bytes.Clone(p.key)
-		at.releaseKey = crash.Release(p.release).Key()
-		if at.key != nil {
-			widen(&first, &last, at, func(p *place) int { return compare(at, *p) })
-		}
-		if release := (place{releaseKey: at.releaseKey, release: at.release}); at.release != "" {
-			widen(&low, &high, release, func(p *place) int { return compare(release, *p) })
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	if args["has_version"] = first != nil; first != nil {
-		args["first_key"], args["first_release_key"], args["first_version"], args["first_version_release"] = first.key,
-			first.releaseKey, first.version, first.release
-		args["last_key"], args["last_release_key"], args["last_version"], args["last_version_release"] = last.key,
-			last.releaseKey, last.version, last.release
-	}
-	if args["has_release"] = low != nil; low != nil {
-		args["low_key"], args["low_release"], args["high_key"], args["high_release"] = low.releaseKey, low.release,
-			high.releaseKey, high.release
-	}
-	return nil
+	_, err = d.Exec(ctx, sqlCountsOfBucket, pgx.NamedArgs{
+		"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id],
+		"low_key": seen.lowVersion.key, "low_release_key": seen.lowVersion.releaseKey,
+		"low_version": seen.lowVersion.version, "low_version_release": seen.lowVersion.release,
+		"top_key": seen.topVersion.key, "top_release_key": seen.topVersion.releaseKey,
+		"top_version": seen.topVersion.version, "top_version_release": seen.topVersion.release,
+		"low_seen_key": seen.lowRelease.key, "low_release": seen.lowRelease.release,
+		"top_seen_key": seen.topRelease.key, "top_release": seen.topRelease.release,
+	})
+	return err
 }
 
-// widen replaces low and high by at if at is lower or higher.
-func widen[T any](low, high **T, at T, compare func(*T) int) {
-	if *low == nil || compare(*low) < 0 {
-		*low = &at
+// seenRange returns the first and the last version and release of a bucket, according to the rows of
+// its versions.
+func (d *deciding) seenRange(ctx context.Context, id crash.BucketID) (seen seenRange, err error) {
+	rows, err := d.Query(ctx, sqlCellsOfBucket, pgx.NamedArgs{"id": id[:]})
+	if err != nil {
+		return seen, err
 	}
-	if *high == nil || compare(*high) > 0 {
-		*high = &at
-	}
+	var at versionSeen
+	_, err = pgx.ForEachRow(rows, []any{&at.release, &at.version, &at.key}, func() error {
+		at.releaseKey = crash.Release(at.release).Key()
+		seen.widen(at)
+		return nil
+	})
+	return seen, err
 }
 
 // move is a report and the bucket it moves to.
