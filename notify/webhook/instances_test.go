@@ -68,11 +68,12 @@ func TestTwoInstances(t *testing.T) {
 }
 
 // TestClaimSentMeanwhile stops an instance while it looks for an endpoint with a delivery, until another
-// instance has sent the delivery. It checks that the first one then finds nothing, without an error.
+// instance has sent the delivery. It checks that the first one then claims the delivery to another endpoint.
 func TestClaimSentMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to := f.add(crash.Endpoint{Address: crash.Secret(newReceiver(t).URL)})
+	second := f.add(crash.Endpoint{Address: crash.Secret(newReceiver(t).URL)})
 	f.publish(1, to)
 	other := newFixtureOn(t, f.url, f.clock, webhook.Config{Allow: loopback})
 
@@ -92,13 +93,14 @@ func TestClaimSentMeanwhile(t *testing.T) {
 		}
 	}
 	type claimed struct {
-		ok  bool
-		err error
+		endpoint int64
+		ok       bool
+		err      error
 	}
 	done := make(chan claimed)
 	go func() {
-		_, ok, err := f.store.ClaimDelivery(t.Context())
-		done <- claimed{ok, err}
+		claim, ok, err := f.store.ClaimDelivery(t.Context())
+		done <- claimed{claim.To.ID, ok, err}
 	}()
 	for waits := false; !waits; {
 		if err := conn.QueryRow(t.Context(), `select exists (select from pg_locks where not granted and
@@ -111,11 +113,12 @@ func TestClaimSentMeanwhile(t *testing.T) {
 	if d := f.deliveries(to.ID)[0]; d.State != crash.DeliveryDelivered {
 		t.Fatalf("got %+v, want it delivered by the other instance", d)
 	}
+	f.publish(1, second)
 	if _, err := conn.Exec(t.Context(), "select pg_advisory_unlock(-1)"); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-done; got.ok || got.err != nil {
-		t.Errorf("got %v, %v; want nothing claimed and no error", got.ok, got.err)
+	if got := <-done; !got.ok || got.endpoint != second.ID || got.err != nil {
+		t.Errorf("got %+v, want the delivery to %d claimed", got, second.ID)
 	}
 	f.publish(1, to)
 	f.round()
