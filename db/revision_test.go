@@ -220,7 +220,8 @@ func TestOneRevisionHides(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	id := crashed(t, s, 1, "aa", "old:load", nil)
-	if _, err := problems.New(s).Set(t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "ada", Reason: "r"}); err != nil {
+	embargo := crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "ada", Reason: "r"}
+	if _, err := problems.New(s).Set(t.Context(), embargo); err != nil {
 		t.Fatal(err)
 	}
 	ctx := db.OneRevision(t.Context())

@@ -269,7 +269,8 @@ func TestPollChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPagesFollow checks that signed-in people see changes at once. It covers lists and the pages of problems, packages and releases.
+// TestPagesFollow checks that signed-in people see changes at once. It covers lists and the pages of problems,
+// packages and releases.
 func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)

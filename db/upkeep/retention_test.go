@@ -107,7 +107,8 @@ func TestRuns(t *testing.T) {
 		ids = append(ids, id)
 	}
 	heldID, held := saveOld(t, store, 2, crashtest.Python())
-	if _, err := problems.New(store).Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}); err != nil {
+	hold := crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}
+	if _, err := problems.New(store).Set(t.Context(), hold); err != nil {
 		t.Fatal(err)
 	}
 	r := run(t, s, privacy.RunCheck, time.Now())

@@ -168,7 +168,8 @@ func TestMentionOffers(t *testing.T) {
 	dbtest.AddUser(t, site.Store, "ada-upgraded", crash.RoleViewer, handlertest.Password)
 	dbtest.Exec(t, address, `update account_grants set embargoed = false
 		where user_id = (select id from users where name = 'ada-upgraded')`)
-	if _, err := site.Problems.Set(t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: b.ID, Person: "ada"}); err != nil {
+	embargo := crash.Mark{Kind: crash.MarkEmbargo, Bucket: b.ID, Person: "ada"}
+	if _, err := site.Problems.Set(t.Context(), embargo); err != nil {
 		t.Fatal(err)
 	}
 	offered(viewer, "ada-", "ada-viewer", "1 name. Arrow keys select, Enter inserts.")

@@ -105,8 +105,8 @@ func decided() []specimen {
 		{"Privacy, run in progress", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
 		{"Hold", problemsview.MarkPage(problemsview.MarkForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold, Bucket: b,
 			Problem: "A reason is one line of at most 500 characters."})},
-		{"Hold, lifting", problemsview.MarkPage(problemsview.MarkForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold, Bucket: b,
-			Now: now, Mark: &hold})},
+		{"Hold, lifting", problemsview.MarkPage(problemsview.MarkForm{Shell: shell("Hold", viewer),
+			Kind: crash.MarkHold, Bucket: b, Now: now, Mark: &hold})},
 		{"Account", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",
 			Tokens: peopleview.TokensView{Scopes: crash.Scopes[:2], Form: peopleview.TokenForm{Scopes: crash.Scopes[:1],

@@ -378,13 +378,15 @@ func triageForms() []specimen {
 			p.Sees, p.Problem = false, "A reason can have at most 500 characters."
 		}))},
 		{"Embargo, lift", problemsview.MarkPage(embargoForm(func(p *problemsview.MarkForm) {
-			p.Mark = &crash.Mark{ID: 1, Bucket: p.Bucket.ID, Kind: crash.MarkEmbargo, Person: "grace", Reason: "double free", At: now}
+			p.Mark = &embargo
 		}))},
 		{"Problem, every decision", problemsview.Problem(manual(admin, muted))},
 		{"Problem, every decision, for viewers", problemsview.Problem(manual(viewer, muted))},
 		{"Problem, every decision, for visitors", problemsview.Problem(manual(visitor, muted))},
 	}
 }
+
+var embargo = crash.Mark{ID: 1, Kind: crash.MarkEmbargo, Person: "grace", Reason: "double free", At: now}
 
 func embargoForm(change func(*problemsview.MarkForm)) problemsview.MarkForm {
 	p := problemsview.MarkForm{Kind: crash.MarkEmbargo, Bucket: bucket(0), Sees: true, Tracker: "Launchpad", Now: now,
@@ -403,7 +405,7 @@ func manual(user crash.User, muted crash.Mark) problemsview.ProblemPage {
 	page.Status.Manual = problemsview.ManualView{Bucket: page.Bucket.ID, SignedIn: user.ID != 0, Now: now,
 		CSRFToken: "token",
 		MayDecide: user.Role.Allows(crash.RoleTriager), Status: crash.ManualStatus{Muted: &muted, WontFix: &wontFix,
-			Embargo: &crash.Mark{ID: 1, Bucket: page.Bucket.ID, Kind: crash.MarkEmbargo, Person: "grace", Reason: "double free", At: now},
+			Embargo: &embargo,
 			Fixes: []crash.ManualFix{{FixedIn: crash.FixedIn{Release: releases[1], Version: "46.3-1"}, By: fixed, Again: 3,
 				AgainIn: releases[1], AgainAt: "46.3-1"}, {FixedIn: crash.FixedIn{Version: "46.4-1"}, By: fixed}}}}
 	page.Shell.Flash = []layout.Flash{{Kind: layout.FlashDone, Text: "muted",

@@ -31,7 +31,7 @@ func chosenPath(kind crash.MarkKind) string {
 		return PathWontFixChosen
 	case crash.MarkFixed:
 		return PathFixedChosen
-	case crash.MarkMuted:
+	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return layout.PathMuteChosen
 }
@@ -131,7 +131,7 @@ func (p TriageForm) heading() string {
 			return "Mark " + crash.Counted(n, "problem", "problems") + " as fixed"
 		}
 		return "Fixed in a version"
-	case crash.MarkMuted:
+	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
 	}
 	if p.Chosen {
 		return "Mute " + crash.Counted(n, "problem", "problems")
@@ -149,7 +149,7 @@ func (p TriageForm) hint() string {
 	case crash.MarkFixed:
 		return "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
 			"in that version or a later one."
-	case crash.MarkMuted:
+	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."
 }
@@ -215,7 +215,7 @@ func triageWord(k crash.MarkKind) string {
 		return "won’t fix"
 	case crash.MarkFixed:
 		return "marked fixed"
-	case crash.MarkMuted:
+	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return "muted"
 }
@@ -231,7 +231,7 @@ func triageSentence(t crash.Mark) string {
 			versions[i] = f.String()
 		}
 		return strings.Join(versions, ", ")
-	case crash.MarkWontFix:
+	case crash.MarkWontFix, crash.MarkEmbargo, crash.MarkHold:
 	}
 	return ""
 }
