@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
@@ -316,7 +315,7 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 		got[name] = m.Fixes[0]
 	}
 	const release = "Ubuntu 24.04"
-	if diff := gocmp.Diff(map[string]crash.ManualFix{
+	if diff := cmp.Diff(map[string]crash.ManualFix{
 		"again": {Again: 3, AgainIn: release, AgainAt: "2.0-2"},
 		"never": {},
 		"later": {Again: 2, AgainIn: release, AgainAt: "2.0-1"},
@@ -347,7 +346,7 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 		t.Fatalf("got %d rows, want more", len(counted))
 	}
 	refill(t, url)
-	if diff := gocmp.Diff(counted, storedCounts(t, url).Seen); diff != "" {
+	if diff := cmp.Diff(counted, storedCounts(t, url).Seen); diff != "" {
 		t.Errorf("first and last seen differ (-counted +filled):\n%s", diff)
 	}
 	checkCountsOf(t, url, s)
@@ -370,7 +369,7 @@ func TestFillFirstAndLastSeen(t *testing.T) {
 	}
 	before := days()
 	refill(t, url)
-	if diff := gocmp.Diff(before, days()); diff != "" {
+	if diff := cmp.Diff(before, days()); diff != "" {
 		t.Errorf("days of first and last seen differ after reports were dropped (-counted +filled):\n%s", diff)
 	}
 	wrong := dbtest.Lines(t, url,
