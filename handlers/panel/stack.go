@@ -5,11 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
@@ -80,7 +82,11 @@ type stackFacts struct {
 	Stack    *problemsview.Stack // nil: no report is stored
 	Grouping problemsview.GroupingView
 	Advice   *stats.AdviceFacts // for Panel.Advise; nil: no advice is due
+	fields   int64              // bytes of the report's fields, to which the stack refers
 }
+
+// CachedBytes implements [cache.Sizer].
+func (f stackFacts) CachedBytes() int64 { return cache.SizeOf(&f) + f.fields }
 
 // ReportStack returns the evidence in a report for readers up to a class.
 func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *problemsview.Stack {
@@ -93,14 +99,26 @@ func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *
 	return stack
 }
 
-// StackOf reads the stack facts of a bucket that the current user may see, with those for advice about
+// StackOf returns the stack facts of a bucket that the current user may see, with those for advice about
 // filing if advise is true.
-func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (facts stackFacts, err error) {
+func (s *Panel) StackOf(r *http.Request, b crash.Bucket, advise bool) (stackFacts, error) {
 	readable := web.Readable(r, b.SourcePackage)
+	key := string(b.ID[:]) + strconv.FormatBool(advise) + readable.String()
+	return web.CachedFacts(s.web, r, key, func(r *http.Request) (stackFacts, error) {
+		return s.readStack(r, b, readable, advise)
+	})
+}
+
+func (s *Panel) readStack(
+	r *http.Request, b crash.Bucket, readable privacy.Class, advise bool,
+) (facts stackFacts, err error) {
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
 		facts.Stack = s.ReportStack(report, readable)
+		for _, value := range report.Fields {
+			facts.fields += int64(len(value))
+		}
 		if facts.Grouping, err = s.explainByExample(r, b, report, readable); err != nil {
 			return facts, err
 		}

@@ -127,7 +127,7 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		counts[i] = crash.ProblemCursor{Count: row.Count, ID: row.ID}
 		from[row.ID] = row
 	}
-	problems, err := s.panel.ProblemsOf(r.Context(), counts)
+	problems, err := s.panel.ListedProblems(r, counts)
 	if err != nil {
 		return nil, err
 	}

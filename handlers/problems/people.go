@@ -54,10 +54,14 @@ func (s *Lists) peopleOf(r *http.Request, problems []crash.Problem) (map[crash.B
 		return nil, nil
 	}
 	ids := make([]crash.BucketID, len(problems))
+	var key strings.Builder
 	for i, p := range problems {
 		ids[i] = p.ID
+		key.Write(p.ID[:])
 	}
-	stored, err := s.Problems.AssigneesAndTags(r.Context(), ids)
+	stored, err := web.CachedFacts(s.web, r, key.String(), func(r *http.Request) (map[crash.BucketID]index.People, error) {
+		return s.Problems.AssigneesAndTags(r.Context(), ids)
+	})
 	if err != nil {
 		return nil, err
 	}

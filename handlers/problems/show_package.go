@@ -58,11 +58,13 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 		list := exportedList{title: "Problems of " + name, path: view.PackagePath(name), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	page, err := s.readPackage(r, name, filter)
+	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.PackagePage, error) {
+		return s.readPackage(r, name, filter)
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.addBugCells(r, page.Problems, ""); err != nil {
+	if page.Problems, err = s.addBugCells(r, page.Problems, ""); err != nil {
 		return err
 	}
 	if web.IsPublic(r) {
@@ -158,16 +160,16 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	return page, nil
 }
 
-// addBugCells adds the bug cells that the user sees to rows. table distinguishes the cells of lists on
-// one page that contain the same problem.
-func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table string) error {
+// addBugCells returns a copy of rows, which are cached, with the bug cells that the user sees. table
+// distinguishes the cells of lists on one page that contain the same problem.
+func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table string) ([]view.PackageProblem, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
 		counts[i].ID = rows[i].Bucket.ID
 	}
-	problems, err := s.panel.ProblemsOf(r.Context(), counts)
+	problems, err := s.panel.ListedProblems(r, counts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cells := make(map[crash.BucketID]bugsview.BugPart, len(problems))
 	var bugs []crash.Bug
@@ -180,10 +182,11 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table s
 		}
 	}
 	s.panel.RefreshStaleBugs(r, panel.StaleOnList, bugs...)
+	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].Bug = cells[rows[i].Bucket.ID]
 	}
-	return nil
+	return rows, nil
 }
 
 // packageProblem returns a row of a short list.

@@ -71,7 +71,9 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 
 // problemPage returns the public part of the page of a problem.
 func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPage, error) {
-	facts, err := s.readProblem(r, id)
+	facts, err := web.CachedFacts(s.web, r, string(id[:]), func(r *http.Request) (problemFacts, error) {
+		return s.readProblem(r, id)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -434,7 +436,9 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		}
 		return s.web.Part(w, r, view.ReportListPart(*reports.list))
 	}
-	facts, err := s.readProblem(r, bucket.ID)
+	facts, err := web.CachedFacts(s.web, r, string(bucket.ID[:]), func(r *http.Request) (problemFacts, error) {
+		return s.readProblem(r, bucket.ID)
+	})
 	if err != nil {
 		return err
 	}
@@ -482,6 +486,12 @@ type chosenReports struct {
 	facets view.FacetsView
 }
 
+// facetFacts is the comparison of a problem's reports by a field.
+type facetFacts struct {
+	facet   stats.Facet
+	reports []problems.FacetReport
+}
+
 // chosenReports returns the reports that a choice selects. Reports with one value of a field are
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.ReportChoice) (chosenReports, error) {
@@ -498,27 +508,31 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 			return chosenReports{}, err
 		}
 	}
-	facet, examined, err := s.Problems.Facet(r.Context(), b, choice.Facet)
+	facts, err := web.CachedFacts(s.web, r, string(b.ID[:])+string(choice.Facet),
+		func(r *http.Request) (f facetFacts, err error) {
+			f.facet, f.reports, err = s.Problems.Facet(r.Context(), b, choice.Facet)
+			return f, err
+		})
 	switch {
 	case crash.KindOf(err) == crash.Unavailable:
 		facets.Problem = "Comparing the reports took too long. Try again, or choose another field."
 	case err != nil:
 		return chosenReports{}, err
 	default:
-		facets.Facet = &facet
+		facets.Facet = &facts.facet
 	}
 	if !choice.ByValue || err != nil {
 		list, err := s.bucketReports(r, b.ID, choice)
 		return chosenReports{list, facets}, err
 	}
 	var rows []crash.ReportRow
-	for _, report := range examined {
+	for _, report := range facts.reports {
 		if report.Value == choice.Value && passes(choice.Filter, report.ReportRow) {
 			rows = append(rows, report.ReportRow)
 		}
 	}
 	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.web.Now(), Choice: &choice,
-		ComparePath: view.ComparePath(b.ID), Sample: len(examined), Empty: "No report matches."}
+		ComparePath: view.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
 }
@@ -566,8 +580,13 @@ type problemWork struct {
 }
 
 // workOn returns what people have done about a problem. Only people who are signed in may see it.
-func (s *Pages) workOn(r *http.Request, id crash.BucketID) (w problemWork, err error) {
-	ctx := r.Context()
+func (s *Pages) workOn(r *http.Request, id crash.BucketID) (problemWork, error) {
+	return web.CachedFacts(s.web, r, string(id[:]), func(r *http.Request) (problemWork, error) {
+		return s.readWork(r.Context(), id)
+	})
+}
+
+func (s *Pages) readWork(ctx context.Context, id crash.BucketID) (w problemWork, err error) {
 	if w.decisions, err = s.Decisions.Decisions(ctx, id, maxDecisions); err != nil {
 		return w, err
 	}
@@ -784,9 +803,15 @@ func (s *Lists) rates(r *http.Request, choice view.ListChoice) (view.Rates, erro
 	if pkg == "" {
 		version = ""
 	}
-	ctx := r.Context()
+	key := strings.Join([]string{string(choice.Release), pkg, version}, "\x00")
+	return web.CachedFacts(s.web, r, key, func(r *http.Request) (view.Rates, error) {
+		return s.readRates(r.Context(), choice.Release, pkg, version)
+	})
+}
+
+func (s *Lists) readRates(ctx context.Context, release crash.Release, pkg, version string) (view.Rates, error) {
 	since, until := s.web.LastDays(ratesDays)
-	filter := problems.RateFilter{Since: since, Until: until, Release: choice.Release, Package: pkg, Version: version}
+	filter := problems.RateFilter{Since: since, Until: until, Release: release, Package: pkg, Version: version}
 	rates, err := s.Problems.Rates(ctx, filter)
 	if err != nil {
 		return view.Rates{}, err

@@ -49,25 +49,16 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 		list := exportedList{title: "Problems of " + name, path: view.ReleasePath(release), filter: filter}
 		return s.exportList(w, r, format, list)
 	}
-	seen, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.ReleasePage, error) {
+		return s.readRelease(r, release, filter)
+	})
 	if err != nil {
 		return err
 	}
-	trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
-		return s.web.Releases.Kind(other) > s.web.Releases.Kind(release) // an unknown release precedes no known one
-	})
-	page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
-	page.Released, page.End = s.web.Releases.Life(release)
-	if err := s.releaseRates(r, &page); err != nil {
-		return err
-	}
-	if err := s.releaseLists(r, &page, filter); err != nil {
-		return err
-	}
-	for table, rows := range map[string][]view.PackageProblem{
-		"": page.Worst, "regressions": page.Regressions, "new": page.New,
+	for table, rows := range map[string]*[]view.PackageProblem{
+		"": &page.Worst, "regressions": &page.Regressions, "new": &page.New,
 	} {
-		if err := s.addBugCells(r, rows, table); err != nil {
+		if *rows, err = s.addBugCells(r, *rows, table); err != nil {
 			return err
 		}
 	}
@@ -77,6 +68,23 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	page.Shell = s.web.Shell(r, name)
 	page.Shell.Also = layout.Alternates(problemsOf(name), view.ReleasePath(release), "")
 	return s.web.Page(w, r, http.StatusOK, view.Release(page))
+}
+
+// readRelease returns the page of a release without bugs.
+func (s *Lists) readRelease(r *http.Request, release crash.Release, filter index.Filter) (view.ReleasePage, error) {
+	seen, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	if err != nil {
+		return view.ReleasePage{}, err
+	}
+	trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
+		return s.web.Releases.Kind(other) > s.web.Releases.Kind(release) // an unknown release precedes no known one
+	})
+	page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
+	page.Released, page.End = s.web.Releases.Life(release)
+	if err := s.releaseRates(r, &page); err != nil {
+		return page, err
+	}
+	return page, s.releaseLists(r, &page, filter)
 }
 
 // releaseLists fills the page with the problems and packages of a release, from the index.

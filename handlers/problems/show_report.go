@@ -224,6 +224,13 @@ func differentFacts(sides [2]crash.StoredReport) []view.DifferentFact {
 	return facts
 }
 
+// traitFacts are the traits that stand out, and the number of reports examined in the problem
+// and elsewhere.
+type traitFacts struct {
+	found       []stats.StandOut
+	here, there int
+}
+
 // ShowTraits shows what the reports of a problem have in common that other reports of its
 // package have not: as a page, or as a part that the problem's page loads.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
@@ -231,12 +238,15 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, here, there, err := s.Problems.StandsOut(r.Context(), b)
+	facts, err := web.CachedFacts(s.web, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
+		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
+		return f, err
+	})
 	if err != nil {
 		return err
 	}
 	readable, private := web.Readable(r, b.SourcePackage), false
-	found = slices.DeleteFunc(found, func(t stats.StandOut) bool {
+	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool {
 		field, _ := t.Facet()
 		permitted := web.PermitsFacet(s.web, readable, field)
 		private = private || permitted && !web.PermitsFacet(s.web, privacy.Restricted, field)
@@ -247,8 +257,8 @@ func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	p := view.TraitsPage{Bucket: b, Found: found, Here: here, There: there,
-		TooFew: stats.TooFewToCompare(here, there)}
+	p := view.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
+		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
 	if web.WantsPart(r) {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, http.StatusOK, view.TraitsPart(p))

@@ -118,6 +118,7 @@ type Kit struct {
 
 	pageCache *cache.Cache[string] // whole pages for visitors, by Kit.revision
 	fileCache *cache.Cache[string] // files for visitors
+	factCache *cache.Cache[string] // see [CachedFacts]
 }
 
 // Required is a dependency that must not be nil.
@@ -218,7 +219,7 @@ func NewKit(d Deps) (*Kit, error) {
 		s.Config.SearchTime = 4 * time.Second
 	}
 	s.visitors = newVisitors()
-	s.pageCache = cache.NewStale[string](maxPageBytes, maxStalePage)
+	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
 	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
 	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {

@@ -75,7 +75,7 @@ func (s *Kit) registerCacheMetrics(reg prometheus.Registerer) error {
 	}
 	var errs []error
 	for name, size := range map[string]func() (bytes int64, entries int){
-		"pages": size(s.pageCache), "files": size(s.fileCache),
+		"pages": size(s.pageCache), "facts": size(s.factCache), "files": size(s.fileCache),
 		"lists": s.store.CachedLists,
 	} {
 		label := prometheus.Labels{"cache": name}
