@@ -105,7 +105,7 @@ func FindDebugger(architecture string) (string, error) {
 		}
 	}
 	return "", crash.Errorf(crash.Unavailable, "no_debugger",
-		"%s is not installed, so cores of %s cannot be symbolised; install it (apt-get install %s).",
+		"%s is not installed, so native crashes of %s get no function names; install it (apt-get install %s).",
 		programs[0], architecture, programs[0])
 }
 
