@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,12 @@ func benchCommand() *cobra.Command {
 reports stay in the database; the account "demo" is removed at the end. No other server may use the database
 meanwhile. The scenarios are:
 `,
-		Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(cmd.ValidArgs, args[0]) {
+				return fmt.Errorf("%q is not one scenario of %s", strings.Join(args, " "), strings.Join(cmd.ValidArgs, ", "))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, s := range scenarios {
 				if s.name == strings.Join(args, "") {
