@@ -38,6 +38,8 @@ create view embargoes as select id, bucket_id, person, rule_id, reason, at, undo
     from marks where kind = 'embargo';
 create view holds as select id, bucket_id, person, reason, at, undone_by as lifted_by, undone_at as lifted_at
     from marks where kind = 'hold';
+create view visible.triage as select * from triage where coalesce(bucket_id <> all (((select visible.hidden())::bytea[])), true);
+create view visible.holds as select * from holds where coalesce(bucket_id <> all (((select visible.hidden())::bytea[])), true);
 comment on view triage is 'The decisions among the marks, for instances of version 0.1.0 during an upgrade.';
 comment on view embargoes is 'The embargoes among the marks, for instances of version 0.1.0 during an upgrade.';
 comment on view holds is 'The holds among the marks, for instances of version 0.1.0 during an upgrade.';

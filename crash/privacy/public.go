@@ -95,7 +95,7 @@ func RedactLabels[T ~string](names []T) []T {
 // private data in releases and versions.
 func RedactManual(m crash.ManualStatus) crash.ManualStatus {
 	m.Muted, m.WontFix, m.Returned = publicEntry(m.Muted), publicEntry(m.WontFix), publicEntry(m.Returned)
-	m.Hold = nil
+	m.Embargo, m.Hold = nil, nil
 	m.Fixes = slices.Clone(m.Fixes) // cached statuses share the slice
 	for i := range m.Fixes {
 		f := &m.Fixes[i]
