@@ -172,6 +172,8 @@ func TestErase(t *testing.T) {
 	dbtest.Exec(t, url, `insert into events (edge, kind, at, bucket_id, title, package, source_package, release, version,
 		machines, text) values ('x', 'new', now(), $1, $2, '', '', '', '', 1, $2)`,
 		idBytes(own.Grouping.Signature), marker)
+	dbtest.Exec(t, url, `insert into marks (kind, bucket_id, person, reason, at) values ('hold', $1, 'ada', $2, now())`,
+		idBytes(report(t, other, 0).Grouping.Signature), "as evidence against "+string(erased))
 	dbtest.Exec(t, url, "vacuum (analyze)")
 	if before := traces(t, url, marker, string(erased), key); len(before) < 12 {
 		t.Fatalf("got traces only in %v before", before)
