@@ -44,10 +44,6 @@ type entry[R comparable] struct {
 	stored   time.Time
 }
 
-// Sizer is a value that reports its own size in memory, where [SizeOf] would miss parts of it or
-// count shared ones.
-type Sizer interface{ CachedBytes() int64 }
-
 // New returns an empty cache that holds at most limit bytes.
 func New[R comparable](limit int64) *Cache[R] {
 	c := &Cache[R]{limit: limit}
@@ -121,12 +117,7 @@ func (c *Cache[R]) endLoad(k typedKey, load any) {
 // used since, or if the value is larger than the limit.
 func put[V any, R comparable](c *Cache[R], revision R, key any, value V) {
 	k := typedKey{reflect.TypeFor[V](), key}
-	bytes := entryBytes[R]() + SizeOf(&k.key)
-	if s, ok := any(value).(Sizer); ok {
-		bytes += s.CachedBytes()
-	} else {
-		bytes += SizeOf(&value)
-	}
+	bytes := entryBytes[R]() + sizeOf(&k.key) + sizeOf(&value)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.revision != revision {
@@ -191,16 +182,10 @@ func entryBytes[R comparable]() int64 {
 	return key + size(reflect.TypeFor[entry[R]]()) + 6*word + 2*(key+word+1)
 }
 
-// SizeOf returns the number of bytes in memory that a value refers to, excluding the value itself:
+// sizeOf returns the number of bytes in memory that a value refers to, excluding the value itself:
 // strings, slices with their capacity, maps with their empty slots, and the targets of pointers,
 // each once. Functions and channels count as 0.
-func SizeOf(value any) int64 {
-	if value == nil {
-		return 0
-	}
-	seen := visited{}
-	return seen.below(reflect.ValueOf(value))
-}
+func sizeOf(value any) int64 { return visited{}.below(reflect.ValueOf(value)) }
 
 // visited contains the counted addresses with their types, since a struct and its first field have
 // the same address.
@@ -294,10 +279,16 @@ func size(t reflect.Type) int64 { return int64(t.Size()) } //nolint:gosec // no 
 // flat reports whether values of a type contain no references.
 func flat(t reflect.Type) bool {
 	switch t.Kind() { //nolint:exhaustive // all others are numbers
-	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct:
+	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
 		return false
 	case reflect.Array:
 		return flat(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !flat(t.Field(i).Type) {
+				return false
+			}
+		}
 	}
 	return true
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
-	"mishap/crash/cache"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
 	"mishap/crash/stats"
@@ -82,11 +81,8 @@ type stackFacts struct {
 	Stack    *problemsview.Stack // nil: no report is stored
 	Grouping problemsview.GroupingView
 	Advice   *stats.AdviceFacts // for Panel.Advise; nil: no advice is due
-	fields   int64              // bytes of the report's fields, to which the stack refers
+	fields   crash.Fields       // of the report, for the size in the cache: the stack refers to their memory
 }
-
-// CachedBytes implements [cache.Sizer].
-func (f stackFacts) CachedBytes() int64 { return cache.SizeOf(&f) + f.fields }
 
 // ReportStack returns the evidence in a report for readers up to a class.
 func (s *Panel) ReportStack(report crash.StoredReport, readable privacy.Class) *problemsview.Stack {
@@ -115,10 +111,7 @@ func (s *Panel) readStack(
 	report, err := s.Store.RepresentativeReport(r.Context(), b.ID)
 	switch {
 	case err == nil:
-		facts.Stack = s.ReportStack(report, readable)
-		for _, value := range report.Fields {
-			facts.fields += int64(len(value))
-		}
+		facts.Stack, facts.fields = s.ReportStack(report, readable), report.Fields
 		if facts.Grouping, err = s.explainByExample(r, b, report, readable); err != nil {
 			return facts, err
 		}
