@@ -359,56 +359,6 @@ func (ix *Index) Neighbours(
 	return nil, nil, 0, len(l.found)
 }
 
-// Span is the number of reports of a problem in one version and release, with the first and last
-// day. It is limited to the days of the index.
-type Span struct {
-	Release     crash.Release
-	Version     string
-	First, Last Day
-	Reports     int64
-}
-
-// Spans returns the spans of a problem, in no particular order.
-func (ix *Index) Spans(id crash.BucketID) []Span {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	place, ok := ix.places[id]
-	if !ok || ix.hidden[id] {
-		return nil
-	}
-	var spans spans
-	ix.each(int(place), 0, 1<<16-1, func(c cell) { spans.add(ix, c) })
-	return spans.list
-}
-
-// SourceSpans returns the spans of some versions of a source package, over all its problems, in no
-// particular order.
-func (ix *Index) SourceSpans(source string, versions ...string) []Span {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	wanted := map[uint32]bool{}
-	for _, version := range versions {
-		if n, ok := ix.versions.of[version]; ok {
-			wanted[n] = true
-		}
-	}
-	var spans spans
-	seen := map[int32]bool{}
-	for _, at := range ix.byPackage[source] {
-		l := &ix.buckets[at]
-		if l.Source != source || seen[at] || ix.hidden[l.Head] {
-			continue
-		}
-		seen[at] = true
-		each(l.cells, 0, 1<<16-1, func(c cell) {
-			if wanted[c.version] {
-				spans.add(ix, c)
-			}
-		})
-	}
-	return spans.list
-}
-
 // InVersion is a version of a package in one release.
 type InVersion struct {
 	Release crash.Release
@@ -423,10 +373,8 @@ func (ix *Index) PackageReports(name string) map[InVersion]int64 {
 	type packageReports string
 	return cached(ix, packageReports(name), func() map[InVersion]int64 {
 		counts := map[uint64]int64{}
-		seen := map[int32]bool{}
-		for _, at := range ix.byPackage[name] {
-			if l := &ix.buckets[at]; l.Package == name && !seen[at] && !ix.hidden[l.Head] {
-				seen[at] = true
+		for l := range ix.inPackage(name) {
+			if l.Package == name {
 				for _, c := range l.cells {
 					counts[ix.inRelease(c)] += int64(c.n)
 				}
@@ -438,34 +386,6 @@ func (ix *Index) PackageReports(name string) map[InVersion]int64 {
 		}
 		return reports
 	})
-}
-
-// spans collects cells into spans.
-type spans struct {
-	at   map[spanKey]int
-	list []Span
-}
-
-type spanKey struct {
-	version uint32
-	release string
-}
-
-func (s *spans) add(ix *Index, c cell) {
-	if s.at == nil {
-		s.at = map[spanKey]int{}
-	}
-	k := spanKey{c.version, ix.origins.values[c.origin].release}
-	i, ok := s.at[k]
-	if !ok {
-		i = len(s.list)
-		s.at[k] = i
-		s.list = append(s.list, Span{Release: crash.Release(k.release), Version: ix.versions.values[c.version], First: c.day,
-			Last: c.day})
-	}
-	span := &s.list[i]
-	span.First, span.Last = min(span.First, c.day), max(span.Last, c.day)
-	span.Reports += int64(c.n)
 }
 
 // Rising returns the problems that are rising on a day; see [stats.Rising]. It compares all problems

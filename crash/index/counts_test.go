@@ -90,7 +90,8 @@ func TestSourceSpans(t *testing.T) {
 		}
 	})
 	got := b.SourceSpans("reef", "2", "1")
-	want := []Span{{Release: "Ubuntu 24.04", Version: "2", First: 100, Last: 106, Reports: 8}}
+	want := []crash.VersionSeen{{Release: "Ubuntu 24.04", Version: "2", First: Day(100).Time(), Last: Day(106).Time(),
+		Reports: 8}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -62,6 +62,21 @@ func (d *data) bucket(id crash.BucketID) *bucket {
 	return nil
 }
 
+// inPackage yields the buckets that are or were in a binary or source package, each once, unless the
+// index omits their problem.
+func (ix *Index) inPackage(name string) iter.Seq[*bucket] {
+	return func(yield func(*bucket) bool) {
+		seen := map[int32]bool{}
+		for _, at := range ix.byPackage[name] {
+			if l := &ix.buckets[at]; !seen[at] && !ix.hidden[l.Head] {
+				if seen[at] = true; !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // problem returns a problem, or nil if it is unknown.
 func (d *data) problem(id crash.BucketID) *Problem {
 	if at, ok := d.places[id]; ok {
@@ -185,16 +200,7 @@ func (d Day) Time() time.Time { return firstDay.AddDate(0, 0, int(d)) }
 func (ix *Index) Len() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	if ix.hidden == nil {
-		return len(ix.order)
-	}
-	n := 0
-	for _, p := range ix.order {
-		if !ix.hidden[p.ID] {
-			n++
-		}
-	}
-	return n
+	return len(ix.order) - len(ix.hiddenPlaces())
 }
 
 // Without returns an index of the same problems without some: its answers are those of an index
@@ -285,42 +291,91 @@ func (ix *Index) visible() visibleNames {
 func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	const incomparable = 1 << 48         // instead of the number of a version
-	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
-	var keys []uint64                    // of a version and a release
-	var list []crash.VersionSeen
-	var first, last []Day
+	seen := occurrences{ix: ix, today: today}
 	for l := range ix.bucketsOf(p) {
-		for _, c := range l.cells {
-			if c.n == 0 {
-				continue
-			}
-			k := ix.inRelease(c)
-			if l.Package != p.Package {
-				k = incomparable | k&(1<<16-1)
-			}
-			i := slices.Index(keys, k) // linear search: most problems have few versions
-			if i < 0 {
-				i = len(keys)
-				keys = append(keys, k)
-				o := crash.VersionSeen{Release: crash.Release(ix.origins.values[c.origin].release)}
-				if l.Package == p.Package {
-					o.Version = ix.versions.values[c.version]
-				}
-				list = append(list, o)
-				first, last = append(first, c.day), append(last, c.day)
-			}
-			list[i].Reports += int64(c.n)
-			if c.day+week > today && c.day <= today {
-				list[i].Week += int64(c.n)
-			}
-			first[i], last[i] = min(first[i], c.day), max(last[i], c.day)
+		seen.add(l.cells, l.Package == p.Package, nil)
+	}
+	return seen.result()
+}
+
+// Spans returns the versions and releases in which a problem was seen, like [Index.Occurrences], but also
+// versions of other packages, and no numbers for the past week.
+func (ix *Index) Spans(id crash.BucketID) []crash.VersionSeen {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	p := ix.problem(id)
+	if p == nil || ix.hidden[id] {
+		return nil
+	}
+	seen := occurrences{ix: ix}
+	for l := range ix.bucketsOf(p) {
+		seen.add(l.cells, true, nil)
+	}
+	return seen.result()
+}
+
+// SourceSpans returns the same for some versions of a source package, over all its problems.
+func (ix *Index) SourceSpans(source string, versions ...string) []crash.VersionSeen {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	wanted := map[uint32]bool{}
+	for _, version := range versions {
+		if n, ok := ix.versions.of[version]; ok {
+			wanted[n] = true
 		}
 	}
-	for i := range list {
-		list[i].First, list[i].Last = first[i].Time(), last[i].Time()
+	seen := occurrences{ix: ix}
+	for l := range ix.inPackage(source) {
+		if l.Source == source {
+			seen.add(l.cells, true, wanted)
+		}
 	}
-	return list
+	return seen.result()
+}
+
+// occurrences adds up cells by version and release.
+type occurrences struct {
+	ix          *Index
+	today       Day
+	keys        []uint64 // of versions and releases
+	list        []crash.VersionSeen
+	first, last []Day
+}
+
+// add adds cells of some versions, or of all if wanted is nil. Versions that cannot be compared with
+// others count together.
+func (o *occurrences) add(cells []cell, comparable bool, wanted map[uint32]bool) {
+	const incomparable = 1 << 48         // instead of the number of a version
+	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
+	for _, c := range cells {
+		if c.n == 0 || wanted != nil && !wanted[c.version] {
+			continue
+		}
+		k, version := o.ix.inRelease(c), o.ix.versions.values[c.version]
+		if !comparable {
+			k, version = incomparable|k&(1<<16-1), ""
+		}
+		i := slices.Index(o.keys, k) // linear search: most problems have few versions
+		if i < 0 {
+			i = len(o.keys)
+			o.keys = append(o.keys, k)
+			release := crash.Release(o.ix.origins.values[c.origin].release)
+			o.list = append(o.list, crash.VersionSeen{Release: release, Version: version})
+			o.first, o.last = append(o.first, c.day), append(o.last, c.day)
+		}
+		o.list[i].Reports += int64(c.n)
+		if c.day+week > o.today && c.day <= o.today {
+			o.list[i].Week += int64(c.n)
+		}
+		o.first[i], o.last[i] = min(o.first[i], c.day), max(o.last[i], c.day)
+	}
+}
+
+func (o *occurrences) result() []crash.VersionSeen {
+	for i := range o.list {
+		o.list[i].First, o.list[i].Last = o.first[i].Time(), o.last[i].Time()
+	}
+	return o.list
 }
 
 // Changed returns the problems that have changed since a change of the index, and the number of the

@@ -61,11 +61,7 @@ func (n Names) Versions(text, pkg string) []string {
 		}
 	} else {
 		seen := map[uint32]bool{}
-		for _, at := range ix.byPackage[pkg] {
-			l := &ix.buckets[at]
-			if ix.hidden[l.Head] {
-				continue
-			}
+		for l := range ix.inPackage(pkg) {
 			for _, c := range l.cells {
 				if version := ix.versions.values[c.version]; !seen[c.version] && version != "" &&
 					strings.HasPrefix(version, text) && n.visible(version) {
@@ -169,27 +165,18 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	var some []*bucket
-	seen := map[*bucket]bool{}
-	most := func() {
-		slices.SortFunc(some, func(x, y *bucket) int {
-			return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:]))
-		})
-		some = some[:min(len(some), limit)]
-	}
 	for _, name := range names {
-		for _, at := range ix.byPackage[name] {
-			l := &ix.buckets[at]
-			if (l.Package != name && l.Source != name) || l.ID != l.Head || seen[l] || ix.hidden[l.ID] ||
-				!admits(ix.problem(l.ID)) {
-				continue
-			}
-			seen[l] = true
-			if some = append(some, l); len(some) >= 4*limit {
-				most()
+		for l := range ix.inPackage(name) {
+			if (l.Package == name || l.Source == name) && l.ID == l.Head && admits(ix.problem(l.ID)) {
+				some = append(some, l)
 			}
 		}
 	}
-	most()
+	slices.SortFunc(some, func(x, y *bucket) int {
+		return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:]))
+	})
+	some = slices.Compact(some)
+	some = some[:min(len(some), limit)]
 	problems := make([]*Problem, len(some))
 	for i := range problems {
 		problems[i] = ix.problem(some[i].ID)

@@ -364,7 +364,7 @@ func (r *rehearsal) rehearseRegressed(context.Context) error {
 		}
 		var first time.Time
 		for _, s := range r.ix.Spans(p.ID) {
-			if at := s.First.Time(); s.Release == g.Release && s.Version == g.Version && (first.IsZero() || at.Before(first)) {
+			if at := s.First; s.Release == g.Release && s.Version == g.Version && (first.IsZero() || at.Before(first)) {
 				first = at
 			}
 		}

@@ -413,14 +413,14 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 	for _, s := range spans {
 		f := starts[s.Release]
 		if s.Version == newer {
-			f.newer = s.First.Time()
+			f.newer = s.First
 		}
 		if s.Version == previous {
-			f.older = s.First.Time()
+			f.older = s.First
 		}
 		starts[s.Release] = f
-		if s.First.Time().Before(since) {
-			since = s.First.Time()
+		if s.First.Before(since) {
+			since = s.First
 		}
 	}
 	today := a.today()

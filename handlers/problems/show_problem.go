@@ -399,7 +399,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, er
 		return facts, err
 	}
 	for _, span := range problems.Spans(b.ID) {
-		if last := span.Last.Time(); last.After(facts.Last[span.Version]) {
+		if last := span.Last; last.After(facts.Last[span.Version]) {
 			facts.Last[span.Version] = last
 		}
 	}
