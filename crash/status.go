@@ -1,7 +1,10 @@
 package crash
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -112,3 +115,232 @@ func PickReleases(releases []ReleaseStatus, ok func(ReleaseStatus) bool) []Relea
 	}
 	return out
 }
+
+// maxNamedReleases is the largest number of releases that a sentence names for each state.
+const maxNamedReleases = 3
+
+// Text describes the status in a sentence or two, such as "Fixed in sid; still open in 24.04 (11
+// reports this week).".
+func (s Status) Text() string {
+	text := s.inReleases(true)
+	if text != "" {
+		text += "."
+	}
+	return strings.TrimSpace(strings.TrimSpace(s.Note+" "+text) + " " + s.tooFew())
+}
+
+// Headline describes the status in a few words, without numbers of reports: "Fixed in sid; still
+// open in 24.04". If the status names no release, it is the note.
+func (s Status) Headline() string {
+	if text := s.inReleases(false); text != "" {
+		return text
+	}
+	return strings.TrimSuffix(s.Note, ".")
+}
+
+// Detail returns the sentences that supplement Headline. For a problem without a bug, they say so,
+// and whether newer versions are free of the problem.
+func (s Status) Detail() string {
+	var parts []string
+	if s.Note != "" && s.inReleases(false) != "" {
+		parts = append(parts, s.Note)
+	}
+	switch s.Word {
+	case StateNameless, StateGone, StateNew, StateUnfiled:
+		parts = append(parts, "No bug filed.")
+		if newer := s.newerVersions(); newer != "" {
+			parts = append(parts, newer)
+		}
+	default:
+	}
+	return strings.Join(parts, " ")
+}
+
+// newerVersions says whether versions without the problem are in use that are newer than those with
+// it.
+func (s Status) newerVersions() string {
+	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	newer := PickReleases(counting, func(r ReleaseStatus) bool { return r.Newer != "" })
+	switch len(newer) {
+	case 0:
+		return ""
+	case len(counting):
+		return strings.TrimSpace("The newest versions in use have not shown it. " + s.tooFew())
+	}
+	return strings.TrimSpace("Newer versions in some releases have not shown it. " + s.tooFew())
+}
+
+// tooFew names the open releases whose newer versions have too few reports to tell whether they are
+// free of the problem.
+func (s Status) tooFew() string {
+	some := PickReleases(s.Releases, func(r ReleaseStatus) bool {
+		return r.Word == StateOpen && !r.Ended && r.Newer != "" && !r.NewerFree()
+	})
+	var names []string
+	for _, r := range some[:min(len(some), maxNamedReleases)] {
+		names = append(names, r.Newer+" of "+r.Release.Short()+" has it ("+r.lacking()+")")
+	}
+	if others := int64(len(some) - len(names)); others > 0 {
+		names = append(names, fmt.Sprintf("those of %d other %s have it", others, Plural(others, "release", "releases")))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Too few reports to tell whether " + JoinAnd(names) + "."
+}
+
+// lacking says how many reports of newer versions there are, and how many more are needed: "0 of 12;
+// 10 more would tell".
+func (r ReleaseStatus) lacking() string {
+	return fmt.Sprintf("0 of %d; %d more would tell", r.NewerCount, r.Lacking)
+}
+
+// inReleases describes the releases by state, such as "Fixed in sid; still open in 24.04", if
+// counts is true with their numbers of reports.
+func (s Status) inReleases(counts bool) string {
+	var parts []string
+	add := func(of []ReleaseStatus, words string, count func(ReleaseStatus) string) {
+		if !counts {
+			count = func(ReleaseStatus) string { return "" }
+		}
+		if len(of) > 0 {
+			parts = append(parts, words+" "+listReleases(of, count))
+		}
+	}
+	week := func(r ReleaseStatus) string { return reportsThisWeek(r.Week) }
+	older := func(r ReleaseStatus) string {
+		if r.Week == 0 {
+			return ""
+		}
+		return reportsThisWeek(r.Week) + " from older versions"
+	}
+	none := func(ReleaseStatus) string { return "" }
+	is := func(word StateWord) []ReleaseStatus {
+		return PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
+	}
+	again := is(StateRegression)
+	add(again, "seen again after the fix in", week)
+	add(is(StateFixed), "fixed in", older)
+	for _, word := range trackerWords(is(StateClosed)) {
+		closedAs := func(r ReleaseStatus) bool { return r.Tracker == word }
+		add(PickReleases(is(StateClosed), closedAs), "closed as "+word+" for", week)
+	}
+	add(is(StateGone), "probably fixed in", none)
+	open := "open in"
+	if len(parts) > 0 {
+		open = "still open in"
+	}
+	add(is(StateOpen), open, week)
+	text := strings.Join(parts, "; ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func trackerWords(of []ReleaseStatus) []string {
+	var words []string
+	for _, r := range of {
+		if !slices.Contains(words, r.Tracker) {
+			words = append(words, r.Tracker)
+		}
+	}
+	return words
+}
+
+// listReleases names releases, each followed by the remark that count returns, if any. Consecutive
+// releases with equal remarks share one: "24.04 (2 reports this week), 26.04 and 22.04 (no report
+// this week)".
+func listReleases(of []ReleaseStatus, count func(ReleaseStatus) string) string {
+	of = slices.Clone(of)
+	slices.SortStableFunc(of, func(a, b ReleaseStatus) int { return cmp.Compare(min(b.Week, 1), min(a.Week, 1)) })
+	var names []string
+	for i, r := range of {
+		name, last := r.Release.Short(), i == len(of)-1
+		if i == maxNamedReleases && len(of) > maxNamedReleases+1 {
+			name, last = fmt.Sprintf("%d other releases", len(of)-i), true
+			for _, other := range of[i+1:] {
+				r.Week += other.Week
+			}
+		}
+		if words := count(r); words != "" && (r.Week > 0 || last) {
+			name += " (" + words + ")"
+		}
+		if names = append(names, name); last {
+			break
+		}
+	}
+	return JoinAnd(names)
+}
+
+// JoinAnd joins words for a sentence: "a, b and c".
+func JoinAnd(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func reportsThisWeek(n int64) string {
+	switch n {
+	case 0:
+		return "no report this week"
+	case 1:
+		return "1 report this week"
+	}
+	return fmt.Sprintf("%d reports this week", n)
+}
+
+// Text describes the status in the release, without its name: "fixed in 1.4-2, seen up to 1.4-1".
+func (r ReleaseStatus) Text() string {
+	text := r.Verdict()
+	if r.Reports > 0 {
+		if r.Week == 0 && !r.Last.IsZero() {
+			text += "; last report on " + dayText(r.Last)
+		} else {
+			text += "; " + reportsThisWeek(r.Week)
+		}
+	}
+	if r.Ended {
+		text += "; the release is at the end of its life"
+	}
+	return text
+}
+
+// Verdict describes the status in the release, without the name of the release and without
+// numbers of reports: "fixed in 1.4-2, seen up to 1.4-1".
+func (r ReleaseStatus) Verdict() string {
+	switch {
+	case r.Word == StateRegression:
+		return r.fixText() + ", seen again in " + r.AgainAt
+	case r.Word == StateFixed && r.Highest == "":
+		return r.fixText()
+	case r.Word == StateFixed:
+		return r.fixText() + ", seen up to " + r.Highest
+	case r.Word == StateClosed:
+		return "the bug was closed as " + r.Tracker
+	case r.Word == StateGone:
+		return "seen up to " + r.Highest + "; " + r.Newer + " is in use without it since " + dayText(r.NewerSince)
+	case r.Unclear:
+		return "the bug is closed with a fix, but the reports do not say whether they come from a version with it"
+	case r.Highest == "":
+		return "seen in an unknown version"
+	case r.NewerFree():
+		return "seen up to " + r.Highest + ", not in " + r.Newer
+	case r.Newer != "":
+		return "seen up to " + r.Highest + "; too few reports of " + r.Newer + " to tell (" + r.lacking() + ")"
+	}
+	return "seen in " + r.Highest + ", the newest version in use"
+}
+
+func (r ReleaseStatus) fixText() string {
+	switch {
+	case r.Fix != "":
+		return "fixed in " + r.Fix
+	case r.FixAfter != "":
+		return "fixed after " + r.FixAfter + " (the newest version here when the bug was closed)"
+	}
+	return "fixed in a version that the tracker does not name"
+}
+
+func dayText(t time.Time) string { return t.UTC().Format("2 January 2006") }

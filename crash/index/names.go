@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/crash/privacy"
 )
 
 // maxNames is the largest number of names that a completion offers.
@@ -182,4 +184,209 @@ func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) boo
 		problems[i] = ix.problem(some[i].ID)
 	}
 	return problems
+}
+
+// People says who takes care of a problem, and lists its tags. Only people who may read reports see
+// it. A nil *People means nobody, and no tags.
+type People struct {
+	crash.Assigned
+	TagList string // sorted, separated by blanks
+}
+
+// Assignee returns who takes care of the problem.
+func (p *Problem) Assignee() crash.Assigned {
+	if p.People == nil {
+		return crash.Assigned{}
+	}
+	return p.People.Assigned
+}
+
+// Tags returns the tags of the problem, sorted.
+func (p *Problem) Tags() []string {
+	if p.People == nil {
+		return nil
+	}
+	return strings.Fields(p.People.TagList)
+}
+
+// AssignedTo reports whether one of the names, whatever their case, takes care of the problem.
+// Names at the tracker begin with a tilde.
+func (p *Problem) AssignedTo(names []string) bool {
+	return p.People != nil && slices.ContainsFunc(names, func(name string) bool {
+		return name != "" && strings.EqualFold(name, p.People.Name)
+	})
+}
+
+func samePeople(a, b *People) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// Tags returns the tags with the prefix text, those on the most problems first. Visitors see none.
+func (n Names) Tags(text string) []string { return n.mostUsed(text, (*Problem).Tags) }
+
+// Assignees returns the names of assignees with the prefix text, those with the most problems
+// first. A text without a tilde also finds names at the tracker, which begin with one. Visitors see
+// none.
+func (n Names) Assignees(text string) []string {
+	of := func(p *Problem) []string { return []string{p.Assignee().Name} }
+	if strings.HasPrefix(text, "~") {
+		return n.mostUsed(text, of)
+	}
+	return append(n.mostUsed(text, of), n.mostUsed("~"+text, of)...)
+}
+
+// Triage is the part of a problem's manual status that lists show. It is immutable.
+type Triage struct {
+	Muted, WontFix bool
+	Held           bool            // nothing of it is removed because of its age
+	Embargoed      bool            // only some people see it
+	Until          crash.MuteUntil // of a mute
+	Fixes          []crash.Mark    // standing entries with versions marked as fixed, without persons and reasons
+}
+
+// MutedChoice says what a list does with muted problems.
+type MutedChoice string
+
+// The choices. Lists for people hide muted problems unless the person wants them.
+const (
+	MutedShown  MutedChoice = ""
+	MutedHidden MutedChoice = "hidden"
+	MutedOnly   MutedChoice = "only"
+)
+
+// Muted reports whether the problem is muted.
+func (p *Problem) Muted() bool { return p.Triage != nil && p.Triage.Muted }
+
+// Held reports whether nothing of the problem is removed because of its age.
+func (p *Problem) Held() bool { return p.Triage != nil && p.Triage.Held }
+
+// SetTriage sets the manual status of all problems. Problems without an entry have none. Rows that
+// were returned earlier keep the old status.
+func (ix *Index) SetTriage(all map[crash.BucketID]*Triage) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	changed := false
+	for i, p := range ix.order {
+		t := all[p.ID]
+		if p.Triage.equal(t) {
+			continue
+		}
+		other := *p
+		other.Triage = t
+		ix.order[i] = &other
+		ix.scan[i].muted = other.Muted()
+		changed = true
+	}
+	if changed {
+		ix.change++
+	}
+}
+
+func (t *Triage) equal(other *Triage) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.Muted == other.Muted && t.Held == other.Held && t.Embargoed == other.Embargoed &&
+		t.Until.Equal(other.Until) && t.WontFix == other.WontFix &&
+		slices.EqualFunc(t.Fixes, other.Fixes, func(a, b crash.Mark) bool { return a.ID == b.ID }) // entries never change
+}
+
+// Public returns the problem as visitors see it: redacted like bugs, without assignee, tags and
+// holds. In most cases, that is p itself.
+func (p *Problem) Public() *Problem {
+	if p.isPublic() {
+		return p
+	}
+	return p.publicIn(new(Problem))
+}
+
+// isPublic reports whether visitors see all of the problem.
+func (p *Problem) isPublic() bool { return p.public == nil && p.People == nil && !p.Held() }
+
+// publicIn sets space to the problem as visitors see it and returns it.
+func (p *Problem) publicIn(space *Problem) *Problem {
+	*space = *p
+	space.People = nil
+	if p.Held() {
+		triage := *p.Triage
+		triage.Held = false
+		space.Triage = &triage
+	}
+	if p.public != nil {
+		space.Bucket = p.public
+	}
+	return space
+}
+
+// seen returns a problem as the list's reader sees it. It may use space, so that a scan of all
+// problems allocates no memory.
+func (f Filter) seen(p *Problem, space *Problem) *Problem {
+	if !f.Public || p.isPublic() {
+		return p
+	}
+	return p.publicIn(space)
+}
+
+// setPublic computes the bucket as visitors see it; call fold first. Most buckets contain nothing
+// private, which is fast to detect. The folded text shares its memory unless a text is redacted.
+func (l *Bucket) setPublic() {
+	l.public = nil
+	texts := privacy.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
+	public := texts
+	versions := len(l.LowestVersion()) + len(l.HighestVersion()) + len("\x00\x00")
+	if !privacy.Quiet(l.folded[:int(l.untitled)-versions]) || !privacy.Quiet(l.folded[l.untitled:]) {
+		public = texts.Public()
+	} else if !privacy.PublicTitle(l.Rule) {
+		public.Title = ""
+	}
+	other := *l
+	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
+		public.Name
+	other.Type, other.Package = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package)
+	other.Source = privacy.RedactLabel(l.Source)
+	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
+	if slices.Equal(other.releases, l.releases) {
+		other.releases = l.releases
+	}
+	untitled := texts
+	untitled.Title = public.Title
+	switch same := public == untitled && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
+		other.Facts == l.Facts && slices.Equal(other.releases, l.releases); {
+	case same && public == texts:
+		return
+	case same && public.Title == "":
+		other.folded = l.folded[:l.untitled]
+	default:
+		other.Signature = crash.Truncate(other.Signature, MaxSignature)
+		other.fold()
+	}
+	l.public = &other
+}
+
+// publicReleases returns the facts of each release as visitors see them.
+func (l *Bucket) publicReleases() []facts {
+	public := slices.Clone(l.releases)
+	for i, f := range public {
+		public[i] = Facts{l.labels, f}.public().facts
+	}
+	return public
+}
+
+// ForVisitors returns the row as visitors see it.
+func (r Row) ForVisitors() Row {
+	r.Problem, r.Facts = r.Public(), r.public()
+	return r
+}
+
+// Names completes names. For visitors, it uses only what they can see.
+type Names struct {
+	ix     *Index
+	public bool
+}
+
+// Names returns a completer of names: for visitors if public is true, otherwise for people who may
+// read reports.
+func (ix *Index) Names(public bool) Names { return Names{ix, public} }
+
+// visible reports whether the user of n can see a version or another label.
+func (n Names) visible(label string) bool {
+	return !n.public || privacy.RedactLabel(label) == label && !strings.Contains(label, privacy.Removed)
 }

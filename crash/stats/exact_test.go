@@ -3,7 +3,11 @@ package stats
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
+	"time"
+
+	"mishap/crash"
 )
 
 // near reports whether two numbers differ by at most a relative error.
@@ -114,5 +118,116 @@ func TestBetaShareEverywhere(t *testing.T) {
 				t.Fatalf("I_%g(%g, %g) and its complement: got the sum %.15g", x, a, b, sum)
 			}
 		}
+	}
+}
+
+func TestMachineRate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		reports   int64
+		low, high float64 // the exact interval of the count
+	}{{0, 0, 3.689}, {1, 0.0253, 5.572}, {10, 4.795, 18.390}, {100, 81.364, 121.627}} {
+		r := NewMachineRate(tt.reports, 1000)
+		if r.Per1000 != float64(tt.reports) || math.Abs(r.Low-tt.low) > .04*(1+tt.low) ||
+			math.Abs(r.High-tt.high) > .02*(1+tt.high) {
+			t.Errorf("%d: got %+v, want %v to %v", tt.reports, r, tt.low, tt.high)
+		}
+	}
+	if r := NewMachineRate(5, 0); r.Known() || r.Times(NewMachineRate(5, 10)).Known() {
+		t.Errorf("without machines: got %+v, want an unknown rate", r)
+	}
+	few, many := NewMachineRate(10, 1000), NewMachineRate(100, 1000)
+	if x := many.Times(few); !x.Worse() || x.Better() || x.Ratio < 9 || x.Ratio > 11 {
+		t.Errorf("ten times the rate: got %+v", x)
+	}
+	if x := few.Times(many); !x.Better() || x.Worse() {
+		t.Errorf("a tenth of the rate: got %+v", x)
+	}
+	if x := few.Times(NewMachineRate(11, 1000)); x.Worse() || x.Better() {
+		t.Errorf("about the same rate: got %+v", x)
+	}
+}
+
+// TestDiscoveries checks the procedure of Benjamini and Hochberg at the level of 5 %.
+func TestDiscoveries(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		tests []test
+		want  []bool
+	}{
+		{"none", nil, []bool{}},
+		{"the example of the authors", ps(.0001, .0004, .0019, .0095, .0201, .0278, .0298, .0344, .0459, .3240, .4262, .5719,
+			.6528, .7590, 1), []bool{true, true, true, true, false, false, false, false, false, false, false, false, false,
+			false, false}},
+		{"a later one saves earlier ones", ps(.04, .03, .045), []bool{true, true, true}},
+		{"too few reports do not count", append(ps(.04), test{1, .06}, test{1, .5}), []bool{true, false, false}},
+	} {
+		if got := discoveries(tt.tests, .05); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func ps(values ...float64) []test {
+	var all []test
+	for _, p := range values {
+		all = append(all, test{p: p})
+	}
+	return all
+}
+
+func TestDispersion(t *testing.T) {
+	t.Parallel()
+	c := Clusters{Machines: 3, Reports: 6, Squares: 18} // 4, 1 and 1
+	if got := c.dispersion(); got != 3 {
+		t.Errorf("got %v, want 3", got)
+	}
+	if got := c.within(.5); got != 2 {
+		t.Errorf("half the time: got %v, want 2", got)
+	}
+	even := make([]GateDay, 7)
+	for i := range even {
+		even[i] = GateDay{Machines: 10, Reports: 5}
+	}
+	if got := dayDispersion(even); got != 1 {
+		t.Errorf("even days: got %v, want 1", got)
+	}
+	even[0].Reports, even[1].Reports = 0, 10
+	if got := dayDispersion(even); got <= 1.6 || got >= 1.7 { // 50 / 5 / 6
+		t.Errorf("uneven days: got %v, want 1.67", got)
+	}
+	if got := dayDispersion(even[:6]); got != 1 {
+		t.Errorf("six days: got %v, want 1", got)
+	}
+}
+
+func TestRateVersions(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return since.AddDate(0, 0, n) }
+	spans := []VersionSpan{
+		{Release: "Ubuntu 24.04", Version: "1.10-1", First: day(5), Last: day(9), Reports: 500},
+		{Release: "Ubuntu 24.04", Version: "1.9-1", First: day(0), Last: day(4), Reports: 50},
+		{Release: "Ubuntu 26.04", Version: "1.9-1", First: day(8), Last: day(20), Reports: 3},
+		{Release: "Debian 13", Version: "1.9-1", First: day(1), Last: day(2), Reports: 3},
+	}
+	active := map[crash.Release][]int64{"Ubuntu 24.04": make([]int64, 10), "Ubuntu 26.04": make([]int64, 10)}
+	for i := range 10 {
+		active["Ubuntu 24.04"][i], active["Ubuntu 26.04"][i] = 100, 10
+	}
+	got := RateVersions(spans, active, since)
+	if len(got) != 4 || got[0].Release != "Ubuntu 26.04" || got[1].Version != "1.10-1" || got[2].Version != "1.9-1" ||
+		got[3].Release != "Debian 13" {
+		t.Fatalf("got %+v", got)
+	}
+	if got[1].Rate.Per1000 != 1000 || got[2].Rate.Per1000 != 100 || !got[1].Previous.Worse() || got[2].Previous.Known() {
+		t.Errorf("24.04: got %+v, want a significant ratio of about ten", got[1:3])
+	}
+	if got[0].Rate.MachineDays != 20 || got[0].Previous.Known() { // only the days with known machines
+		t.Errorf("26.04: got %+v", got[0])
+	}
+	if got[3].Rate.Known() {
+		t.Errorf("Debian: got %+v, want an unknown rate", got[3])
 	}
 }
