@@ -71,21 +71,14 @@ func TestSectionFactsWorth(t *testing.T) {
 
 func TestLastSupported(t *testing.T) {
 	t.Parallel()
-	at := func(day string) time.Time {
-		out, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	today := at("2026-11-22")
+	today := day("2026-11-22")
 	q := crash.QuietBug{Last: map[crash.Release]time.Time{
-		"Ubuntu 24.04": at("2026-05-01"), "Ubuntu 19.10": at("2026-11-20")}}
-	if got := q.LastSupported(today); !got.Equal(at("2026-05-01")) {
+		"Ubuntu 24.04": day("2026-05-01"), "Ubuntu 19.10": day("2026-11-20")}}
+	if got := q.LastSupported(today); !got.Equal(day("2026-05-01")) {
 		t.Errorf("got %s, want the last report of the supported release", got)
 	}
 	delete(q.Last, "Ubuntu 24.04")
-	if got := q.LastSupported(today); !got.Equal(at("2026-11-20")) {
+	if got := q.LastSupported(today); !got.Equal(day("2026-11-20")) {
 		t.Errorf("without supported releases: got %s, want the last report of any", got)
 	}
 }

@@ -165,13 +165,6 @@ func TestReleaseDataOfMachine(t *testing.T) {
 
 func TestReleasedBetween(t *testing.T) {
 	t.Parallel()
-	day := func(s string) time.Time {
-		at, err := time.Parse(time.DateOnly, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return at
-	}
 	table := crash.BuiltInReleases()
 	var got []string
 	for _, r := range table.ReleasedBetween(day("2024-04-25").Add(20*time.Hour), day("2025-08-09").Add(time.Hour)) {

@@ -12,7 +12,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
-	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 )
 
@@ -208,16 +207,6 @@ func TestSignaturesAreTruncated(t *testing.T) {
 	exact := strings.Repeat("ż", crash.MaxSignature)
 	if got := grouping.SignatureOf(crash.Fields{"DuplicateSignature": exact}).Signature; got != exact {
 		t.Errorf("a signature of exactly %d code points was changed", crash.MaxSignature)
-	}
-}
-
-// BenchmarkArrival measures everything that intake derives from a report.
-func BenchmarkArrival(b *testing.B) {
-	fields := crashtest.Native().Fields()
-	for b.Loop() {
-		grouping.SignatureOf(fields)
-		grouping.SummaryOf(fields)
-		crash.DuplicateKey("m", fields)
 	}
 }
 

@@ -80,8 +80,11 @@ func TestSummaryOf(t *testing.T) {
 	}
 }
 
-func TestSummaryPackages(t *testing.T) {
+func TestSummaryFields(t *testing.T) {
 	t.Parallel()
+	of := func(name, value string) crash.Summary {
+		return grouping.SummaryOf(crash.Fields{"Architecture": "arm64", name: value})
+	}
 	for text, want := range map[string][2]string{
 		"":                      {"", ""},
 		"  ":                    {"", ""},
@@ -92,29 +95,25 @@ func TestSummaryPackages(t *testing.T) {
 		"reef (not (installed)": {"reef", ""},
 		strings.Repeat("p", 1000) + " " + strings.Repeat("ż", 1000): {strings.Repeat("p", 128), strings.Repeat("ż", 128)},
 	} {
-		s := grouping.SummaryOf(crash.Fields{"Package": text})
-		if got := [2]string{s.Package, s.Version}; got != want {
-			t.Errorf("Package %.40q: got %q, want %q", text, got, want)
+		if s := of("Package", text); s.Package != want[0] || s.Version != want[1] {
+			t.Errorf("Package %.40q: got %q and %q, want %q", text, s.Package, s.Version, want)
 		}
 	}
-}
-
-func TestSummaryPackageArchitecture(t *testing.T) {
-	t.Parallel()
-	for of, want := range map[string]string{"all": "arm64", "unknown": "", "i386": "i386", "": ""} {
-		s := grouping.SummaryOf(crash.Fields{"Architecture": "arm64", "PackageArchitecture": of})
-		if s.PackageArchitecture != want {
-			t.Errorf("PackageArchitecture %q: got %q, want %q", of, s.PackageArchitecture, want)
+	for text, want := range map[string]string{"all": "arm64", "unknown": "", "i386": "i386", "": ""} {
+		if got := of("PackageArchitecture", text).PackageArchitecture; got != want {
+			t.Errorf("PackageArchitecture %q: got %q, want %q", text, got, want)
 		}
 	}
-}
-
-// TestSummaryTitle checks that a report without a standard title keeps its own title.
-func TestSummaryTitle(t *testing.T) {
-	t.Parallel()
-	s := grouping.SummaryOf(crash.Fields{"ProblemType": "RecoverableProblem", "Title": "The index was rebuilt"})
-	if want := "The index was rebuilt"; s.Title != want {
-		t.Errorf("got title %q, want %q", s.Title, want)
+	// Only a short, printable text is a release.
+	for text, want := range map[string]crash.Release{
+		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "",
+		"Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
+		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "",
+		strings.Repeat("x", 1<<20): "",
+	} {
+		if got := of("DistroRelease", text).Release; got != want {
+			t.Errorf("DistroRelease %.40q: got %q, want %q", text, got, want)
+		}
 	}
 }
 
@@ -132,20 +131,5 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 	if n := len(s.Title + s.Executable + s.AddressSignature); n > 4*(1000+4096+crash.MaxSignature) {
 		t.Errorf("the longer texts take %d bytes together", n)
-	}
-}
-
-// TestSummaryRelease checks that only a short, printable text is a release.
-func TestSummaryRelease(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]crash.Release{
-		"Ubuntu 24.04": "Ubuntu 24.04", " Ubuntu 24.04\n": "Ubuntu 24.04", "": "", "  ": "", "Ubuntu\n24.04": "",
-		"Ubuntu\x1b[31m": "", "Plum\uFFFD": "",
-		strings.Repeat("ż", 64): crash.Release(strings.Repeat("ż", 64)), strings.Repeat("ż", 65): "",
-		strings.Repeat("x", 1<<20): "",
-	} {
-		if got := grouping.SummaryOf(crash.Fields{"DistroRelease": text}).Release; got != want {
-			t.Errorf("%.40q: got %q, want %q", text, got, want)
-		}
 	}
 }

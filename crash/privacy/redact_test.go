@@ -18,8 +18,6 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(ines)
 	tests := []struct{ name, in, want string }{
-		{"nothing private", `invalid literal for int() with base 10: 'host-77'`,
-			`invalid literal for int() with base 10: 'host-77'`},
 		{"home path", "cannot open /home/bob/Documents/letter to Ann.odt", "cannot open [removed]"},
 		{"quoted home path with blanks", "No such file: '/home/bob/My Letters/to Ann.odt'", "No such file: '[removed]'"},
 		{"source file in a home", `File "/home/bob/src/thing/main.py"`, `File "[removed]/main.py"`},
@@ -28,7 +26,6 @@ func TestRedact(t *testing.T) {
 			strings.TrimSpace(strings.Repeat("[removed] ", 7))},
 		{"windows home", `C:\Users\bob\file.txt`, "[removed]"},
 		{"file address", "file:///home/bob/x.pdf", "[removed]"},
-		{"system path stays", "/usr/lib/python3/dist-packages/homectl/io.py", "/usr/lib/python3/dist-packages/homectl/io.py"},
 		{"paths in the middle stay", "drivers/media/usb/uvc.c /usr/src/x/root/y.c tidewatch-1.5~beta1/src/parse.c",
 			"drivers/media/usb/uvc.c /usr/src/x/root/y.c tidewatch-1.5~beta1/src/parse.c"},
 		{"user name", "user ines.almeida is not allowed", "user [removed] is not allowed"},
@@ -36,27 +33,17 @@ func TestRedact(t *testing.T) {
 		{"host name", "cannot resolve cedar-laptop, nor cedarbox", "cannot resolve [removed], nor [removed]"},
 		{"real name", "Inês Almeida's calendar", "[removed]'s calendar"},
 		{"part of a longer word stays", "reinesance cedarboxes", "reinesance cedarboxes"},
-		{"e-mail", "to bob.smith+x@mail.example.org failed", "to [removed] failed"},
 		{"password", "login failed: password=hunter2, user=x", "login failed: password=[removed], user=[removed]"},
 		{"password in JSON", `{"password": "hunter2", "n": 1}`, `{"password": "[removed]", "n": 1}`},
-		{"token in a header", "Authorization: Bearer abcdef0123456789", "Authorization: [removed]"},
-		{"api key", "API_KEY=abc123", "API_KEY=[removed]"},
-		{"cookie", "Set-Cookie: sid=abcdefgh", "Set-Cookie: [removed]"},
 		{"login in an address", "https://bob:hunter2@host.example/x", "https://[removed]"},
 		{"query of an address", "GET https://host.example/x?key=1&u=bob done", "GET https://[removed] done"},
-		{"github token", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[removed]"},
-		{"aws key", "AKIAIOSFODNN7EXAMPLE", "[removed]"},
-		{"jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def", "[removed]"},
-		{"private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "[removed]"},
 		{"long hex", "id 0123456789abcdef0123456789abcdef", "id [removed]"},
 		{"long base64", "key AbCxEf0123456789AbCdEf0123456789AbCdEf01==", "key [removed]"},
-		{"uuid", "disk 123e4567-e89b-12d3-a456-426614174000 gone", "disk [removed] gone"},
 		{"ipv4", "connect to 192.168.7.12 failed", "connect to [removed] failed"},
 		{"ipv4 and port", "10.0.0.7:8080", "[removed]:8080"},
 		{"ipv6", "connect to fe80::1c2a:3bff:fe4d:5e6f failed, [2001:db8::7]:443", "connect to [removed] failed, " +
 			"[[removed]]:443"},
 		{"loopback stays", "127.0.0.1 and ::1", "127.0.0.1 and ::1"},
-		{"hardware address", "wlan 00:1a:2b:3c:4d:5e", "wlan [removed]"},
 		{"memory address", "<Foo object at 0x7f12ab34cd56>", "<Foo object at 0x…>"},
 		{"address beside an arrow, a dash and a word", "peer:10.1.2.3->10.1.2.4, host=10.9.8.7-",
 			"peer:[removed]->[removed], host=[removed]-"},
@@ -66,8 +53,6 @@ func TestRedact(t *testing.T) {
 		{"hardware address of a Bluetooth device", "/org/bluez/hci0/dev_00_1A_2B_3C_4D_5E", "/org/bluez/hci0/dev[removed]"},
 		{"hardware address with dots", "001a.2b3c.4d5e", "[removed]"},
 		{"user and machine", "bob@cedar:~$ ls, bob@localhost", "[removed]:~$ ls, [removed]"},
-		{"versions of symbols stay", "memcpy@GLIBC_2.14 malloc@plt read@@GLIBC_2.2.5", "memcpy@GLIBC_2.14 malloc@plt " +
-			"read@@GLIBC_2.2.5"},
 		{"users by what is before them", `user 'bob' USER=bob Username: bob uid=1000(bob) gid=4(adm),27(sudo) sudo -u bob x`,
 			`user [removed] USER=[removed] Username: [removed] uid=1000([removed]) gid=4([removed]),27([removed]) sudo -u [removed] x`},
 		{"environment as Python shows it", `environ({'USER': 'bob', 'HOME': '/home/bob'})`,
@@ -76,7 +61,6 @@ func TestRedact(t *testing.T) {
 		{"hosts by what is before them", "cannot resolve nas.bobs.org, hostname 'cedar'", "cannot resolve [removed], " +
 			"hostname [removed]"},
 		{"hosts at home", "http://printer.fritz.box:631/x nas.local", "http://[removed] [removed]"},
-		{"names of modules stay", "threading.localize server main.py", "threading.localize server main.py"},
 		{"hosts of the web", "https://cloud.bobs.org:8443/remote.php", "https://[removed]"},
 		{"everybody's hosts stay", "http://archive.ubuntu.com/ubuntu/dists and http://127.0.0.1:8080/x",
 			"http://archive.ubuntu.com/ubuntu/dists and http://127.0.0.1:8080/x"},
@@ -99,17 +83,10 @@ func TestRedact(t *testing.T) {
 		{"homes by other names", `/nfs/homes/bob/x /home2/bob $HOME/x '~bob' c:\users\bob C:/Users/bob \\cedar\share`,
 			strings.TrimSpace(strings.Repeat("[removed] ", 3)) + " '[removed]' [removed] [removed] [removed]"},
 		{"escaped", "%2Fhome%2Fbob%2Fx bob%40mail.example", "[removed] [removed]"},
-		{"destructors stay", "Foo::~Foo() std::vector::~vector", "Foo::~Foo() std::vector::~vector"},
-		{"version stays", "libfoo 1.2.3.4-5ubuntu1 and 10.0.2.4+git", "libfoo 1.2.3.4-5ubuntu1 and 10.0.2.4+git"},
 		{"c++ names stay", "boost::asio::ip::tcp::fa() d3d::fade::c1(int) abc::def", "boost::asio::ip::tcp::fa() " +
 			"d3d::fade::c1(int) abc::def"},
-		{"mangled names stay", "_ZN5boost4asio6detail14io_object_implINS1_19resolver_serviceEE",
-			"_ZN5boost4asio6detail14io_object_implINS1_19resolver_serviceEE"},
-		{"long names stay", "reef_walk_directory_entry_and_visit_each_child_2",
-			"reef_walk_directory_entry_and_visit_each_child_2"},
 		{"serial numbers", `Serial Number: PF3XK2L9, S/N=4711 "serial": "C02X" asset-tag: 12-34 serial:A1 serial8250: ttyS0`,
 			`Serial Number: [removed], S/N=[removed] "serial": "[removed]" asset-tag: [removed] serial:[removed] serial8250: ttyS0`},
-		{"times stay", "at 12:34:56 on 2026-11-21", "at 12:34:56 on 2026-11-21"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -260,17 +237,8 @@ func checkSuspicious(t *testing.T, s string) {
 }
 
 func FuzzSuspicious(f *testing.F) {
-	for _, s := range []string{
-		"cannot open /home/bob/letter", `C:\Users\bob`, "ann@mail.example.org", "password=hunter2", "token abc12345",
-		"10.0.0.7:8080", "fe80::1c2a:3bff:fe4d:5e6f",
-		"00:1a:2b:3c:4d:5e", "001a.2b3c.4d5e", "dev_00_1A_2B_3C_4D_5E", "123e4567-e89b-12d3-a456-426614174000",
-		"0x7f12ab34cd56", "ip-10-1-2-3", "nas.local", "uid=1000(bob)",
-		"Command 'mount -o x' returned non-zero", "connect to nas.bobs.org", "$HOME/x", "~bob/x",
-		"https://u:p@h.example/x?k=v", "2001:db8:1:2:3:4:5:6", "/usr/bin/x:11:a::b:c",
-		"key AbCxEf0123456789AbCdEf0123456789AbCdEf01==", "sudo -u bob", "user 'bob'",
-		"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "--api-key XYZ", "Authorization: Basic x",
-	} {
-		f.Add(s)
+	for _, s := range crashtest.Secrets() {
+		f.Add(s.Text)
 	}
 	f.Fuzz(checkSuspicious)
 }
@@ -291,34 +259,5 @@ func TestSuspicious(t *testing.T) {
 		if suspiciousSignature(plain) {
 			t.Errorf("Suspicious(%s): got true, want false", plain)
 		}
-	}
-}
-
-// BenchmarkPublic measures a list of 100 rows.
-func BenchmarkPublic(b *testing.B) {
-	rows := map[string]Texts{
-		"usual": {Title: "tidewatch crashed with SIGSEGV in tide_parse_row()",
-			Signature:  "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main",
-			Executable: "/usr/bin/tidewatch"},
-		"private": {Title: "app crashed with SIGSEGV in /home/bob/x",
-			Signature:  "/home/bob/bin/app:11:tide_parse_row:tide_load:on_open_clicked:g_closure_invoke:main",
-			Executable: "/home/bob/bin/app"},
-	}
-	for name, row := range rows {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				for range 100 {
-					row.Public()
-				}
-			}
-		})
-		b.Run(name+" without the quick look", func(b *testing.B) {
-			var r Redactor
-			for b.Loop() {
-				for range 100 {
-					_, _, _ = r.Text(row.Title), r.Signature(row.Signature), r.Path(row.Executable)
-				}
-			}
-		})
 	}
 }

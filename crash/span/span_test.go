@@ -12,7 +12,7 @@ import (
 	"mishap/crash/span"
 )
 
-func newTracer(t testing.TB, sampler sdk.Sampler) (*span.Tracer, *tracetest.SpanRecorder) {
+func newTracer(t *testing.T, sampler sdk.Sampler) (*span.Tracer, *tracetest.SpanRecorder) {
 	t.Helper()
 	seen := tracetest.NewSpanRecorder()
 	p := sdk.NewTracerProvider(sdk.WithSampler(sampler), sdk.WithSpanProcessor(seen))
@@ -35,19 +35,6 @@ func TestOffCostsNothing(t *testing.T) {
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() { step(ctx, nil) }); n != 0 {
 		t.Errorf("got %v allocations, want 0", n)
-	}
-}
-
-func BenchmarkSpans(b *testing.B) {
-	on, _ := newTracer(b, sdk.AlwaysSample())
-	unsampled, _ := newTracer(b, sdk.NeverSample())
-	for name, tracer := range map[string]*span.Tracer{"off": nil, "unsampled": unsampled, "sampled": on} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				step(b.Context(), tracer)
-			}
-		})
 	}
 }
 

@@ -216,21 +216,6 @@ func pack(s string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestRoundTrip checks that every report of crashtest is decoded unchanged.
-func TestRoundTrip(t *testing.T) {
-	t.Parallel()
-	for _, r := range []crashtest.Report{crashtest.Native(), crashtest.Python(), crashtest.Package(), crashtest.Unicode(),
-		crashtest.Long()} {
-		got, err := crashtest.Decode(r.BSON())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(r.Fields(), got); diff != "" {
-			t.Errorf("fields (-want +got):\n%s", diff)
-		}
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	for _, file := range glob(f, "*.bson") {
 		f.Add(read(f, file))
@@ -252,16 +237,6 @@ func FuzzDecode(f *testing.F) {
 		_ = grouping.SummaryOf(fields)
 		_ = grouping.SignatureOf(fields)
 	})
-}
-
-func BenchmarkDecode(b *testing.B) {
-	body := crashtest.Native(crashtest.Set("JournalErrors", strings.Repeat("a line of the journal\n", 600))).BSON()
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := crashtest.Decode(body); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // sample is a report, with the fields that whoopsie 0.1.33 sends of it, and apport's results for
