@@ -1,6 +1,8 @@
 package grouping
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -320,11 +322,11 @@ func (o *oopsReader) calls() []call {
 			f.why = "it belongs to the interrupt that detected the fault"
 		case f.marker != own && own != "":
 			f.why = "it belongs to the interrupted code"
-		case reporting.has(f.name), o.problem == "Rust panic" && isRustUnwinding(f.name):
+		case isListed(reporting, f.name), o.problem == "Rust panic" && isRustUnwinding(f.name):
 			f.why = "it only reports the fault"
-		case entering.has(f.name):
+		case isListed(entering, f.name):
 			f.why = "it only leads into the kernel"
-		case o.asleep && waiting.has(f.name):
+		case o.asleep && isListed(waiting, f.name):
 			f.why = "it only waits"
 		case repeats && f.name == o.place:
 			f.why = "it repeats the place of the fault"
@@ -511,26 +513,12 @@ func kernelFile(text string) string {
 
 // kernelSentence removes what varies from a sentence, including short numbers.
 func kernelSentence(text string) string {
-	text = normalise(text, nil)
-	var b strings.Builder
-	for text != "" {
-		if digits := pytext.Run(text, isHex); len(digits) >= 8 {
-			b.WriteByte('N')
-			text = text[len(digits):]
-			continue
+	return words.ReplaceAllStringFunc(normalise(text, nil), func(word string) string {
+		if hex := pytext.Run(word, isHex); len(hex) >= 8 {
+			return "N" + word[len(hex):]
 		}
-		word := pytext.Run(text, pytext.IsWord)
-		if word == "" {
-			word = text[:1]
-		}
-		if isNumber(word) {
-			b.WriteByte('N')
-		} else {
-			b.WriteString(word)
-		}
-		text = text[len(word):]
-	}
-	return b.String()
+		return withoutNumbers(word)
+	})
 }
 
 // withoutStamp removes the prefix that a log adds to a line of the kernel: "Feb 26 19:12:30 host
@@ -550,54 +538,27 @@ func withoutStamp(line string) string {
 			return line
 		}
 		end := strings.IndexByte(rest[:min(len(rest), 40)], ']')
-		if end < 0 || !isStamp(rest[1:end]) {
+		if end < 0 || !stamp.MatchString(rest[1:end]) {
 			return line
 		}
 		line = strings.TrimPrefix(rest[end+1:], " ")
 	}
 }
 
-// isStamp matches "   12.345678", "    T1", "  C3".
-func isStamp(s string) bool {
-	s = strings.TrimLeft(s, " ")
-	if len(s) > 1 && (s[0] == 'T' || s[0] == 'C') {
-		return isNumber(s[1:])
-	}
-	seconds, parts, ok := strings.Cut(s, ".")
-	return ok && isNumber(seconds) && isNumber(parts)
-}
+// stamp matches "   12.345678", "    T1", "  C3".
+var stamp = regexp.MustCompile(`^ *([TC][0-9]+|[0-9]+\.[0-9]+)$`)
 
-// kernelFunctions is a set of function names and, for entries that end in an asterisk, of prefixes
-// of names.
-type kernelFunctions struct{ whole, begins map[string]bool }
-
-func functionList(names string) kernelFunctions {
-	list := kernelFunctions{map[string]bool{}, map[string]bool{}}
-	for name := range strings.FieldsSeq(names) {
-		if begin, ok := strings.CutSuffix(name, "*"); ok {
-			list.begins[begin] = true
-		} else {
-			list.whole[name] = true
-		}
-	}
-	return list
-}
-
-// has reports whether the set contains a function. It never contains functions of modules.
-func (list kernelFunctions) has(name string) bool {
-	if strings.HasSuffix(name, "]") {
-		return false
-	}
-	for i := range min(len(name), 64) {
-		if list.begins[name[:i+1]] {
-			return true
-		}
-	}
-	return list.whole[name]
+// isListed reports whether a list has a function. Entries that end in an asterisk stand for all functions
+// that begin so. No list has functions of modules.
+func isListed(list []string, name string) bool {
+	return !strings.HasSuffix(name, "]") && slices.ContainsFunc(list, func(entry string) bool {
+		begin, open := strings.CutSuffix(entry, "*")
+		return name == entry || open && strings.HasPrefix(name, begin)
+	})
 }
 
 // reporting lists functions that print a fault which happened elsewhere.
-var reporting = functionList(`
+var reporting = strings.Fields(`
 dump_stack* show_stack show_regs show_trace* dump_backtrace* unwind_backtrace print_report
 print_address_description* kasan_report* __kasan_report* __asan_* kasan_check* __kasan_check*
 check_memory_region* kfence_* report_bug* handle_bug exc_* asm_exc_* __die* die die_addr oops_end
@@ -612,7 +573,7 @@ __might_sleep __might_resched ___might_sleep __schedule_bug bad_page* machine_ke
 sysrq_handle_crash* nmi_panic nmi_cpu_backtrace* rust_helper_BUG`)
 
 // entering lists functions at the outer end of the traces of many threads.
-var entering = functionList(`
+var entering = strings.Fields(`
 do_syscall_* x64_sys_call entry_SYSCALL_* entry_SYSENTER* entry_INT80* __do_fast_syscall_32 do_fast_syscall_32
 do_SYSENTER_32 do_int80* ret_from_fork* kthread worker_thread secondary_startup_64* start_secondary
 cpu_startup_entry do_idle arch_cpu_idle default_idle* cpuidle_* cpu_idle* el0_* el0t_* invoke_syscall
@@ -621,7 +582,7 @@ asm_common_interrupt common_interrupt ret_fast_syscall __ret_from_fork kernel_th
 ret_from_kernel_thread* __do_syscall tracesys*`)
 
 // waiting lists functions at the inner end of the traces of waiting threads.
-var waiting = functionList(`
+var waiting = strings.Fields(`
 __schedule schedule schedule_timeout schedule_preempt_disabled io_schedule* schedule_hrtimeout* rwsem_down_*
 __down* down down_read down_write __mutex_lock* mutex_lock* wait_for_completion* __wait_for_common
 wait_on_bit* out_of_line_wait_on_bit* bit_wait* __wait_on_bit* preempt_schedule* __cond_resched _cond_resched

@@ -1,6 +1,7 @@
 package grouping
 
 import (
+	"regexp"
 	"strings"
 
 	"mishap/crash"
@@ -22,29 +23,35 @@ import (
 // Names stay, even with digits in them (x86_64, libssl3). It reads the text once, up to
 // [maxMessage] code points.
 func normalise(message string, rec *recorder) string {
-	message = withoutSyslog(crash.Truncate(strings.TrimSpace(message), maxMessage))
-	var b strings.Builder
+	message = withoutControl(withoutSyslog(crash.Truncate(strings.TrimSpace(message), maxMessage)))
 	before := "" // the previous word
-	for message != "" {
-		word := pytext.Run(message, isWordPart)
-		if word == "" {
-			other := message[:len(pytext.Run(message, func(r rune) bool { return !isWordPart(r) }))]
-			b.WriteString(withoutControl(other))
-			message = message[len(other):]
-			continue
-		}
-		message = message[len(word):]
+	return wordsOrPaths.ReplaceAllStringFunc(message, func(word string) string {
 		core := strings.TrimRight(word, ".:-")
-		b.WriteString(rec.change(core, normaliseWord(core, before)))
-		b.WriteString(word[len(core):])
+		changed := rec.change(core, normaliseWord(core, before)) + word[len(core):]
 		before = core
-	}
-	return b.String()
+		return changed
+	})
+}
+
+var (
+	words        = regexp.MustCompile(`[\pL\pN_]+`) // as in [pytext.IsWord]
+	wordsOrPaths = regexp.MustCompile(`[\pL\pN_./+~%:@-]+`)
+)
+
+// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5]
+// with length 3".
+func withoutNumbers(s string) string {
+	return words.ReplaceAllStringFunc(s, func(word string) string {
+		if isNumber(word) {
+			return "N"
+		}
+		return word
+	})
 }
 
 // withoutSyslog removes the prefix that a log adds to a line: "May 18 09:14:02 host ".
 func withoutSyslog(line string) string {
-	if len(line) < 17 || !isTime(line[7:15]) || line[3] != ' ' || line[6] != ' ' || line[15] != ' ' {
+	if len(line) < 17 || !clock.MatchString(line[7:15]) || line[3] != ' ' || line[6] != ' ' || line[15] != ' ' {
 		return line
 	}
 	_, rest, ok := strings.Cut(line[16:], " ")
@@ -53,8 +60,6 @@ func withoutSyslog(line string) string {
 	}
 	return rest
 }
-
-func isWordPart(r rune) bool { return pytext.IsWord(r) || strings.ContainsRune("./+~%:@-", r) }
 
 // meaningful matches words before a small number that is significant.
 func meaningful(word string) bool {
@@ -69,7 +74,7 @@ func normaliseWord(word, before string) string {
 	switch {
 	case word == "":
 		return word
-	case isUUID(word):
+	case uuid.MatchString(word):
 		return "UUID"
 	case isAddress(word):
 		if meaningful(before) && len(word) <= len("0x80070005") {
@@ -83,13 +88,13 @@ func normaliseWord(word, before string) string {
 		return "N"
 	case strings.Contains(word, "/"):
 		return normalisePath(word)
-	case isTime(word):
+	case clock.MatchString(word):
 		return "TIME"
 	case isNetworkAddress(word):
 		return "ADDR"
-	case isDate(word):
+	case date.MatchString(word):
 		return "DATE"
-	case isEpochVersion(word):
+	case epochVersion.MatchString(word):
 		return "VERSION"
 	}
 	return normaliseName(word)
@@ -113,7 +118,7 @@ func normalisePath(path string) string {
 			parts[i] = "TMP"
 		case i > 1 && parts[i-2] == "snap" && isRevision(part):
 			parts[i] = "REVISION"
-		case isUUID(part):
+		case uuid.MatchString(part):
 			parts[i] = "UUID"
 		default:
 			parts[i] = normaliseName(numberedArchive(part))
@@ -157,7 +162,7 @@ func normaliseName(name string) string {
 			s := b.String()
 			b.Reset()
 			b.WriteString(s[:len(s)-1])
-		case isVersion(piece):
+		case version.MatchString(piece):
 			inVersion = true
 			b.WriteString("VERSION")
 		default:
@@ -211,20 +216,15 @@ func isTemporarySuffix(s string) bool {
 	return small && capital && strings.ContainsFunc(s, pytext.IsDigit)
 }
 
-// isVersion matches "2.0", "1.4.9+dfsg", "v1.2": digits, a dot, digits.
-func isVersion(piece string) bool {
-	piece = strings.TrimPrefix(piece, "v")
-	digits := pytext.Run(piece, pytext.IsDigit)
-	rest := piece[len(digits):]
-	return digits != "" && len(rest) > 1 && rest[0] == '.' && '0' <= rest[1] && rest[1] <= '9'
-}
-
-// isEpochVersion matches "1:2.3-4".
-func isEpochVersion(word string) bool {
-	epoch, rest, ok := strings.Cut(word, ":")
-	return ok && isNumber(epoch) && rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest, ".-") &&
-		!strings.Contains(rest, ":")
-}
+var (
+	version      = regexp.MustCompile(`^v?[0-9]+\.[0-9]`)                     // "2.0", "1.4.9+dfsg", "v1.2"
+	epochVersion = regexp.MustCompile(`^[0-9]+:[0-9][^:]*[.-][^:]*$`)         // "1:2.3-4"
+	hardware     = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$`) // "52:54:00:12:34:56"
+	hexSum       = regexp.MustCompile(`^[0-9a-fA-F]{8,}$`)
+	uuid         = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	clock        = regexp.MustCompile(`^[0-9]{2}:[0-9]{2}[0-9:.+Z]*$`)            // "12:30", "12:30:01.123"
+	date         = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9:.+TZ-]*$`) // alone or with a time
+)
 
 func isNumber(s string) bool { return s != "" && pytext.Run(s, pytext.IsDigit) == s }
 
@@ -234,54 +234,13 @@ func isAddress(s string) bool {
 	return ok && len(hex) >= 6 && pytext.Run(hex, isHex) == hex
 }
 
-// isNetworkAddress matches IPv6 addresses, "fe80::12", "2001:db8:0:0:0:0:0:1", and MAC addresses,
-// "52:54:00:12:34:56".
+// isNetworkAddress matches IPv6 addresses, "fe80::12", "2001:db8:0:0:0:0:0:1", and MAC addresses.
 func isNetworkAddress(s string) bool {
-	if strings.Trim(s, "0123456789abcdefABCDEF:") != "" || !strings.ContainsFunc(s, pytext.IsDigit) {
-		return false
-	}
-	parts := strings.Split(s, ":")
-	if len(parts) == 6 {
-		card := true
-		for _, part := range parts {
-			card = card && len(part) == 2
-		}
-		if card {
-			return true
-		}
-	}
-	return len(parts) == 8 || len(parts) > 2 && strings.Contains(s, "::")
+	return strings.Trim(s, "0123456789abcdefABCDEF:") == "" && strings.ContainsFunc(s, pytext.IsDigit) &&
+		(hardware.MatchString(s) || strings.Count(s, ":") == 7 || strings.Contains(s, "::"))
 }
 
 // isHexSum matches eight or more hexadecimal digits, with at least one digit and one letter.
 func isHexSum(s string) bool {
-	return len(s) >= 8 && pytext.Run(s, isHex) == s && strings.ContainsFunc(s, pytext.IsDigit) &&
-		strings.ContainsFunc(s, func(r rune) bool { return !pytext.IsDigit(r) })
-}
-
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i, r := range s {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (r == '-') || !dash && !isHex(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// isTime matches "12:30", "12:30:01", "12:30:01.123".
-func isTime(s string) bool {
-	if len(s) < 5 || s[2] != ':' || !isNumber(s[:2]) || !isNumber(s[3:5]) {
-		return false
-	}
-	return strings.Trim(s[5:], "0123456789:.+Z") == ""
-}
-
-// isDate matches "2026-05-18", alone or followed by a time, "T12:30:01Z".
-func isDate(s string) bool {
-	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && isNumber(s[:4]) && isNumber(s[5:7]) && isNumber(s[8:10]) &&
-		strings.Trim(s[10:], "0123456789:.+TZ-") == ""
+	return hexSum.MatchString(s) && !isNumber(s) && strings.ContainsFunc(s, pytext.IsDigit)
 }

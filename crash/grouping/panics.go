@@ -39,27 +39,6 @@ func panicMessage(message string) string {
 	return strings.TrimSpace(withoutNumbers(normalise(head, nil)))
 }
 
-// withoutNumbers replaces all numbers in a message of a language's runtime: "index out of range [5]
-// with length 3".
-func withoutNumbers(s string) string {
-	var b strings.Builder
-	for s != "" {
-		if word := pytext.Run(s, pytext.IsWord); word != "" {
-			if isNumber(word) {
-				word, s = "N", s[len(word):]
-			} else {
-				s = s[len(word):]
-			}
-			b.WriteString(word)
-			continue
-		}
-		other := s[:len(pytext.Run(s, func(r rune) bool { return !pytext.IsWord(r) }))]
-		b.WriteString(other)
-		s = s[len(other):]
-	}
-	return b.String()
-}
-
 // goPanicSignature is the rule for panics of Go programs. Go's runtime writes the stacks of the
 // goroutines and exits, with or without a signal; a debugger then sees only the runtime.
 //
