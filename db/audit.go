@@ -69,7 +69,7 @@ func insertAudit(ctx context.Context, conn executor, now time.Time, e AuditEvent
 	if _, known := audit.Words(e.Action); !known {
 		return fmt.Errorf("audit: unknown action %q", e.Action)
 	}
-	if e.Refused == "" && len(e.Before)+len(e.After) == 0 && audit.Valueless(e.Action) == "" {
+	if e.Refused == "" && len(e.Before)+len(e.After) == 0 && !audit.Valueless(e.Action) {
 		return fmt.Errorf("audit: a record of %s needs values before or after the change", e.Action)
 	}
 	a, result := actorOf(ctx, e), audit.Done

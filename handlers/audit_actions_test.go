@@ -46,7 +46,7 @@ func TestActionsHaveValues(t *testing.T) {
 		if want := p.fill.Replace(step.values); !strings.Contains(got, want) || a.Status >= 400 {
 			t.Errorf("%s: got status %d and the values %s, want %s", step.action, a.Status, got, want)
 		}
-		if got == " " && audit.Valueless(step.action) == "" {
+		if got == " " && !audit.Valueless(step.action) {
 			t.Errorf("%s: the record has no values", step.action)
 		}
 		seen[step.action] = true
@@ -58,7 +58,7 @@ func TestActionsHaveValues(t *testing.T) {
 		if test != "" && !tests[test] {
 			t.Errorf("%s: there is no test %s", action, test)
 		}
-		if !seen[action] && test == "" && audit.Valueless(action) == "" {
+		if !seen[action] && test == "" && !audit.Valueless(action) {
 			t.Errorf("%s: no test checks what its record contains", action)
 		}
 	}

@@ -27,9 +27,6 @@ const (
 	Visitor Kind = "visitor" // nobody is signed in
 )
 
-// Kinds lists the kinds that new records have.
-var Kinds = []Kind{Person, Token, Rule, Job, Command, Visitor}
-
 // Actor is who makes a change or reads private data. The middleware of the web side, the runner of
 // rules, the periodic tasks and the command line each put one into the context.
 type Actor struct {
@@ -255,47 +252,30 @@ var Actions = map[string]string{
 	"core.download": "Downloaded a core dump", // recorded before downloads were read.core
 }
 
-// valueless are actions whose records have no values before and after, with the reasons. Those that
-// read have none either.
-var valueless = map[string]string{
-	CommandOther:              "what a command changes leaves records of its own",
-	RequestOther:              "the middleware does not know what a request has changed",
-	RequestRefused:            "nothing was changed",
-	SignInRefused:             "nothing was changed",
-	"audit.drop":              "what was dropped must not stay; the detail has the number of records",
-	"bug.comment-refused":     "nothing was changed",
-	"bug.comment-sent":        "the tracker has the comment; the detail says what it is about",
-	"bug.comment-unknown":     "the tracker has the comment, if any",
-	"bug.section-changed":     "what the section says now is text of others",
-	"bug.section-failed":      "nothing was changed",
-	"bug.section-foreign":     "nothing was changed",
-	"bug.section-removed":     "what the bug says now is text of others",
-	"bug.section-resumed":     "the next update decides what the section says",
-	"bug.section-written":     "the tracker has every version of the description",
-	"core.download":           "reads",
-	"endpoint.test":           "sends an event that nobody stores",
-	"filing.restored":         "compares; each bug that it links has a record of its own",
-	"machine.erased":          "what was erased must not stay; the detail has the numbers",
-	"mail.retry":              "sends the same mail",
-	"mail.test":               "sends a mail without content",
-	"note.add":                "the history of the note has its text",
-	"note.change":             "the history of the note has all its texts",
-	"privacy.finished":        "what was removed must not stay; the detail has the numbers",
-	"session.end":             "the detail says which sessions ended",
-	"session.end-by-provider": "the detail says how many sessions ended",
-	"symbols.retry":           "repeats a job, whose result the report shows",
-	"tracker.recheck":         "repeats a job, which stores what the tracker says",
-	"tracker.request":         "the token that the tracker returns works only once it is confirmed",
-	"user.sign-in":            "a session has begun; the detail says how",
-	"user.sign-out":           "the session has ended",
+// valueless are actions whose records have no values before and after.
+var valueless = []string{
+	// They change nothing, or repeat a job or a mail.
+	RequestRefused, SignInRefused, "bug.comment-refused", "bug.section-failed", "bug.section-foreign",
+	"endpoint.test", "mail.retry", "mail.test", "symbols.retry", "tracker.recheck",
+	// The middleware does not know what a request has changed. What a command or a comparison changes leaves
+	// records of its own.
+	RequestOther, CommandOther, "filing.restored",
+	// What was dropped, erased or removed must not stay. The detail has the numbers.
+	"audit.drop", "machine.erased", "privacy.finished",
+	// The tracker has the text, or it is text of others.
+	"bug.comment-sent", "bug.comment-unknown", "bug.section-changed", "bug.section-removed",
+	"bug.section-resumed", "bug.section-written",
+	// The history of the note has all its texts.
+	"note.add", "note.change",
+	// A session has begun or ended, which the detail describes; a token works only once it is confirmed.
+	"session.end", "session.end-by-provider", "tracker.request", "user.sign-in", "user.sign-out",
+	"core.download", // reads
 }
 
-// Valueless says why records of an action have no values before and after. It is empty if they must.
-func Valueless(action string) string {
-	if strings.HasPrefix(action, Reading) {
-		return "reads"
-	}
-	return valueless[action]
+// Valueless reports whether records of an action have no values before and after. Those that read have
+// none either.
+func Valueless(action string) bool {
+	return strings.HasPrefix(action, Reading) || slices.Contains(valueless, action)
 }
 
 // UnknownAction says that there is no such action, and lists those that there are.

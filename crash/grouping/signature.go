@@ -5,6 +5,7 @@
 package grouping
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -181,39 +182,23 @@ func subject(f crash.Fields) string {
 	return crash.Truncate(pytext.FirstWord(crash.Truncate(f["Package"], maxWords)), maxName)
 }
 
-// currentRevision replaces the revision in the path of a snap by "current", and the commit in the
-// path of a Flatpak by "active". It removes the random end of an AppImage's mount point.
+// revisions match the directories of [subject], with their replacements.
+var revisions = []struct {
+	directory *regexp.Regexp
+	current   string
+}{
+	{regexp.MustCompile(`^(/tmp/\.mount_[^/]+)[^/]{6}/`), "${1}/"},
+	{regexp.MustCompile(`(/flatpak/app/[^/]*/[^/]*/[^/]*/)[0-9a-fA-F]{64}/`), "${1}active/"},
+	{regexp.MustCompile(`^((?:/snap|/var/lib/snapd/snap)/[^/]*)/x?[0-9]+/`), "${1}/current/"},
+}
+
+// currentRevision removes what changes with each revision or run from the path of a program.
 func currentRevision(path string) string {
-	if rest, ok := strings.CutPrefix(path, appImages); ok {
-		directory, file, inside := strings.Cut(rest, "/")
-		if inside && len(directory) > 6 {
-			return appImages + directory[:len(directory)-6] + "/" + file
-		}
-		return path
-	}
-	if _, rest, ok := strings.Cut(path, "/flatpak/app/"); ok {
-		if parts := strings.SplitN(rest, "/", 5); len(parts) == 5 && len(parts[3]) == 64 &&
-			pytext.Run(parts[3], isHex) == parts[3] {
-			parts[3] = "active"
-			return strings.TrimSuffix(path, rest) + strings.Join(parts, "/")
-		}
-		return path
-	}
-	for _, root := range [...]string{"/snap/", "/var/lib/snapd/snap/"} {
-		rest, ok := strings.CutPrefix(path, root)
-		if !ok {
-			continue
-		}
-		name, rest, ok := strings.Cut(rest, "/")
-		revision, file, inside := strings.Cut(rest, "/")
-		if ok && inside && isRevision(revision) {
-			return root + name + "/current/" + file
-		}
+	for _, r := range revisions {
+		path = r.directory.ReplaceAllString(path, r.current)
 	}
 	return path
 }
-
-const appImages = "/tmp/.mount_"
 
 // isRevision reports whether a directory is named after a revision: "123", or "x1" for a snap
 // installed from a file.
