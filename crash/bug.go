@@ -176,12 +176,12 @@ func (b Bug) Counts() int64 {
 	return b.Number
 }
 
-// Pick returns the tasks for which ok returns true.
-func Pick(tasks []BugTask, ok func(BugTask) bool) []BugTask {
-	var out []BugTask
-	for _, t := range tasks {
-		if ok(t) {
-			out = append(out, t)
+// Pick returns those of all for which ok returns true.
+func Pick[T any](all []T, ok func(T) bool) []T {
+	var out []T
+	for _, one := range all {
+		if ok(one) {
+			out = append(out, one)
 		}
 	}
 	return out
@@ -342,9 +342,9 @@ func (q QuietBug) LastSupported(day time.Time) (last time.Time) {
 	var ended time.Time
 	for release, at := range q.Last {
 		if release.EndOfLifeOn(day) {
-			ended = maxTime(ended, at)
+			ended = Later(ended, at)
 		} else {
-			last = maxTime(last, at)
+			last = Later(last, at)
 		}
 	}
 	if last.IsZero() {
@@ -353,7 +353,8 @@ func (q QuietBug) LastSupported(day time.Time) (last time.Time) {
 	return last
 }
 
-func maxTime(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

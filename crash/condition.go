@@ -178,10 +178,8 @@ func SplitSignature(signature string, c Condition, number int64) string {
 	if len(c.Reports) > 0 {
 		tail = fmt.Sprintf(" [%s, no. %d]", c, number)
 	}
-	return Truncate(signature, MaxSignature-utf8Len(tail)) + tail
+	return Truncate(signature, MaxSignature-utf8.RuneCountInString(tail)) + tail
 }
-
-func utf8Len(s string) int { return len([]rune(s)) }
 
 // SplitPreview shows which of the newest reports of a problem a condition would move.
 type SplitPreview struct {

@@ -2,7 +2,6 @@ package crash
 
 import (
 	"regexp"
-	"slices"
 	"time"
 )
 
@@ -104,10 +103,7 @@ var EndpointKinds = []EndpointKind{EndpointWebhook, EndpointSlack, EndpointMatte
 
 // ParseEndpointKind parses the name of a kind. It returns an error of kind Invalid for any other text.
 func ParseEndpointKind(s string) (EndpointKind, error) {
-	if slices.Contains(EndpointKinds, EndpointKind(s)) {
-		return EndpointKind(s), nil
-	}
-	return "", Errorf(Invalid, "unknown_endpoint_kind", "%.40q is not a kind of endpoint.", s)
+	return parseWord(s, EndpointKinds, "unknown_endpoint_kind", "%.40q is not a kind of endpoint.")
 }
 
 // Endpoint is an address of another program that is told about events.
@@ -165,10 +161,8 @@ const (
 	DeliverySummarised DeliveryState = "summarised" // another delivery mentions it
 )
 
-// IsDeliveryState reports whether s is one of the states.
-func IsDeliveryState(s DeliveryState) bool {
-	return slices.Contains([]DeliveryState{DeliveryWaiting, DeliveryDelivered, DeliveryFailed, DeliverySummarised}, s)
-}
+// DeliveryStates lists all states.
+var DeliveryStates = []DeliveryState{DeliveryWaiting, DeliveryDelivered, DeliveryFailed, DeliverySummarised}
 
 // Delivery is an event on its way to an endpoint.
 type Delivery struct {

@@ -233,11 +233,6 @@ type LedgerLine struct {
 	Took      time.Duration // of a call that has ended
 }
 
-// SortLines sorts the lines by time, oldest first.
-func (e *LedgerEntry) SortLines() {
-	slices.SortStableFunc(e.Lines, func(a, b LedgerLine) int { return a.At.Compare(b.At) })
-}
-
 // Secret is text that is never printed: every format shows a placeholder. string(s) returns the
 // text itself.
 type Secret string

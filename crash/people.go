@@ -47,10 +47,17 @@ func (r Role) Higher(other Role) Role {
 // ParseRole parses viewer, triager or admin. It returns an error of kind Invalid for any other
 // text.
 func ParseRole(s string) (Role, error) {
-	if r := Role(s); r != RoleNone && roleRank[r] > 0 {
-		return r, nil
+	return parseWord(s, []Role{RoleViewer, RoleTriager, RoleAdmin}, "unknown_role",
+		"%q is not a role; the roles are viewer, triager and admin.")
+}
+
+// parseWord returns s if it is one of some words. Otherwise it returns an error of kind Invalid with this
+// code and sentence, which contains s.
+func parseWord[T ~string](s string, words []T, code, sentence string) (T, error) {
+	if slices.Contains(words, T(s)) {
+		return T(s), nil
 	}
-	return RoleNone, Errorf(Invalid, "unknown_role", "%q is not a role; the roles are viewer, triager and admin.", s)
+	return "", Errorf(Invalid, code, sentence, s)
 }
 
 // Packages are the source packages for which a person has a right.
@@ -241,12 +248,7 @@ var Sources = []Source{SourceLaunchpad, SourceOIDC, SourceProxy}
 
 // ParseSource parses launchpad, oidc or proxy. It returns an error of kind Invalid for any other text.
 func ParseSource(s string) (Source, error) {
-	for _, source := range Sources {
-		if s == string(source) {
-			return source, nil
-		}
-	}
-	return "", Errorf(Invalid, "unknown_source", "%q is not a way of signing in; they are launchpad, oidc and proxy.", s)
+	return parseWord(s, Sources, "unknown_source", "%q is not a way of signing in; they are launchpad, oidc and proxy.")
 }
 
 // OpenIDConfig configures signing in with OpenID 2.0.
@@ -605,11 +607,8 @@ func (u User) MayScope(s Scope) bool {
 
 // ParseScope parses the name of a scope. It returns an error of kind Invalid for any other text.
 func ParseScope(s string) (Scope, error) {
-	if slices.Contains(Scopes, Scope(s)) {
-		return Scope(s), nil
-	}
-	return "", Errorf(Invalid, "unknown_scope",
-		"%.40q is not a scope; the scopes are read, read-private, triage, file and admin.", s)
+	return parseWord(s, Scopes, "unknown_scope",
+		"%.40q is not a scope; the scopes are read, read-private, triage, file and admin.")
 }
 
 // The form of the text of a token: the prefix, 32 random bytes in base62, and the CRC-32 (IEEE) of these
@@ -731,11 +730,7 @@ const TokenUnused = 90 * 24 * time.Hour
 
 // Unused reports whether the token was not used within TokenUnused, although it existed.
 func (t APIToken) Unused(now time.Time) bool {
-	last := t.Created
-	if t.LastUsed.After(last) {
-		last = t.LastUsed
-	}
-	return now.Sub(last) > TokenUnused
+	return now.Sub(Later(t.Created, t.LastUsed)) > TokenUnused
 }
 
 // TokenState selects tokens in lists.
@@ -759,11 +754,8 @@ var TokenStates = []TokenState{TokensNotRevoked, TokensValid, TokensSoon, Tokens
 // ParseTokenState parses the name of a state. It returns an error of kind Invalid for any other
 // text.
 func ParseTokenState(s string) (TokenState, error) {
-	if slices.Contains(TokenStates, TokenState(s)) {
-		return TokenState(s), nil
-	}
-	return "", Errorf(Invalid, "unknown_state",
-		"%.40q is not a state of tokens; the states are valid, soon, expired, unused, revoked and all.", s)
+	return parseWord(s, TokenStates, "unknown_state",
+		"%.40q is not a state of tokens; the states are valid, soon, expired, unused, revoked and all.")
 }
 
 // TokenFilter selects tokens. Zero fields select all.

@@ -201,20 +201,11 @@ func (t *ReleaseTable) readRow(distribution string, header, row []string) error 
 	return nil
 }
 
-// WithUbuntu returns a table that also has the releases of another ubuntu.csv, if that file is at
-// least as new: its newest series was created no earlier than the newest one here. The dates in the
-// file take precedence; no release is removed. If the file is older, or on error, WithUbuntu
+// With returns a table that also has the releases of another file of a distribution, "Ubuntu" or "Debian", if
+// that file is at least as new: its newest series was created no earlier than the newest one here. The
+// dates in the file take precedence; no release is removed. If the file is older, or on error, With
 // returns t.
-func (t *ReleaseTable) WithUbuntu(csv io.Reader) (*ReleaseTable, error) {
-	return t.with(distributionUbuntu, csv)
-}
-
-// WithDebian works like WithUbuntu, for debian.csv.
-func (t *ReleaseTable) WithDebian(csv io.Reader) (*ReleaseTable, error) {
-	return t.with(distributionDebian, csv)
-}
-
-func (t *ReleaseTable) with(distribution string, csv io.Reader) (*ReleaseTable, error) {
+func (t *ReleaseTable) With(distribution string, csv io.Reader) (*ReleaseTable, error) {
 	other := &ReleaseTable{series: map[Release]series{}, newest: map[string]time.Time{}}
 	if err := other.read(distribution, csv); err != nil {
 		return t, err

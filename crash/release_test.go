@@ -130,8 +130,8 @@ func TestReadReleases(t *testing.T) {
 func TestReleaseDataOfMachine(t *testing.T) {
 	t.Parallel()
 	built := crash.BuiltInReleases()
-	newer, err := built.WithUbuntu(strings.NewReader(releaseHeader +
-		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 " +
+	newer, err := built.With("Ubuntu", strings.NewReader(releaseHeader+
+		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 "+
 		"LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -148,16 +148,16 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	if _, end := built.Life("Ubuntu 26.04"); !end.Equal(day("2031-05-29")) {
 		t.Errorf("the built-in table changed: Ubuntu 26.04 ends on %s", end)
 	}
-	older, err := built.WithUbuntu(strings.NewReader(releaseHeader +
+	older, err := built.With("Ubuntu", strings.NewReader(releaseHeader+
 		"24.04 LTS,Noble,noble,2023-10-12,2024-04-25,2025-01-01\n"))
 	if err != nil || older != built {
 		t.Errorf("older file: got another table (error %v), want that of this program", err)
 	}
-	if same, err := built.WithDebian(strings.NewReader(releaseHeader + trixieLine)); err != nil || same != built {
+	if same, err := built.With("Debian", strings.NewReader(releaseHeader+trixieLine)); err != nil || same != built {
 		t.Errorf("Debian's older file: got another table (error %v)", err)
 	}
 	for name, data := range badReleaseData {
-		if got, err := built.WithUbuntu(strings.NewReader(data)); err == nil || got != built {
+		if got, err := built.With("Ubuntu", strings.NewReader(data)); err == nil || got != built {
 			t.Errorf("%s: got error %v and another table: %v", name, err, got != built)
 		}
 	}

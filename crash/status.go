@@ -83,10 +83,15 @@ type ReleaseStatus struct {
 	Ended    bool   // support of the release has ended, and the problem was seen in other releases
 }
 
+// Counting returns the releases that count: those in which the problem was seen, and that are supported.
+func (s Status) Counting() []ReleaseStatus {
+	return Pick(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+}
+
 // Outdated reports whether the problem was seen only in outdated versions: in every release that
 // counts, higher versions are free of it.
 func (s Status) Outdated() bool {
-	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	counting := s.Counting()
 	return len(counting) > 0 && !slices.ContainsFunc(counting, func(r ReleaseStatus) bool { return !r.NewerFree() })
 }
 
@@ -103,17 +108,6 @@ func (s Status) Regressed() (release Release, version string, ok bool) {
 		}
 	}
 	return "", "", false
-}
-
-// PickReleases returns the releases for which ok returns true.
-func PickReleases(releases []ReleaseStatus, ok func(ReleaseStatus) bool) []ReleaseStatus {
-	var out []ReleaseStatus
-	for _, r := range releases {
-		if ok(r) {
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // maxNamedReleases is the largest number of releases that a sentence names for each state.
@@ -159,8 +153,8 @@ func (s Status) Detail() string {
 // newerVersions says whether versions without the problem are in use that are newer than those with
 // it.
 func (s Status) newerVersions() string {
-	counting := PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
-	newer := PickReleases(counting, func(r ReleaseStatus) bool { return r.Newer != "" })
+	counting := s.Counting()
+	newer := Pick(counting, func(r ReleaseStatus) bool { return r.Newer != "" })
 	switch len(newer) {
 	case 0:
 		return ""
@@ -173,7 +167,7 @@ func (s Status) newerVersions() string {
 // tooFew names the open releases whose newer versions have too few reports to tell whether they are
 // free of the problem.
 func (s Status) tooFew() string {
-	some := PickReleases(s.Releases, func(r ReleaseStatus) bool {
+	some := Pick(s.Releases, func(r ReleaseStatus) bool {
 		return r.Word == StateOpen && !r.Ended && r.Newer != "" && !r.NewerFree()
 	})
 	var names []string
@@ -216,14 +210,14 @@ func (s Status) inReleases(counts bool) string {
 	}
 	none := func(ReleaseStatus) string { return "" }
 	is := func(word StateWord) []ReleaseStatus {
-		return PickReleases(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
+		return Pick(s.Releases, func(r ReleaseStatus) bool { return r.Word == word && !r.Ended })
 	}
 	again := is(StateRegression)
 	add(again, "seen again after the fix in", week)
 	add(is(StateFixed), "fixed in", older)
 	for _, word := range trackerWords(is(StateClosed)) {
 		closedAs := func(r ReleaseStatus) bool { return r.Tracker == word }
-		add(PickReleases(is(StateClosed), closedAs), "closed as "+word+" for", week)
+		add(Pick(is(StateClosed), closedAs), "closed as "+word+" for", week)
 	}
 	add(is(StateGone), "probably fixed in", none)
 	open := "open in"

@@ -31,11 +31,11 @@ func intakeConfig(c config.Config) intake.Config {
 func knownReleases(ubuntu, debian string) (*crash.ReleaseTable, error) {
 	table := crash.BuiltInReleases()
 	err1 := readReleaseFile(ubuntu, func(r io.Reader) (err error) {
-		table, err = table.WithUbuntu(r)
+		table, err = table.With("Ubuntu", r)
 		return err
 	})
 	err2 := readReleaseFile(debian, func(r io.Reader) (err error) {
-		table, err = table.WithDebian(r)
+		table, err = table.With("Debian", r)
 		return err
 	})
 	return table, errors.Join(err1, err2)

@@ -116,6 +116,17 @@ func rankFirst(s string) byte {
 	return ranks[s[0]]
 }
 
+// Max returns the highest of some versions, the first of equal ones. It ignores empty texts.
+func Max(versions ...string) string {
+	highest := ""
+	for _, v := range versions {
+		if highest == "" || v != "" && Compare(v, highest) > 0 {
+			highest = v
+		}
+	}
+	return highest
+}
+
 // maxEpoch is the largest epoch that dpkg accepts.
 const maxEpoch = "2147483647"
 

@@ -78,7 +78,7 @@ func outdated(s crash.Status) string {
 	if s.Word != crash.StateGone {
 		text = "Probably not: only old versions are affected"
 	}
-	counting := crash.PickReleases(s.Releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	counting := s.Counting()
 	if len(counting) == 0 {
 		return text + ". It has not been seen for more than a year."
 	}

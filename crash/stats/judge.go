@@ -88,7 +88,7 @@ func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRele
 
 // state returns the state of the problem, and a sentence that explains it if the releases do not.
 func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, string) {
-	counting := crash.PickReleases(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
+	counting := crash.Pick(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if j.b.Bug.Number != 0 {
 		return j.stateOfBug(counting)
 	}
@@ -175,9 +175,9 @@ func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) cra
 	for _, o := range seen {
 		r.Reports += o.Reports
 		r.Week += o.Week
-		r.Last = later(r.Last, o.Last)
-		if isComparable(release, o.Version) && (r.Highest == "" || dpkg.Compare(o.Version, r.Highest) > 0) {
-			r.Highest = o.Version
+		r.Last = crash.Later(r.Last, o.Last)
+		if isComparable(release, o.Version) {
+			r.Highest = dpkg.Max(r.Highest, o.Version)
 		}
 	}
 	j.newer(&r, seen)
@@ -230,9 +230,7 @@ func (j *judgement) newer(r *crash.ReleaseStatus, seen []crash.VersionSeen) {
 			continue
 		}
 		r.NewerCount += k.Reports
-		if r.Newer == "" || dpkg.Compare(k.Version, r.Newer) > 0 {
-			r.Newer = k.Version
-		}
+		r.Newer = dpkg.Max(r.Newer, k.Version)
 		if r.NewerSince.IsZero() || k.Since.Before(r.NewerSince) {
 			r.NewerSince = k.Since
 		}
@@ -284,9 +282,7 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 		switch {
 		case hasFix(o):
 			r.Word, r.Again = crash.StateRegression, r.Again+o.Reports
-			if r.AgainAt == "" || dpkg.Compare(o.Version, r.AgainAt) > 0 {
-				r.AgainAt = o.Version
-			}
+			r.AgainAt = dpkg.Max(r.AgainAt, o.Version)
 		case o.Week > 0 && recent(o) && (!isComparable(r.Release, o.Version) || r.Fix == "" && r.FixAfter == ""):
 			r.Unclear = true
 		}
@@ -301,8 +297,8 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 func (j *judgement) knownAt(release crash.Release, t time.Time) string {
 	version := ""
 	for _, k := range j.inUse[release] {
-		if !t.IsZero() && !k.Arrived.After(t) && (version == "" || dpkg.Compare(k.Version, version) > 0) {
-			version = k.Version
+		if !t.IsZero() && !k.Arrived.After(t) {
+			version = dpkg.Max(version, k.Version)
 		}
 	}
 	return version
@@ -333,13 +329,6 @@ func (j *judgement) fixedElsewhere() []crash.ReleaseStatus {
 		add(j.newestOf(distribution))
 	}
 	return out
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // newestOf returns the newest release of a distribution in which the package is in use or the
@@ -402,7 +391,7 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	}
 	says := trackerSays{verdict: crash.StateFixed, word: crash.FixReleased}
 	for _, t := range tasks {
-		says.closed = later(says.closed, t.Closed)
+		says.closed = crash.Later(says.closed, t.Closed)
 	}
 	return says
 }
@@ -504,10 +493,10 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(here) > 0 {
-		return highest(here), true
+		return dpkg.Max(here...), true
 	}
 	if ofSeries || release == "" || distribution == "" {
-		return highest(unplaced), true
+		return dpkg.Max(unplaced...), true
 	}
 	newest := release.Key() == j.newestOf(distribution).Key() && !elsewhere
 	for _, v := range unplaced {
@@ -516,7 +505,7 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(before) > 0 {
-		return highest(before), true
+		return dpkg.Max(before...), true
 	}
 	return "", newest && len(unplaced) == 0 || len(distributionsOf(j.reading.Tasks)) == 0
 }
@@ -528,16 +517,6 @@ func (j *judgement) arrived(release crash.Release, version string) bool {
 		slices.ContainsFunc(j.seen[release], func(o crash.VersionSeen) bool {
 			return dpkg.Valid(o.Version) && dpkg.Compare(o.Version, version) >= 0
 		})
-}
-
-func highest(versions []string) string {
-	version := ""
-	for _, v := range versions {
-		if version == "" || dpkg.Compare(v, version) > 0 {
-			version = v
-		}
-	}
-	return version
 }
 
 // JudgeManual computes the manual status of a problem. all contains its entries, sorted by ID, and
@@ -587,7 +566,7 @@ func seenAgain(f *crash.ManualFix, seen []crash.VersionSeen) {
 			continue
 		}
 		f.Again += o.Reports - before
-		f.Last = later(f.Last, o.Last)
+		f.Last = crash.Later(f.Last, o.Last)
 		newer := o.Release.Compare(f.AgainIn)
 		if f.AgainAt == "" || newer > 0 || newer == 0 && dpkg.Compare(o.Version, f.AgainAt) > 0 {
 			f.AgainIn, f.AgainAt = o.Release, o.Version

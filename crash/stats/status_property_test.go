@@ -92,8 +92,8 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 	found = contradictionsIn(b, s, st.Text())
 	onPage := st.Headline() + ". " + st.Detail()
 	found = append(found, contradictionsIn(b, s, onPage)...)
-	counting := crash.PickReleases(st.Releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
-	newer := len(crash.PickReleases(counting, func(r crash.ReleaseStatus) bool { return r.Newer != "" }))
+	counting := st.Counting()
+	newer := len(crash.Pick(counting, func(r crash.ReleaseStatus) bool { return r.Newer != "" }))
 	if b.Bug.Number == 0 && b.Reports > 0 {
 		if strings.Contains(onPage, "in some releases have not") != (newer > 0 && newer < len(counting)) ||
 			strings.Contains(onPage, "The newest versions in use have not") != (newer > 0 && newer == len(counting)) {
@@ -111,10 +111,7 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 func contradictionsIn(b crash.Bucket, s situation, text string) (found []string) {
 	st := b.Status
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	counting := slices.DeleteFunc(slices.Clone(st.Releases), func(r crash.ReleaseStatus) bool {
-		return r.Reports == 0 ||
-			r.Ended
-	})
+	counting := st.Counting()
 	is := func(word crash.StateWord) bool {
 		return slices.ContainsFunc(counting, func(r crash.ReleaseStatus) bool { return r.Word == word })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -720,7 +721,7 @@ func (s *Store) addLines(ctx context.Context, entries []crash.LedgerEntry) error
 	var count int
 	err = each(sqlLedgerCallCounts, []any{&count}, func(e *crash.LedgerEntry) { e.Left = max(0, count-maxLines) })
 	for i := range entries {
-		entries[i].SortLines()
+		slices.SortStableFunc(entries[i].Lines, func(a, b crash.LedgerLine) int { return a.At.Compare(b.At) })
 	}
 	return err
 }

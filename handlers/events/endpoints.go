@@ -305,7 +305,7 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 // readDeliveryFilter reads which deliveries a query asks for.
 func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
 	if state := crash.DeliveryState(q.Get("state")); state != "" {
-		if !crash.IsDeliveryState(state) {
+		if !slices.Contains(crash.DeliveryStates, state) {
 			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not the state of a delivery.", state)
 		}
 		f.State = state
