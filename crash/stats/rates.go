@@ -70,12 +70,10 @@ func MachineDays(machines []int64, since, now time.Time) (sum float64) {
 // NewMachineRate returns the rate of a number of reports.
 func NewMachineRate(reports int64, machineDays float64) MachineRate {
 	r := MachineRate{Reports: reports, MachineDays: machineDays}
-	if !r.Known() {
-		return r
+	if r.Known() {
+		rate := Sample{reports, machineDays}.Rate(1)
+		r.Per1000, r.Low, r.High = rate.Value, rate.Low, rate.High
 	}
-	per := 1000 / machineDays
-	low, high := CountInterval(float64(reports))
-	r.Per1000, r.Low, r.High = float64(reports)*per, low*per, high*per
 	return r
 }
 
@@ -92,12 +90,10 @@ func (r MachineRate) Times(other MachineRate) RateRatio {
 	if !r.Known() || !other.Known() || r.Reports+other.Reports == 0 {
 		return RateRatio{}
 	}
-	a, b := float64(r.Reports), float64(other.Reports)
-	exposure := other.MachineDays / r.MachineDays
-	low, high := ShareInterval(a, b)
-	share := r.MachineDays / (r.MachineDays + other.MachineDays)
-	return RateRatio{Ratio: a / b * exposure, Low: low / (1 - low) * exposure, High: high / (1 - high) * exposure,
-		P: 2 * min(BinomialTail(a, b, share), BinomialTail(b, a, 1-share))}
+	after, before := Sample{r.Reports, r.MachineDays}, Sample{other.Reports, other.MachineDays}
+	ratio := Ratio(before, after, 1)
+	return RateRatio{Ratio: ratio.Value, Low: ratio.Low, High: ratio.High,
+		P: 2 * min(Increase(before, after, 1), Increase(after, before, 1))}
 }
 
 // Among returns the ratio as one of several that are compared at the same time.
