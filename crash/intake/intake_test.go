@@ -111,23 +111,11 @@ func TestSamples(t *testing.T) {
 	}{
 		// The crash was more than 366 days ago.
 		"_usr_bin_tidewatch.1000": {crash.RuleStacktrace, "tidewatch 1.4.2-1ubuntu0.1", today, true},
-		"_usr_bin_tidewatch.1001": {crash.RuleStacktrace, "tidewatch 1.4.9-2", today, true},
 		"_usr_bin_quillpad.1000":  {crash.RuleAssertion, "quillpad 0.9.1-1", day("2026-01-12"), true},
 		// The crash was exactly 366 days ago.
 		"_usr_bin_harbor-sync.0": {crash.RuleTraceback, "harbor-sync 2.1-1", day("2025-11-20"), true},
-		"_usr_bin_harbor-sync.1000": {crash.RuleTraceback, "harbor-sync 2.3-1ubuntu1", day("2026-05-15"),
-			true},
-		"_usr_bin_żeglarz.1000":     {crash.RuleTraceback, "zeglarz 3.0-1", day("2026-06-06"), true},
-		"_usr_bin_lumen-shell.1000": {crash.RuleAddress, "lumen-shell 7.1~ppa3", day("2025-12-31"), true},
-		"_usr_libexec_reefd.117":    {crash.RuleDuplicateSignature, "reefd 5.5-1", day("2026-08-02"), true},
-		"brigwifi-dkms.0": {crash.RuleDuplicateSignature, "brigwifi-dkms 2.0-1ubuntu3",
-			day("2026-06-30"), true},
 		"susres.2026-02-03_06:07:08.123456": {crash.RuleDuplicateSignature, "linux-image-6.17.0-8-generic 6.17.0-8.8",
 			day("2026-02-03"), false},
-		"linux-image-5.15.0-97-generic.77aa01": {crash.RuleOops, "linux-image-5.15.0-97-generic 5.15.0-97.107", today,
-			true},
-		"linux-image-6.8.0-41-generic.3f1b77aa": {crash.RuleKernel, "linux-image-6.8.0-41-generic 6.8.0-41.41", today,
-			true},
 		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12",
 			day("2026-07-01"), false},
 	} {
