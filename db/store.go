@@ -102,7 +102,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		Handle: h, reading: newReadBudget(), indexCache: newIndexCache(),
-		counts: cache.New[stamp](maxCountBytes), answerDelay: usualAnswerDelay,
+		counts: cache.New[stamp](maxCountBytes, 0), answerDelay: usualAnswerDelay,
 		privacy: c.Privacy,
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans

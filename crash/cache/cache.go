@@ -22,7 +22,7 @@ import (
 // Values of different types have separate keys. Values are shared, so callers must not modify them.
 type Cache[R comparable] struct {
 	limit    int64
-	maxStale time.Duration // see NewStale
+	maxStale time.Duration // see New
 
 	mu       sync.Mutex
 	revision R
@@ -44,19 +44,12 @@ type entry[R comparable] struct {
 	stored   time.Time
 }
 
-// New returns an empty cache that holds at most limit bytes.
-func New[R comparable](limit int64) *Cache[R] {
-	c := &Cache[R]{limit: limit}
+// New returns an empty cache that holds at most limit bytes. With a maxStale above 0, it does not drop
+// values of older revisions: [Get] returns such a value if it is not older than maxStale and another
+// caller is reading the current one. With frequent changes, only one caller then waits.
+func New[R comparable](limit int64, maxStale time.Duration) *Cache[R] {
+	c := &Cache[R]{limit: limit, maxStale: maxStale}
 	c.clear()
-	return c
-}
-
-// NewStale returns a cache that does not drop values of older revisions. [Get] returns such a value
-// if it is not older than maxStale and another caller is reading the current one. With frequent
-// changes, only one caller then waits.
-func NewStale[R comparable](limit int64, maxStale time.Duration) *Cache[R] {
-	c := New[R](limit)
-	c.maxStale = maxStale
 	return c
 }
 

@@ -21,7 +21,7 @@ func find[V any, R comparable](c *Cache[R], revision R, key any) (V, bool) {
 
 func TestCache(t *testing.T) {
 	t.Parallel()
-	c := New[int](2600)
+	c := New[int](2600, 0)
 	want := func(key, value string, found bool) {
 		t.Helper()
 		if got, ok := find[string](c, 1, key); got != value || ok != found {
@@ -55,7 +55,7 @@ func TestCache(t *testing.T) {
 // TestRevisions checks that a value loaded at one revision is never returned at another one.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
-	c := New[string](1 << 20)
+	c := New[string](1<<20, 0)
 	failed := errors.New("failed")
 	loads := 0
 	for i, step := range []struct {
@@ -97,7 +97,7 @@ func TestRevisions(t *testing.T) {
 func TestLoadsAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := New[int](1 << 20)
+		c := New[int](1<<20, 0)
 		var loads atomic.Int32
 		release := make(chan struct{})
 		var asking sync.WaitGroup
@@ -130,7 +130,7 @@ func TestLoadsAreShared(t *testing.T) {
 func TestStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := NewStale[int](1<<20, 5*time.Second)
+		c := New[int](1<<20, 5*time.Second)
 		release := make(chan struct{})
 		want := func(revision int, value string, read func() (string, error)) {
 			t.Helper()
@@ -157,7 +157,7 @@ func TestStale(t *testing.T) {
 
 func TestPanicOfLoad(t *testing.T) {
 	t.Parallel()
-	c := New[int](1 << 20)
+	c := New[int](1<<20, 0)
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -234,7 +234,7 @@ func TestCacheSizeIsAccurate(t *testing.T) { //nolint:paralleltest // measures t
 		}},
 	} {
 		before := heap()
-		c := New[int](limit)
+		c := New[int](limit, 0)
 		find[any](c, 1, "")
 		n := 0
 		for ; n < 1000 || c.Len() == n; n++ {

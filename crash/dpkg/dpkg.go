@@ -3,6 +3,7 @@
 package dpkg
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 )
@@ -10,14 +11,8 @@ import (
 // Compare returns -1, 0 or 1, as dpkg orders a and b. It accepts any text, including versions that
 // dpkg rejects (see [Valid]). In those, an invalid epoch is part of the upstream version.
 func Compare(a, b string) int {
-	av, bv := split(a), split(b)
-	if c := compareDigits(av.epoch, bv.epoch); c != 0 {
-		return c
-	}
-	if c := comparePart(av.upstream, bv.upstream); c != 0 {
-		return c
-	}
-	return comparePart(av.revision, bv.revision)
+	var first, second [64]byte // most keys fit
+	return bytes.Compare(appendKey(first[:0], a), appendKey(second[:0], b))
 }
 
 // version is [epoch:]upstream[-revision]. A missing part is empty and compares as 0.
@@ -36,26 +31,6 @@ func split(s string) version {
 		v.upstream, v.revision = s[:i], s[i+1:]
 	}
 	return v
-}
-
-// comparePart compares two upstream versions or two revisions. It compares runs of non-digits and
-// runs of digits alternately.
-func comparePart(a, b string) int {
-	for a != "" || b != "" {
-		for leadsText(a) || leadsText(b) {
-			if c := cmp.Compare(rankFirst(a), rankFirst(b)); c != 0 {
-				return c
-			}
-			a, b = a[1:], b[1:] // ranks are equal, so both begin with a text byte
-		}
-		var an, bn string
-		an, a = cutDigits(a)
-		bn, b = cutDigits(b)
-		if c := compareDigits(an, bn); c != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 func leadsText(s string) bool { return s != "" && !isDigit(s[0]) }
@@ -108,13 +83,6 @@ var ranks = func() (r [256]byte) {
 	}
 	return r
 }()
-
-func rankFirst(s string) byte {
-	if s == "" {
-		return rankEnd
-	}
-	return ranks[s[0]]
-}
 
 // Max returns the highest of some versions, the first of equal ones. It ignores empty texts.
 func Max(versions ...string) string {
@@ -195,16 +163,17 @@ func (r *Range) Add(version string) {
 	}
 }
 
-// Key returns bytes that sort like versions: bytes.Compare(Key(a), Key(b)) == Compare(a, b) for all
-// texts. A key is a little longer than its version: 12 bytes for "1.0-1".
+// Key returns bytes that sort in the order of [Compare]. A key is a little longer than its version: 12
+// bytes for "1.0-1".
 //
 // A number is encoded as its count of digits followed by the digits, without leading zeros. A part
 // (upstream, revision) is encoded as pairs of text and number, where a text is the ranks of its
 // bytes followed by rankEnd. The end of a part compares like more empty text, so it is also a
 // rankEnd.
-func Key(v string) []byte {
+func Key(v string) []byte { return appendKey(make([]byte, 0, 2*len(v)+16), v) }
+
+func appendKey(key []byte, v string) []byte {
 	p := split(v)
-	key := make([]byte, 0, 2*len(v)+16)
 	key = appendDigits(key, p.epoch)
 	key = appendPart(key, p.upstream)
 	return appendPart(key, p.revision)

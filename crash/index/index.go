@@ -50,7 +50,7 @@ func New() *Index {
 	return &Index{data: &data{
 		versions: NewNumbers[string](), origins: NewNumbers[origin](), releases: NewNumbers[string](), labels: newLabels(),
 		texts: map[string]string{}, bucketAt: map[crash.BucketID]int32{}, places: map[crash.BucketID]int32{},
-		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes),
+		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes, 0),
 	}}
 }
 

@@ -215,16 +215,10 @@ func Traits(f crash.Fields) []Trait {
 			traits = append(traits, Trait{kind, value})
 		}
 	}
-	if words := strings.Fields(f["Uname"]); len(words) > 1 {
-		add("Kernel", words[1])
+	for _, kind := range []string{"Kernel", "Desktop", "Session", "Virtual machine"} {
+		field, _ := Trait{Kind: kind}.Facet()
+		add(kind, field.ValueIn(crash.Summary{}, f))
 	}
-	add("Desktop", f["CurrentDesktop"])
-	for line := range pytext.Lines(f["ProcEnviron"]) {
-		if session, ok := strings.CutPrefix(line, "XDG_SESSION_TYPE="); ok {
-			add("Session", session)
-		}
-	}
-	add("Virtual machine", f["VirtualMachine"])
 	for line := range pytext.Lines(f["Dependencies"]) {
 		if words := strings.Fields(line); len(words) > 1 {
 			add("Package", words[0]+" "+words[1])

@@ -219,8 +219,8 @@ func NewKit(d Deps) (*Kit, error) {
 		s.Config.SearchTime = 4 * time.Second
 	}
 	s.visitors = newVisitors()
-	s.pageCache, s.factCache = cache.NewStale[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes)
-	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
+	s.pageCache, s.factCache = cache.New[string](maxPageBytes, maxStalePage), cache.New[string](maxFactBytes, 0)
+	s.fileCache = cache.New[string](maxPageBytes, maxStalePage)
 	s.tracer = d.Tracer
 	if s.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func visitorsKit(t *testing.T) *Kit {
 	t.Helper()
 	s, _ := bareKit(t)
 	s.visitors.slots = make(chan struct{}, 1)
-	s.fileCache = cache.NewStale[string](maxPageBytes, maxStalePage)
+	s.fileCache = cache.New[string](maxPageBytes, maxStalePage)
 	return s
 }
 
@@ -154,7 +154,7 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 	sessions := scs.New() // outside of synctest, because it starts a goroutine
 	synctest.Test(t, func(t *testing.T) {
 		s := visitorsKit(t)
-		s.Sessions, s.pageCache = sessions, cache.New[string](maxPageBytes)
+		s.Sessions, s.pageCache = sessions, cache.New[string](maxPageBytes, 0)
 		made := 0
 		page := s.CachePage(func(*http.Request) (string, error) { return "", nil },
 			func(w http.ResponseWriter, _ *http.Request) error {
