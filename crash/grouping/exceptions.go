@@ -33,95 +33,53 @@ func pythonSignature(f crash.Fields, rec *recorder) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	if strings.Contains(text, "Exception Group Traceback (most recent call last):") {
-		names, used := groupNames(parts, rec)
-		markTraceback(text, parts[:min(len(parts), maxInGroup)], used, rec)
-		return join(append([]string{program}, names...)...)
+	group := strings.Contains(text, "Exception Group Traceback (most recent call last):")
+	if group {
+		parts = parts[:min(len(parts), maxInGroup)]
+	}
+	names := []string{program}
+	for i, t := range parts {
+		most := mostPythonFrames + 1 - len(names)
+		if group {
+			names = append(names, t.Exception)
+			rec.mark("Traceback", t.at)
+			if most = groupFrames; i == 0 {
+				most = mostPythonFrames
+			}
+		}
+		names = append(names, pythonFrames(t, most, rec)...)
+	}
+	if group {
+		return join(names...)
 	}
 	last := parts[len(parts)-1]
+	rec.mark("Traceback", last.at)
 	exception := last.Exception
 	if qualifier := f["_PythonExceptionQualifier"]; qualifier != "" {
 		exception += "(" + crash.Truncate(qualifier, maxName) + ")"
 	}
-	var names []string
-	var used []Frame
-	for _, t := range parts {
-		n := mostPythonFrames - len(names)
-		names = append(names, pythonFrames(t, n, rec)...)
-		used = append(used, t.Frames[:min(len(t.Frames), n)]...)
-	}
-	markTraceback(text, parts[len(parts)-1:], used, rec)
-	if len(names) == 0 {
+	if len(names) == 1 {
 		return join(program, exception, normalise(lastLine(last.Message), rec))
 	}
-	return join(append([]string{program, exception}, names...)...)
+	return join(slices.Insert(names, 1, exception)...)
 }
 
 const (
 	mostPythonFrames = 100
 	maxInGroup       = 10 // exceptions of a group that a signature names
-	groupFrames      = 5  // for each exception
+	groupFrames      = 5  // for each exception but the first
 )
 
-// groupNames returns the exceptions of a group with their frames, the group itself first. used
-// contains these frames.
-func groupNames(parts []Traceback, rec *recorder) (names []string, used []Frame) {
-	for i, t := range parts {
-		if i == maxInGroup {
-			break
-		}
-		names = append(names, t.Exception)
-		most := groupFrames
-		if i == 0 {
-			most = mostPythonFrames
-		}
-		names = append(names, pythonFrames(t, most, rec)...)
-		used = append(used, t.Frames[:min(len(t.Frames), most)]...)
-	}
-	return names, used
-}
-
-// markTraceback marks the lines of the used frames and of the exceptions of parts.
-func markTraceback(text string, parts []Traceback, used []Frame, rec *recorder) {
-	if rec == nil {
-		return
-	}
-	for at, line := range linesAt(text, 0) {
-		line, _ = ungroup(line)
-		line = strings.TrimFunc(line, pytext.IsSpace)
-		if frame, ok := parseSourceFrame(line); ok {
-			if len(used) > 0 && frame.File == used[0].File && frame.Line == used[0].Line && frame.Function == used[0].Function {
-				rec.mark("Traceback", at)
-				used = used[1:]
-			}
-			continue
-		}
-		for i, t := range parts {
-			name := strings.TrimSuffix(t.Exception, "…")
-			if rest, ok := strings.CutPrefix(line, name); ok && (rest == "" || rest[0] == ':') {
-				rec.mark("Traceback", at)
-				parts = parts[i+1:]
-				break
-			}
-		}
-	}
-}
-
 func pythonFrames(t Traceback, most int, rec *recorder) []string {
-	var names []string
+	var calls []call
 	for _, frame := range t.Frames {
 		name := frame.Function
 		if name == "" || name == "<module>" {
 			name = frame.File + "@" + strconv.Itoa(frame.Line)
 		}
-		if len(names) >= most {
-			rec.skip(frame.Function+" in "+frame.File, "the signature has enough frames")
-			continue
-		}
-		rec.use(frame.Function+" in "+frame.File, name)
-		names = append(names, name)
+		calls = append(calls, call{text: frame.Function + " in " + frame.File, name: name, at: frame.at})
 	}
-	return names
+	return callNames(calls, most, "Traceback", rec)
 }
 
 // isPythonName distinguishes the name of an exception from other text.
@@ -197,6 +155,8 @@ type Traceback struct {
 	Frames    []Frame
 	Exception string // "ValueError", "harbor.errors.RemoteGone"
 	Message   string // may contain several lines and private data
+
+	at int // offset of the line with the exception
 }
 
 // Tracebacks parses the field Traceback. It returns several parts for chained exceptions and
@@ -204,9 +164,9 @@ type Traceback struct {
 // at most 500 frames each, or nil if there is no traceback.
 func Tracebacks(f crash.Fields) []Traceback {
 	var p tracebackParser
-	for line := range pytext.Lines(f["Traceback"]) {
+	for at, line := range linesAt(f["Traceback"], 0) {
 		line, ends := ungroup(line)
-		p.open = p.open && !ends
+		p.open, p.at = p.open && !ends, at
 		if p.line(line); p.full {
 			break
 		}
@@ -223,6 +183,7 @@ type tracebackParser struct {
 	lead  string // for the next part
 	open  bool   // the last part continues
 	full  bool   // there are maxThreads parts, and another one begins
+	at    int    // offset of the present line
 }
 
 func (p *tracebackParser) line(line string) {
@@ -236,7 +197,7 @@ func (p *tracebackParser) line(line string) {
 	case isFrame && indented:
 		part := p.part()
 		if len(part.Frames) < maxFrames {
-			frame.Number = len(part.Frames)
+			frame.Number, frame.at = len(part.Frames), p.at
 			part.Frames = append(part.Frames, frame)
 		}
 	case strings.HasSuffix(text, "direct cause of the following exception:"),
@@ -279,7 +240,7 @@ func (p *tracebackParser) exception(text string) {
 	part := p.part()
 	if part.Exception == "" {
 		part.Exception, part.Message, _ = strings.Cut(text, ": ")
-		part.Exception = strings.TrimSuffix(part.Exception, ":")
+		part.Exception, part.at = strings.TrimSuffix(part.Exception, ":"), p.at
 		return
 	}
 	if len(part.Message) <= maxCell*4 {

@@ -24,6 +24,8 @@ type Frame struct {
 	File     string // the source file: "../src/parse.c"
 	Line     int    // in File
 	Code     string // the source line, in tracebacks
+
+	at int // in tracebacks: offset of its line
 }
 
 // Named reports whether the name of the function is known.

@@ -1,6 +1,7 @@
 package grouping
 
 import (
+	"regexp"
 	"strings"
 
 	"mishap/crash"
@@ -193,7 +194,7 @@ func goName(name string) string {
 		part, _, _ = strings.Cut(part, "-range")
 		switch {
 		case i > 0 && isNumber(part): // "func1.2", "init.0"
-		case i > 0 && isClosure(part):
+		case i > 0 && closure.MatchString(part):
 			if kept[len(kept)-1] != "func" {
 				kept = append(kept, "func")
 			}
@@ -201,27 +202,14 @@ func goName(name string) string {
 			kept = append(kept, part)
 		}
 	}
-	return withoutMajor(directory) + strings.Join(kept, ".")
+	return majors.ReplaceAllString(directory, "/") + strings.Join(kept, ".")
 }
 
-// isClosure matches "func1", "gowrap2", "deferwrap1".
-func isClosure(part string) bool {
-	name := strings.TrimRight(part, "0123456789")
-	return name != part && (name == "func" || name == "gowrap" || name == "deferwrap")
-}
+// closure matches functions that the compiler numbers.
+var closure = regexp.MustCompile(`^(func|gowrap|deferwrap)[0-9]+$`)
 
-// withoutMajor removes "v2/" from the directory of an import path.
-func withoutMajor(directory string) string {
-	parts := strings.Split(directory, "/")
-	kept := parts[:0]
-	for i, part := range parts {
-		if i > 0 && len(part) > 1 && part[0] == 'v' && isNumber(part[1:]) {
-			continue
-		}
-		kept = append(kept, part)
-	}
-	return strings.Join(kept, "/")
-}
+// majors matches "/v2/" in the directory of an import path.
+var majors = regexp.MustCompile(`(/v[0-9]+)+/`)
 
 func isGoRuntime(name string) bool {
 	return hasAnyPrefix(name, "runtime.", "runtime/", "internal/", "reflect.", "syscall.", "panic", "log.Panic",
