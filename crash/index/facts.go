@@ -61,18 +61,8 @@ func (f Facts) HighestRelease() crash.Release {
 	return crash.Release(f.labels.get(f.highestRelease).text)
 }
 
-// FirstKey returns the version of the oldest report as [dpkg.Key] encodes it, or "" if dpkg rejects
-// the version.
-func (f Facts) FirstKey() string { return f.labels.get(f.first.version).key }
-
-// LastKey works like FirstKey, for the newest report.
-func (f Facts) LastKey() string { return f.labels.get(f.last.version).key }
-
-// LowestKey works like FirstKey, for the lowest version.
-func (f Facts) LowestKey() string { return f.labels.get(f.lowest).key }
-
-// HighestKey works like FirstKey, for the highest version.
-func (f Facts) HighestKey() string { return f.labels.get(f.highest).key }
+// key returns a version as [dpkg.Key] encodes it, or "" if dpkg rejects the version.
+func (f Facts) key(version uint32) string { return f.labels.get(version).key }
 
 // In returns the facts of one release or, for the empty release, of all.
 func (l *Bucket) In(release crash.Release) Facts {

@@ -84,7 +84,7 @@ func kindValues() []string {
 }
 
 var fields = map[string]field{
-	"": {read: func(_, value string) (func(*Problem) bool, string) { return anywhere(value), "" }},
+	"": {read: contains((*Problem).Folded)},
 	"package": {means: "binary or source package; * stands for any characters", example: "zsh",
 		read: names(func(p *Problem) [2]string { return [2]string{p.Package, p.Source} })},
 	"source": {means: "source package", example: "mesa",
@@ -94,7 +94,7 @@ var fields = map[string]field{
 	"frame": {means: "name of a function in the signature, or part of it", example: "parse_row", read: frame},
 	"file": {means: "path of the program or of a file in the traceback, or part of it", example: "gnome-shell",
 		read: file},
-	"signature": {means: "part of the signature", example: "g_list_free", read: signature},
+	"signature": {means: "part of the signature", example: "g_list_free", read: contains((*Problem).FoldedSignature)},
 	"title":     {means: "part of the title, or of the name that people gave", example: "SIGSEGV", read: title},
 	"release": {means: "count only reports from this release", example: `"Ubuntu 24.04"`, counts: true,
 		read: counted},
@@ -118,13 +118,13 @@ var fields = map[string]field{
 	"seen": {means: "seen in any such version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
 		read: seen},
 	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.FirstKey() })},
+		read: version(func(p *Problem) string { return p.key(p.first.version) })},
 	"last": {means: "version of the newest report", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.LastKey() })},
+		read: version(func(p *Problem) string { return p.key(p.last.version) })},
 	"lowest": {means: "lowest version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.LowestKey() })},
+		read: version(func(p *Problem) string { return p.key(p.lowest) })},
 	"highest": {means: "highest version, in dpkg's order", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.HighestKey() })},
+		read: version(func(p *Problem) string { return p.key(p.highest) })},
 	"reports": {means: "number of reports (all time)", example: ">100", ordered: true,
 		read: number(func(p *Problem) int64 { return p.Reports })},
 	"machines": {means: "number of machines (all time)", example: ">5", ordered: true,
@@ -138,11 +138,12 @@ var fields = map[string]field{
 	"id": {means: "beginning of the problem id", example: "9f3ac1", read: id},
 }
 
-// anywhere returns a match for a word in any text that lists show. It ignores case, like all
-// matches.
-func anywhere(value string) func(*Problem) bool {
-	lower := strings.ToLower(value)
-	return func(p *Problem) bool { return strings.Contains(p.Folded(), lower) }
+// contains returns a match for a part of a text, which is in lower case. Like all matches, it ignores case.
+func contains(of func(*Problem) string) func(op, value string) (func(*Problem) bool, string) {
+	return func(_, value string) (func(*Problem) bool, string) {
+		lower := strings.ToLower(value)
+		return func(p *Problem) bool { return strings.Contains(of(p), lower) }, ""
+	}
 }
 
 // glob returns a match for a pattern in which * matches any characters.
@@ -181,11 +182,6 @@ func names(of func(*Problem) [2]string) func(op, value string) (func(*Problem) b
 	}
 }
 
-func signature(_, value string) (func(*Problem) bool, string) {
-	lower := strings.ToLower(value)
-	return func(p *Problem) bool { return strings.Contains(p.FoldedSignature(), lower) }, ""
-}
-
 func title(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
 	return func(p *Problem) bool {
@@ -194,14 +190,20 @@ func title(_, value string) (func(*Problem) bool, string) {
 	}, ""
 }
 
+// partOrGlob returns a match for texts in lower case that contain a value or, if that has a *, match it. They
+// all contain hint.
+func partOrGlob(value string) (has func(string) bool, hint string) {
+	if strings.Contains(value, "*") {
+		return glob(value), ""
+	}
+	hint = strings.ToLower(value)
+	return func(text string) bool { return strings.Contains(text, hint) }, hint
+}
+
 // frame returns a match for functions in a signature, that is, for its parts after the program and
 // the signal.
 func frame(_, value string) (func(*Problem) bool, string) {
-	lower := strings.ToLower(value)
-	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
-	if strings.Contains(value, "*") {
-		has, hint = glob(value), ""
-	}
+	has, hint := partOrGlob(value)
 	return func(p *Problem) bool {
 		if !strings.Contains(p.FoldedSignature(), hint) {
 			return false
@@ -221,11 +223,7 @@ func frame(_, value string) (func(*Problem) bool, string) {
 // file returns a match for the program's path, and for parts of the signature that are paths or
 // positions in files: "/usr/lib/python3/dist-packages/apt/cache.py@83", "src/buffer.rs".
 func file(_, value string) (func(*Problem) bool, string) {
-	lower := strings.ToLower(value)
-	has, hint := func(f string) bool { return strings.Contains(f, lower) }, lower
-	if strings.Contains(value, "*") {
-		has, hint = glob(value), ""
-	}
+	has, hint := partOrGlob(value)
 	return func(p *Problem) bool {
 		if !strings.Contains(p.Folded(), hint) {
 			return false
@@ -352,16 +350,16 @@ func seen(op, value string) (func(*Problem) bool, string) {
 	}
 	key := string(dpkg.Key(value))
 	return func(p *Problem) bool {
-		if p.HighestKey() == "" {
+		if p.key(p.highest) == "" {
 			return false
 		}
 		switch op {
 		case "<", "<=":
-			return compared(op, cmp.Compare(p.LowestKey(), key))
+			return compared(op, cmp.Compare(p.key(p.lowest), key))
 		case ">", ">=":
-			return compared(op, cmp.Compare(p.HighestKey(), key))
+			return compared(op, cmp.Compare(p.key(p.highest), key))
 		}
-		return p.LowestKey() <= key && key <= p.HighestKey()
+		return p.key(p.lowest) <= key && key <= p.key(p.highest)
 	}, ""
 }
 

@@ -456,6 +456,8 @@ type token struct {
 	valueAt    int
 }
 
+var marks = map[rune]kind{'(': open, ')': shut, '-': minus}
+
 // scanQuery splits a query into tokens.
 func scanQuery(text string) ([]token, *QueryError) {
 	var tokens []token
@@ -464,14 +466,8 @@ func scanQuery(text string) ([]token, *QueryError) {
 		switch {
 		case unicode.IsSpace(r):
 			at += size
-		case r == '(':
-			tokens = append(tokens, token{kind: open, at: at, length: 1})
-			at++
-		case r == ')':
-			tokens = append(tokens, token{kind: shut, at: at, length: 1})
-			at++
-		case r == '-' && at+1 < len(text) && !unicode.IsSpace(rune(text[at+1])) && text[at+1] != ')':
-			tokens = append(tokens, token{kind: minus, at: at, length: 1})
+		case marks[r] != 0 && (r != '-' || at+1 < len(text) && !unicode.IsSpace(rune(text[at+1])) && text[at+1] != ')'):
+			tokens = append(tokens, token{kind: marks[r], at: at, length: 1})
 			at++
 		default:
 			t, err := scanWord(text, at)
