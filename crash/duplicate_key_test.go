@@ -56,16 +56,13 @@ func TestDuplicateKey(t *testing.T) {
 		{"no date, a field of unknown meaning", dateless, crashtest.Set("BrigStatus", "7"), other},
 		{"no date, another text", dateless, crashtest.Set("OopsText", "BUG: other"), other},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			before, after := keyOf("m", c.report()), keyOf("m", c.report(c.change))
-			if (before == after) != c.want {
-				t.Errorf("got keys %x and %x, want the same: %v", before, after, c.want)
-			}
-			if before == (crash.ReportKey{}) || keyOf("m2", c.report()) == before {
-				t.Errorf("got key %x, want one that is not zero and belongs to one machine", before)
-			}
-		})
+		before, after := keyOf("m", c.report()), keyOf("m", c.report(c.change))
+		if (before == after) != c.want {
+			t.Errorf("%s: got keys %x and %x, want the same: %v", c.name, before, after, c.want)
+		}
+		if before == (crash.ReportKey{}) || keyOf("m2", c.report()) == before {
+			t.Errorf("%s: got key %x, want one that is not zero and belongs to one machine", c.name, before)
+		}
 	}
 }
 

@@ -253,23 +253,20 @@ func TestExcerpt(t *testing.T) {
 		"more than fit": {many, []int{at(3), at(5), at(7)}, 2, "(3) >line 3 (1) >line 5 (994)"},
 		"line ends":     {"a\r\nb\rc", []int{3, 5}, 9, " a >b >c"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for _, line := range (grouping.Passage{Field: "StdErr", Used: tt.used}).Excerpt(tt.text, tt.limit) {
-				switch {
-				case line.Skipped > 0:
-					got = append(got, "("+strconv.Itoa(line.Skipped)+")")
-				case line.Used:
-					got = append(got, ">"+line.Text)
-				default:
-					got = append(got, " "+line.Text)
-				}
+		var got []string
+		for _, line := range (grouping.Passage{Field: "StdErr", Used: tt.used}).Excerpt(tt.text, tt.limit) {
+			switch {
+			case line.Skipped > 0:
+				got = append(got, "("+strconv.Itoa(line.Skipped)+")")
+			case line.Used:
+				got = append(got, ">"+line.Text)
+			default:
+				got = append(got, " "+line.Text)
 			}
-			if joined := strings.Join(got, " "); joined != tt.want {
-				t.Errorf("got  %q\nwant %q", joined, tt.want)
-			}
-		})
+		}
+		if joined := strings.Join(got, " "); joined != tt.want {
+			t.Errorf("%s: got  %q\nwant %q", name, joined, tt.want)
+		}
 	}
 }
 

@@ -46,12 +46,9 @@ func TestTitles(t *testing.T) {
 		"nothing":                {crashtest.Ungroupable(), ""},
 		"nothing but lines":      {crashtest.Java(crashtest.Set("StackTrace", "\n:::\n")), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := grouping.SummaryOf(c.report.Fields()).Title; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
+		if got := grouping.SummaryOf(c.report.Fields()).Title; got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,37 +120,33 @@ func TestSamples(t *testing.T) {
 		"linux-image-7.0.0-12-generic-202607010203": {crash.RuleNone, "linux-image-7.0.0-12-generic 7.0.0-12.12",
 			day("2026-07-01"), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file, err := os.Open(filepath.Join("..", "apport", "testdata", "crashes", name+".crash"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer file.Close() //nolint:errcheck // only read
-			fields, _, err := apport.Read(file, apport.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			rec, err := intake.New(config, nil).Examine(crash.Report{System: "machine", Fields: fields})
-			if err != nil {
-				t.Fatalf("got %v, want it accepted", err)
-			}
-			if rec.Grouping.Rule != want.rule || (rec.Grouping.Signature == "") != (rec.Grouping.Reason != "") {
-				t.Errorf("got grouping %+v, want rule %q", rec.Grouping, want.rule)
-			}
-			if got := rec.Package + " " + rec.Version; got != want.pkg {
-				t.Errorf("got package %q, want %q", got, want.pkg)
-			}
-			if !rec.Day.Equal(want.day.Truncate(24*time.Hour)) || rec.ID.Received() != today {
-				t.Errorf("got day %v, arrival %v; want %v, %v", rec.Day, rec.ID.Received(), want.day, today)
-			}
-			if rec.Complete != want.complete || rec.DuplicateKey == (crash.ReportKey{}) || !rec.Counted {
-				t.Errorf("got complete %v, key %x, counted %v", rec.Complete, rec.DuplicateKey, rec.Counted)
-			}
-			if diff := cmp.Diff(fields, rec.Fields); diff != "" {
-				t.Errorf("fields differ:\n%s", diff)
-			}
-		})
+		file, err := os.ReadFile(filepath.Join("..", "apport", "testdata", "crashes", name+".crash"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, _, err := apport.Read(bytes.NewReader(file), apport.Limits{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		rec, err := intake.New(config, nil).Examine(crash.Report{System: "machine", Fields: fields})
+		if err != nil {
+			t.Fatalf("%s: got %v, want it accepted", name, err)
+		}
+		if rec.Grouping.Rule != want.rule || (rec.Grouping.Signature == "") != (rec.Grouping.Reason != "") {
+			t.Errorf("%s: got grouping %+v, want rule %q", name, rec.Grouping, want.rule)
+		}
+		if got := rec.Package + " " + rec.Version; got != want.pkg {
+			t.Errorf("%s: got package %q, want %q", name, got, want.pkg)
+		}
+		if !rec.Day.Equal(want.day.Truncate(24*time.Hour)) || rec.ID.Received() != today {
+			t.Errorf("%s: got day %v, arrival %v; want %v, %v", name, rec.Day, rec.ID.Received(), want.day, today)
+		}
+		if rec.Complete != want.complete || rec.DuplicateKey == (crash.ReportKey{}) || !rec.Counted {
+			t.Errorf("%s: got complete %v, key %x, counted %v", name, rec.Complete, rec.DuplicateKey, rec.Counted)
+		}
+		if diff := cmp.Diff(fields, rec.Fields); diff != "" {
+			t.Errorf("%s: fields differ:\n%s", name, diff)
+		}
 	}
 }
 

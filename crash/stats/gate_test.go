@@ -102,17 +102,14 @@ func TestPlan(t *testing.T) {
 		{name: "unknown other version", versions: map[string]int{"1": 60}, version: "1", against: "2", missing: true},
 		{name: "higher other version", versions: map[string]int{"1": 0, "2": 60}, version: "1", against: "2", missing: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			all := append(known("R", tt.versions), known("Other", map[string]int{"1.5": 1, "9": 2})...)
-			got, ok := stats.NewGatePlan(all, "R", tt.version, tt.against, day(80), hundred)
-			if tt.want.Release, tt.want.Version = "R", tt.version; tt.missing {
-				tt.want = stats.GatePlan{}
-			}
-			if ok == tt.missing || got != tt.want {
-				t.Errorf("got %+v, %v, want %+v", got, ok, tt.want)
-			}
-		})
+		all := append(known("R", tt.versions), known("Other", map[string]int{"1.5": 1, "9": 2})...)
+		got, ok := stats.NewGatePlan(all, "R", tt.version, tt.against, day(80), hundred)
+		if tt.want.Release, tt.want.Version = "R", tt.version; tt.missing {
+			tt.want = stats.GatePlan{}
+		}
+		if ok == tt.missing || got != tt.want {
+			t.Errorf("%s: got %+v, %v, want %+v", tt.name, got, ok, tt.want)
+		}
 	}
 }
 
@@ -166,18 +163,15 @@ func TestAssess(t *testing.T) {
 		{name: "grown problem", in: given(4, 4, 14, grown), want: stats.GateWorse, increases: 1},
 		{name: "usual problem", in: given(4, 4, 14, usual), want: stats.GatePass},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := stats.AssessGate(tt.in)
-			if got.Verdict != tt.want || got.Increased != tt.increased || len(got.Appeared) != tt.appeared ||
-				len(got.Increases) != tt.increases {
-				t.Errorf("got %s, increased %v, %d new, %d increased problems; p %.5f, share %.2f", got.Verdict, got.Increased,
-					len(got.Appeared), len(got.Increases), got.P, got.Share)
-			}
-			if needed, _ := got.Needed(); (needed == 0) != got.Enough {
-				t.Errorf("got %v machine-days needed, enough: %v", needed, got.Enough)
-			}
-		})
+		got := stats.AssessGate(tt.in)
+		if got.Verdict != tt.want || got.Increased != tt.increased || len(got.Appeared) != tt.appeared ||
+			len(got.Increases) != tt.increases {
+			t.Errorf("%s: got %s, increased %v, %d new, %d increased problems; p %.5f, share %.2f", tt.name,
+				got.Verdict, got.Increased, len(got.Appeared), len(got.Increases), got.P, got.Share)
+		}
+		if needed, _ := got.Needed(); (needed == 0) != got.Enough {
+			t.Errorf("%s: got %v machine-days needed, enough: %v", tt.name, needed, got.Enough)
+		}
 	}
 }
 

@@ -66,16 +66,13 @@ func TestDecode(t *testing.T) {
 			crash.Fields{"VmCore": "(a dump of 12 bytes, not kept)", "CoreDump": "(a dump of 3 bytes, not kept)"}},
 		"a dump that is none": {doc("\x03VmCore\x00" + string(doc())), crash.Fields{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := crashtest.Decode(c.body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("fields (-want +got):\n%s", diff)
-			}
-		})
+		got, err := crashtest.Decode(c.body)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: fields (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
