@@ -31,15 +31,12 @@ func read(t *testing.T, text string, lim apport.Limits) (crash.Fields, []apport.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		" x\n": "Line 1 continues a value, but no key stands before it.",
-		"A: 1\n\nB: 2\n": "Line 2 has no colon between the key and its value, so this is no " +
-			".crash file.",
-		"A: 1\n b\n c\nplain text": "Line 4 has no colon between the key and its value, so this is no " +
-			".crash file.",
-		strings.Repeat("k", 300) + ": x": "Line 1 has no colon between the key and its value, so this is no " +
-			".crash file.",
-		"A: 1\n../x: 2\n": `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
-		"--: 2\n":         `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
+		" x\n":                           "Line 1 continues a value, but no key stands before it.",
+		"A: 1\n\nB: 2\n":                 "Line 2 has no colon between the key and its value, so this is no .crash file.",
+		"A: 1\n b\n c\nplain text":       "Line 4 has no colon between the key and its value, so this is no .crash file.",
+		strings.Repeat("k", 300) + ": x": "Line 1 has no colon between the key and its value, so this is no .crash file.",
+		"A: 1\n../x: 2\n":                `Line 2 has the key "../x"; a key is made of letters, digits, dots, hyphens and underscores.`,
+		"--: 2\n":                        `Line 1 has the key "--"; a key is made of letters, digits, dots, hyphens and underscores.`,
 		"A: 1\nX: base64\n H4sIAAAA\nB: 1\n": "Line 2 begins the compressed value of X, which is damaged or cut short " +
 			"(gzip: unexpected EOF).",
 		"X: base64\n AAAA\n": "Line 1 begins the compressed value of X, which is damaged or cut short " +

@@ -230,8 +230,7 @@ var Actions = map[string]string{
 	"machine.erased":          "Erased a machine",
 	"machine.unblock":         "Let an erased machine send reports again",
 	"read.machine-dump":       "Downloaded everything about a machine",
-	"tracker.updates-order": "Reordered the rules about what " +
-		"mishap writes to bugs",
+	"tracker.updates-order":   "Reordered the rules about what mishap writes to bugs",
 	"user.add":                "Added an account",
 	"user.disable":            "Disabled an account",
 	"user.enable":             "Enabled an account",

@@ -9,13 +9,7 @@ import (
 
 // ModernOops returns a fault of the kernel in the present format.
 func ModernOops(options ...Option) Report {
-	r := base("KernelOops", "linux-image-6.8.0-85-generic", "linux", "6.8.0-85.85")
-	r["Failure"] = "oops"
-	r["MachineType"] = "Marlin Corp. SeaBook 14"
-	r["NonfreeKernelModules"] = "brigwifi"
-	r["Tags"] += " kernel-oops"
-	r["OopsText"] = modernOops("brig_tx_done", "brig_irq")
-	return r.apply(options)
+	return Oops(Set("OopsText", modernOops("brig_tx_done", "brig_irq"))).apply(options)
 }
 
 // modernOops returns the text of a fault in the function place, called by caller.

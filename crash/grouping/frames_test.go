@@ -131,8 +131,7 @@ func TestTracebacks(t *testing.T) {
 		}},
 		"group": {"  + Exception Group Traceback (most recent call last):\n  |   File \"/usr/bin/x\", line 20, in " +
 			"<module>\n  |     main()\n  | ExceptionGroup: many (2 sub-exceptions)\n  +-+---------------- 1 " +
-			"----------------\n " +
-			"   | ValueError: a\n    +---------------- 2 ----------------\n    | KeyError: 'b'\n    " +
+			"----------------\n    | ValueError: a\n    +---------------- 2 ----------------\n    | KeyError: 'b'\n    " +
 			"+------------------------------------", []grouping.Traceback{
 			{Frames: []grouping.Frame{{File: "/usr/bin/x", Line: 20, Function: "<module>", Code: "main()"}},
 				Exception: "ExceptionGroup", Message: "many (2 sub-exceptions)"},

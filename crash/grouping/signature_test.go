@@ -156,8 +156,7 @@ func TestSignatureOf(t *testing.T) {
 		"an odd name": {native(crash.Fields{"StacktraceTop": "a ()\n(anonymous namespace)::f ()"}),
 			crash.Grouping{Signature: "/usr/bin/x:11:a:{anonymous}::f", Rule: crash.RuleStackNames}},
 		"only the runtime": {native(crash.Fields{"SymbolisedBy": "mishap", "Stacktrace": "#0  0x47e561 in runtime.raise " +
-			"()\n" +
-			"#1  0x45c7c5 in runtime.throw ()"}),
+			"()\n#1  0x45c7c5 in runtime.throw ()"}),
 			crash.Grouping{Reason: "The stack has only functions that end the program or belong to a runtime, and there is no " +
 				"address signature."}},
 		"no stack": {native(nil),

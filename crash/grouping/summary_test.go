@@ -56,8 +56,7 @@ func TestSummaryOf(t *testing.T) {
 	t.Parallel()
 	got := grouping.SummaryOf(crash.Fields{
 		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: " +
-			"usr/bin/x] " +
-			"[origin: LP-PPA-x]",
+			"usr/bin/x] [origin: LP-PPA-x]",
 		"SourcePackage": "tide", "DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "PackageArchitecture": "all",
 		"Tags": "noble package-from-proposed wayland-session", "Signal": "11", "StacktraceTop": "a ()\nb ()",
 		"StacktraceAddressSignature": "/usr/bin/tidewatch:11:x+1", "Title": "what someone typed",

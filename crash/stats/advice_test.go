@@ -57,9 +57,8 @@ func TestAdvise(t *testing.T) {
 			stats.AdviceExists, "bug 9"},
 		"old versions in its " +
 			"only release": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(noble, "1.3", 9, 0)...),
-			used(noble, "1.10", 9)), Named: true}, stats.AdviceOldVersions, "Probably not: only old versions are " +
-			"affected. In 24.04 " +
-			"it was seen up to 1.4, and 1.10 is in use without it."},
+			used(noble, "1.10", 9)), Named: true}, stats.AdviceOldVersions, "Probably not: only old versions are affected. In " +
+			"24.04 it was seen up to 1.4, and 1.10 is in use without it."},
 		"old versions in " +
 			"both releases": {stats.AdviceFacts{Bucket: judged(append(seenIn(noble, "1.4", 1, 3), seenIn(jammy, "1.2", 1, 3)...),
 			append(used(noble, "1.5", 9), used(jammy, "1.2.1", 9)...)), Named: true}, stats.AdviceOldVersions,

@@ -179,9 +179,8 @@ var situations = map[string]struct {
 		crash.StateGone, "Not seen for more than a year."},
 	"many releases": {situation{seen: join(seenIn(noble, "1", 0, 1), seenIn(jammy, "1", 0, 1), seenIn(resolute, "1", 0, 1),
 		seenIn(trixie, "1", 0, 1), seenIn(mint, "1", 0, 1))},
-		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this " +
-			"week) and " +
-			"2 other releases (2 reports this week)."},
+		crash.StateUnfiled, "Open in 26.04 (1 report this week), 24.04 (1 report this week), 22.04 (1 report this week) " +
+			"and 2 other releases (2 reports this week)."},
 
 	// The tracker gives little information.
 	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
@@ -235,9 +234,8 @@ var situations = map[string]struct {
 		seen: seenIn(noble, "1.2", 0, 3)}, crash.StateFixed, "Fixed in 24.04 (3 reports this week from older versions) " +
 		"and 26.04."},
 	"seen again in this series": {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3~24.04", "noble")),
-		seen: seenIn(noble, "1.3", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports " +
-		"this week); " +
-		"fixed in 26.04."},
+		seen: seenIn(noble, "1.3", 0, 3)}, crash.StateRegression, "Seen again after the fix in 24.04 (3 reports this " +
+		"week); fixed in 26.04."},
 	"fixed only in a later series": {situation{bug: fixedBy(fixIn("2.0", "resolute")),
 		seen: join(seenIn(noble, "1.3", 0, 11), seenIn(resolute, "1.9", 20, 0))},
 		crash.StateOpen, "Fixed in 26.04; still open in 24.04 (11 reports this week)."},
@@ -289,8 +287,7 @@ var situations = map[string]struct {
 		inUse: join(used(noble, "1.2", 5), used(noble, "1.1", 20))}, crash.StateFixed, "Fixed in 24.04."},
 	"an old version comes late": {situation{bug: fixedBy(), seen: seenIn(noble, "1.0", 0, 3),
 		inUse: join(used(noble, "1.0", 5), used(noble, "1.1", 20))}, crash.StateFixed,
-		"Fixed in 24.04 (3 reports this week " +
-			"from older versions)."},
+		"Fixed in 24.04 (3 reports this week from older versions)."},
 	"nothing known at the closing, seen since": {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 0, 3),
 		inUse: used(noble, "1.2", 5)}, crash.StateOpen, "Open in 24.04 (3 reports this week)."},
 	"nothing known at the closing, not seen since": {situation{bug: fixedBy(), seen: seenIn(noble, "1.2", 20, 0),
