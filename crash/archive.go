@@ -50,13 +50,9 @@ func (f ArchiveFact) Known() bool { return !f.Read.IsZero() }
 // In returns the publications in one series. If pockets are given, it returns only those in these
 // pockets.
 func (f ArchiveFact) In(series string, pockets ...string) []Publication {
-	var out []Publication
-	for _, p := range f.Publications {
-		if p.Series == series && (len(pockets) == 0 || slices.Contains(pockets, p.Pocket)) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return Pick(f.Publications, func(p Publication) bool {
+		return p.Series == series && (len(pockets) == 0 || slices.Contains(pockets, p.Pocket))
+	})
 }
 
 // Versions returns the distinct versions of the publications, in dpkg's order.
@@ -84,16 +80,8 @@ func PocketOf(publications []Publication, version string) string {
 // pocketOrder lists the pockets from the most stable to the least stable.
 var pocketOrder = []string{"Release", "Security", "Updates", "Proposed", "Backports"}
 
-// validArchiveName reports whether s can be the name of a package, a package set or a person: 1 to
-// 100 characters of a-z, 0-9, "+", "." and "-", the first of them a letter or digit.
-func validArchiveName(s string) bool {
-	if s == "" || len(s) > 100 || strings.ContainsAny(s[:1], "+.-") {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '+' && r != '.' && r != '-'
-	})
-}
+// validArchiveName reports whether s can be the name of a package, a package set or a person.
+func validArchiveName(s string) bool { return len(s) <= maxScopeName && archiveName.MatchString(s) }
 
 // Valid reports whether the key has the form that its kind requires. The tracker is never asked for
 // an invalid one.

@@ -333,7 +333,7 @@ func (s GrantScope) Check() error {
 	if s.Kind == GrantAll && s.Name == "" {
 		return nil
 	}
-	bad := s.Name == "" || len(s.Name) > maxScopeName
+	bad := len(s.Name) > maxScopeName
 	switch s.Kind {
 	case GrantPackage:
 		_, err := path.Match(s.Name, "x")
@@ -345,7 +345,7 @@ func (s GrantScope) Check() error {
 		}, s.Name)
 		bad = bad || err != nil || !archiveName.MatchString(plain)
 	case GrantSet, GrantTeam:
-		bad = bad || !archiveName.MatchString(s.Name)
+		bad = !validArchiveName(s.Name)
 	case GrantAll:
 		bad = true
 	default:
