@@ -80,15 +80,6 @@ func checkOrder(t *testing.T, rows [][]string) {
 	}
 }
 
-func TestKeySize(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[string]int{"1.0-1": 12, "2:46.0-0ubuntu6~24.04.5": 35} {
-		if got := len(dpkg.Key(v)); got != want {
-			t.Errorf("len(Key(%q)): got %d, want %d", v, got, want)
-		}
-	}
-}
-
 // TestLongNumbers compares numbers of more than 254 digits, whose count does not fit into one byte.
 func TestLongNumbers(t *testing.T) {
 	t.Parallel()

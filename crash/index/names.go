@@ -54,25 +54,22 @@ func (n Names) Versions(text, pkg string) []string {
 	ix := n.ix
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	var found []string
-	if pkg == "" {
-		for _, version := range ix.visible().versions {
-			if version != "" && strings.HasPrefix(version, text) && n.visible(version) {
-				found = append(found, version)
-			}
-		}
-	} else {
+	known := ix.visible().versions
+	if pkg != "" {
+		known = nil
 		seen := map[uint32]bool{}
 		for l := range ix.inPackage(pkg) {
 			for _, c := range l.cells {
-				if version := ix.versions.values[c.version]; !seen[c.version] && version != "" &&
-					strings.HasPrefix(version, text) && n.visible(version) {
-					found = append(found, version)
+				if !seen[c.version] {
+					seen[c.version] = true
+					known = append(known, ix.versions.values[c.version])
 				}
-				seen[c.version] = true
 			}
 		}
 	}
+	found := crash.Pick(known, func(version string) bool {
+		return version != "" && strings.HasPrefix(version, text) && n.visible(version)
+	})
 	slices.SortFunc(found, func(x, y string) int { return cmp.Or(dpkg.Compare(y, x), strings.Compare(y, x)) })
 	return found[:min(len(found), maxNames)]
 }

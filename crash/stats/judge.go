@@ -100,7 +100,7 @@ func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, stri
 			"Once the reports are symbolised, they move to the problem with names."
 	case len(counting) == 0 && j.longAgo():
 		return crash.StateGone, "Not seen for more than a year."
-	case len(counting) > 0 && allAre(counting, crash.StateGone):
+	case len(counting) > 0 && len(is(counting, crash.StateGone)) == len(counting):
 		return crash.StateGone, ""
 	case !j.b.FirstSeen.IsZero() && j.today.Sub(crash.Midnight(j.b.FirstSeen)) < quietDays*24*time.Hour:
 		return crash.StateNew, "First seen in the past week."
@@ -118,24 +118,24 @@ func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord,
 		return crash.StatePrivate, "The bug cannot be read: it is private or deleted."
 	case j.unsaid == crash.StatePrivate:
 		return crash.StatePrivate, "The bug is private: only some people can see it."
-	case anyIs(counting, crash.StateRegression):
+	case len(is(counting, crash.StateRegression)) > 0:
 		return crash.StateRegression, ""
-	case anyIs(counting, crash.StateOpen):
+	case len(is(counting, crash.StateOpen)) > 0:
 		return crash.StateOpen, ""
 	case slices.ContainsFunc(counting, closedAndSeen):
 		return crash.StateClosed, ""
-	case anyIs(counting, crash.StateFixed):
+	case len(is(counting, crash.StateFixed)) > 0:
 		return crash.StateFixed, ""
-	case anyIs(counting, crash.StateClosed):
+	case len(is(counting, crash.StateClosed)) > 0:
 		return crash.StateClosed, ""
 	}
 	// Here, the problem is gone from every release, or was last seen so long ago that no release is
 	// known.
-	switch verdict, word := j.bugVerdict(); {
-	case verdict == crash.StateFixed:
+	switch says := j.wholeBug(); {
+	case says.verdict == crash.StateFixed:
 		return crash.StateFixed, j.unseen("The bug is closed with a fix", len(counting))
-	case verdict == crash.StateClosed:
-		return crash.StateClosed, j.unseen("The bug was closed as "+word+", without a fix", len(counting))
+	case says.verdict == crash.StateClosed:
+		return crash.StateClosed, j.unseen("The bug was closed as "+says.word+", without a fix", len(counting))
 	case len(counting) == 0 && !j.longAgo():
 		return crash.StateOpen, j.unseen("The bug is open", 0)
 	}
@@ -161,12 +161,8 @@ func (j *judgement) longAgo() bool {
 	return j.b.Reports > 0 && j.today.Sub(crash.Midnight(j.b.LastSeen)) > occurrencesKnown*24*time.Hour
 }
 
-func anyIs(releases []crash.ReleaseStatus, word crash.StateWord) bool {
-	return slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Word == word })
-}
-
-func allAre(releases []crash.ReleaseStatus, word crash.StateWord) bool {
-	return !slices.ContainsFunc(releases, func(r crash.ReleaseStatus) bool { return r.Word != word })
+func is(releases []crash.ReleaseStatus, word crash.StateWord) []crash.ReleaseStatus {
+	return crash.Pick(releases, func(r crash.ReleaseStatus) bool { return r.Word == word })
 }
 
 // release computes the status of the problem in one release in which it was seen.
@@ -396,14 +392,12 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	return says
 }
 
-// bugVerdict returns what the tracker says about the bug as a whole, for problems that no release
-// had recently.
-func (j *judgement) bugVerdict() (crash.StateWord, string) {
+// wholeBug returns what the tracker says about the bug as a whole.
+func (j *judgement) wholeBug() trackerSays {
 	if len(j.reading.Tasks) == 0 {
-		return crash.StateOpen, ""
+		return trackerSays{verdict: crash.StateOpen}
 	}
-	says := verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage))
-	return says.verdict, says.word
+	return verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage))
 }
 
 // trackerStatus returns the tracker's status of the task that counts. That is the task of the
@@ -420,10 +414,7 @@ func (j *judgement) trackerStatus(releases []crash.ReleaseStatus) string {
 			}
 		}
 	}
-	if len(j.reading.Tasks) == 0 {
-		return ""
-	}
-	return verdictOf(tasksOf(j.reading.Tasks, j.b.SourcePackage)).word
+	return j.wholeBug().word
 }
 
 // tasksFor returns the tasks that apply to a release, and whether they are specific to its series.
