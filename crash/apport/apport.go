@@ -83,12 +83,12 @@ func OpenCore(r io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := f.restOfLine(nil)
+		value, err := f.restOfLine()
 		if err != nil {
 			return nil, err
 		}
 		text := &chunks{f: f}
-		if IsCore(key) && strings.TrimSpace(string(value)) == "base64" {
+		if IsCore(key) && strings.TrimSpace(value) == "base64" {
 			return text, nil
 		}
 		if _, err := io.Copy(io.Discard, text); err != nil {
@@ -150,24 +150,37 @@ func (f *file) field() (bool, error) {
 	if len(f.fields)+len(f.binary) == f.lim.Fields {
 		return false, f.tooLarge("the report has more than %d fields", f.lim.Fields)
 	}
-	value, err := f.restOfLine(nil)
+	value, err := f.restOfLine()
 	if err != nil {
 		return false, err
 	}
-	trimmed := strings.Trim(string(value), " \t\r\v\f\n")
+	trimmed := strings.Trim(value, " \t\r\v\f\n")
 	if trimmed == "base64" {
 		return true, f.compressedField(key, at)
 	}
-	value = append(value[:0], trimmed...)
-	for {
-		if value, err = f.continuation(value); errors.Is(err, errNoMore) {
-			f.store(key, string(value))
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
+	return true, f.textField(key, trimmed)
+}
+
+// textField reads the continuation lines of a value that begins on the line of its key. It loses empty lines
+// at the beginning, so a value can begin on the line after its key.
+func (f *file) textField(key, value string) error {
+	if value != "" {
+		value += "\n"
 	}
+	room := f.lim.Text + 1 - f.text - int64(len(value))
+	more, err := io.ReadAll(io.LimitReader(&chunks{f: f}, room+1))
+	switch {
+	case err != nil:
+		return err
+	case int64(len(more)) > room:
+		return f.textTooLarge()
+	case value == "":
+		value = strings.TrimLeft(string(more), "\n")
+	default:
+		value += string(more)
+	}
+	f.store(key, strings.TrimSuffix(value, "\n"))
+	return nil
 }
 
 // key reads the name of a field, up to the colon.
@@ -190,43 +203,26 @@ func (f *file) key() (string, error) {
 	}
 }
 
-var errNoMore = errors.New("the value has ended")
-
-// continuation appends the next line to the value, if it begins with a blank, which is removed. It
-// adds no line end to an empty value, so a value can begin on the line after its key.
-func (f *file) continuation(value []byte) ([]byte, error) {
-	next, err := f.in.Peek(1)
-	if errors.Is(err, io.EOF) || err == nil && next[0] != ' ' {
-		return value, errNoMore
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, _ = f.in.Discard(1)
-	f.line++
-	if len(value) > 0 {
-		value = append(value, '\n')
-	}
-	return f.restOfLine(value)
-}
-
-// restOfLine appends the rest of the line, without its line end, to the value.
-func (f *file) restOfLine(value []byte) ([]byte, error) {
+// restOfLine reads the rest of the line, without its line end.
+func (f *file) restOfLine() (string, error) {
+	var value []byte
 	for {
 		part, err := f.in.ReadSlice('\n')
 		value = append(value, part...)
 		if f.text+int64(len(value)) > f.lim.Text+1 {
-			return nil, f.tooLarge("the texts of the report are larger than %d bytes", f.lim.Text)
+			return "", f.textTooLarge()
 		}
-		switch {
-		case err == nil:
-			return value[:len(value)-1], nil
-		case errors.Is(err, io.EOF):
-			return value, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
+		if err == nil || errors.Is(err, io.EOF) {
+			return strings.TrimSuffix(string(value), "\n"), nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return "", err
 		}
 	}
+}
+
+func (f *file) textTooLarge() error {
+	return f.tooLarge("the texts of the report are larger than %d bytes", f.lim.Text)
 }
 
 // store stores a value as text, or lists it as binary.
