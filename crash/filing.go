@@ -80,7 +80,7 @@ type NextFiling struct {
 // It does not check whether the bucket already has a bug.
 func (b Bucket) NoFiling() string {
 	switch {
-	case len(b.Signature) >= 7 && b.Signature[:7] == "failed:":
+	case strings.HasPrefix(b.Signature, "failed:"):
 		return "This crash could not be retraced, so a bug would not say what went wrong."
 	case b.SourcePackage == "":
 		return "The source package of this problem is not known, so there is nothing to file the bug against."
@@ -246,11 +246,8 @@ func (s Secret) String() string {
 	return hiddenSecret
 }
 
-// Format writes the placeholder for every verb of package fmt, including %x and %q.
+// Format writes the placeholder for every verb of package fmt, including %x, %q and %#v.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// GoString returns the placeholder, for %#v.
-func (s Secret) GoString() string { return s.String() }
 
 // LogValue returns the placeholder, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -260,7 +260,12 @@ func (w MailWork) Plan(now time.Time) MailPlan {
 			single = append(single, n)
 		}
 	}
-	w.planDigest(&p, digest, now)
+	if len(digest) > 0 {
+		oldest := slices.MinFunc(digest, func(a, b WaitingNotice) int { return a.At.Compare(b.At) })
+		if !w.Settings.NextDigest(oldest.At).After(now) {
+			p.Mails = append(p.Mails, PlannedMail{MailDigest, ids(digest)})
+		}
+	}
 	slices.SortStableFunc(single, func(a, b WaitingNotice) int {
 		if a.Kind.Urgent() != b.Kind.Urgent() {
 			return map[bool]int{true: -1, false: 1}[a.Kind.Urgent()]
@@ -277,23 +282,9 @@ func (w MailWork) Plan(now time.Time) MailPlan {
 	case w.Summaries == 0:
 		p.Mails = append(p.Mails, PlannedMail{MailSummary, ids(held)})
 	default:
-		for _, n := range single[free:] {
-			p.Held = append(p.Held, n.ID)
-		}
+		p.Held = ids(single[free:])
 	}
 	return p
-}
-
-// planDigest adds the daily or weekly mail if its hour has come since the oldest notice.
-func (w MailWork) planDigest(p *MailPlan, waiting []WaitingNotice, now time.Time) {
-	if len(waiting) == 0 {
-		return
-	}
-	oldest := slices.MinFunc(waiting, func(a, b WaitingNotice) int { return a.At.Compare(b.At) })
-	if w.Settings.NextDigest(oldest.At).After(now) {
-		return
-	}
-	p.Mails = append(p.Mails, PlannedMail{MailDigest, ids(waiting)})
 }
 
 func ids(notices []WaitingNotice) []int64 {

@@ -153,11 +153,8 @@ type OopsID [16]byte
 
 // NewOopsID returns a new random id for a report that arrives at now.
 func NewOopsID(now time.Time) OopsID {
-	var id OopsID
-	_, _ = rand.Read(id[:]) // never fails
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
-	copy(id[:6], ms[2:])
+	id := FirstOopsID(now)
+	_, _ = rand.Read(id[6:]) // never fails
 	id[6] = 0x70 | id[6]&0x0f
 	id[8] = 0x80 | id[8]&0x3f
 	return id
@@ -266,10 +263,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
 	case <-timer.C:
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // UntilDone returns a reader of r that fails with the error of ctx once ctx is done. It ends a long

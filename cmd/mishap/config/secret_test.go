@@ -37,7 +37,7 @@ func TestSecretStaysHidden(t *testing.T) {
 			slog.New(h).With("v", v).Error("config", "err", errors.Join(fmt.Errorf("%v", v)))
 		}
 	}
-	fmt.Fprint(&out, c.TrackerOAuthSecret.String(), c.TrackerOAuthSecret.GoString())
+	fmt.Fprintf(&out, "%s %#v", c.TrackerOAuthSecret, c.TrackerOAuthSecret)
 	hex := fmt.Sprintf("%x", hush)
 	for _, leak := range []string{hush, "never-printed", hex, strings.ToUpper(hex)} {
 		if strings.Contains(out.String(), leak) {
