@@ -25,7 +25,7 @@ type Frame struct {
 	Line     int    // in File
 	Code     string // the source line, in tracebacks
 
-	at int // in tracebacks: offset of its line
+	at int // in threads and tracebacks: offset of its line
 }
 
 // Named reports whether the name of the function is known.
@@ -112,7 +112,7 @@ func cutNumber(line string) (number int, rest string, ok bool) {
 // most 200. It returns nil if there are none, or only the one that [Frames] returns.
 func Threads(f crash.Fields) []Thread {
 	var threads []Thread
-	for line := range pytext.Lines(f["ThreadStacktrace"]) {
+	for at, line := range linesAt(f["ThreadStacktrace"], 0) {
 		if head, ok := parseThread(line); ok {
 			if len(threads) == maxThreads {
 				break
@@ -125,11 +125,14 @@ func Threads(f crash.Fields) []Thread {
 		}
 		current := &threads[len(threads)-1]
 		if number, rest, ok := cutNumber(line); ok && len(current.Frames) < maxFrames {
-			current.Frames = append(current.Frames, parseFrame(number, rest))
+			frame := parseFrame(number, rest)
+			frame.at = at
+			current.Frames = append(current.Frames, frame)
 		}
 	}
 	crashed := parseFrames(pytext.Lines(f["Stacktrace"]))
-	isCrashed := func(t Thread) bool { return len(crashed) > 0 && slices.Equal(t.Frames, crashed) }
+	same := func(a, b Frame) bool { a.at = b.at; return a == b }
+	isCrashed := func(t Thread) bool { return len(crashed) > 0 && slices.EqualFunc(t.Frames, crashed, same) }
 	if i := slices.IndexFunc(threads, isCrashed); i >= 0 {
 		threads[i].Crashed = true
 	}
@@ -383,46 +386,33 @@ func (l Likeness) String() string {
 // not a list of functions, it compares words.
 func LikenessTo(a string) func(b string) Likeness {
 	fa := functionsOf(a)
+	inA := map[string]bool{}
+	for _, name := range fa {
+		inA[name] = true
+	}
 	return func(b string) Likeness {
-		if len(fa) == 0 {
+		fb := functionsOf(b)
+		if len(fa) == 0 || len(fb) == 0 {
 			return Unlike
 		}
-		return likeness(fa, functionsOf(b))
-	}
-}
-
-func likeness(fa, fb []string) Likeness {
-	if len(fb) == 0 {
+		if fa[0] == fb[0] {
+			if len(fa) > 1 && len(fb) > 1 && fa[1] == fb[1] {
+				return SameTopFrames
+			}
+			return SameFunction
+		}
+		both, inB := 0, map[string]bool{}
+		for _, name := range fb {
+			if !inB[name] && inA[name] {
+				both++
+			}
+			inB[name] = true
+		}
+		if all := len(inA) + len(inB) - both; both >= 2 && 2*both >= all {
+			return LikeSignature
+		}
 		return Unlike
 	}
-	if fa[0] == fb[0] {
-		if len(fa) > 1 && len(fb) > 1 && fa[1] == fb[1] {
-			return SameTopFrames
-		}
-		return SameFunction
-	}
-	both, all := 0, 0
-	for i, name := range fa {
-		if slices.Contains(fa[:i], name) {
-			continue
-		}
-		all++
-		if slices.Contains(fb, name) {
-			both++
-		}
-	}
-	if both < 2 {
-		return Unlike
-	}
-	for i, name := range fb {
-		if !slices.Contains(fb[:i], name) && !slices.Contains(fa, name) {
-			all++
-		}
-	}
-	if 2*both >= all {
-		return LikeSignature
-	}
-	return Unlike
 }
 
 // ubiquitous lists functions that say nothing about a fault.

@@ -585,21 +585,14 @@ func hangSignature(f crash.Fields, rec *recorder) string {
 	}
 	rec.read("ThreadStacktrace")
 	var calls []call
-	threads, inFirst, waits := 0, false, true
-	for at, line := range linesAt(headOf(f["ThreadStacktrace"]), 0) {
-		if thread, ok := parseThread(line); ok {
-			if threads++; inFirst || threads > maxThreads {
-				break
-			}
-			inFirst = thread.Number == 1
-			continue
-		}
-		number, rest, ok := cutNumber(line)
-		if !ok || !inFirst || len(calls) == maxFrames {
-			continue
-		}
-		frame := parseFrame(number, rest)
-		c := call{text: frame.text(), name: cleanSymbol(frame.Function), at: at}
+	waits := true
+	threads := Threads(crash.Fields{"ThreadStacktrace": headOf(f["ThreadStacktrace"])})
+	first := slices.IndexFunc(threads, func(t Thread) bool { return t.Number == 1 })
+	if first < 0 {
+		return ""
+	}
+	for _, frame := range threads[first].Frames {
+		c := call{text: frame.text(), name: cleanSymbol(frame.Function), at: frame.at}
 		switch {
 		case c.name == "":
 			c.why = "it has no name"
