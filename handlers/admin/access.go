@@ -95,15 +95,12 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 
 // afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
 func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
 	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
 	if !u.Role.Allows(crash.RoleAdmin) {
-		return web.Redirect(w, r, web.PathAccount)
+		return s.web.Done(w, r, web.PathAccount, message)
 	}
-	return web.Redirect(w, r, layout.PathAccess)
+	return s.web.Done(w, r, layout.PathAccess, message)
 }

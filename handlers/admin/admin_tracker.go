@@ -101,10 +101,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "Connected to "+s.web.Config.TrackerName+" as "+account+"."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathTracker)
+	return s.web.Done(w, r, web.PathTracker, "Connected to "+s.web.Config.TrackerName+" as "+account+".")
 }
 
 // ShowToken shows the lines for the configuration file, only to the admin whose session has made
@@ -141,8 +138,5 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 		message = "The access token has been removed from the database. This instance stays connected with the token " +
 			"from " + s.trackerPage(connection).Origin() + "."
 	}
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathTracker)
+	return s.web.Done(w, r, web.PathTracker, message)
 }

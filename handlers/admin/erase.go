@@ -62,10 +62,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 	if _, err := upkeep.NewErasing(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "The machine is being erased."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, layout.PathErasures)
+	return s.web.Done(w, r, layout.PathErasures, "The machine is being erased.")
 }
 
 // ListErasures shows the receipts of erased machines.

@@ -126,10 +126,7 @@ func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind pri
 	if err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "The run over the stored reports has started."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, layout.PathPrivacy)
+	return s.web.Done(w, r, layout.PathPrivacy, "The run over the stored reports has started.")
 }
 
 // reportsOfType names the reports of a type; empty: of all types without a limit of their own.

@@ -76,10 +76,7 @@ func (s *Pages) redirectToTemplate(
 ) error {
 	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
 	path := layout.PathTemplates + "?" + query.Encode()
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, path)
+	return s.web.Done(w, r, path, message)
 }
 
 // templatesPage returns the page with the saved templates and the one for the package and type of a

@@ -61,12 +61,9 @@ func (s *Pages) RevokeTokens(w http.ResponseWriter, r *http.Request) error {
 
 // afterTokens redirects to the list with the filter of before, and a message.
 func (s *Pages) afterTokens(w http.ResponseWriter, r *http.Request, message string) error {
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
 	path := layout.PathAllTokens
 	if query := r.PostFormValue("filter"); query != "" && len(query) < 500 {
 		path += "?" + query
 	}
-	return web.Redirect(w, r, web.LocalPath(path))
+	return s.web.Done(w, r, web.LocalPath(path), message)
 }

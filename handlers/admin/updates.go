@@ -12,7 +12,6 @@ import (
 	"mishap/crash"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
-	"mishap/views/layout"
 )
 
 // ShowUpdates shows the rules about what mishap writes to bugs by itself.
@@ -64,10 +63,7 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, bugsview.PathUpdates)
+	return s.web.Done(w, r, bugsview.PathUpdates, message)
 }
 
 // ruleIn returns the rule in a form, and what is wrong with it.

@@ -22,10 +22,8 @@ import (
 func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	ids, err := panel.ChosenIDs(r.PostForm["bucket"]) // parsed by Guard
 	if errors.Is(err, panel.ErrNoneChosen) {
-		if err := s.web.Flash(r, layout.FlashError, panel.ErrNoneChosen.Message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, web.ReturnPath(r))
+		return s.web.RedirectWith(w, r, web.ReturnPath(r),
+			layout.Flash{Kind: layout.FlashError, Text: panel.ErrNoneChosen.Message})
 	}
 	if err != nil {
 		return err
@@ -67,10 +65,7 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, web.WithRefused(message, refused)); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ChosenURL(ids)+since)
+	return s.web.Done(w, r, view.ChosenURL(ids)+since, web.WithRefused(message, refused))
 }
 
 // fileChosen files bugs for the buckets that have none. It skips those that cannot be filed; their

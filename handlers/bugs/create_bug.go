@@ -159,11 +159,7 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 	case c.result.State == crash.FilingFiled:
 		message = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
 	}
-	if err := s.web.Flash(r, kind, message); err != nil {
-		return err
-	}
-	http.Redirect(w, r, c.bucket.ID.Path(), http.StatusSeeOther)
-	return nil
+	return s.web.RedirectWith(w, r, c.bucket.ID.Path(), layout.Flash{Kind: kind, Text: message})
 }
 
 // sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia,

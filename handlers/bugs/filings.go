@@ -163,14 +163,11 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		if failed != nil {
 			kind, message = layout.FlashError, a.Message
 		}
-		if err := s.web.Flash(r, kind, message); err != nil {
-			return err
-		}
 		back := web.ReturnPath(r)
 		if back == "/" {
 			back = layout.PathFilings
 		}
-		return web.Redirect(w, r, back)
+		return s.web.RedirectWith(w, r, back, layout.Flash{Kind: kind, Text: message})
 	}
 	part, err := s.filing(r, id)
 	if err != nil {

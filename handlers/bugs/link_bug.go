@@ -214,10 +214,7 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 // answerLinks shows the current status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
 	if !web.WantsPart(r) {
-		if err := s.web.FlashUndo(r, message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, id.Path())
+		return s.web.RedirectWith(w, r, id.Path(), message)
 	}
 	b, err := s.panel.Bucket(r.Context(), id)
 	if err != nil {

@@ -95,10 +95,7 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			Field:  "bug", Value: strconv.FormatInt(number, 10),
 		}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ChosenURL(ids))
+	return s.web.RedirectWith(w, r, view.ChosenURL(ids), message)
 }
 
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
@@ -131,8 +128,5 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ChosenURL(ids))
+	return s.web.Done(w, r, view.ChosenURL(ids), message)
 }

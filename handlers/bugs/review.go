@@ -312,10 +312,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		}
 		return s.web.Page(w, r, createdStatus(result), problemsview.ReviewDone(cell, status, message))
 	}
-	if err := s.web.Flash(r, kind, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, b.ID.Path())
+	return s.web.RedirectWith(w, r, b.ID.Path(), layout.Flash{Kind: kind, Text: message})
 }
 
 // alreadyFiledMessage explains why a draft can no longer be filed.

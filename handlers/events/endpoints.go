@@ -50,10 +50,7 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 
 // redirect redirects with a message.
 func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, path)
+	return s.web.Done(w, r, path, message)
 }
 
 // endpointID returns the number in the path, or 0, which no endpoint has.

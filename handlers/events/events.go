@@ -53,10 +53,7 @@ func New(kit *web.Kit, panel *panel.Panel, exporter *export.Exporter, d Deps) *P
 
 // flash redirects to a page with a message.
 func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {
-	if err := s.web.Flash(r, kind, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, path)
+	return s.web.RedirectWith(w, r, path, layout.Flash{Kind: kind, Text: message})
 }
 
 // idOrZero reads a number from a query or form. An empty text is 0.
@@ -189,10 +186,7 @@ func (s *Pages) ReadNotices(w http.ResponseWriter, r *http.Request) error {
 	if n > 0 {
 		message.Undo = &layout.Undo{Action: view.PathInboxUnread, Field: "at", Value: at.Format(time.RFC3339Nano)}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, backToInbox(r))
+	return s.web.RedirectWith(w, r, backToInbox(r), message)
 }
 
 // UnreadNotices undoes ReadNotices.

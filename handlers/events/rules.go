@@ -80,10 +80,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !web.WantsPart(r) {
-		if err := s.web.Flash(r, layout.FlashDone, ruleSwitched(rule.Name, rule.Enabled)); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, layout.PathRules)
+		return s.web.Done(w, r, layout.PathRules, ruleSwitched(rule.Name, rule.Enabled))
 	}
 	if rule, err = s.Events.Rule(r.Context(), rule.ID); err != nil {
 		return err
@@ -119,10 +116,7 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 		message.Undo = &layout.Undo{Action: view.RulePath(rule.ID, "/restore"), Field: "id",
 			Value: strconv.FormatInt(rule.ID, 10)}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, layout.PathRules)
+	return s.web.RedirectWith(w, r, layout.PathRules, message)
 }
 
 // NewRule shows the form of a new rule.
@@ -223,10 +217,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		case err != nil:
 			return err
 		}
-		if err := s.web.Flash(r, layout.FlashDone, "Saved “"+rule.Name+"”."); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, layout.PathRules)
+		return s.web.Done(w, r, layout.PathRules, "Saved “"+rule.Name+"”.")
 	}
 	found, err := s.Events.Rehearse(r.Context(), rule)
 	if err != nil {
@@ -526,12 +517,7 @@ func (s *Pages) decide(w http.ResponseWriter, r *http.Request, do func(context.C
 func (s *Pages) answerCandidate(w http.ResponseWriter, r *http.Request, id int64, message layout.Flash,
 	status int) error {
 	if !web.WantsPart(r) {
-		if message.Text != "" {
-			if err := s.web.Flash(r, message.Kind, message.Text); err != nil {
-				return err
-			}
-		}
-		return web.Redirect(w, r, layout.PathCandidates)
+		return s.web.RedirectWith(w, r, layout.PathCandidates, message)
 	}
 	c, err := s.Events.Candidate(r.Context(), id)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"mishap/crash"
 	"mishap/db/people"
 	"mishap/handlers/web"
-	"mishap/views/layout"
 	view "mishap/views/people"
 )
 
@@ -92,10 +91,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.SetTrackerName(r.Context(), u.Name, u.Name, name); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "Saved."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathAccount)
+	return s.web.Done(w, r, web.PathAccount, "Saved.")
 }
 
 // ownAccount returns the part of the page about the person's own account at the tracker, or nil if
@@ -130,16 +126,6 @@ func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed er
 	return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
 }
 
-// toOwnAccount redirects to the part of the page, with a message.
-func (s *Pages) toOwnAccount(w http.ResponseWriter, r *http.Request, message string) error {
-	if message != "" {
-		if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-			return err
-		}
-	}
-	return web.Redirect(w, r, web.PathAccount)
-}
-
 // BeginConnecting asks the tracker for a request token.
 func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if !s.web.Config.AllowBugFiling {
@@ -148,7 +134,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err := web.OwnRequest.Begin(s.web, r); err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, "")
+	return web.Redirect(w, r, web.PathAccount)
 }
 
 var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "Creating bugs is turned off (allow_bug_filing).")
@@ -166,7 +152,7 @@ func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, ownConnectedAs(s.web.Config.TrackerName, account))
+	return s.web.Done(w, r, web.PathAccount, ownConnectedAs(s.web.Config.TrackerName, account))
 }
 
 // CheckConnection tests the person's own account, and has bugs filed with it again if it works.
@@ -175,7 +161,7 @@ func (s *Pages) CheckConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendOwnProblem(w, r, err)
 	}
-	return s.toOwnAccount(w, r, ownConnectedAs(s.web.Config.TrackerName, account))
+	return s.web.Done(w, r, web.PathAccount, ownConnectedAs(s.web.Config.TrackerName, account))
 }
 
 // Disconnect deletes the access token of the person's own account.
@@ -193,7 +179,7 @@ func (s *Pages) Disconnect(w http.ResponseWriter, r *http.Request) error {
 		message = "Disconnected. Your access token has been deleted here. You can revoke it at " +
 			s.Filer.TokensURL(own.Account) + "."
 	}
-	return s.toOwnAccount(w, r, message)
+	return s.web.Done(w, r, web.PathAccount, message)
 }
 
 // PreferOwn sets whether the person's bugs are filed with their own account by default.
@@ -202,7 +188,7 @@ func (s *Pages) PreferOwn(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Filer.PreferOwnAccount(r.Context(), web.CurrentUser(r), preferred); err != nil {
 		return err
 	}
-	return s.toOwnAccount(w, r, "Saved.")
+	return s.web.Done(w, r, web.PathAccount, "Saved.")
 }
 
 // ownConnectedAs confirms that the connection works.
@@ -242,8 +228,5 @@ func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "Token revoked."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathAccount)
+	return s.web.Done(w, r, web.PathAccount, "Token revoked.")
 }

@@ -249,8 +249,5 @@ func (s *Pages) refuseChange(w http.ResponseWriter, r *http.Request, err error) 
 
 // toAccount redirects to the page of the account, with a message.
 func (s *Pages) toAccount(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message string) error {
-	if err := s.web.Flash(r, kind, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathAccount)
+	return s.web.RedirectWith(w, r, web.PathAccount, layout.Flash{Kind: kind, Text: message})
 }

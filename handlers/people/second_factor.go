@@ -9,7 +9,6 @@ import (
 	"mishap/db/people"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
-	"mishap/views/layout"
 	view "mishap/views/people"
 )
 
@@ -98,12 +97,8 @@ func (s *Pages) afterSecondFactor(
 		return s.sendSecondFactor(w, r, a.Status, page)
 	case page.Recovery != nil:
 		return s.sendSecondFactor(w, r, http.StatusOK, page)
-	case message != "":
-		if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-			return err
-		}
 	}
-	return web.Redirect(w, r, view.PathSecondFactor)
+	return s.web.Done(w, r, view.PathSecondFactor, message)
 }
 
 // passwordOf returns the password that a person who is signed in has entered again.

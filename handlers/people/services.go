@@ -44,11 +44,8 @@ func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "The service account "+u.Name+
-		" is created. Create a token for it."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ServicePath(u.Name))
+	return s.web.Done(w, r, view.ServicePath(u.Name), "The service account "+u.Name+
+		" is created. Create a token for it.")
 }
 
 // service returns the service account that the address names, with the identities of the person who
@@ -209,8 +206,5 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 
 // done redirects to the page of a service account, with a message.
 func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ServicePath(u.Name))
+	return s.web.Done(w, r, view.ServicePath(u.Name), message)
 }

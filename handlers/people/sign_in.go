@@ -202,10 +202,7 @@ func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathAccount)
+	return s.web.Done(w, r, web.PathAccount, message)
 }
 
 // ChangePassword changes the person's password, and ends all other sessions.
@@ -238,8 +235,5 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	web.RenewCSRFToken(w, r)
-	if err := s.web.Flash(r, layout.FlashDone, "Password changed. You are signed out everywhere else."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, web.PathAccount)
+	return s.web.Done(w, r, web.PathAccount, "Password changed. You are signed out everywhere else.")
 }

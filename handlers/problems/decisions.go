@@ -57,10 +57,8 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 	}
 	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
-		if err := s.web.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, b.ID.Path())
+		return s.web.RedirectWith(w, r, b.ID.Path(),
+			layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
 	}
 	if err != nil {
 		return err
@@ -81,10 +79,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
 			done = "The reports are moving back. The history below shows the progress."
 		}
 	}
-	if err := s.web.Flash(r, layout.FlashDone, done); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, b.ID.Path())
+	return s.web.Done(w, r, b.ID.Path(), done)
 }
 
 // checkDecision returns NotFound if a person with rights for some packages only undoes a decision that
@@ -361,11 +356,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if len(from) == 1 {
 		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
 	}
-	if err := s.web.Flash(r, layout.FlashDone,
-		"Problems merged. The history below can undo this for each of them."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, head.Path())
+	return s.web.Done(w, r, head.Path(), "Problems merged. The history below can undo this for each of them.")
 }
 
 var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",
@@ -384,10 +375,7 @@ func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id 
 	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
 		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, id.Path())
+	return s.web.RedirectWith(w, r, id.Path(), message)
 }
 
 // splitTerms is the number of lines in the form for a condition.

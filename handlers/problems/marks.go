@@ -406,10 +406,7 @@ func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.B
 	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
-		if err := s.web.FlashUndo(r, message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, path)
+		return s.web.RedirectWith(w, r, path, message)
 	}
 	if message.Undo != nil {
 		message.Undo.CSRFToken = nosurf.Token(r)
@@ -494,10 +491,7 @@ func (s *Decisions) ChangeMark(kind crash.MarkKind) func(http.ResponseWriter, *h
 			return err
 		}
 		message.Kind = layout.FlashDone
-		if err := s.web.FlashUndo(r, message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, path)
+		return s.web.RedirectWith(w, r, path, message)
 	}
 }
 

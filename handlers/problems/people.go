@@ -222,10 +222,7 @@ func (s *Pages) refusePeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 // answerPeople shows the present assignee and tags, in place or on the page, with a message.
 func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, message layout.Flash) error {
 	if !web.WantsPart(r) {
-		if err := s.web.FlashUndo(r, message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, b.ID.Path())
+		return s.web.RedirectWith(w, r, b.ID.Path(), message)
 	}
 	v, err := s.peopleView(r, b)
 	if err != nil {
@@ -416,10 +413,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 		message.Undo = &layout.Undo{Action: view.PathUnassignChosen + "?problems=" + bugsview.JoinIDs(ids),
 			Field: "assignments", Value: strings.Join(done, ".")}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.AssignChosenURL(ids))
+	return s.web.RedirectWith(w, r, view.AssignChosenURL(ids), message)
 }
 
 // UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
@@ -463,11 +457,8 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			break // only the newest counts
 		}
 	}
-	if err := s.web.Flash(r, layout.FlashDone, web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+
-		".", refused)); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.AssignChosenURL(ids))
+	return s.web.Done(w, r, view.AssignChosenURL(ids),
+		web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+".", refused))
 }
 
 // notesView returns the notes about a problem.
@@ -560,13 +551,10 @@ func (s *Pages) redirectToNotes(w http.ResponseWriter, r *http.Request, b crash.
 	if crash.KindOf(err) == crash.Invalid {
 		kind, done, err = layout.FlashError, web.AnswerTo(r, err).Message, nil
 	}
-	if err == nil {
-		err = s.web.Flash(r, kind, done)
-	}
 	if err != nil {
 		return err
 	}
-	return web.Redirect(w, r, b.ID.Path()+"#notes")
+	return s.web.RedirectWith(w, r, b.ID.Path()+"#notes", layout.Flash{Kind: kind, Text: done})
 }
 
 // readFollow reads the subject of a form: from one field, as the buttons send it, or from its
@@ -665,10 +653,7 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 	message layout.Flash,
 ) error {
 	if !web.WantsPart(r) {
-		if err := s.web.FlashUndo(r, message); err != nil {
-			return err
-		}
-		return web.Redirect(w, r, followPage(r))
+		return s.web.RedirectWith(w, r, followPage(r), message)
 	}
 	message.Undo.CSRFToken = nosurf.Token(r)
 	part := view.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
@@ -707,10 +692,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if seen.Before(previous) {
 		message = layout.Flash{Kind: layout.FlashDone, Text: "Marked as new again."}
 	}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, followPage(r))
+	return s.web.RedirectWith(w, r, followPage(r), message)
 }
 
 // followPart returns the button that follows something.

@@ -446,10 +446,7 @@ func (s *Lists) SaveSearch(w http.ResponseWriter, r *http.Request) error {
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Saved as “" + search.Name + "”.", Undo: &layout.Undo{
 		Action: view.SavedSearchPath(search.ID, "/delete"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, search.Path)
+	return s.web.RedirectWith(w, r, search.Path, message)
 }
 
 // ChangeSearch renames a saved search, and shares it or ends that.
@@ -466,10 +463,7 @@ func (s *Lists) ChangeSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.ChangeSearch(r.Context(), search); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "Changed “"+search.Name+"”."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.PathSearches)
+	return s.web.Done(w, r, view.PathSearches, "Changed “"+search.Name+"”.")
 }
 
 // DeleteSearch deletes a saved search. The message has a form that undoes that.
@@ -484,10 +478,7 @@ func (s *Lists) DeleteSearch(w http.ResponseWriter, r *http.Request) error {
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Deleted “" + search.Name + "”.", Undo: &layout.Undo{
 		Action: view.SavedSearchPath(search.ID, "/restore"), Field: "id", Value: strconv.FormatInt(search.ID, 10),
 	}}
-	if err := s.web.FlashUndo(r, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.PathSearches)
+	return s.web.RedirectWith(w, r, view.PathSearches, message)
 }
 
 // RestoreSearch undoes DeleteSearch.
@@ -499,10 +490,7 @@ func (s *Lists) RestoreSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Problems.RestoreSearch(r.Context(), search.ID); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "Search restored."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.PathSearches)
+	return s.web.Done(w, r, view.PathSearches, "Search restored.")
 }
 
 // searchInPath returns the saved search whose id is in the path, if the user may change it.

@@ -323,10 +323,7 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Symbols.PressJob(r.Context(), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	if err := s.web.Flash(r, layout.FlashDone, "It will be symbolised again soon."); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, view.ReportPath(id)+"#symbols")
+	return s.web.Done(w, r, view.ReportPath(id)+"#symbols", "It will be symbolised again soon.")
 }
 
 // AskForCore makes the next machine that reports a problem be asked for its core.
@@ -361,8 +358,5 @@ func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Pages) answerCore(w http.ResponseWriter, r *http.Request, b crash.Bucket, message string) error {
-	if err := s.web.Flash(r, layout.FlashDone, message); err != nil {
-		return err
-	}
-	return web.Redirect(w, r, b.ID.Path()+"#symbols")
+	return s.web.Done(w, r, b.ID.Path()+"#symbols", message)
 }

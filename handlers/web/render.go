@@ -124,11 +124,10 @@ const sessionFlash = "flash"
 // Flash stores a message for the next page of the current user. Without a user there is no session,
 // and it drops the message.
 func (s *Kit) Flash(r *http.Request, kind layout.FlashKind, text string) error {
-	return s.FlashUndo(r, layout.Flash{Kind: kind, Text: text})
+	return s.flash(r, layout.Flash{Kind: kind, Text: text})
 }
 
-// FlashUndo is like Flash, for a message that may offer to undo an action.
-func (s *Kit) FlashUndo(r *http.Request, message layout.Flash) error {
+func (s *Kit) flash(r *http.Request, message layout.Flash) error {
 	if CurrentUser(r).ID == 0 {
 		return nil
 	}
@@ -138,6 +137,21 @@ func (s *Kit) FlashUndo(r *http.Request, message layout.Flash) error {
 	}
 	s.Sessions.Put(r.Context(), sessionFlash, string(b))
 	return nil
+}
+
+// RedirectWith redirects to a local path, whose page shows a message if it has a text.
+func (s *Kit) RedirectWith(w http.ResponseWriter, r *http.Request, path string, message layout.Flash) error {
+	if message.Text != "" {
+		if err := s.flash(r, message); err != nil {
+			return err
+		}
+	}
+	return Redirect(w, r, path)
+}
+
+// Done redirects to a local path, whose page says what was done.
+func (s *Kit) Done(w http.ResponseWriter, r *http.Request, path, text string) error {
+	return s.RedirectWith(w, r, path, layout.Flash{Kind: layout.FlashDone, Text: text})
 }
 
 func (s *Kit) takeFlashes(r *http.Request) []layout.Flash {
