@@ -14,6 +14,7 @@ import (
 	"mishap/crash/stats"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
+	"mishap/handlers/export"
 	"mishap/handlers/negotiate"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -77,16 +78,16 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/", do(s.web.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		visited.Get("/api", do(s.showAPI))
 		visited.Get(layout.PathTheme, do(s.web.SetTheme))
-		public.Get("/problems.{format}", do(s.lists.ExportFile))
+		public.Get("/problems.{format}", do(export.File(s.lists.ExportProblems)))
 		public.Get("/package/{name}", do(s.web.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get(stats.GatePath, do(s.web.CachePage(problems.GateQuery, s.lists.ShowGate)))
 		public.Get("/release/{name}", do(s.web.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", do(s.web.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem)))
 		visited.Get("/problem/{id}/bug", do(s.bugs.ShowBug))
-		public.Get("/problem/{id}/versions.{format}", do(s.problems.ExportVersions))
+		public.Get("/problem/{id}/versions.{format}", do(export.File(s.problems.ExportVersions)))
 		public.Get("/bug/{number}", do(s.lists.RedirectBug))
 		public.Get(layout.PathSearch, do(s.web.CachePage(s.lists.SearchQuery, s.lists.Search)))
-		public.Get(layout.PathSearch+".{format}", do(s.lists.ExportSearch))
+		public.Get(layout.PathSearch+".{format}", do(export.File(s.lists.ExportSearch)))
 		visited.Get(layout.PathComplete, do(s.lists.CompleteSearch))
 		visited.Get(layout.PathKeys, do(s.lists.ShowKeys))
 		visited.Get("/bucket", do(s.lists.RedirectBucket))
@@ -125,7 +126,7 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(peopleview.PathTokens, do(s.people.CreateToken))
 		viewer.Post(peopleview.PathTokens+"/{id}/revoke", do(s.people.RevokeToken))
 		viewer.Get(layout.PathInbox, do(s.events.ShowInbox))
-		viewer.Get(layout.PathInbox+".{format}", do(s.events.ExportInbox))
+		viewer.Get(layout.PathInbox+".{format}", do(export.File(s.events.ExportInbox)))
 		viewer.Post(eventsview.PathInboxRead, do(s.events.ReadNotices))
 		viewer.Post(eventsview.PathInboxUnread, do(s.events.UnreadNotices))
 		viewer.Get(eventsview.PathNotifications, do(s.events.ShowMailSettings))
@@ -142,11 +143,11 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(problemsview.PathSearches+"/{id}/delete", do(s.lists.DeleteSearch))
 		viewer.Post(problemsview.PathSearches+"/{id}/restore", do(s.lists.RestoreSearch))
 		viewer.Get(layout.PathMy, do(s.lists.ShowMy))
-		viewer.Get(layout.PathMy+".{format}", do(s.lists.ExportMyFile))
+		viewer.Get(layout.PathMy+".{format}", do(export.File(s.lists.ExportMy)))
 		viewer.Post(problemsview.PathFollow, do(s.lists.Follow))
 		viewer.Post(problemsview.PathUnfollow, do(s.lists.Unfollow))
 		viewer.Post(problemsview.PathSeen, do(s.lists.SaveSeen))
-		viewer.Get("/problem/{id}.{format}", do(s.problems.ExportProblemReports))
+		viewer.Get("/problem/{id}.{format}", do(export.File(s.problems.ExportReports)))
 		viewer.Get("/user/", do(s.problems.ShowSystem))
 		viewer.Get("/user/{system}", do(s.problems.ShowSystem))
 	})
@@ -260,7 +261,7 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathRegroup+"/apply", do(s.admin.ApplyRegroup))
 		admin.Post(layout.PathRegroup+"/stop", do(s.admin.StopRegroup))
 		admin.Get(layout.PathSymbols, do(s.admin.ShowSymbols))
-		admin.Get(layout.PathSymbols+".{format}", do(s.admin.ExportSymbols))
+		admin.Get(layout.PathSymbols+".{format}", do(export.File(s.admin.ExportSymbols)))
 		admin.Get(layout.PathEndpoints, do(s.events.ListEndpoints))
 		admin.Post(layout.PathEndpoints, do(s.events.AddEndpoint))
 		admin.Get(layout.PathEndpoints+"/new", do(s.events.NewEndpoint))
@@ -276,7 +277,7 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Get(layout.PathEndpoints+"/{id}/deliveries/{delivery}", do(s.events.ShowDelivery))
 		admin.Post(layout.PathEndpoints+"/{id}/deliveries/{delivery}/again", do(s.events.SendAgain))
 		admin.Get(layout.PathFilings, do(s.bugs.ListFilings))
-		admin.Get(layout.PathFilings+".{format}", do(s.bugs.ExportFilings))
+		admin.Get(layout.PathFilings+".{format}", do(export.File(s.bugs.ExportLedger)))
 		admin.Get(layout.PathFilings+"/{id}", do(s.bugs.ShowFiling))
 		admin.Post(layout.PathFilings+"/{id}/retry", do(s.bugs.RetryFiling))
 		admin.Post(layout.PathFilings+"/{id}/give-up", do(s.bugs.GiveUpFiling))

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/db/symbols"
 	"mishap/handlers/export"
@@ -29,7 +27,7 @@ const (
 // contains the state of the jobs, and from which row on to show both lists.
 func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportSymbols(w, r, format)
+		return s.ExportSymbols(w, r, format)
 	}
 	p := view.SymbolsPage{MissingSize: shownMissing, MissingJobs: symbols.MaxMissingJobs, QueueSize: shownJobs}
 	var err error
@@ -81,21 +79,12 @@ func offset(q url.Values, name string) (int, error) {
 	return n, nil
 }
 
-// ExportSymbols sends the missing symbols as a file or feed.
-func (s *Pages) ExportSymbols(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportSymbols(w, r, format)
-}
-
 // exportedMissing is the largest number of missing symbols in a file.
 const exportedMissing = 10_000
 
-// exportSymbols sends a table that depends on jobs, which change without the revision of the data.
+// ExportSymbols sends the missing symbols as a file or feed. The table depends on jobs, which change without the revision of the data.
 // So the time takes part in its entity tag.
-func (s *Pages) exportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
+func (s *Pages) ExportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
 	version := s.web.Now().Format(time.RFC3339Nano)
 	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)

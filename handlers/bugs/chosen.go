@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"mishap/crash"
@@ -119,11 +118,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
-	buckets, err := s.panel.Buckets(r, ids)
+	_, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
 	}
@@ -154,11 +149,7 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 
 // ShowChosen shows the progress of each chosen problem.
 func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
-	buckets, err := s.panel.Buckets(r, ids)
+	_, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
 	}

@@ -6,25 +6,14 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/handlers/export"
-	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
 )
 
-// ExportFilings sends the ledger as a file or feed, with all filings or those in one state.
-func (s *Pages) ExportFilings(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportLedger(w, r, format)
-}
-
-func (s *Pages) exportLedger(w http.ResponseWriter, r *http.Request, format string) error {
+// ExportLedger sends the ledger as a file or feed, with all filings or those in one state.
+func (s *Pages) ExportLedger(w http.ResponseWriter, r *http.Request, format string) error {
 	filter, err := readLedgerFilter(r.URL.Query())
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ const ledgerSize = 25
 // page.
 func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportLedger(w, r, format)
+		return s.ExportLedger(w, r, format)
 	}
 	filter, err := readLedgerFilter(r.URL.Query())
 	if err != nil {

@@ -3,11 +3,9 @@ package bugs
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"mishap/crash"
-	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
@@ -16,11 +14,7 @@ import (
 // ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
 // bug, it also shows that bug in the tracker and which of the problems have it.
 func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
-	buckets, err := s.panel.Buckets(r, ids)
+	ids, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
 	}
@@ -47,19 +41,11 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
 // tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
-	if err != nil {
-		return err
-	}
 	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
-	buckets, err := s.panel.Buckets(r, ids) // changes nothing if one does not exist
-	if err != nil {
-		return err
-	}
-	buckets, refused, err := web.Triageable(r, buckets)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -101,19 +87,11 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
 // have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
 	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
-	buckets, err := s.panel.Buckets(r, ids)
-	if err != nil {
-		return err
-	}
-	buckets, refused, err := web.Triageable(r, buckets)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}

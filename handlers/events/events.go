@@ -12,8 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/events"
@@ -78,7 +76,7 @@ const (
 // ShowInbox shows the notices of the user. The query contains filters and the page.
 func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportInbox(w, r, format)
+		return s.ExportInbox(w, r, format)
 	}
 	filter, err := readFilter(r.URL.Query())
 	if err != nil {
@@ -118,18 +116,9 @@ func readFilter(q url.Values) (f crash.NoticeFilter, err error) {
 	return f, err
 }
 
-// ExportInbox sends the notices as a file or feed.
-func (s *Pages) ExportInbox(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportInbox(w, r, format)
-}
-
-// exportInbox sends a table that changes without the revision of the data. So the time takes part in
-// its entity tag.
-func (s *Pages) exportInbox(w http.ResponseWriter, r *http.Request, format string) error {
+// ExportInbox sends the notices as a file or feed. The table changes without the revision of the data. So the
+// time takes part in its entity tag.
+func (s *Pages) ExportInbox(w http.ResponseWriter, r *http.Request, format string) error {
 	filter, err := readFilter(r.URL.Query())
 	if err != nil {
 		return err

@@ -222,6 +222,19 @@ const ExportPage = 500
 var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page",
 	"There is no such file: lists are to be had as .csv, .json and .atom.")
 
+// File returns the handler of a list as a file or feed at an address of its own, which ends in the format.
+func File(
+	send func(w http.ResponseWriter, r *http.Request, format string) error,
+) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		format := r.PathValue("format")
+		if web.ExportTypes[format] == "" {
+			return ErrNoFormat
+		}
+		return send(w, r, format)
+	}
+}
+
 // Exporter sends lists as files and feeds.
 type Exporter struct {
 	web       *web.Kit

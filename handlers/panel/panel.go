@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/justinas/nosurf"
 
@@ -207,6 +208,28 @@ func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) 
 func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 	from, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	return err == nil && from.Path == id.Path()
+}
+
+// Chosen returns the problems whose ids the parameter problems contains, with their status.
+func (s *Panel) Chosen(r *http.Request) ([]crash.BucketID, []crash.Bucket, error) {
+	ids, err := ChosenIDs(strings.Split(r.FormValue("problems"), "."))
+	if err != nil {
+		return nil, nil, err
+	}
+	buckets, err := s.Buckets(r, ids)
+	return ids, buckets, err
+}
+
+// ChosenToTriage is like Chosen, without the problems about which the person may not decide, and returns
+// the number of those. It returns Forbidden if none remains.
+func (s *Panel) ChosenToTriage(r *http.Request) (
+	ids []crash.BucketID, buckets []crash.Bucket, refused int64, err error,
+) {
+	if ids, buckets, err = s.Chosen(r); err != nil {
+		return nil, nil, 0, err
+	}
+	buckets, refused, err = web.Triageable(r, buckets)
+	return ids, buckets, refused, err
 }
 
 // ChosenIDs parses the ids of chosen problems, in their order and without duplicates.

@@ -35,18 +35,8 @@ var problemColumns = []string{
 	"rising",
 }
 
-// ExportFile sends the front list as a file or feed at an address of its own, with the query of
-// the page.
-func (s *Lists) ExportFile(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportProblems(w, r, format)
-}
-
-// exportProblems sends the front list as a file or feed.
-func (s *Lists) exportProblems(w http.ResponseWriter, r *http.Request, format string) error {
+// ExportProblems sends the front list as a file or feed, with the query of the page.
+func (s *Lists) ExportProblems(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := s.choices.readChoice(r, r.URL.Query())
 	if err != nil {
 		return err
@@ -177,20 +167,12 @@ var reportColumns = []string{
 // machineColumn is the place of the machine in reportColumns.
 const machineColumn = 10
 
-// ExportProblemReports sends a problem's reports as a file or feed.
-func (s *Pages) ExportProblemReports(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
+// ExportReports sends a problem's reports as a file or feed.
+func (s *Pages) ExportReports(w http.ResponseWriter, r *http.Request, format string) error {
 	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
 	if err != nil {
 		return err
 	}
-	return s.exportReportsOf(w, r, id, format)
-}
-
-func (s *Pages) exportReportsOf(w http.ResponseWriter, r *http.Request, id crash.BucketID, format string) error {
 	if !web.CurrentUser(r).Role.Allows(crash.RoleViewer) {
 		return web.ErrNotSignedIn
 	}
@@ -274,11 +256,7 @@ func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 var versionColumns = []string{"version", "release", "reports", "machines", "first_day", "last_day", "url"}
 
 // ExportVersions sends the versions in which a problem was seen, by release, as a file or feed.
-func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
+func (s *Pages) ExportVersions(w http.ResponseWriter, r *http.Request, format string) error {
 	id, err := crash.ParseBucketID(chi.URLParam(r, "id"))
 	if err != nil {
 		return err

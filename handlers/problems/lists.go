@@ -31,7 +31,7 @@ import (
 // a choice. The query contains the choice (see readChoice), and after for further pages.
 func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportProblems(w, r, format)
+		return s.ExportProblems(w, r, format)
 	}
 	choice, cursor, ignored, err := s.choices.readPageChoice(r, r.URL.Query(), web.WantsPart(r))
 	if err != nil {

@@ -256,7 +256,7 @@ func chosenFixRows(buckets []crash.Bucket, values []view.FixRow) []view.FixRow {
 // ShowChosen returns the handler of the page that changes the manual status of selected problems.
 func (s *Decisions) ShowChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		p, err := s.chosen(r, kind, r.URL.Query().Get("problems"))
+		p, err := s.chosen(r, kind)
 		if err != nil {
 			return err
 		}
@@ -268,12 +268,8 @@ func (s *Decisions) ShowChosen(kind crash.MarkKind) func(http.ResponseWriter, *h
 	}
 }
 
-func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind, problems string) (view.TriageForm, error) {
-	ids, err := panel.ChosenIDs(strings.Split(problems, "."))
-	if err != nil {
-		return view.TriageForm{}, err
-	}
-	buckets, err := s.panel.Buckets(r, ids)
+func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind) (view.TriageForm, error) {
+	_, buckets, err := s.panel.Chosen(r)
 	return view.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
 }
 
@@ -281,7 +277,7 @@ func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind, problems string
 // problems that are muted with other conditions as they are, and says so.
 func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		p, err := s.chosen(r, kind, r.PostFormValue("problems"))
+		p, err := s.chosen(r, kind)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db/people"
-	"mishap/handlers/export"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
@@ -33,7 +32,7 @@ const (
 // list as a file.
 func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportMy(w, r, format)
+		return s.ExportMy(w, r, format)
 	}
 	return s.myPage(w, r, http.StatusOK, view.FollowForm{Kind: crash.FollowPackage})
 }
@@ -67,17 +66,8 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	return s.web.Page(w, r, status, view.My(page))
 }
 
-// ExportMyFile sends the user's list as a file, at an address of its own.
-func (s *Lists) ExportMyFile(w http.ResponseWriter, r *http.Request) error {
-	format := r.PathValue("format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportMy(w, r, format)
-}
-
-// exportMy sends the user's list as a file or feed.
-func (s *Lists) exportMy(w http.ResponseWriter, r *http.Request, format string) error {
+// ExportMy sends the user's list as a file or feed.
+func (s *Lists) ExportMy(w http.ResponseWriter, r *http.Request, format string) error {
 	choice, err := myChoice(r)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -330,17 +329,11 @@ func readPeopleChange(r *http.Request) (change peopleChange, err error) {
 
 // ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
 func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
-	return s.assignChosenPage(w, r, ids, view.AssignChosenPage{}, http.StatusOK)
+	return s.assignChosenPage(w, r, view.AssignChosenPage{}, http.StatusOK)
 }
 
-func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID,
-	p view.AssignChosenPage, status int,
-) error {
-	buckets, err := s.panel.Buckets(r, ids)
+func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, p view.AssignChosenPage, status int) error {
+	ids, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
 	}
@@ -363,21 +356,13 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, ids []c
 // AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
 // tracker.
 func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
-	if err != nil {
-		return err
-	}
-	buckets, err := s.panel.Buckets(r, ids) // changes nothing if one does not exist
-	if err != nil {
-		return err
-	}
-	buckets, refused, err := web.Triageable(r, buckets)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
 	name, skipped, same := formAssignee(r), int64(0), int64(0)
 	if name == "" && r.PostFormValue("do") != "nobody" {
-		return s.assignChosenPage(w, r, ids, view.AssignChosenPage{Problem: errNoAssignee.Message},
+		return s.assignChosenPage(w, r, view.AssignChosenPage{Problem: errNoAssignee.Message},
 			http.StatusUnprocessableEntity)
 	}
 	var done []string
@@ -386,7 +371,7 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 			By: web.CurrentUser(r).Name})
 		switch {
 		case crash.KindOf(err) == crash.Invalid:
-			return s.assignChosenPage(w, r, ids, view.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
+			return s.assignChosenPage(w, r, view.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
 				http.StatusUnprocessableEntity)
 		case crash.KindOf(err) == crash.Conflict:
 			skipped++
@@ -418,21 +403,13 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 
 // UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
 func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(strings.Split(r.URL.Query().Get("problems"), "."))
-	if err != nil {
-		return err
-	}
 	assignments := map[int64]bool{}
 	for _, number := range strings.Split(r.PostFormValue("assignments"), ".") {
 		if id, err := strconv.ParseInt(number, 10, 64); err == nil {
 			assignments[id] = true
 		}
 	}
-	buckets, err := s.panel.Buckets(r, ids)
-	if err != nil {
-		return err
-	}
-	buckets, refused, err := web.Triageable(r, buckets)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -442,19 +419,15 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		for _, a := range newest {
-			if !a.Stands() {
-				continue
-			}
-			if assignments[a.ID] {
-				err = s.Problems.UndoAssignment(r.Context(), b.ID, a.ID, web.CurrentUser(r).Name)
-				if err == nil {
-					undone++
-				} else if crash.KindOf(err) != crash.Conflict {
-					return err
-				}
-			}
-			break // only the newest counts
+		i := slices.IndexFunc(newest, crash.Assignment.Stands) // only the newest counts
+		if i < 0 || !assignments[newest[i].ID] {
+			continue
+		}
+		err = s.Problems.UndoAssignment(r.Context(), b.ID, newest[i].ID, web.CurrentUser(r).Name)
+		if err == nil {
+			undone++
+		} else if crash.KindOf(err) != crash.Conflict {
+			return err
 		}
 	}
 	return s.web.Done(w, r, view.AssignChosenURL(ids),

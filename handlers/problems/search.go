@@ -12,13 +12,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -33,7 +30,7 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := view.SearchPage{Query: text}
 	if format := web.AcceptedExport(r); format != "" && text != "" {
-		return s.exportFound(w, r, format)
+		return s.ExportSearch(w, r, format)
 	}
 	if text == "" {
 		page.Shell = s.web.Shell(r, "Search")
@@ -136,18 +133,9 @@ func (s *Lists) searchList(r *http.Request, text string, q index.Query) (view.Li
 	return page, err
 }
 
-// ExportSearch sends the results of a search as a file or feed, at an address of its own.
-func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request) error {
-	format := chi.URLParam(r, "format")
-	if web.ExportTypes[format] == "" {
-		return export.ErrNoFormat
-	}
-	return s.exportFound(w, r, format)
-}
-
-// exportFound sends the results of a search as a file or feed. An invalid query is
+// ExportSearch sends the results of a search as a file or feed. An invalid query is
 // Unprocessable.
-func (s *Lists) exportFound(w http.ResponseWriter, r *http.Request, format string) error {
+func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request, format string) error {
 	text, err := searchText(r)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 		return s.showReportsPart(w, r, id)
 	}
 	if format := web.AcceptedExport(r); format != "" {
-		return s.exportReportsOf(w, r, id, format)
+		return s.ExportReports(w, r, format)
 	}
 	page, err := s.problemPage(r, id)
 	if err != nil {
