@@ -344,7 +344,7 @@ type occurrences struct {
 
 // add adds cells of some versions, or of all if wanted is nil. Versions that cannot be compared with
 // others count together.
-func (o *occurrences) add(cells []cell, comparable bool, wanted map[uint32]bool) {
+func (o *occurrences) add(cells []cell, ordered bool, wanted map[uint32]bool) {
 	const incomparable = 1 << 48         // instead of the number of a version
 	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
 	for _, c := range cells {
@@ -352,7 +352,7 @@ func (o *occurrences) add(cells []cell, comparable bool, wanted map[uint32]bool)
 			continue
 		}
 		k, version := o.ix.inRelease(c), o.ix.versions.values[c.version]
-		if !comparable {
+		if !ordered {
 			k, version = incomparable|k&(1<<16-1), ""
 		}
 		i := slices.Index(o.keys, k) // linear search: most problems have few versions

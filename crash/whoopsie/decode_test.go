@@ -280,7 +280,8 @@ var old0133 = map[string]struct{ signature, title string }{
 	"linux-image-5.15.0-97-generic.77aa01.v0133.bson":  {"", ""},
 	"linux-image-6.8.0-41-generic.3f1b77aa.v0133.bson": {"", ""},
 	"susres.2026-02-03_06:07:08.123456.v0133.bson":     {"", ""},
-	"brigwifi-dkms.0.v0133.bson":                       {"", "package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade"},
+	"brigwifi-dkms.0.v0133.bson": {"",
+		"package brigwifi-dkms 2.0-1ubuntu3 failed to install/upgrade"},
 	"_usr_bin_żeglarz.1000.v0133.bson": {"/usr/bin/żeglarz:OSError:główna:zapisz",
 		"żeglarz crashed with OSError in zapisz(): [Errno 28] Brak miejsca na urządzeniu"},
 }

@@ -82,8 +82,8 @@ func offset(q url.Values, name string) (int, error) {
 // exportedMissing is the largest number of missing symbols in a file.
 const exportedMissing = 10_000
 
-// ExportSymbols sends the missing symbols as a file or feed. The table depends on jobs, which change without the revision of the data.
-// So the time takes part in its entity tag.
+// ExportSymbols sends the missing symbols as a file or feed. The table depends on jobs, which change
+// without the revision of the data. So the time takes part in its entity tag.
 func (s *Pages) ExportSymbols(w http.ResponseWriter, r *http.Request, format string) error {
 	version := s.web.Now().Format(time.RFC3339Nano)
 	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
