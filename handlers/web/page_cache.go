@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -157,10 +158,15 @@ func (s *Kit) isCacheable(r *http.Request) bool {
 	return !s.Sessions.Exists(r.Context(), sessionFlash) && len(r.URL.RequestURI()) <= maxPageKey
 }
 
+// compressors holds writers for cached pages, each of which allocates more than half a megabyte.
+var compressors = sync.Pool{New: func() any { return fastgzip.NewWriter(nil) }}
+
 // record calls render and returns its compressed answer.
 func record(header http.Header, render func(http.ResponseWriter) error) (*cachedPage, error) {
 	var compressed bytes.Buffer
-	compressor := fastgzip.NewWriter(&compressed)
+	compressor := compressors.Get().(*fastgzip.Writer) //nolint:forcetypeassert // see compressors
+	defer compressors.Put(compressor)
+	compressor.Reset(&compressed)
 	sum := sha256.New()
 	w := &recorder{status: http.StatusOK, header: header, body: io.MultiWriter(compressor, sum)}
 	if err := render(w); err != nil {
