@@ -8,11 +8,13 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/tern/v2/migrate"
 
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/migrations"
 )
 
@@ -222,3 +224,127 @@ func codeOf(err error) string {
 	}
 	return ""
 }
+
+// publish publishes an event in a transaction of its own.
+func publish(t *testing.T, s *db.Store, e crash.Event, to crash.Recipients) bool {
+	t.Helper()
+	var published bool
+	err := s.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+		published, err = s.Publish(t.Context(), tx, e, to)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return published
+}
+
+// TestPublish checks that an edge is published once, to accounts and endpoints that are enabled.
+func TestPublish(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	var anna, former int64
+	for name, id := range map[string]*int64{"anna": &anna, "former": &former} {
+		user, err := people.New(s).Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+		if err != nil {
+			t.Fatal(err)
+		}
+		*id = user.ID
+	}
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := s.Pool.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`update users set disabled = true where id = $1`, former)
+	exec(`insert into endpoints (name, kind, url, created) values ('chat', 'slack', 'https://a.example/', now())`)
+	exec(`insert into endpoints (name, kind, url, created, disabled)
+		values ('old', 'slack', 'https://b.example/', now(), now())`)
+	event := crash.Event{Edge: "new:1:zsh", Kind: crash.EventNew, Title: "zsh crashed", Package: "zsh", Text: "It is new."}
+	to := crash.Recipients{
+		People:    []crash.Recipient{{User: anna, Reason: "you follow zsh"}, {User: former}, {User: 999}},
+		Endpoints: []int64{1, 2, 3},
+	}
+	if !publish(t, s, event, to) {
+		t.Error("the first call published nothing")
+	}
+	if publish(t, s, event, to) {
+		t.Error("the second call published the same edge again")
+	}
+	for table, want := range map[string]int{"events": 1, "notices": 1, "deliveries": 1} {
+		var got int
+		if err := s.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s has %d rows, want %d", table, got, want)
+		}
+	}
+}
+
+// TestPublishUnknownKind checks that an event of an unknown kind is an error.
+func TestPublishUnknownKind(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+		_, err := s.Publish(t.Context(), tx, crash.Event{Edge: "x", Kind: "odd"}, crash.Recipients{})
+		return err
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	ctx := t.Context()
+	p := saveProblems(t, s, 2)
+	first, err := people.New(s).AddNote(ctx, p[0], " It needs\r\na full disk. ", "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := people.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"); err != nil {
+		t.Fatal(err)
+	}
+	// Saving the same text again has no effect.
+	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} {
+		if err := people.New(s).ChangeNote(ctx, p[0], first, text, "bob"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notes, err := people.New(s).Notes(ctx, p[0])
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("notes: got %+v, %v, want one", notes, err)
+	}
+	var texts []string
+	for _, text := range notes[0].Texts {
+		texts = append(texts, text.Person+": "+text.Text)
+	}
+	if got, want := strings.Join(texts, "|"), "ada: It needs\na full disk.|bob: It needs two full "+
+		"disks.|bob: "; got != want || notes[0].Text() != "" {
+		t.Errorf("history: got %q, want %q", got, want)
+	}
+	merge(t, s, p[1], p[0])
+	if notes, err := people.New(s).Notes(ctx, p[0]); err != nil || len(notes) != 2 {
+		t.Errorf("of the whole: got %d, %v, want both", len(notes), err)
+	}
+	for name, err := range map[string]error{
+		"empty": errOf(people.New(s).AddNote(ctx, p[0], " \n ", "ada")),
+		"long":  errOf(people.New(s).AddNote(ctx, p[0], strings.Repeat("x", 4001), "ada")),
+		"NUL":   people.New(s).ChangeNote(ctx, p[0], first, "a\x00", "ada"),
+	} {
+		if !errors.Is(err, crash.Invalid) {
+			t.Errorf("%s: got %v, want invalid", name, err)
+		}
+	}
+	if _, err := people.New(s).AddNote(ctx, crash.BucketID{1}, "x", "ada"); !errors.Is(err, crash.NotFound) {
+		t.Errorf("unknown problem: got %v", err)
+	}
+	if err := people.New(s).ChangeNote(ctx, p[0], 99, "x", "ada"); !errors.Is(err, crash.NotFound) {
+		t.Errorf("unknown note: got %v", err)
+	}
+}
+
+func errOf(_ int64, err error) error { return err }

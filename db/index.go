@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/crash/stats"
 	"mishap/db/reader"
 )
 
@@ -386,4 +388,483 @@ func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, 
 		return nil
 	})
 	return err
+}
+
+// statesMaxAge is how old the states may be if only counts have changed since. A single report can
+// change the state of a problem, for example if it brings a new version into use.
+const statesMaxAge = 2 * time.Second
+
+// statuses holds the facts by which the problems of an index were last judged. It is immutable.
+type statuses struct {
+	ix       *index.Index
+	revision revision
+	at       time.Time
+	day      time.Time // UTC; all problems are judged again on a new day
+	changed  uint64    // number of the last change of the index that was judged
+	bugs     map[crash.BucketID]crash.Bug
+	people   map[crash.BucketID]index.People
+	inUse    *versionsInUse
+	hidden   []crash.BucketID // embargoed problems, whose reports do not count for others
+	public   *index.Index     // ix without them
+}
+
+// current reports whether the states of an index are recent enough: those of a revision or, if only
+// counts have changed since, at most maxAge old.
+func (st *statuses) current(b *index.Index, now revision, at time.Time, maxAge time.Duration) bool {
+	return st != nil && st.ix == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
+		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < maxAge)
+}
+
+// judgeChunk is how many states are set at a time. The index is locked for about 10 ms meanwhile.
+const judgeChunk = 5000
+
+func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+const sqlCountingBugs = `
+	select distinct on (h.head) h.head, ` + BugColumns + `
+	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + BugJoins + `
+	order by h.head, ` + BugOrder
+
+// IndexWithStates returns the index with the states of all problems. The states reflect the present
+// links and tracker data, and counts that are at most statesMaxAge old. The first call judges all
+// problems, which takes seconds for 100,000 of them; [Store.Index] does not wait for that. On a new
+// day all are judged again in the background, and meanwhile callers get the states of the day
+// before. It returns Unavailable if ctx ends or the database is unavailable.
+func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
+	b, now, err := s.wholeIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old := s.indexCache.states.Load()
+	switch {
+	case old.current(b, now, s.Now(), statesMaxAge):
+	case old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)):
+		s.judgeInBackground(ctx, b, now)
+	default:
+		if err := s.judgeNow(ctx, b, now, statesMaxAge); err != nil {
+			return nil, err
+		}
+	}
+	return visible(ctx, s, b)
+}
+
+// IndexJudged works like [Store.IndexWithStates], but the states reflect everything that was counted
+// before the call, and the present day, and so does the manual status. It may take longer. It includes
+// all problems.
+func (s *Store) IndexJudged(ctx context.Context) (*index.Index, error) {
+	b, now, err := s.wholeIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b, s.judgeNow(ctx, b, now, 0)
+}
+
+// judgeNow judges the problems of an index as soon as nobody else does.
+func (s *Store) judgeNow(ctx context.Context, b *index.Index, now revision, maxAge time.Duration) error {
+	if err := acquire(ctx, s.indexCache.judging); err != nil {
+		return err
+	}
+	defer func() { <-s.indexCache.judging }()
+	return s.judge(ctx, b, now, maxAge)
+}
+
+// judgeInBackground judges the problems of an index in a new goroutine, unless one is already doing
+// so. Close waits for it.
+func (s *Store) judgeInBackground(ctx context.Context, b *index.Index, now revision) {
+	select {
+	case s.indexCache.judging <- struct{}{}:
+	default:
+		return
+	}
+	s.indexCache.background.Go(func() {
+		defer func() { <-s.indexCache.judging }()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		if err := s.judge(ctx, b, now, statesMaxAge); err != nil {
+			s.Log.WarnContext(ctx, "the states of problems are those of yesterday", "error", err)
+		}
+	})
+}
+
+// judge updates the states of an index to a revision, unless they are current. The caller holds
+// k.judging.
+func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge time.Duration) (err error) {
+	old := s.indexCache.states.Load()
+	if old.current(b, now, s.Now(), maxAge) {
+		return nil
+	}
+	ctx = reader.Everything(ctx)
+	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
+	if err := s.readPublic(ctx, next); err != nil {
+		return err
+	}
+	if next.bugs, err = s.countingBugs(ctx); err != nil {
+		return err
+	}
+	if next.people, err = s.people(ctx); err != nil {
+		return err
+	}
+	next.judge(old, s.Now())
+	s.indexCache.states.Store(next)
+	return nil
+}
+
+// readPublic reads what states depend on besides the problem itself. Everyone sees the same states,
+// so versions and reports of embargoed problems do not count for others.
+func (s *Store) readPublic(ctx context.Context, st *statuses) (err error) {
+	ctx = reader.AsVisitor(ctx)
+	if st.inUse, err = s.versionsInUse(ctx); err != nil {
+		return err
+	}
+	if st.hidden, err = hiddenFrom(ctx, s); err != nil {
+		return err
+	}
+	st.public = st.ix.Without(st.hidden)
+	return nil
+}
+
+// countingBugs returns, for each problem with bugs, the one that its state depends on.
+func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug, error) {
+	bugs := map[crash.BucketID]crash.Bug{}
+	rows, err := s.Pool.Query(ctx, sqlCountingBugs)
+	if err != nil {
+		return nil, fmt.Errorf("states of problems: %w", Classify(err))
+	}
+	var id crash.BucketID
+	var bug BugScan
+	for rows.Next() {
+		bug = BugScan{}
+		if err := rows.Scan(append([]any{ScanTo(id[:])}, bug.Columns()...)...); err != nil {
+			rows.Close()
+			return nil, fmt.Errorf("states of problems: %w", err)
+		}
+		bugs[id] = bug.Bug()
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("states of problems: %w", Classify(err))
+	}
+	return bugs, nil
+}
+
+// judge sets the states of the problems that have changed since old. It judges all problems if old
+// is nil or belongs to another index or day. It locks the index only for moments, so lists can be
+// read and the index updated meanwhile. A problem that changes during the call is judged again next
+// time.
+func (st *statuses) judge(old *statuses, now time.Time) {
+	var since uint64
+	if old != nil && old.ix == st.ix && old.day.Equal(st.day) && slices.Equal(old.hidden, st.hidden) {
+		since = old.changed
+	}
+	changed, upTo := st.ix.Changed(since)
+	st.changed = upTo
+	if since > 0 {
+		newer := st.inUse.changedSince(old.inUse)
+		counted := map[string]bool{} // packages with new reports, which may show that they are free of a quiet problem
+		for _, p := range changed {
+			counted[p.Package] = true
+		}
+		weekAgo := now.AddDate(0, 0, 1-crash.PeriodWeek.Days())
+		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
+			_, has := st.bugs[p.ID]
+			_, named := st.people[p.ID]
+			return has || p.Bug != 0 || newer[p.Package] || named || p.People != nil ||
+				counted[p.Package] && p.Last().At.Before(weekAgo)
+		})...)
+	}
+	judging, judged := st.judging(now), make(map[crash.BucketID]bool, len(changed))
+	for chunk := range slices.Chunk(changed, judgeChunk) {
+		states := make(map[crash.BucketID]index.State, len(chunk))
+		for _, p := range chunk {
+			if !judged[p.ID] {
+				judged[p.ID] = true
+				states[p.ID] = index.State{Word: judging.of(p).Word, Bug: st.bugs[p.ID].Number, People: st.peopleOf(p)}
+			}
+		}
+		st.ix.SetStates(states)
+	}
+}
+
+// judging judges problems. It groups and counts the versions of each package once.
+type judging struct {
+	*statuses
+	now   time.Time
+	known map[packageIn]stats.VersionsByRelease
+}
+
+// packageIn is a binary package in an index, which may omit embargoed problems.
+type packageIn struct {
+	ix   *index.Index
+	name string
+}
+
+func (st *statuses) judging(now time.Time) judging {
+	return judging{st, now, map[packageIn]stats.VersionsByRelease{}}
+}
+
+// of returns the status of a problem in the index.
+func (j judging) of(p *index.Problem) crash.Status {
+	return j.bucket(crash.Bucket{
+		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At,
+		LastSeen: p.Last().At,
+		Package:  p.Package, SourcePackage: p.Source, Bug: j.bugs[p.ID],
+	}, p)
+}
+
+// bucket returns the status of a problem whose bucket may be newer than the index.
+func (j judging) bucket(b crash.Bucket, p *index.Problem) crash.Status {
+	var seen []crash.VersionSeen
+	if p != nil {
+		seen = j.ix.Occurrences(p, index.DayOf(j.now))
+	}
+	ix := j.public
+	if p != nil && slices.Contains(j.hidden, p.ID) {
+		ix = j.ix
+	}
+	return stats.Judge(b, seen, j.versions(packageIn{ix, b.Package}), j.now)
+}
+
+// versions returns the versions of a package in use, with their numbers of reports.
+func (j judging) versions(of packageIn) stats.VersionsByRelease {
+	if known, ok := j.known[of]; ok {
+		return known
+	}
+	known := j.inUse.known(of.name)
+	reports := of.ix.PackageReports(of.name)
+	for i, k := range known {
+		known[i].Reports = reports[index.InVersion{Release: k.Release, Version: k.Version}]
+	}
+	j.known[of] = stats.ByRelease(known)
+	return j.known[of]
+}
+
+// Judge sets the status of problems from the same facts as [Store.IndexWithStates]. It uses the
+// bugs that the buckets hold and does not read them again.
+func (s *Store) Judge(ctx context.Context, buckets ...*crash.Bucket) error {
+	if len(buckets) == 0 {
+		return nil
+	}
+	b, err := s.Index(ctx)
+	if err != nil {
+		return err
+	}
+	st := &statuses{ix: b}
+	if err := s.readPublic(ctx, st); err != nil { // as in lists
+		return err
+	}
+	judging := st.judging(s.Now())
+	for _, bucket := range buckets {
+		p, _ := b.Problem(bucket.ID)
+		bucket.Status = judging.bucket(*bucket, p)
+	}
+	return nil
+}
+
+// StatusOf returns the status of a problem. p must come from an index that IndexWithStates has
+// returned.
+func (s *Store) StatusOf(p *index.Problem) crash.Status {
+	st := s.indexCache.states.Load()
+	if st == nil {
+		return crash.Status{}
+	}
+	return st.judging(s.Now()).of(p)
+}
+
+const (
+	// MarkColumns are the columns of marks, called t, that ScanMark reads.
+	MarkColumns = `
+		t.id, t.bucket_id, t.kind, coalesce(t.until, '{}'), coalesce(t.fixes, '[]'), t.person, t.reason, t.at,
+		t.undone_by, t.undone_at, t.ended_at, t.ended_why, t.merged_by is not null,
+		case t.kind when 'fixed' then t.seen else '{}' end, coalesce(t.rule_id, 0)`
+	// sqlStandingTriage looks up each problem by index, which the limit ensures.
+	sqlStandingTriage = `
+		select h.head, ` + MarkColumns + `
+		from marks as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
+		where t.undone_at is null and t.ended_at is null order by t.id`
+	sqlMarksOf = `select ` + MarkColumns + ` from marks as t where t.bucket_id in ` + Members + ` order by t.id`
+)
+
+// MarkTargets returns the scan targets for MarkColumns.
+func MarkTargets(t *crash.Mark) []any {
+	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
+		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged, &t.Before, &t.Rule}
+}
+
+// ScanMark scans a row of MarkColumns.
+func ScanMark(row pgx.CollectableRow) (t crash.Mark, err error) {
+	err = row.Scan(MarkTargets(&t)...)
+	return t, err
+}
+
+// triaged identifies the manual status that an index has. It is immutable.
+type triaged struct {
+	ix      *index.Index
+	changes string
+}
+
+// setTriage sets the manual status of an index to a revision, unless it has that already. It changes
+// only when a person or a rule decides something, or problems are merged or split.
+func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) error {
+	k, next := s.indexCache, triaged{b, now.changes}
+	if old := k.triaged.Load(); old != nil && *old == next {
+		return nil
+	}
+	if err := acquire(ctx, k.deciding); err != nil {
+		return err
+	}
+	defer func() { <-k.deciding }()
+	if old := k.triaged.Load(); old != nil && *old == next {
+		return nil
+	}
+	rows, err := s.Pool.Query(ctx, sqlStandingTriage)
+	if err != nil {
+		return fmt.Errorf("manual status of problems: %w", Classify(err))
+	}
+	entries := map[crash.BucketID][]crash.Mark{}
+	for rows.Next() {
+		var head crash.BucketID
+		var t crash.Mark
+		if err := rows.Scan(append([]any{ScanTo(head[:])}, MarkTargets(&t)...)...); err != nil {
+			rows.Close()
+			return fmt.Errorf("manual status of problems: %w", err)
+		}
+		entries[head] = append(entries[head], t)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("manual status of problems: %w", Classify(err))
+	}
+	all := make(map[crash.BucketID]*index.Triage, len(entries))
+	for id, some := range entries {
+		m := stats.JudgeManual(some, nil, s.Now())
+		t := &index.Triage{Muted: m.Muted != nil, WontFix: m.WontFix != nil, Embargoed: m.Embargo != nil, Held: m.Hold != nil}
+		if m.Muted != nil {
+			t.Until = m.Muted.Until
+		}
+		for _, one := range some {
+			if one.Kind == crash.MarkFixed {
+				t.Fixes = append(t.Fixes, crash.Mark{ID: one.ID, Kind: one.Kind, At: one.At,
+					Fixes: one.Fixes, Before: one.Before})
+			}
+		}
+		all[id] = t
+	}
+	b.SetTriage(all)
+	k.triaged.Store(&next)
+	return nil
+}
+
+// Triage returns the manual status of a bucket's problem, and its history: all decisions, oldest first,
+// without embargoes and holds. It includes those of buckets that were merged into it.
+func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Mark, error) {
+	rows, err := s.Pool.Query(ctx, sqlMarksOf, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return crash.ManualStatus{}, nil, fmt.Errorf("manual status of %s: %w", bucket, Classify(err))
+	}
+	all, err := pgx.CollectRows(rows, ScanMark)
+	if err != nil || len(all) == 0 {
+		return crash.ManualStatus{}, nil, Classify(err)
+	}
+	var history []crash.Mark
+	for _, m := range all {
+		if !m.Kind.Restricts() {
+			history = append(history, m)
+		}
+	}
+	if len(history) == 0 {
+		return stats.JudgeManual(all, nil, s.Now()), nil, nil
+	}
+	b, err := s.Index(ctx)
+	if err != nil {
+		return crash.ManualStatus{}, nil, err
+	}
+	var seen []crash.VersionSeen
+	if p, ok := b.Problem(bucket); ok {
+		seen = b.Occurrences(p, index.DayOf(s.Now()))
+	}
+	return stats.JudgeManual(all, seen, s.Now()), history, nil
+}
+
+// ManualOf returns the manual status of a problem with versions marked as fixed, for lists: without
+// persons and reasons. p must come from b.
+func ManualOf(b *index.Index, p *index.Problem, today index.Day) crash.ManualStatus {
+	if p.Triage == nil || len(p.Triage.Fixes) == 0 {
+		return crash.ManualStatus{}
+	}
+	return stats.JudgeManual(p.Triage.Fixes, b.Occurrences(p, today), today.Time())
+}
+
+// ListedManual returns the manual status of a problem as lists show it, without persons and
+// reasons: as of the last call of [Store.Index] or [Store.IndexWithStates]. It reads no
+// database.
+func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
+	last := s.indexCache.triaged.Load()
+	if last == nil {
+		return m
+	}
+	p, ok := last.ix.Problem(id)
+	if !ok || p.Triage == nil {
+		return m
+	}
+	m = ManualOf(last.ix, p, index.DayOf(s.Now()))
+	if p.Triage.Muted {
+		m.Muted = &crash.Mark{Kind: crash.MarkMuted, Until: p.Triage.Until}
+	}
+	if p.Triage.WontFix {
+		m.WontFix = &crash.Mark{Kind: crash.MarkWontFix}
+	}
+	return m
+}
+
+const (
+	sqlIndexAssigned = `
+		select distinct on (h.head) h.head, a.assignee
+		from assignments as a join buckets as h on h.id = a.bucket_id
+		where a.undone_at is null order by h.head, a.id desc`
+	sqlIndexTags = `
+		select h.head, string_agg(distinct t.tag, ' ' order by t.tag)
+		from problem_tags as t join buckets as h on h.id = t.bucket_id
+		where t.removed_at is null group by h.head`
+)
+
+// people returns, for each problem that is assigned in mishap or has tags, the assignee and the
+// tags.
+func (s *Store) people(ctx context.Context) (map[crash.BucketID]index.People, error) {
+	all := map[crash.BucketID]index.People{}
+	for _, read := range []struct {
+		sql string
+		set func(p *index.People, text string)
+	}{
+		{sqlIndexAssigned, func(p *index.People, text string) { p.Name = text }},
+		{sqlIndexTags, func(p *index.People, text string) { p.TagList = text }},
+	} {
+		rows, err := s.Pool.Query(ctx, read.sql)
+		if err != nil {
+			return nil, fmt.Errorf("assignees of problems: %w", Classify(err))
+		}
+		var id crash.BucketID
+		var text string
+		if _, err := pgx.ForEachRow(rows, []any{ScanTo(id[:]), &text}, func() error {
+			p := all[id]
+			read.set(&p, text)
+			all[id] = p
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf("assignees of problems: %w", Classify(err))
+		}
+	}
+	return all, nil
+}
+
+// peopleOf returns the assignee and the tags of a problem in the index, or nil if it has neither.
+// The assignee of its bug counts more than that in mishap.
+func (st *statuses) peopleOf(p *index.Problem) *index.People {
+	who := st.people[p.ID]
+	if bug := st.bugs[p.ID]; bug.Number != 0 {
+		if name := bug.AssigneeOf(p.Source); name != "" {
+			who.Name, who.Bug = name, bug.Counts()
+		}
+	}
+	if who == (index.People{}) {
+		return nil
+	}
+	return &who
 }

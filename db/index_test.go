@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
 )
@@ -201,5 +203,288 @@ func TestIndexOfAnOlderCopy(t *testing.T) {
 		}
 		dbtest.Exec(t, url, "update bucket_days set reports = 1, changed = 1")
 		dbtest.Exec(t, url, "update counting set round = 1")
+	}
+}
+
+// TestStatesFollow changes counts, links, bugs and merges at random. It checks that the state of
+// every problem in the index, which is updated step by step, equals that on its page, and that of a
+// new store.
+func TestStatesFollow(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	r := rand.New(rand.NewPCG(1, 2))
+	now := time.Now().UTC()
+	releases := []string{"Ubuntu 24.04", "Ubuntu 26.04", "Debian sid"}
+	words := map[crash.StateWord]int{}
+	save(t, s, record(t, now, "first", crash.Fields{"DuplicateSignature": "problem 0"}))
+	for step := range 30 {
+		for range r.IntN(6) {
+			n, age, version := r.IntN(10), r.IntN(40), r.IntN(5)
+			if n%2 == 0 { // neither this week nor in the newest version
+				age, version = 8+r.IntN(30), r.IntN(3)
+			}
+			at := now.AddDate(0, 0, -age)
+			save(t, s, record(t, at, fmt.Sprint("machine", r.IntN(50)), crash.Fields{
+				"DuplicateSignature": fmt.Sprint("problem ", n), "DistroRelease": releases[r.IntN(1+n%3)],
+				"Package":       fmt.Sprintf("tidewatch 1.%d-1", version),
+				"SourcePackage": "tidewatch", "Date": at.Format(time.ANSIC),
+			}))
+		}
+		if r.IntN(4) == 0 { // versions that have long been in use
+			dbtest.Exec(t, url, `
+				update package_versions set arrived = arrived - interval '9 days', first_day = first_day - 9;
+				update counting set round = round + 1, versions_changed = round + 1`)
+		}
+		number := 1 + r.Int64N(5)
+		_, err := bugs.New(s).LinkBug(t.Context(), crash.BucketIDOf(fmt.Sprint("problem ", r.IntN(6))),
+			crash.Bug{Number: number, URL: "u", By: "ada"})
+		if err != nil && crash.KindOf(err) != crash.NotFound {
+			t.Fatal(err)
+		}
+		status := []string{"New", "Fix Released", "Won't Fix"}[r.IntN(3)]
+		err = bugs.New(s).SaveBugReading(t.Context(), crash.BugReading{
+			Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Status: status,
+				Complete: status != "New", Closed: now.AddDate(0, 0, -r.IntN(20))}},
+			Fixes: []crash.BugFix{{Package: "tidewatch", Version: fmt.Sprintf("1.%d-1", r.IntN(6)),
+				Series: []string{"", "noble", "resolute"}[r.IntN(3)]}},
+		}, "", time.Hour)
+		if err != nil && crash.KindOf(err) != crash.NotFound {
+			t.Fatal(err)
+		}
+		b, err := s.IndexWithStates(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantJudged(t, s, b, step)
+		for _, p := range b.Select(func(*index.Problem) bool { return true }) {
+			words[p.State]++
+		}
+	}
+	fresh := dbtest.Open(t, url)
+	all, err := fresh.IndexWithStates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.IndexWithStates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Select(func(*index.Problem) bool { return true }) {
+		if other, ok := b.Problem(p.ID); !ok || other.State != p.State || other.Bug != p.Bug {
+			t.Errorf("%s: got %s, bug %d, step by step; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
+		}
+	}
+	if len(words) < 5 {
+		t.Errorf("got the words %v, want more kinds of them", words)
+	}
+}
+
+// wantJudged checks that the index has the same state of each problem as its page.
+func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
+	t.Helper()
+	for _, p := range b.Select(func(*index.Problem) bool { return true }) {
+		bucket, err := s.Bucket(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Judge(t.Context(), &bucket); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug ||
+			got.Text() != bucket.Status.Text() {
+			t.Fatalf("step %d: %s: the index says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
+				p.State, p.Bug, got.Text(), bucket.Status.Word, bucket.Bug.Number, bucket.Status.Text())
+		}
+	}
+}
+
+// TestListsWhileJudging blocks the judging of problems with a lock on a table. It checks that only
+// callers who need the result wait. Lists show what is counted meanwhile and, on a new day, the
+// states of the day before.
+func TestListsWhileJudging(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	var later atomic.Int64
+	now := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
+	s, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
+		Now: func() time.Time { return now.Add(time.Duration(later.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	other := dbtest.Open(t, url) // counts reports
+	add := func(machine string) {
+		t.Helper()
+		save(t, other, record(t, now.AddDate(0, 0, -6), machine, crash.Fields{"DuplicateSignature": "one",
+			"DistroRelease": "Ubuntu 24.04"}))
+		dbtest.Counted(t, other)
+	}
+	id := crash.BucketIDOf("one")
+	problem := func(read func() (*index.Index, error)) (p index.Problem) {
+		t.Helper()
+		b, err := read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, ok := b.Problem(id); ok {
+			p = *found
+		}
+		return p
+	}
+	loaded := func() (*index.Index, error) { return s.Index(t.Context()) }
+	withStates := func() (*index.Index, error) { return s.IndexWithStates(t.Context()) }
+	stop := func() (goOn func()) {
+		t.Helper()
+		tx := begin(t, url)
+		if _, err := tx.Exec(t.Context(), `lock table bucket_bugs in access exclusive mode`); err != nil {
+			t.Fatal(err)
+		}
+		return func() { commit(t, tx) }
+	}
+
+	add("a")
+	goOn := stop()
+	judged := make(chan crash.StateWord, 1)
+	go func() {
+		b, err := s.IndexWithStates(t.Context())
+		if err != nil {
+			t.Error(err)
+			judged <- ""
+			return
+		}
+		p, _ := b.Problem(id)
+		judged <- p.State
+	}()
+	waitForLock(t, url)
+	if p := problem(loaded); p.Reports != 1 || p.State != "" {
+		t.Errorf("first use: got %d reports, state %q, want 1 without a state", p.Reports, p.State)
+	}
+	add("b")
+	if p := problem(loaded); p.Reports != 2 {
+		t.Errorf("counted while problems are judged: got %d reports, want 2", p.Reports)
+	}
+	select {
+	case state := <-judged:
+		t.Fatalf("got the state %q while its table was locked", state)
+	default:
+	}
+	goOn()
+	if state := <-judged; state != crash.StateNew {
+		t.Errorf("first use: got state %q, want %q", state, crash.StateNew)
+	}
+
+	goOn = stop()
+	later.Store(int64(24 * time.Hour))
+	for range 2 {
+		if p := problem(withStates); p.State != crash.StateNew {
+			t.Errorf("new day: got state %q, want yesterday's %q", p.State, crash.StateNew)
+		}
+	}
+	waitForLock(t, url)
+	add("c")
+	if p := problem(withStates); p.Reports != 3 || p.State != crash.StateNew {
+		t.Errorf("new day: got %d reports, state %q, want 3 with yesterday's %q", p.Reports, p.State, crash.StateNew)
+	}
+	goOn()
+	for problem(withStates).State == crash.StateNew {
+		if t.Context().Err() != nil {
+			t.Fatal("new day: got yesterday's state for good")
+		}
+	}
+}
+
+// waitForLock waits until a statement waits for a lock on bucket_bugs.
+func waitForLock(t *testing.T, url string) {
+	t.Helper()
+	conn := dbtest.Connect(t, url)
+	for waiting := false; !waiting; {
+		err := conn.QueryRow(t.Context(),
+			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// crashed stores a native crash of machine m at some addresses, with function names unless names is
+// empty. It returns the bucket of its own signature.
+func crashed(t *testing.T, s *db.Store, m int, place, names string, changes crash.Fields) crash.BucketID {
+	t.Helper()
+	address := "/usr/bin/tide:11:/usr/bin/tide+" + place
+	fields := crash.Fields{"StacktraceAddressSignature": address, "ProcStatus": fmt.Sprint("Pid:\t", m, place, names)}
+	for name, value := range changes {
+		fields[name] = value
+	}
+	rec := record(t, today, fmt.Sprint("machine ", m), fields)
+	rec.Grouping = crash.Grouping{Signature: address, Rule: crash.RuleAddress, Provisional: true}
+	if names != "" {
+		rec.Grouping = crash.Grouping{Signature: "/usr/bin/tide:11:" + names, Rule: crash.RuleStacktrace}
+	}
+	save(t, s, rec)
+	dbtest.Counted(t, s)
+	return crash.BucketIDOf(rec.Grouping.Signature)
+}
+
+func TestSymbolised(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
+
+	// When a name becomes known, the provisional problem is merged into the one with names.
+	waiting := crashed(t, s, 1, "aa", "", nil)
+	crashed(t, other, 2, "aa", "", nil)
+	if b := bucket(t, s, waiting); b.ID != waiting || !b.Provisional || b.Reports != 2 {
+		t.Fatalf("before: got %s, provisional %v, %d reports, want a provisional one of 2", b.ID, b.Provisional, b.Reports)
+	}
+	named := crashed(t, other, 3, "aa", "parse:load", nil)
+	b := bucket(t, s, waiting)
+	if b.ID != named || b.Provisional || b.Reports != 3 || b.Systems != 3 {
+		t.Errorf("symbolised: got %s, provisional %v, %d reports of %d machines, want %s with 3 of 3", b.ID, b.Provisional,
+			b.Reports, b.Systems, named)
+	}
+	history := decisions(t, s, named)
+	if len(history) != 1 || history[0].Cause != crash.CauseSymbolised || history[0].Bucket != waiting ||
+		history[0].Person != "" {
+		t.Errorf("history: got %+v, want that it was symbolised", history)
+	}
+
+	// Later crashes without names join it at once. Test machines do not make names known.
+	crashed(t, s, 4, "aa", "", nil)
+	if b := bucket(t, s, named); b.Reports != 4 {
+		t.Errorf("without names later: got %d reports, want 4", b.Reports)
+	}
+	second := crashed(t, s, 5, "bb", "parse:load", nil)
+	first := crashed(t, s, 6, "bb", "", nil)
+	if b := bucket(t, s, first); second != named || b.ID != named || b.Members != 3 {
+		t.Errorf("another place with the same names: got %s with %d members, want %s with 3", b.ID, b.Members, named)
+	}
+
+	// Of two names, the first one stays.
+	better := crashed(t, s, 7, "aa", "parse:load:main", nil)
+	if b := bucket(t, s, waiting); b.ID != named || better == named {
+		t.Errorf("two names: got %s, want the first, %s", b.ID, named)
+	}
+	checkCounts(t, url)
+
+	// A merge that a person has undone is not repeated.
+	undo(t, s, history[0])
+	crashed(t, other, 8, "aa", "", nil)
+	crashed(t, dbtest.Open(t, url), 9, "aa", "parse:load", nil)
+	if b := bucket(t, s, waiting); b.ID != waiting || b.Reports != 4 {
+		t.Errorf("undone: got %s with %d reports, want the provisional one with 4", b.ID, b.Reports)
+	}
+	checkCounts(t, url)
+}
+
+func TestTestMachinesTeachNoNames(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	rec := record(t, today, "deadbeef1", crash.Fields{"StacktraceAddressSignature": "/usr/bin/tide:11:/usr/bin/tide+cc"})
+	rec.Grouping = crash.Grouping{Signature: "/usr/bin/tide:11:f:g", Rule: crash.RuleStacktrace}
+	save(t, s, rec)
+	waiting := crashed(t, s, 1, "cc", "", nil)
+	if b := bucket(t, s, waiting); b.ID != waiting {
+		t.Errorf("got %s, want it to wait for a name", b.ID)
 	}
 }

@@ -4,12 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
 )
 
 // saveProblems stores one report of each of n problems and returns their ids.
@@ -312,5 +317,294 @@ func TestBugsOfMembers(t *testing.T) {
 	undo(t, s, decisions(t, s, p[0])[0])
 	if b := bucket(t, s, p[0]); b.Bug.Number != 11 {
 		t.Errorf("after undoing the merge: got bug %d, want its own", b.Bug.Number)
+	}
+}
+
+func split(t *testing.T, s *db.Store, id crash.BucketID, c crash.Condition) crash.Decision {
+	t.Helper()
+	d, err := db.NewDecisions(s).Split(t.Context(), id, c, "ada", "they are different")
+	if err != nil {
+		t.Fatalf("split: %v", err)
+	}
+	return finished(t, s, d.ID)
+}
+
+func finished(t *testing.T, s *db.Store, id int64) crash.Decision {
+	t.Helper()
+	if err := db.NewDecisions(s).FinishSplit(t.Context(), id); err != nil {
+		t.Fatalf("finish split: %v", err)
+	}
+	d, err := db.NewDecisions(s).Decision(t.Context(), id)
+	if err != nil || !d.Finished {
+		t.Fatalf("decision: got %+v, %v, want it finished", d, err)
+	}
+	return d
+}
+
+var arm = crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	var id crash.BucketID
+	for m := range 9 {
+		id = crashed(t, s, m, "aa", "parse:load", crash.Fields{"Architecture": []string{"amd64", "arm64"}[m%2]})
+	}
+	preview, err := db.NewDecisions(s).PreviewSplit(t.Context(), id, arm)
+	if err != nil || preview.LookedAt != 9 || preview.Goes != 4 || preview.Stays != 5 || preview.More ||
+		len(preview.GoesExamples) != 4 {
+		t.Errorf("preview: got %+v, %v, want 4 of 9 to go", preview, err)
+	}
+	d := split(t, s, id, arm)
+	if d.Moved != 4 || d.Bucket != id {
+		t.Errorf("got %d moved out of %s, want 4", d.Moved, d.Bucket)
+	}
+	out := bucket(t, s, d.Other)
+	if out.Signature != "/usr/bin/tide:11:parse:load [architecture arm64]" || out.Reports != 4 || out.Systems != 4 {
+		t.Errorf("taken out: got %q with %d reports, %d machines, want 4, 4", out.Signature, out.Reports, out.Systems)
+	}
+	crashed(t, s, 20, "aa", "parse:load", crash.Fields{"Architecture": "arm64"})
+	crashed(t, s, 21, "aa", "parse:load", crash.Fields{"Architecture": "amd64"})
+	if rest, out := bucket(t, s, id), bucket(t, s, d.Other); rest.Reports != 6 || out.Reports != 5 {
+		t.Errorf("new reports: got %d and %d, want 6 and 5", rest.Reports, out.Reports)
+	}
+	checkCounts(t, url)
+	if _, err := db.NewDecisions(s).Split(t.Context(), id, arm, "ada", ""); !errors.Is(err, crash.Conflict) {
+		t.Errorf("the same again: got %v, want a conflict", err)
+	}
+
+	// Split the new problem in turn. The first split then cannot be undone before the second.
+	further := split(t, s, d.Other,
+		crash.Condition{Terms: []crash.Term{{Field: crash.TermRelease, Value: "Ubuntu 24.04"}}})
+	if _, err := db.NewDecisions(s).Undo(t.Context(), d.ID, "bob"); !errors.Is(err, crash.Conflict) {
+		t.Errorf("undone below: got %v, want a conflict", err)
+	}
+	crashed(t, s, 22, "aa", "parse:load", crash.Fields{"Architecture": "arm64"})
+	if b := bucket(t, s, further.Other); b.Reports != 6 {
+		t.Errorf("taken out twice: got %d, want 6", b.Reports)
+	}
+	for _, d := range []crash.Decision{further, d} {
+		undo(t, s, d)
+		finished(t, s, d.ID)
+	}
+	for _, at := range []crash.BucketID{id, d.Other, further.Other} { // old addresses lead to the problem
+		if b := bucket(t, s, at); b.ID != id || b.Reports != 12 {
+			t.Errorf("undone: got %s with %d reports at %s, want %s with 12", b.ID, b.Reports, at, id)
+		}
+	}
+	checkCounts(t, url)
+
+	// Make the same split again.
+	again := split(t, s, id, arm)
+	if b := bucket(t, s, again.Other); again.Other != d.Other || b.ID != again.Other || b.Reports != 6 {
+		t.Errorf("again: got %s with %d, want %s with 6", b.ID, b.Reports, d.Other)
+	}
+	checkCounts(t, url)
+}
+
+func TestSplitChosen(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	p := saveProblems(t, s, 2)
+	var all []crash.OopsID
+	for m := range 4 {
+		another(t, s, 0, m+10)
+	}
+	rows, err := problems.New(s).BucketReports(t.Context(), p[0], crash.OopsID{}, 10)
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("reports: got %d, %v, want 5", len(rows), err)
+	}
+	for _, row := range rows[:3] {
+		all = append(all, row.ID)
+	}
+	merge(t, s, p[1], p[0])
+	d := split(t, s, p[1], crash.Condition{Reports: all})
+	if b := bucket(t, s, d.Other); d.Moved != 3 || b.Reports != 3 {
+		t.Errorf("got %d moved, %d reports, want 3", d.Moved, b.Reports)
+	}
+	checkCounts(t, url)
+	undo(t, s, d)
+	finished(t, s, d.ID)
+	undo(t, s, decisions(t, s, p[1])[len(decisions(t, s, p[1]))-1]) // the merge
+	if b := bucket(t, s, p[0]); b.Reports != 5 {
+		t.Errorf("undone: got %d reports, want them in the bucket of their own signature, 5", b.Reports)
+	}
+	checkCounts(t, url)
+}
+
+// TestSplitByFrame splits by the fields of reports, both stored and new ones.
+func TestSplitByFrame(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	stack := func(m int, function string) crash.BucketID {
+		return crashed(t, s, m, "aa", "parse:load", crash.Fields{"Stacktrace": fmt.Sprintf("#0  0x01 in parse () from "+
+			"/lib/a.so\n#1  0x02 in %s () from /lib/a.so", function)})
+	}
+	stack(1, "gtk_draw")
+	id := stack(2, "qt_draw")
+	d := split(t, s, id, crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: "gtk_draw"}}})
+	stack(3, "gtk_draw")
+	stack(4, "qt_draw")
+	if out, rest := bucket(t, s, d.Other), bucket(t, s, id); out.Reports != 2 || rest.Reports != 2 {
+		t.Errorf("got %d and %d, want 2 and 2", out.Reports, rest.Reports)
+	}
+	checkCounts(t, url)
+}
+
+// TestSplitOfDroppedReports splits a problem whose oldest reports were dropped. Their counts and
+// the first occurrence stay.
+func TestSplitOfDroppedReports(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	old := record(t, today.AddDate(0, -3, 0), "old", crash.Fields{"Architecture": "arm64", "Package": "harbor 2.0-1"})
+	save(t, s, old)
+	id := crash.BucketIDOf(old.Grouping.Signature)
+	save(t, s, record(t, today, "new", crash.Fields{"Architecture": "arm64"}))
+	dbtest.Counted(t, s)
+	before := bucket(t, s, id)
+	dbtest.Exec(t, url, `delete from reports where received < $1`, today.AddDate(0, -1, 0))
+	d := split(t, s, id, arm)
+	rest, out := bucket(t, s, id), bucket(t, s, d.Other)
+	if rest.Reports != 1 || out.Reports != 1 || !rest.FirstSeen.Equal(before.FirstSeen) ||
+		!out.FirstSeen.Equal(today.Truncate(time.Second)) {
+		t.Errorf("got %d since %v and %d since %v, want 1 since %v and 1 since %v", rest.Reports, rest.FirstSeen, out.Reports,
+			out.FirstSeen, before.FirstSeen, today)
+	}
+	if rest.First() != before.First() || rest.Last() != before.First() || rest.FirstSeenVersion != "2.0-1" {
+		t.Errorf("got %+v – %+v, want the dropped report %+v for both", rest.First(), rest.Last(), before.First())
+	}
+	if out.First() != before.Last() || out.Last() != before.Last() || out.FirstSeenVersion != "1.0-1" {
+		t.Errorf("got %+v – %+v, want the stored report %+v for both", out.First(), out.Last(), before.Last())
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.Open(t, url)
+	ids := fill(t, s)
+	ctx := t.Context()
+	link := func(name string, number int64, person string) bool {
+		t.Helper()
+		isNew, err := bugs.New(s).LinkBug(ctx, ids[name], crash.Bug{Number: number, Title: "t", URL: "u", By: person})
+		if err != nil {
+			t.Fatalf("link %d to %s: %v", number, name, err)
+		}
+		return isNew
+	}
+	if !link("alpha", 7, "ada") || link("alpha", 7, "bob") || !link("alpha", 8, "bob") || !link("beta", 7, "ada") {
+		t.Error("linking: want true for what is new, and only for that")
+	}
+	numbers := func(name string) []int64 {
+		t.Helper()
+		bugs, err := bugs.New(s).BucketBugs(ctx, ids[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []int64
+		for _, b := range bugs {
+			out = append(out, b.Number)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]int64{8, 7}, numbers("alpha")); diff != "" {
+		t.Errorf("bugs of alpha, the one linked last first (-want +got):\n%s", diff)
+	}
+	if got, err := bugs.New(s).SignaturesOfBug(ctx, 7, 0); err != nil || cmp.Diff([]string{"alpha", "beta"}, got) != "" {
+		t.Errorf("signatures of bug 7: got %q, %v; want alpha and beta", got, err)
+	}
+	if got, err := bugs.New(s).BucketsOfBug(ctx, 7); err != nil || len(got) != 2 {
+		t.Errorf("buckets of bug 7: got %d, %v; want 2", len(got), err)
+	}
+	if _, err := bugs.New(s).LinkBug(ctx, crash.BucketIDOf("no such"), crash.Bug{Number: 9, URL: "u"}); crash.KindOf(
+		err) != crash.NotFound {
+		t.Errorf("unknown bucket: got %v, want NotFound", err)
+	}
+
+	before, err := s.Bucket(ctx, ids["alpha"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{7}, numbers("alpha")); diff != "" {
+		t.Errorf("after unlinking (-want +got):\n%s", diff)
+	}
+	for _, number := range []int64{8, 9} {
+		if err := bugs.New(s).UnlinkBug(ctx, ids["alpha"], number, "eve"); crash.KindOf(err) != crash.NotFound {
+			t.Errorf("unlinking %d, which is not linked: got %v, want NotFound", number, err)
+		}
+	}
+	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Bucket(ctx, ids["alpha"])
+	if err != nil || cmp.Diff(before.Bug, after.Bug) != "" {
+		t.Errorf("after putting it back: %v\n%s", err, cmp.Diff(before.Bug, after.Bug))
+	}
+	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); crash.KindOf(err) != crash.NotFound {
+		t.Errorf("putting it back twice: got %v, want NotFound", err)
+	}
+	got := dbtest.Lines(t, url,
+		`select id::text, concat_ws(' ', person, action, coalesce(after ->> 'bug', before ->> 'bug'))
+			from audit_events where subject = '`+
+			ids["alpha"].String()+`'`)
+	counts := map[string]int{}
+	for _, event := range got {
+		counts[event]++
+	}
+	if diff := cmp.Diff(map[string]int{"ada bug.link 7": 1, "bob bug.link 8": 1, "eve bug.unlink 8": 1,
+		"ada bug.relink 8": 1}, counts); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+func TestLinkingAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	id := fill(t, s)["alpha"]
+	var isNew atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			first, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "ada"})
+			if err != nil {
+				t.Errorf("link: %v", err)
+			}
+			if first {
+				isNew.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if bugs, err := bugs.New(s).BucketBugs(t.Context(), id); err != nil || len(bugs) != 1 || isNew.Load() != 1 {
+		t.Errorf("got %d bugs, %d new, %v; want one of each", len(bugs), isNew.Load(), err)
+	}
+}
+
+// Linking a bug by hand ends a waiting filing, so that no second bug is filed.
+func TestLinkEndsAnOpenFiling(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t)
+	id := fill(t, s)["alpha"]
+	filing, _, err := bugs.New(s).RequestFiling(t.Context(), crash.Intent{Bucket: id, Person: "ada", Target: "/ubuntu",
+		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	if claim, err := bugs.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+		claim.Step != crash.StepNone {
+		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)
+	}
+	if b, err := s.Bucket(t.Context(), id); err != nil || b.Filing.State != crash.FilingFiled || b.Filing.Bug != 7 {
+		t.Errorf("after linking: got %+v, %v; want it filed as 7", b.Filing, err)
 	}
 }

@@ -11,13 +11,25 @@ package db
 import (
 	"cmp"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 	"github.com/riverqueue/river"
 
 	"mishap/crash"
@@ -247,3 +259,287 @@ func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
 // InstanceNumber returns the number under which this instance claims work. Other instances may take
 // over the work once this one no longer holds the lock on the number.
 func (h *Handle) InstanceNumber(ctx context.Context) (int64, error) { return h.instance.number(ctx) }
+
+var (
+	errUnavailable = crash.Errorf(crash.Unavailable, "database_away", "The database cannot be reached "+
+		"right now. Try again shortly.")
+	errStatementTimeout = crash.Errorf(crash.Unavailable, "too_slow", "The database took too long to answer. Try "+
+		"again shortly.")
+	errNoSpace = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
+		Message: "There is no space left on the disk of the database; please try again later."}
+)
+
+// Classify gives err the kind Unavailable if the database is unreachable, full, shutting down or
+// too slow. It returns other errors unchanged, and those that have a kind already.
+func Classify(err error) error {
+	if err == nil || crash.KindOf(err) != 0 {
+		return err
+	}
+	if noSpace(err) {
+		return errNoSpace.Because(err)
+	}
+	if isUnavailable(err) {
+		return errUnavailable.Because(err)
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == queryCanceled {
+		return errStatementTimeout.Because(err)
+	}
+	return err
+}
+
+// IsOutage reports whether err says that the database is unreachable, full or shutting down. Errors of
+// other servers do not count.
+func IsOutage(err error) bool {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Code == errUnavailable.Code || e.Code == errNoSpace.Code
+	}
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	return (answered || isConnectError(err)) && isUnavailable(err)
+}
+
+// notAllowed is PostgreSQL's code for connections to a database that does not allow any.
+const notAllowed = "55000"
+
+func isConnectError(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
+}
+
+// IsFull reports whether err says that the database's disk is full.
+func IsFull(err error) bool {
+	e, ok := errors.AsType[*crash.Error](err)
+	return ok && e.Code == errNoSpace.Code || noSpace(err)
+}
+
+// queryCanceled is PostgreSQL's code for a statement that exceeded statement_timeout or was
+// cancelled by an administrator.
+const queryCanceled = "57014"
+
+// noSpace reports whether err says that the database's disk is full.
+func noSpace(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "53100"
+}
+
+// isUnavailable reports whether err says that the database is unreachable, overloaded, shutting
+// down or read-only.
+func isUnavailable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code[:min(2, len(pg.Code))] { // class of the error
+		case "08", "53": // connection failure; insufficient resources
+			return true
+		case "57": // shutting down or starting up, unless a statement was cancelled
+			return pg.Code != queryCanceled
+		}
+		// Read-only: a standby that is not promoted yet. Connections are not allowed: maintenance.
+		return pg.Code == "25006" || pg.Code == notAllowed && isConnectError(err)
+	}
+	if isConnectError(err) {
+		return true
+	}
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return true
+	}
+	if errors.Is(err, context.Canceled) {
+		return false // the caller has gone away
+	}
+	// The connection broke before or during a statement, none was free in time, or the pool is closed.
+	return pgconn.SafeToRetry(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, puddle.ErrClosedPool)
+}
+
+// sealer encrypts the tracker's secrets, so that a copy of the database does not reveal them. It
+// derives the key from the database password, which all instances have and a dump lacks. Without a
+// password, the key depends only on data in the same row, so anyone who can read the database can
+// read the secret. After a change of the password, an administrator must connect the tracker again.
+type sealer struct{ password string }
+
+// A sealed secret consists of one byte for the format, the salt, the nonce, and the output of
+// AES-GCM.
+const (
+	sealForm  = 1
+	saltSize  = 16
+	nonceSize = 12
+	sealInfo  = "mishap: access token of the tracker"
+)
+
+var errSeal = errors.New("the saved access token cannot be decrypted: the database password has changed, or an " +
+	"instance with another password has encrypted the token")
+
+// Seal encrypts a secret. Open needs the same context.
+func (s sealer) Seal(secret crash.Secret, context string) ([]byte, error) {
+	head := make([]byte, 1+saltSize+nonceSize)
+	head[0] = sealForm
+	_, _ = rand.Read(head[1:]) // never fails
+	gcm, err := aead(s.password, head[1:1+saltSize])
+	if err != nil {
+		return nil, err
+	}
+	return gcm.Seal(head, head[1+saltSize:], []byte(secret), []byte(context)), nil
+}
+
+// Open decrypts a secret. It also accepts one that was encrypted without a password.
+func (s sealer) Open(sealed []byte, context string) (crash.Secret, error) {
+	if len(sealed) < 1+saltSize+nonceSize || sealed[0] != sealForm {
+		return "", errSeal
+	}
+	salt, nonce := sealed[1:1+saltSize], sealed[1+saltSize:1+saltSize+nonceSize]
+	ciphertext := sealed[1+saltSize+nonceSize:]
+	for _, password := range []string{s.password, ""} {
+		gcm, err := aead(password, salt)
+		if err != nil {
+			return "", err
+		}
+		if secret, err := gcm.Open(nil, nonce, ciphertext, []byte(context)); err == nil {
+			return crash.Secret(secret), nil
+		}
+	}
+	return "", errSeal
+}
+
+// SealSecret encrypts a secret for the database, with a key derived from the database password (see
+// sealer). [Handle.OpenSecret] needs the same context, which names the purpose of the secret.
+func (s *Handle) SealSecret(secret crash.Secret, context string) (string, error) {
+	sealed, err := s.Sealer().Seal(secret, context)
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(sealed), nil
+}
+
+// OpenSecret decrypts a text that SealSecret has returned. It fails if the database password or the
+// context has changed.
+func (s *Handle) OpenSecret(sealed, context string) (crash.Secret, error) {
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", errSeal
+	}
+	return s.Sealer().Open(raw, context)
+}
+
+func aead(password string, salt []byte) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(password), salt, sealInfo, 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+// Sealer returns the sealer that uses the database password.
+func (s *Handle) Sealer() sealer { return sealer{password: s.password} }
+
+const (
+	sqlInsertEvent = `
+		insert into events
+			(edge, kind, at, bucket_id, title, package, source_package, release, version, machines, text, rule_id)
+		values (@edge, @kind, @at, @bucket, @title, @package, @source, @release, @version, @machines, @text,
+			nullif(@rule::bigint, 0))
+		on conflict (edge) do nothing
+		returning id`
+	sqlInsertNotices = `
+		insert into notices (event_id, user_id, reason, at)
+		select @event, n.user_id, n.reason, @at
+		from unnest(@users::bigint[], @reasons::text[]) as n(user_id, reason)
+			join users on users.id = n.user_id and not users.disabled
+		where @own::boolean or users.id in (` + Readers + `)
+		on conflict do nothing`
+	sqlInsertDeliveries = `
+		insert into deliveries (event_id, endpoint_id, created, due)
+		select @event, id, @at, @at from endpoints where id = any(@endpoints) and disabled is null
+		on conflict do nothing`
+)
+
+// Publish stores an event and who is told about it, in the transaction that detects it. It returns
+// false, and stores nothing, if the same edge has been published before. It sets e.At to the present
+// time if it is zero. It ignores disabled accounts and endpoints, and
+// people who may not read about the event.
+func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash.Recipients) (bool, error) {
+	if !slices.Contains(crash.EventKinds, e.Kind) {
+		return false, fmt.Errorf("publish event: unknown kind %q", e.Kind)
+	}
+	if e.At.IsZero() {
+		e.At = s.Now()
+	}
+	var bucket []byte
+	if e.Bucket != nil {
+		bucket = e.Bucket[:]
+	}
+	var id int64
+	err := tx.QueryRow(ctx, sqlInsertEvent, pgx.NamedArgs{
+		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": bucket, "title": e.Title, "package": e.Package,
+		"source": e.Source, "release": e.Release, "version": e.Version, "machines": e.Machines, "text": e.Text,
+		"rule": e.Rule,
+	}).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	users, reasons := make([]int64, len(to.People)), make([]string, len(to.People))
+	for i, p := range to.People {
+		users[i], reasons[i] = p.User, p.Reason
+	}
+	if _, err := tx.Exec(ctx, sqlInsertNotices, s.RightsArgs(pgx.NamedArgs{
+		"event": id, "users": users, "reasons": reasons, "at": s.Now(), "own": slices.Contains(crash.OwnEvents, e.Kind),
+	})); err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	if _, err := tx.Exec(ctx, sqlInsertDeliveries, pgx.NamedArgs{
+		"event": id, "endpoints": to.Endpoints, "at": s.Now(),
+	}); err != nil {
+		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
+	}
+	return true, nil
+}
+
+const sqlLockProblem = `
+	select b.id, b.rule, b.title, b.name, b.executable, left(b.signature, 1000), b.package, b.source_package
+	from buckets as b where b.id = (select head from buckets where id = @bucket) for no key update`
+
+// maxEventTitle is the largest length of the title of an event, in code points.
+const maxEventTitle = 200
+
+// LockProblem returns the head of a bucket's problem, as an event describes it: without private
+// data. It locks the head, so that changes of one problem follow each other. It returns NotFound
+// for an unknown bucket.
+func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) (crash.Event, error) {
+	var id crash.BucketID
+	var t privacy.Texts
+	e := crash.Event{Bucket: &id}
+	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(
+		ScanTo(id[:]), &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, crash.ErrUnknownBucket
+	}
+	if err != nil {
+		return e, fmt.Errorf("problem of %s: %w", bucket, Classify(err))
+	}
+	t = t.Public()
+	// The title is the heading of the page for visitors.
+	e.Title = crash.Truncate(crash.OneLine(cmp.Or(t.Name, t.Title, t.Signature)), maxEventTitle)
+	e.Package, e.Source = privacy.RedactLabel(e.Package), privacy.RedactLabel(e.Source)
+	return e, nil
+}
+
+// NotStopped is the condition, in SQL, that notifications may be sent: nobody has stopped them, and
+// no restore from a backup is pending.
+const NotStopped = `(not exists (select from notification_stop)
+	and not exists (select from filing_writer where restored is not null))`
+
+const sqlStopOfNotifications = `
+	select n.stopped, coalesce(n.person, ''), w.restored from filing_writer as w left join notification_stop as n on true`
+
+// StopState returns why no notifications are sent, or the zero value if they are.
+func (s *Handle) StopState(ctx context.Context) (crash.NotificationStop, error) {
+	var stop crash.NotificationStop
+	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(OrZero(&stop.Stopped), &stop.Person, OrZero(&stop.Restored))
+	if err != nil {
+		return stop, fmt.Errorf("stop of notifications: %w", Classify(err))
+	}
+	return stop, nil
+}

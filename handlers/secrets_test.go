@@ -6,15 +6,23 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
+	"mishap/crash/sizetest"
+	"mishap/db/dbtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -159,4 +167,345 @@ func TestHiddenCharacters(t *testing.T) {
 	if got := p.Tracker.Bugs()[0].Title; strings.ContainsAny(got, hidden+"\x1b") {
 		t.Errorf("got a bug with the title %q", got)
 	}
+}
+
+// hostileTexts are texts that attackers and broken links put into addresses, percent-encoded.
+var hostileTexts = []string{
+	"%00", "a%00b", "%ff", "%c3%28", "%ed%a0%80", "%C0%AF", "%F4%90%80%80", "..", "%2e%2e", "%2F", "a%2F..%2Fb", "%0A",
+	"%0d%0aX:%20y", "%7f", "%20", "%25", "%25%32%35",
+	"'", "%22%3E%3Cscript%3E", "99999999999999999999999999", "-1", "0", "1e309", "%E2%80%AE", strings.Repeat("x", 5000),
+	strings.Repeat("%ff", 1500),
+	"00000000-0000-0000-0000-000000000000", strings.Repeat("f", 40), "x.csv", "%00.csv", "%ff.atom", "x.crash",
+	"%00.crash", "NaN", "2026-13-45", "*", "(", `\`,
+}
+
+var routeParameter = regexp.MustCompile(`\{[a-z]+\}`)
+
+// queryNames are all query parameters that any page reads.
+var queryNames = []string{
+	"release", "package", "source", "version", "pkg_arch", "type", "state", "packageset", "user", "period", "from", "to",
+	"shown", "sort", "order", "new", "after", "via",
+	"q", "of", "id", "next", "versions", "architecture", "complete", "core", "problems", "limit", "offset", "start",
+	"system", "bug", "binary_package", "format", "date",
+	"old_version", "new_version", "previous_version", "snap", "first_appearance", "hours", "run", "tab", "csrf_token",
+	"page", "from_version", "details", "problem",
+}
+
+// hostileGroups are query parameters that a page reads together.
+var hostileGroups = [][]string{{"period"}, {"from"}, {"after"}, {"via"}, {"q"}, {"id"}, {"of", "package"},
+	{"of", "version"}, {"release"}, {"start", "limit", "offset"}}
+
+var (
+	// hostileResources are the resources of the API 1.0.
+	hostileResources = []string{
+		"most-common-problems", "versions", "instances", "average-instances", "average-crashes", "package-rate-of-crashes",
+		"package-version-new-buckets", "instances-count", "problems-count", "retracers-results", "retracer-queue-length",
+		"crash-signatures-for-bug", "reports-for-system", "instance", "binary-package-versions", "system-image-versions",
+		"dayoops/20260518", "bucket/x",
+	}
+	// hostileForms are addresses of forms; {id} is a problem.
+	hostileForms = []string{
+		"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
+		"/problems/merge", "/problems/link", "/admin/templates", "{id}/notes", "{id}/rename", "{id}/link", "{id}/split",
+		"{id}/undo", "{id}/review", "/admin/regroup",
+	}
+)
+
+// everyNth returns each nth element, beginning with the element i modulo n, so that n successive i
+// get all. A thorough run returns all elements.
+func everyNth[T any](all []T, n, i int) (some []T) {
+	n = sizetest.Rounds(n, 1)
+	for at := i % n; at < len(all); at += n {
+		some = append(some, all[at])
+	}
+	return some
+}
+
+// hostile sends hostile requests as an administrator.
+type hostile struct {
+	t *testing.T
+	c *handlertest.Client
+}
+
+var invalidText = regexp.MustCompile(`%00|%ff|%c3%28|%ed%a0%80|%C0%AF|%F4%90`)
+
+// ask sends a request and returns the status of the answer.
+func (h hostile) ask(method, path string) int {
+	h.t.Helper()
+	if u, err := url.Parse(path); err != nil || u.EscapedPath() == "" {
+		h.t.Fatalf("%s is not an address: %v", path, err)
+	}
+	var a *handlertest.Answer
+	if method == http.MethodGet {
+		a = h.c.Get(path)
+	} else {
+		a = h.c.Post(path, nil)
+	}
+	h.check(method, path, a)
+	what, _, _ := strings.Cut(path, "?")
+	if !invalidText.MatchString(what) {
+		return a.Status
+	}
+	switch a.Status { // invalid text must not match anything
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnauthorized, http.StatusUnsupportedMediaType,
+		http.StatusMethodNotAllowed:
+	default:
+		if a.Status != http.StatusMovedPermanently || !strings.HasPrefix(path, "/api/1.0/") {
+			h.t.Errorf("%s %.120s: got status %d, want 400 or 404", method, path, a.Status)
+		}
+	}
+	return a.Status
+}
+
+// check fails the test if the server failed.
+func (h hostile) check(method, what string, a *handlertest.Answer) {
+	h.t.Helper()
+	if a.Status >= 500 && a.Header.Get("Retry-After") == "" {
+		h.t.Errorf("%s %.300s: got status %d: %.200s", method, what, a.Status, a.Body)
+	}
+}
+
+// queries sends queries to a page in one request. Unless the status is that of the page without a
+// query, a query may have been refused before others were read, so it then sends each by itself. A
+// page ignores most of the parameters that other pages read, which saves most requests.
+func (h hostile) queries(page string, usual int, queries []string) {
+	h.t.Helper()
+	refused := usual >= 400 || h.ask(http.MethodGet, page+"?"+strings.Join(queries, "&")) != usual
+	if !refused && sizetest.Rounds(1, 2) == 1 {
+		return
+	}
+	for _, query := range queries {
+		h.ask(http.MethodGet, page+"?"+query)
+	}
+}
+
+// TestHostileAddresses puts hostile texts into every path and query parameter of every route.
+// Nothing may fail internally, and no invalid text may reach the database. Each path parameter of
+// each route gets a quarter of the texts. Four successive routes, which mostly share code, get all.
+func TestHostileAddresses(t *testing.T) {
+	t.Parallel()
+	var log handlertest.SafeBuffer
+	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	b := site.Save(t, crashtest.Native())
+	h := hostile{t, site.As(t, crash.RoleAdmin)}
+	good := map[string]string{"{id}": b.ID.String(), "{format}": "csv", "{name}": "tidewatch", "{number}": "1",
+		"{note}": "1", "{system}": "machine-1"}
+	fill := func(pattern string) string {
+		return routeParameter.ReplaceAllStringFunc(pattern, func(name string) string { return good[name] })
+	}
+	routes := site.Routes(t)
+	slices.Sort(routes)
+	asked := map[string]bool{}
+	for i, route := range routes {
+		method, pattern, _ := strings.Cut(route, " ")
+		if pattern == "/logout" || method == http.MethodHead {
+			continue
+		}
+		if prefix, ok := strings.CutSuffix(pattern, "/*"); ok {
+			for n, text := range hostileTexts {
+				h.ask(method, prefix+"/"+text)
+				if strings.HasPrefix(pattern, "/api/") {
+					for _, resource := range everyNth([]string{"bucket", "dayoops", "oops", "retracers-results", "versions"}, 2, n) {
+						h.ask(method, prefix+"/"+resource+"/"+text+"/")
+					}
+				}
+			}
+		}
+		for n, name := range routeParameter.FindAllString(pattern, -1) {
+			for _, text := range everyNth(hostileTexts, 4, i+n) {
+				h.ask(method, fill(strings.Replace(pattern, name, text, 1)))
+			}
+		}
+		if page := fill(pattern); method == http.MethodGet && !strings.HasSuffix(pattern, "*") && !asked[page] {
+			asked[page] = true
+			h.askPage(page)
+		}
+	}
+	h.askAPI()
+	h.sendForms(b.ID.Path())
+	for _, word := range []string{"SQLSTATE", "level=ERROR", "invalid byte sequence", "panic"} {
+		if text := log.String(); strings.Contains(text, word) {
+			at := strings.Index(text, word)
+			t.Errorf("the log contains %s: %s", word, text[max(0, at-300):min(len(text), at+200)])
+		}
+	}
+}
+
+// askPage puts hostile texts into all query parameters of a page.
+func (h hostile) askPage(page string) {
+	h.t.Helper()
+	usual := h.ask(http.MethodGet, page)
+	// A single check refuses both texts, so each parameter is normally tested with one of them.
+	texts := []string{"a%00b", "%ff"}
+	for round := range sizetest.Rounds(1, len(texts)) {
+		var queries []string
+		for i, name := range queryNames {
+			queries = append(queries, name+"="+texts[(i+round)%len(texts)])
+		}
+		for group := range slices.Chunk(queries, 9) {
+			h.queries(page, usual, group)
+		}
+	}
+	for _, text := range []string{"99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A",
+		"%2F%2Fevil.example", "(", `%22`, "%E2%80%AE"} {
+		var queries []string
+		for _, names := range hostileGroups {
+			queries = append(queries, strings.Join(names, "="+text+"&")+"="+text)
+		}
+		h.queries(page, usual, queries)
+	}
+}
+
+// askAPI puts hostile texts into the query parameters of the API 1.0. Each parameter of each route
+// gets a third of the texts.
+func (h hostile) askAPI() {
+	h.t.Helper()
+	texts := []string{"%00", "%ff", "99999999999999999999999999", "-1", strings.Repeat("x", 300), "%0A", "("}
+	for i, resource := range hostileResources {
+		address := "/api/1.0/" + resource + "/?"
+		for n, name := range []string{"release", "package", "period", "limit", "start", "q", "pkg_arch", "user",
+			"packageset"} {
+			for _, text := range everyNth(texts, 3, i+n) {
+				h.ask(http.MethodGet, address+"id=x&bug=1&system=x&binary_package=x&"+name+"="+text)
+			}
+		}
+		for _, text := range texts {
+			h.ask(http.MethodGet, address+"id="+text+"&bug="+text+"&system="+text+"&binary_package="+text+"&release="+text+
+				"&package="+text+"&old_version="+text+"&new_version="+text+"&previous_version="+text+"&date=20260518")
+		}
+	}
+}
+
+// sendForms puts hostile texts into the fields of forms. Each field of each form gets one of the
+// texts.
+func (h hostile) sendForms(problem string) {
+	h.t.Helper()
+	for i, path := range hostileForms {
+		path = strings.Replace(path, "{id}", problem, 1)
+		for n, name := range []string{"username", "password", "next", "note", "text", "name", "number", "bug", "title",
+			"problems", "value"} {
+			for _, text := range everyNth([]string{"\x00", "\xff", "9999999999999999999999"}, 3, i+n) {
+				form := url.Values{"kind": {"package"}, "field": {"package"}, "username": {"x"}, "password": {"y"}}
+				form.Set(name, text)
+				h.check(http.MethodPost, fmt.Sprintf("%s with %s=%q", path, name, text), h.c.Post(path, form))
+			}
+		}
+	}
+}
+
+// TestCrashFileByToken checks that scripts can fetch the crash file of a report with an API token.
+func TestCrashFileByToken(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	id := p.Accept("m", crashtest.Native())
+	visitor := p.Visitor(t)
+	path := "/oops/" + id.String() + ".crash"
+	token := func(scopes ...crash.Scope) handlertest.Header {
+		user := p.AddUser(t, crash.RoleTriager)
+		secret, _, err := p.People.AddToken(t.Context(), user, "test", scopes, time.Now().AddDate(0, 0, 10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return handlertest.Header{Name: "Authorization", Value: "Bearer " + secret}
+	}
+	anything := handlertest.Header{Name: "Accept", Value: "*/*"}
+	for _, accept := range []string{"*/*", "text/plain", "application/json", "text/html"} {
+		a := visitor.Get(path, token(crash.ScopeRead), handlertest.Header{Name: "Accept", Value: accept}).Want(http.StatusOK)
+		if !strings.Contains(a.Body, "ProblemType: Crash") {
+			t.Errorf("Accept %s: got %.200s, want the file", accept, a.Body)
+		}
+	}
+	visitor.Get("/oops/"+id.String()+".json", token(crash.ScopeRead), anything).Want(http.StatusOK)
+	visitor.Get(path, token(crash.ScopeFile), anything).Want(http.StatusForbidden)
+	visitor.Get(path, handlertest.Header{Name: "Authorization", Value: "Bearer mishap_no"},
+		anything).Want(http.StatusUnauthorized)
+	visitor.Get(path, anything).Want(http.StatusUnauthorized)
+	visitor.Get("/oops/"+crash.OopsID{1}.String()+".crash", token(crash.ScopeRead), anything).Want(http.StatusNotFound)
+	visitor.Get(path+"?core=yes", token(crash.ScopeReadPrivate), anything).Want(http.StatusNotFound) // no core is stored
+}
+
+// TestMentionsInBrowser completes names in a note by key, by mouse and by touch, and checks what
+// assistive technology gets.
+func TestMentionsInBrowser(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleTriager)
+	for _, name := range []string{"berta", "bernd", "bert.x"} {
+		dbtest.AddUser(t, site.Store, name, crash.RoleViewer, handlertest.Password)
+	}
+	b := site.Save(t, crashtest.Native())
+	ctx := startWithAxe(t)
+	const list, options, note = ".mentions", `.mentions [role="option"]`, "#new-note"
+	value := func(want string) {
+		t.Helper()
+		if got := browsertest.Eval[string](ctx, t, `document.querySelector("#new-note").value`); got != want {
+			t.Errorf("the note is %q, want %q", got, want)
+		}
+	}
+	selected := func(name string) chromedp.Action[chromedp.Void] {
+		return browsertest.Until(fmt.Sprintf(`(() => {
+			const field = document.querySelector("#new-note");
+			const option = document.getElementById(field.getAttribute("aria-activedescendant"));
+			return document.activeElement === field && option?.textContent === %q &&
+				option.getAttribute("aria-selected") === "true" && option.closest("[role=listbox]").id ===
+				field.getAttribute("aria-controls") && document.querySelectorAll("[aria-selected=true]").length === 1;
+		})()`, name))
+	}
+	says := func(text string) chromedp.Action[chromedp.Void] {
+		return browsertest.Until(fmt.Sprintf(`document.querySelector(".notes [role=status]").textContent === %q`, text))
+	}
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.Click("#notes > details > summary"))
+
+	// Keys: the first name is selected, arrows move and wrap around, Enter inserts, a further name filters.
+	browsertest.Do(ctx, t, browsertest.Type(note, "Ask @ber"), browsertest.WaitVisible(list), selected("bernd"),
+		says("3 names. Arrow keys select, Enter inserts."))
+	runAxe(ctx, t, "the list of names")
+	browsertest.Do(ctx, t, browsertest.Press(kb.ArrowDown), selected("bert.x"), browsertest.Press(kb.ArrowUp),
+		selected("bernd"), browsertest.Press(kb.ArrowUp), selected("berta"), browsertest.Press("\r"),
+		browsertest.WaitHidden(list), says(""))
+	value("Ask @berta ")
+	browsertest.Do(ctx, t, browsertest.Press("or @bert."), selected("bert.x"), browsertest.Press("\t"),
+		browsertest.WaitHidden(list), browsertest.Until(`document.activeElement?.id === "new-note"`))
+	value("Ask @berta or @bert.x ")
+
+	// Escape closes the list and leaves the text; so does a whole name, after which Enter is a line.
+	browsertest.Do(ctx, t, browsertest.Press("and @b"), selected("bernd"), browsertest.Press(kb.Escape),
+		browsertest.WaitHidden(list), browsertest.Press("er"), selected("bernd"), browsertest.Press("nd"),
+		browsertest.WaitHidden(list), browsertest.Press("\r"))
+	value("Ask @berta or @bert.x and @bernd\n")
+
+	// An address or a path is no mention; an unknown name offers nothing but says so.
+	browsertest.Do(ctx, t, browsertest.Press("x@ber /@ber @zz"), says("No names."), browsertest.WaitHidden(list))
+
+	// The mouse, in the middle of a text, and a finger.
+	browsertest.Eval[bool](ctx, t, `(() => {
+		const field = document.querySelector("#new-note");
+		field.value = "See  again";
+		field.setSelectionRange(4, 4);
+		return true;
+	})()`)
+	browsertest.Do(ctx, t, browsertest.Press("@BER"), browsertest.WaitVisible(list),
+		browsertest.Click(options+":nth-child(2)"), browsertest.WaitHidden(list))
+	value("See @bert.x again")
+	browsertest.Do(ctx, t, chromedp.EmulateViewport(360, 740, chromedp.EmulateTouch), browsertest.Press(" @"),
+		browsertest.WaitVisible(list), says("4 names. Arrow keys select, Enter inserts."))
+	if got := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); got > 360 {
+		t.Errorf("on a phone: got a page %v px wide", got)
+	}
+	browsertest.Do(ctx, t, browsertest.Tap(options+":nth-child(3)"), browsertest.WaitHidden(list))
+	value("See @bert.x @bert.x again")
+
+	// Leaving the field closes the list.
+	browsertest.Do(ctx, t, browsertest.Press(" @"), browsertest.WaitVisible(list), browsertest.Focus("#q"),
+		browsertest.WaitHidden(list))
+
+	// Another note has a list of its own.
+	site.As(t, crash.RoleTriager).Post(b.ID.Path()+"/notes", url.Values{"text": {"First."}})
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.Click(".note-folds summary"),
+		browsertest.Focus("#note-1"), browsertest.Until(`(document.querySelector("#note-1").setSelectionRange(6, 6), true)`),
+		browsertest.Press(" @bernd"), browsertest.WaitPresent("#note-1-names"), browsertest.WaitHidden("#note-1-names"),
+		browsertest.Click(".note-folds .buttons button"), browsertest.WaitVisible(".mention"))
 }

@@ -11,6 +11,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/httprate"
 
 	"mishap/crash"
 	"mishap/db"
@@ -24,9 +29,11 @@ import (
 	"mishap/handlers/panel"
 	"mishap/handlers/people"
 	"mishap/handlers/problems"
+	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
+	"mishap/views/layout"
 )
 
 // Deps are the dependencies of a Server. All are required but Health and those that [web.Deps] excepts.
@@ -105,3 +112,210 @@ func (s *Server) RefreshGroups(ctx context.Context) error { return s.people.Refr
 
 // Handler returns the handler of the web side.
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// serveAPI answers requests to the API.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
+	caller := callerOf(r)
+	caller.AuditRead = func() error { return s.web.AuditView(r, "read.api", r.URL.Path) }
+	err := s.api.Serve(w, r, caller)
+	if e, ok := errors.AsType[*api.MethodError](err); ok {
+		w.Header().Set("Allow", e.Allow)
+		return &web.MethodError{}
+	}
+	return err
+}
+
+// callerOf returns who sends a request, with the rights that the token leaves.
+func callerOf(r *http.Request) api.Caller {
+	v := web.VisitOf(r)
+	return api.Caller{Role: v.User.Role, Token: v.Token, Names: v.User.Names(), Triage: v.User.Triage,
+		Private: v.User.Private}
+}
+
+// withoutToken returns a handler that uses next for requests with an API token, and wrap(next) for
+// those without.
+func (s *Server) withoutToken(wrap func(http.Handler) http.Handler, next http.Handler) http.Handler {
+	wrapped := wrap(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if web.VisitOf(r).Token != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		wrapped.ServeHTTP(w, r)
+	})
+}
+
+// authenticateToken loads the user of an API token. It refuses an invalid token even if the request
+// also has a session.
+func (s *Server) authenticateToken(next http.Handler) http.Handler {
+	return s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			next.ServeHTTP(w, r)
+			return nil
+		}
+		u, t, err := s.tokens.ByToken(r.Context(), strings.TrimSpace(token), proxies.Client(r))
+		if err != nil {
+			return err
+		}
+		web.VisitOf(r).SignIn(u, &t)
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// exportsByToken returns a handler that serves files and feeds to scripts with an API token of the
+// right scope, without a session and within the rate limits of the API. Pages need a session. Visitors
+// get files within a rate limit of their own.
+func (s *Server) exportsByToken(next http.Handler) http.Handler {
+	authenticateToken := s.authenticateToken(s.limitRate(s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
+		for _, scope := range scopesOfFile(r) {
+			if err := web.VisitOf(r).Token.Need(scope); err != nil {
+				return err
+			}
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})))
+	limited := s.limitTo(s.web.Config.ExportRatePerAddress, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !web.ForFile(r):
+			next.ServeHTTP(w, r)
+		case r.Header.Get("Authorization") != "":
+			authenticateToken.ServeHTTP(w, r)
+		case web.CurrentUser(r).ID == 0:
+			limited.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// scopesOfFile returns the scopes that reading a file needs. The audit log names machines and embargoed
+// problems.
+func scopesOfFile(r *http.Request) []crash.Scope {
+	switch {
+	case strings.HasPrefix(r.URL.Path, layout.PathAudit):
+		return []crash.Scope{crash.ScopeAdmin, crash.ScopeReadPrivate}
+	case strings.HasPrefix(r.URL.Path, "/admin/"):
+		return []crash.Scope{crash.ScopeAdmin}
+	case strings.HasPrefix(r.URL.Path, "/user/"), r.URL.Query().Get("core") != "":
+		return []crash.Scope{crash.ScopeReadPrivate}
+	}
+	return []crash.Scope{crash.ScopeRead}
+}
+
+// limitRate limits the requests a minute of one API token, or of one address without a token.
+func (s *Server) limitRate(next http.Handler) http.Handler {
+	authenticateToken := s.limitTo(s.web.Config.APIRatePerToken, next)
+	byAddress := s.limitTo(s.web.Config.APIRatePerAddress, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if web.VisitOf(r).Token != nil {
+			authenticateToken.ServeHTTP(w, r)
+			return
+		}
+		byAddress.ServeHTTP(w, r)
+	})
+}
+
+// limitTo limits the requests a minute of one API token or address; 0 is no limit.
+func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
+	if perMinute == 0 {
+		return next
+	}
+	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.web.Do(
+		func(_ http.ResponseWriter, r *http.Request) error {
+			select {
+			case <-time.After(refusalPause):
+			case <-r.Context().Done():
+			}
+			return crash.Errorf(crash.TooMany, "too_many_requests",
+				"Too many requests: at most %d a minute. Go on later.", perMinute)
+		})))(next)
+}
+
+// refusalPause is how long a client waits for the answer that it sent too many requests. Without it,
+// clients that repeat requests at once get thousands of such answers a second.
+const refusalPause = time.Second
+
+func rateLimitKey(r *http.Request) (string, error) {
+	if t := web.VisitOf(r).Token; t != nil {
+		return "token:" + strconv.FormatInt(t.ID, 10), nil
+	}
+	return "address:" + proxies.Key(proxies.Client(r)), nil
+}
+
+// setStatusByAPI returns the handler that changes the manual status of problems, with the same
+// rights as createByAPI.
+func (s *Server) setStatusByAPI() http.Handler {
+	return s.triageByAPI(func(w http.ResponseWriter, r *http.Request) error {
+		v := web.VisitOf(r)
+		return s.api.SetStatus(w, r, callerOf(r), v.User.Name)
+	}, crash.ScopeTriage, bugs.ErrMediaType)
+}
+
+// createByAPI returns the handler that creates bugs for programs and pages.
+func (s *Server) createByAPI() http.Handler {
+	return s.triageByAPI(s.bugs.CreateBug, crash.ScopeFile, bugs.ErrMediaType)
+}
+
+// eraseByAPI returns the handler by which administrators erase machines.
+func (s *Server) eraseByAPI() http.Handler {
+	return s.changeByAPI(s.web.NeedAdmin, func(w http.ResponseWriter, r *http.Request) error {
+		return s.api.Erase(w, r, web.VisitOf(r).User.Name)
+	}, crash.ScopeAdmin, bugs.ErrMediaType)
+}
+
+// triageByAPI returns a handler by which triagers change problems: with a session and its CSRF token,
+// or with an API token that has a scope. No page of another site can send an API token, so it needs no
+// CSRF token. media is the error for bodies that are not JSON.
+func (s *Server) triageByAPI(
+	change func(http.ResponseWriter, *http.Request) error, scope crash.Scope, media error,
+) http.Handler {
+	return s.changeByAPI(s.web.NeedTriager, change, scope, media)
+}
+
+// changeByAPI does the same for people whom the middleware need lets through.
+func (s *Server) changeByAPI(
+	need func(http.Handler) http.Handler, change func(http.ResponseWriter, *http.Request) error, scope crash.Scope,
+	media error,
+) http.Handler {
+	do := need(s.web.Do(change))
+	return s.withoutToken(func(http.Handler) http.Handler { return s.web.WithSession(s.web.Recognise(s.web.Guard(do))) },
+		s.web.Do(func(w http.ResponseWriter, r *http.Request) error {
+			if err := web.VisitOf(r).Token.Need(scope); err != nil {
+				return err
+			}
+			if web.IsForm(r) || web.WantsPart(r) {
+				return media
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
+			do.ServeHTTP(w, r)
+			return nil
+		}))
+}
+
+// showAPI shows the reference of the API, generated from the descriptions of its resources.
+func (s *Server) showAPI(w http.ResponseWriter, r *http.Request) error {
+	page := layout.APIPage{
+		Shell: s.web.Shell(r, "API"), Address: s.web.Base.String() + api.Prefix, PerMinute: s.web.Config.APIRatePerAddress,
+	}
+	for _, d := range s.api.Describe() {
+		res := layout.APIResource{
+			Name: d.Name, Method: d.Method, Path: d.Path, Access: d.Access, Scope: d.Scope,
+			Summary: d.Summary, Doc: d.Doc, Example: d.Example,
+		}
+		for _, p := range d.Params {
+			res.Params = append(res.Params, layout.APIParam{
+				Name: p.Name, Kind: strings.ReplaceAll(p.Kind, "_", " "), Doc: p.Doc, Example: p.Example,
+				Default: p.Default, Required: p.Required,
+			})
+		}
+		for _, f := range d.Fields {
+			res.Fields = append(res.Fields, layout.APIField(f))
+		}
+		page.Resources = append(page.Resources, res)
+	}
+	return s.web.Page(w, r, http.StatusOK, layout.API(page))
+}

@@ -1,15 +1,32 @@
 package handlers_test
 
 import (
+	"context"
+	"html"
+	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/notify/mail/mailtest"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
 )
 
 // walk follows the next links from a page to the end and returns the text of each page.
@@ -128,4 +145,396 @@ func TestWalkThroughMachine(t *testing.T) {
 			t.Errorf("%s: got %d reports by next links, want %d", path, len(seen), want)
 		}
 	}
+}
+
+// changeStep is a form that changes something.
+type changeStep struct{ action, path, form, values string }
+
+// changeSteps are forms in the order in which an administrator sends them, with the actions that they
+// cause and what their records say before and after.
+var changeSteps = []changeStep{
+	{"access.grant", "/admin/access", "source=oidc&group=staff&role=viewer", `{"role": ""} {"role": "viewer"}`},
+	{"access.revoke", "/admin/access/revoke", "source=oidc&group=staff", `{"role": "viewer"} {"role": ""}`},
+	{"note.add", "/problem/{problem}/notes", "text=One", ` `},
+	{"note.change", "/problem/{problem}/notes/{note}", "text=Two", ` `},
+	{"problem.assign", "/problem/{problem}/assign", "do=me", `{"assignee": ""} {"assignee": "ada-admin"}`},
+	{"problem.unassign", "/problem/{problem}/assign/undo", "assignment=1", `{"assignee": "ada-admin"} {"assignee": ""}`},
+	{"problem.tag", "/problem/{problem}/tags", "tag=sru", ` {"tag": "sru"}`},
+	{"problem.untag", "/problem/{problem}/tags?do=remove", "tag=sru", `{"tag": "sru"} `},
+	{"problem.triage", "/problem/{problem}/mute", "reports=9&reason=x", ` {"kind": "muted", "until": {"reports": 9}}`},
+	{"problem.untriage", "/problems/triage/undo", "entries={entry}", `{"kind": "wontfix"} `},
+	{"problem.embargo", "/problem/{problem}/embargo", "do=set", `{"embargoed": false} {"embargoed": true}`},
+	{"problem.lift-embargo", "/problem/{problem}/embargo", "do=lift", `{"embargoed": true} {"embargoed": false}`},
+	{"problem.hold", "/problem/{problem}/hold", "do=set", `{"held": false} {"held": true}`},
+	{"problem.lift-hold", "/problem/{problem}/hold", "do=lift", `{"held": true} {"held": false}`},
+	{"problem.rename", "/problem/{problem}/rename", "name=New", `{"name": ""} {"name": "New"}`},
+	{"problem.unname", "/problem/{problem}/undo", "decision=1", `{"name": "New"} {"name": ""}`},
+	{"problem.merge", problemsview.PathMerge, "problem={problem}&problem={other}&head={problem}",
+		` {"into": "{problem}"}`},
+	{"problem.unmerge", "/problem/{problem}/undo", "decision=2", `{"into": "{problem}"} `},
+	{"follow.add", "/my/follow", "what=problem:{problem}", `{"followed": false} {"followed": true}`},
+	{"follow.remove", "/my/unfollow", "what=problem:{problem}", `{"followed": true} {"followed": false}`},
+	{"bug.link", "/problem/{problem}/link", "bug=4711", ` {"bug": 4711}`},
+	{"bug.unlink", "/problem/{problem}/unlink", "bug=4711", `"bug": 4711`},
+	{"bug.relink", "/problem/{problem}/relink", "bug=4711", ` {"bug": 4711}`},
+	{"candidate.declined", "/candidates/1/decline", "", `{"state": "waiting"} {"state": "declined"}`},
+	{"candidate.waiting", "/candidates/1/restore", "", `{"state": "declined"} {"state": "waiting"}`},
+	{"candidate.filed", "/candidates/1/approve", "", `{"state": "waiting"} {"state": "filed"}`},
+	{"search.save", "/searches", "name=Mine&path=/search?q%3Dx",
+		` {"name": "Mine", "path": "/search?period=year&q=x", "shared": false}`},
+	{"search.change", "/searches/1", "name=Ours&shared=1", `"Mine"`},
+	{"search.delete", "/searches/1/delete", "", `"Ours"`},
+	{"search.restore", "/searches/1/restore", "", `"Ours"`},
+	{"token.add", "/account/tokens", "name=x&scope=read&days=365", `"name": "x"`},
+	{"token.revoke", "/account/tokens/1/revoke", "", `{"token": `},
+	{"user.tracker-name", "/account", "tracker_name=", `{"tracker_name": ""} {"tracker_name": ""}`},
+	{"mail.settings", "/account/notifications", "mode=weekly&hour=9&weekday=2&zone=UTC", `"immediate"`},
+	{"mail.address", "/account/notifications/address", "address=ada@example.org", `"unconfirmed_address": "changed"`},
+	{"mail.address-remove", "/account/notifications/remove", "", `"unconfirmed_address": "set"`},
+	{"notifications.stop", layout.PathEndpoints + "/stop", "", `{"stopped": false} {"stopped": true}`},
+	{"notifications.resume", layout.PathEndpoints + "/resume", "", `{"stopped": true} {"stopped": false}`},
+	{"rule.change", "/admin/rules/1/switch", "on=", `"on": true`},
+	{"rule.delete", "/admin/rules/1/delete", "", `"name": `},
+	{"rule.restore", "/admin/rules/1/restore", "", `"name": `},
+	{"template.save", handlertest.TemplatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
+	{"template.drop", handlertest.TemplatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
+	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},
+	{"tracker.updates", bugsview.PathUpdates, "do=save&pattern=a&weeks=7", `{"again": false, "quiet": true, `},
+	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=b&quiet=on&weeks=6", `"weeks": 6`},
+	{"tracker.updates-order", bugsview.PathUpdates, "do=raise&pattern=b", `{"position": 2} {"position": 1}`},
+	{"tracker.updates-drop", bugsview.PathUpdates, "do=drop&pattern=a", `"weeks": 7`},
+	{"user.add", "/admin/services", "name=bot&role=viewer&source=proxy&team=a", ` {"role": "viewer", "team": `},
+	{"user.team", "/service/bot/team", "source=proxy&team=b", `"team": `},
+	{"privacy.check", "/admin/privacy/check", "", `{"run": 1}`},
+	{"bug.create", "/problem/{other}/review",
+		"do=file&title=A+title&description=Some+text&tags=xy&information_type=Public&target=package&package=tidewatch",
+		` {"filing": `},
+	{"problem.split", "/problem/{problem}/split", "field=architecture&value=amd64", ` {"into": "`},
+	{"machine.erase", "/user/machine-1/erase", "confirm=machine-", `{"blocked": false}`},
+	{"user.password", "/account/password", "password={password}&new=another+good+one&again=another+good+one",
+		` {"password": "changed"}`},
+}
+
+// stepSite is a site with what changeSteps are about.
+type stepSite struct {
+	*handlertest.Pages
+	fill *strings.Replacer
+}
+
+func newStepSite(t *testing.T) stepSite {
+	t.Helper()
+	address := dbtest.URL(t)
+	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), SMTPURL: mailtest.New(t).URL,
+		CreateWait: handlertest.Patience})
+	fill := newRightsPackage(t, p, address, "alpha", "1").fill
+	p.Accept("machine-1", crashtest.Python())
+	return stepSite{p, fill}
+}
+
+// request returns the address and the fields of a step.
+func (s stepSite) request(t *testing.T, step changeStep) (path string, form url.Values) {
+	t.Helper()
+	own := strings.NewReplacer("{other}", handlertest.BucketOf(t, crashtest.Python()).String(), "{problem_url}",
+		"%7Bproblem_url%7D",
+		"{password}", url.QueryEscape(handlertest.Password))
+	form, err := url.ParseQuery(s.fill.Replace(own.Replace(step.form)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.fill.Replace(own.Replace(step.path)), form
+}
+
+// values returns what the records of a request and an action say before and after.
+func (s stepSite) values(t *testing.T, a *handlertest.Answer, action string) string {
+	t.Helper()
+	return s.Value(t, `
+		select coalesce(string_agg(coalesce(before::text, '') || ' ' || coalesce(after::text, ''), '; ' order by id), '')
+		from audit_events where request_id = $1 and action = $2 and result = 'done' and person = 'ada-admin'`,
+		a.Header.Get("X-Request-Id"), action)
+}
+
+// recordedElsewhere are actions that change something, with the tests that cause them. A record without
+// values before and after is an error, so those tests fail if it has none.
+var recordedElsewhere = map[string]string{
+	"bug.fall-back": "TestFallBack", "bug.give-up": "TestManageFilings", "bug.retry": "TestManageFilings",
+	"bug.reconciled": "TestReconcile", "core.ask": "TestAskForCore",
+	"core.withdraw": "TestAskForCore", "delivery.again": "TestWebhookPages", "endpoint.add": "TestWebhookPages",
+	"endpoint.change": "TestWebhookPages", "endpoint.delete": "TestWebhookPages", "endpoint.disable": "TestWebhookPages",
+	"endpoint.enable": "TestWebhookPages", "endpoint.rotate": "TestWebhookPages", "endpoint.off": "TestGone",
+	"problem.return": "TestMuteEnds", "mail.unsubscribe": "TestUnsubscribe", "mail.address-confirm": "TestMailSettings",
+	"problem.split": "TestSplit", "problem.unsplit": "TestSplit", "regroup.start": "TestRegroupPage",
+	"regroup.stop": "TestRegroupPage", "rule.create": "TestRuleIsRehearsed", "tracker.connect": "TestConnectTracker",
+	"tracker.confirm-own": "TestOwnAccount", "tracker.connect-own": "TestOwnAccount",
+	"tracker.disconnect-own": "TestOwnAccount", "tracker.prefer-own": "TestOwnAccount",
+	"tracker.own-rejected": "TestFallBack", "tracker.forget": "TestConnectTracker", "identity.link": "TestLink",
+	"identity.groups": "TestRefreshGroups",
+	"identity.unlink": "TestLink", "privacy.expire": "TestRuns", "privacy.apply": "TestRuns",
+	"machine.unblock": "TestBlock", "user.remove": "TestUserCommands",
+	"user.disable": "TestUserCommands", "user.enable": "TestUserCommands", "user.role": "TestUserCommands",
+	"user.totp-on": "TestSecondStepOfSignIn", "user.totp-off": "TestSecondStepOfSignIn",
+	"user.recovery-code-used": "TestSecondStepOfSignIn", "user.recovery-codes": "TestSecondStepOfSignIn",
+	"user.totp-reset": "TestResetSecondFactor",
+}
+
+// TestActionsHaveValues does what the router offers, and checks the record of each request. Every action
+// that changes something is in this table, in recordedElsewhere, or has a reason to have no values.
+func TestActionsHaveValues(t *testing.T) {
+	t.Parallel()
+	p := newStepSite(t)
+	admin := p.As(t, crash.RoleAdmin)
+	seen := map[string]bool{}
+	for _, step := range changeSteps {
+		a := admin.Post(p.request(t, step))
+		got := p.values(t, a, step.action)
+		if want := p.fill.Replace(step.values); !strings.Contains(got, want) || a.Status >= 400 {
+			t.Errorf("%s: got status %d and the values %s, want %s", step.action, a.Status, got, want)
+		}
+		if got == " " && !audit.Valueless(step.action) {
+			t.Errorf("%s: the record has no values", step.action)
+		}
+		seen[step.action] = true
+	}
+	seen["bug.filed"] = p.Value(t, `select coalesce(min(after ->> 'bug'), '') from audit_events where action = 'bug.filed'`) != ""
+	tests := testNames(t)
+	for action := range audit.Actions {
+		test := recordedElsewhere[action]
+		if test != "" && !tests[test] {
+			t.Errorf("%s: there is no test %s", action, test)
+		}
+		if !seen[action] && test == "" && !audit.Valueless(action) {
+			t.Errorf("%s: no test checks what its record contains", action)
+		}
+	}
+}
+
+// testNames returns the names of all tests.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names, root := map[string]bool{}, os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(root, file)
+		for line := range strings.Lines(string(text)) {
+			if name, ok := strings.CutPrefix(line, "func Test"); ok {
+				name, _, _ = strings.Cut(name, "(")
+				names["Test"+name] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// sqlLockTables locks every table that sign-in does not need.
+const sqlLockTables = `
+	do $$ declare name regclass; begin
+		for name in
+			select c.oid from pg_class as c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+				and c.relname not in ('sessions', 'users', 'api_tokens', 'counting', 'changes')
+		loop execute format('lock table %s in access exclusive mode', name); end loop;
+	end $$`
+
+// lockTables blocks every read of reports and problems until the caller calls unlock.
+func lockTables(t *testing.T, url string) (unlock func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"begin", sqlLockTables} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() { _ = conn.Close(context.WithoutCancel(t.Context())) }
+}
+
+// wantUnavailable checks that an answer says what failed, why, and when to try again.
+func wantUnavailable(t *testing.T, what string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "10" ||
+		!strings.Contains(strings.ToLower(w.Body.String()), "try again") {
+		t.Errorf("%s: got %d, Retry-After %q and %q; want 503, 10 and a message", what, w.Code,
+			w.Header().Get("Retry-After"), w.Body)
+	}
+}
+
+// TestDeadlinePasses lets the deadline of requests pass while the database is blocked.
+func TestDeadlinePasses(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	// Exports have a longer deadline. The limit of a single statement ends this one.
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
+	b := site.Save(t, crashtest.Native())
+	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("reports: got %v, %v, want one", rows, err)
+	}
+	session := site.As(t, crash.RoleAdmin).Cookie("sessionid")
+	unlock := lockTables(t, url)
+	defer unlock()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	for _, path := range []string{
+		"/", "/search?q=a", b.ID.Path(), b.ID.Path() + "/traits", b.ID.Path() + "/review", "/bug/1", "/bucket/?id=x",
+		"/package/tidewatch", "/release/Ubuntu%2024.04", "/oops/" + rows[0].ID.String(), "/user/machine-1", "/my",
+		"/admin/tracker", "/admin/filings",
+		"/problems.csv", "/problems.json", "/problems.atom", "/search.csv?q=a", b.ID.Path() + ".csv", b.ID.Path() +
+			"/versions.csv",
+		"/api/1.0/most-common-problems/", "/api/1.0/average-crashes/?format=json", "/api/1.0/instances-count/",
+	} {
+		for name, headers := range map[string]map[string]string{
+			"page": {"Accept": "text/html"},
+			"part": {"Accept": "text/html", "HX-Request": "true", "HX-Request-Type": "partial"},
+			"JSON": {"Accept": "application/json"},
+		} {
+			asking.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+				for key, value := range headers {
+					r.Header.Set(key, value)
+				}
+				r.AddCookie(&http.Cookie{Name: "sessionid", Value: session})
+				w := httptest.NewRecorder()
+				site.Handler.ServeHTTP(w, r)
+				wantUnavailable(t, path+" as "+name, w)
+			})
+		}
+	}
+}
+
+// TestStatementTimeout checks that PostgreSQL cancels a slow statement of an export long before the
+// export's deadline.
+func TestStatementTimeout(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
+	b := site.Save(t, crashtest.Native())
+	unlock := lockTables(t, url)
+	defer unlock()
+	for _, path := range []string{"/problems.csv", "/search.json?q=a", b.ID.Path(), "/api/1.0/most-common-problems/"} {
+		w := httptest.NewRecorder()
+		site.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		wantUnavailable(t, path, w)
+	}
+}
+
+// lostForms are the addresses whose forms are lost if the session has ended, with the reasons.
+var lostForms = map[string]string{
+	"/account/second-factor": "contains a secret",
+	"/admin/notifications":   "may contain a secret",
+}
+
+// TestExpiredSession sends every form after the session has ended: what was typed survives signing
+// in.
+func TestExpiredSession(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	visitor := site.Visitor(t)
+	forms := 0
+	for _, route := range site.Routes(t) {
+		path, ok := strings.CutPrefix(route, "POST ")
+		if !ok || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/login") {
+			continue
+		}
+		a := visitor.Post(path, url.Values{"text": {"What I wrote"}, "list": {"1", "2"}})
+		if a.Status != http.StatusUnauthorized {
+			continue // this form needs no session
+		}
+		forms++
+		lost := false
+		for start := range lostForms {
+			lost = lost || strings.HasPrefix(path, start)
+		}
+		saved := a.HTML().Find("#sign-in input[name=kept]").Length() == 1
+		if saved == lost {
+			t.Errorf("%s: the sign-in form carries what was typed: %v, want %v", path, saved, !lost)
+		}
+	}
+	if forms < 80 {
+		t.Errorf("got %d forms that need a session, want more than 80", forms)
+	}
+	for _, secret := range []string{"password", "new", "code", "token", "secret"} {
+		visitor.Post("/account", url.Values{secret: {"hunter2"}, "x": {"y"}}).Want(http.StatusUnauthorized).
+			WantNone("input[name=kept]")
+	}
+	visitor.Post("/account", url.Values{"text": {"x"}}, handlertest.Header{Name: "Origin", Value: "https://evil.example"}).
+		Want(http.StatusUnauthorized).WantNone("input[name=kept]")
+
+	// The whole way: sign in, look at the form, and send it again.
+	user := site.AddUser(t, crash.RoleViewer)
+	refused := visitor.Post("/account?x=1", url.Values{"tracker_name": {"ada-lp"}}).Want(http.StatusUnauthorized).
+		WantText("#sign-in-problem", "get back what you wrote")
+	form := url.Values{"username": {user.Name}, "password": {handlertest.Password}}
+	for _, name := range []string{"next", "kept"} {
+		form.Set(name, refused.Attr("#sign-in input[name="+name+"]", "value"))
+	}
+	visitor.Post("/login", form).WantRedirect(http.StatusSeeOther, "/login/resume")
+	for range 2 { // a reload
+		page := visitor.Get("/login/resume").Want(http.StatusOK).WantText("#resume", "ada-lp")
+		if got := page.Attr("#resume", "action"); got != "/account?x=1" {
+			t.Errorf("send to: got %q, want the address of the form", got)
+		}
+	}
+	visitor.Post("/account?x=1", url.Values{"tracker_name": {"ada-lp"}}).WantRedirect(http.StatusSeeOther, "/account")
+	if got := visitor.Get("/account").Attr("#tracker-name", "value"); got != "ada-lp" {
+		t.Errorf("got the name %q, want the one that was typed before signing in", got)
+	}
+}
+
+// TestExpiredSessionOfEachForm sends forms after the session has ended, signs in again, and gets back to
+// what was typed, from where the change is made.
+func TestExpiredSessionOfEachForm(t *testing.T) {
+	t.Parallel()
+	p := newStepSite(t)
+	admin := p.As(t, crash.RoleAdmin)
+	for _, step := range changeSteps {
+		path, form := p.request(t, step)
+		a := &handlertest.Answer{}
+		if strings.HasPrefix(path, "/admin/notifications") || form.Has("password") { // contains a secret
+			a = admin.Post(path, form)
+		} else {
+			a = p.sendExpired(t, path, form)
+		}
+		if got, want := p.values(t, a, step.action), p.fill.Replace(step.values); !strings.Contains(got, want) ||
+			a.Status >= 400 {
+			t.Errorf("%s: got status %d and the record %s, want %s", step.action, a.Status, got, want)
+		}
+	}
+}
+
+// sendExpired sends a form without a session, signs in, and sends the form that the site shows then.
+func (s stepSite) sendExpired(t *testing.T, path string, form url.Values) *handlertest.Answer {
+	t.Helper()
+	c := s.Visitor(t)
+	refused := c.Post(path, form).Want(http.StatusUnauthorized)
+	signIn := url.Values{"username": {"ada-admin"}, "password": {handlertest.Password}}
+	for _, name := range []string{"next", "kept"} {
+		signIn.Set(name, refused.Attr("#sign-in input[name="+name+"]", "value"))
+	}
+	place := c.Post("/login", signIn).Want(http.StatusSeeOther).Header.Get("Location")
+	page := c.Get(place).Want(http.StatusOK)
+	if place != "/login/resume" { // the page with the form itself, which holds a long text
+		for name := range form {
+			if value := form.Get(name); name != "do" && !strings.Contains(page.Body, html.EscapeString(value)) {
+				t.Errorf("%s: the form has lost %s=%q", path, name, value)
+			}
+		}
+		return c.Post(path, form)
+	}
+	sent := url.Values{}
+	page.HTML().Find("#resume input").Each(func(_ int, in *goquery.Selection) {
+		sent.Add(in.AttrOr("name", ""), in.AttrOr("value", ""))
+	})
+	sent.Del("csrf_token")
+	if diff := cmp.Diff(form, sent); diff != "" {
+		t.Errorf("%s: the form has changed (-typed +shown):\n%s", path, diff)
+	}
+	return c.Post(page.Attr("#resume", "action"), sent)
 }

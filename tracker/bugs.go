@@ -2,15 +2,21 @@ package tracker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"mishap/crash"
 )
@@ -188,4 +194,504 @@ func (c *Client) Account(ctx context.Context, name string) (string, error) {
 		return "", crash.Errorf(crash.Unprocessable, "unknown_account", "The tracker has no account with the name %s.", name)
 	}
 	return name, nil
+}
+
+const (
+	archivePage  = 200 // entries in one answer
+	archivePages = 10  // answers to one question
+	maxNames     = 20_000
+	published    = "Published"
+)
+
+// ReadArchive reads one fact about the distribution's archive. It sends no access token, so it
+// finds only public facts. The error is a *CallError; a missing object is not an error.
+func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.ArchiveFact, error) {
+	f := crash.ArchiveFact{ArchiveWant: w}
+	if !w.Valid() {
+		return f, nil
+	}
+	var err error
+	switch w.Kind {
+	case crash.ArchiveSource:
+		f.Publications, err = c.publishedSources(ctx, url.Values{"source_name": {encodeJSON(w.Key)}, "status": {published}})
+		f.Exists = len(f.Publications) > 0
+	case crash.ArchiveVersion:
+		name, version, _ := strings.Cut(w.Key, " ")
+		f.Publications, err = c.publishedSources(ctx, url.Values{
+			"source_name": {encodeJSON(name)}, "version": {encodeJSON(version)},
+		})
+		f.Exists = len(f.Publications) > 0
+	case crash.ArchiveBinary:
+		f.Publications, err = c.publishedBinaries(ctx, w.Key)
+		f.Exists = len(f.Publications) > 0
+	case crash.ArchiveSet:
+		series, name, _ := strings.Cut(w.Key, "/")
+		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) +
+			"?ws.op=getSourcesIncluded")
+		f.Exists, err = c.getOpen(ctx, "package set", address, &f.Names)
+	case crash.ArchivePerson:
+		f.Names, f.Exists, err = c.subscribedPackages(ctx, w.Key)
+	}
+	if err != nil {
+		return crash.ArchiveFact{ArchiveWant: w}, err
+	}
+	f.Names = slices.DeleteFunc(f.Names, func(name string) bool { return !validSource.MatchString(name) })
+	slices.Sort(f.Names)
+	f.Names = slices.Compact(f.Names)
+	f.Names = f.Names[:min(len(f.Names), maxNames)]
+	return f, nil
+}
+
+func (c *Client) archiveLink(query url.Values) string {
+	return c.cfg.link("/"+escape(c.cfg.Target)+"/+archive/primary") + "?" + query.Encode()
+}
+
+func (c *Client) publishedSources(ctx context.Context, query url.Values) ([]crash.Publication, error) {
+	query.Set("ws.op", "getPublishedSources")
+	query.Set("exact_match", "true")
+	query.Set("ws.size", itoa(archivePage))
+	type entry struct {
+		Version string `json:"source_package_version"`
+		Pocket  string `json:"pocket"`
+		Series  string `json:"distro_series_link"`
+	}
+	var list []crash.Publication
+	err := entries(ctx, c, "published sources", c.archiveLink(query), func(e entry) {
+		list = appendPublication(list, crash.Publication{
+			Series: path.Base(e.Series), Pocket: e.Pocket, Version: e.Version,
+		})
+	})
+	return list, err
+}
+
+func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Publication, error) {
+	query := url.Values{
+		"ws.op": {"getPublishedBinaries"}, "exact_match": {"true"}, "status": {published},
+		"binary_name": {encodeJSON(name)}, "ws.size": {itoa(archivePage)},
+	}
+	type entry struct {
+		Version string `json:"binary_package_version"`
+		Source  string `json:"source_package_name"`
+		Pocket  string `json:"pocket"`
+		Arch    string `json:"distro_arch_series_link"`
+	}
+	var list []crash.Publication
+	err := entries(ctx, c, "published binaries", c.archiveLink(query), func(e entry) {
+		series, arch := path.Base(path.Dir(e.Arch)), path.Base(e.Arch)
+		list = appendPublication(list, crash.Publication{
+			Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100),
+		})
+	})
+	return list, err
+}
+
+// appendPublication appends p if it is valid and new.
+func appendPublication(list []crash.Publication, p crash.Publication) []crash.Publication {
+	for _, text := range []string{p.Series, p.Pocket, p.Version, p.Architecture} {
+		if len(text) > 128 || text != Clean(text, 128) {
+			return list
+		}
+	}
+	if p.Series == "" || p.Series == "." || p.Version == "" || slices.Contains(list, p) {
+		return list
+	}
+	return append(list, p)
+}
+
+// subscribedPackages returns the source packages to whose bugs a person or team is subscribed.
+func (c *Client) subscribedPackages(ctx context.Context, person string) (names []string, exists bool, err error) {
+	type entry struct {
+		Name string `json:"name"`
+	}
+	query := url.Values{"ws.op": {"getBugSubscriberPackages"}, "ws.size": {itoa(archivePage)}}
+	address := c.cfg.link("/~"+escape(person)) + "?" + query.Encode()
+	err = entries(ctx, c, "subscribed packages", address, func(e entry) { names = append(names, e.Name) })
+	if notThere(err) {
+		return nil, false, nil
+	}
+	return names, err == nil, err
+}
+
+// entries calls each for every entry of a collection.
+func entries[T any](ctx context.Context, c *Client, operation, address string, each func(T)) error {
+	for range archivePages {
+		var p page[T]
+		found, err := c.getOpen(ctx, operation, address, &p)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return &CallError{
+				Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Text: "there is no such thing",
+			}
+		}
+		for _, e := range p.Entries {
+			each(e)
+		}
+		if p.Next == "" {
+			return nil
+		}
+		address = p.Next
+	}
+	return nil // enough
+}
+
+func notThere(err error) bool {
+	e, ok := errors.AsType[*CallError](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
+// getOpen reads one address of the API into v without an access token. It returns false for a 404.
+func (c *Client) getOpen(ctx context.Context, operation, address string, v any) (bool, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", operation, err)
+	}
+	if !c.cfg.sameOrigin(req.URL) {
+		return false, &CallError{
+			Operation: operation, Outcome: OutcomeRefused, Text: "the tracker named an address that is not its own",
+		}
+	}
+	req.Header.Set("Accept", "application/json")
+	started := c.cfg.Now()
+	a, err := c.exchange(c.reading, operation, req, maxSending)
+	c.metrics.took(operation, c.cfg.Now().Sub(started))
+	switch {
+	case err != nil:
+		e := callError(operation, err)
+		c.metrics.called(operation, e.Outcome)
+		return false, e
+	case a.status == http.StatusNotFound:
+		c.metrics.called(operation, OutcomeDone)
+		return false, nil
+	case a.status != http.StatusOK || a.broken != nil:
+		e := failure(operation, a)
+		c.metrics.called(operation, e.Outcome)
+		return false, e
+	}
+	if err := json.Unmarshal(a.body, v); err != nil {
+		c.metrics.called(operation, OutcomeUnknown)
+		return false, malformed(operation, a, "the answer is not the JSON that was expected")
+	}
+	c.metrics.called(operation, OutcomeDone)
+	return true, nil
+}
+
+// maxFound bounds the bugs that SearchBugs returns.
+const maxFound = 20
+
+// foundTasks is one page of a search.
+type foundTasks struct {
+	Entries []struct {
+		BugLink  string `json:"bug_link"`
+		Title    string `json:"title"`
+		Status   string `json:"status"`
+		Complete bool   `json:"is_complete"`
+		Released string `json:"date_fix_released"`
+	} `json:"entries"`
+}
+
+// taskTitle matches the title of a task: Bug #7 in tidewatch (Ubuntu): "the title".
+var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
+
+// SearchBugs returns bugs of any status that may describe the problem, newest first. It searches
+// the source package, or the whole distribution if pkg is empty, for the words of the title and for
+// the problem's address. It returns Unavailable or Refused if either search fails.
+func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]crash.FoundBug, error) {
+	target := "/" + escape(c.cfg.Target)
+	if pkg != "" && validSource.MatchString(pkg) {
+		target += "/+source/" + escape(pkg)
+	}
+	var found []crash.FoundBug
+	for _, words := range []string{SearchWords(title), marker} {
+		if words == "" {
+			continue
+		}
+		more, err := c.searchText(ctx, target, words)
+		if e, ok := errors.AsType[*CallError](err); ok {
+			if e.Status == http.StatusNotFound {
+				return nil, crash.Errorf(crash.Refused, "tracker_refused",
+					"The tracker does not know the package %s.", pkg).Because(e)
+			}
+			return nil, sentence(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, bug := range more {
+			if !slices.ContainsFunc(found, func(b crash.FoundBug) bool { return b.Number == bug.Number }) {
+				found = append(found, bug)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b crash.FoundBug) int { return cmp.Compare(b.Number, a.Number) })
+	found = found[:min(len(found), maxFound)]
+	c.addFixes(ctx, found)
+	return found, nil
+}
+
+// maxFixesRead bounds the found bugs whose fixes are read, since each takes another call.
+const maxFixesRead = 4
+
+// addFixes adds the versions that have the fix to the first few fixed bugs. It ignores failed
+// calls, since the day of the fix is known already.
+func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
+	var reading sync.WaitGroup
+	n := 0
+	for i := range found {
+		if found[i].Status != crash.FixReleased || n >= maxFixesRead {
+			continue
+		}
+		n++
+		reading.Go(func() {
+			if fixes, err := c.fixes(ctx, found[i].Number, 0); err == nil {
+				found[i].Fixes = fixes
+			}
+		})
+	}
+	reading.Wait()
+}
+
+// searchText searches for words and returns the first page.
+func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.FoundBug, error) {
+	page, err := c.foundTasks(ctx, target, words, allStatuses)
+	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
+		page, err = c.foundTasks(ctx, target, words, oldStatuses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []crash.FoundBug
+	for _, e := range page.Entries {
+		number, ok := c.bugNumber(e.BugLink)
+		if !ok {
+			continue // not a bug of this tracker
+		}
+		title := e.Title
+		if m := taskTitle.FindStringSubmatch(title); m != nil {
+			title = m[1]
+		}
+		released, _, _ := strings.Cut(e.Released, "T")
+		found = append(found, crash.FoundBug{
+			Number: number, Title: Clean(title, maxTitle), Status: Clean(e.Status, 50),
+			Closed: e.Complete, Fixed: Clean(released, 10), URL: c.cfg.bugURL(number),
+		})
+	}
+	return found, nil
+}
+
+func (c *Client) foundTasks(ctx context.Context, target, words string, statuses []string) (foundTasks, error) {
+	query := url.Values{
+		"ws.op":           {"searchTasks"},
+		"ws.size":         {itoa(maxFound)},
+		"search_text":     {encodeJSON(words)},
+		"omit_duplicates": {"false"},
+		"order_by":        {encodeJSON([]string{"-id"})},
+		"status":          {encodeJSON(statuses)},
+	}
+	var page foundTasks
+	err := c.get(ctx, "suggest", c.cfg.link(target)+"?"+query.Encode(), &page)
+	return page, err
+}
+
+// HasSource reports whether the distribution has a source package with this name. The error is a
+// failed call.
+func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
+	query := url.Values{"ws.op": {"getSourcePackage"}, "name": {encodeJSON(name)}}
+	var found *struct {
+		Name string `json:"name"`
+	}
+	err := c.get(ctx, "package", c.cfg.link("/"+escape(c.cfg.Target))+"?"+query.Encode(), &found)
+	return found != nil, err
+}
+
+// stopWords are words of titles that say nothing about a fault. The tracker finds only bugs with
+// every word of a search.
+var stopWords = map[string]bool{
+	"crashed": true, "with": true, "in": true, "assert": true, "failure": true, "failed": true, "to": true, "the": true,
+	"problem": true, "package": true, "install": true, "upgrade": true, "error": true, "signal": true,
+}
+
+// maxSearchWords bounds the words of a search, since more words find fewer bugs.
+const maxSearchWords = 3
+
+// SearchWords returns the words of a title that identify its fault. It prefers the name of a
+// function, which other reports of the fault would contain. Otherwise it returns up to three
+// uncommon words.
+func SearchWords(title string) string {
+	var names, words []string
+	for word := range strings.FieldsSeq(title) {
+		name, isFunction := strings.CutSuffix(strings.TrimRight(word, ":;,."), "()")
+		name = strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+		switch {
+		case len(name) < 2 || len(name) > 100:
+		case isFunction && name != "main":
+			names = append(names, name)
+		case !stopWords[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
+			words = append(words, name)
+		}
+	}
+	if len(names) > 0 {
+		words = names[:1]
+	}
+	return strings.Join(words, " ")
+}
+
+// searchMargin is how long before the first sending a search begins, since clocks differ.
+const searchMargin = 24 * time.Hour
+
+// maxPages bounds the pages of one search.
+const maxPages = 200
+
+// Statuses of the tracker. A search without a list finds open bugs only. Some trackers do not know
+// the newer statuses, and refuse a search with an unknown one.
+var (
+	oldStatuses = []string{
+		"New", "Incomplete", "Opinion", "Invalid", "Won't Fix", "Expired", "Confirmed", "Triaged", "In Progress",
+		"Fix Committed", "Fix Released",
+	}
+	allStatuses = append([]string{"Deferred", "Does Not Exist", "Unknown"}, oldStatuses...)
+)
+
+// bugTasks is one page of a search.
+type bugTasks struct {
+	Next    string `json:"next_collection_link"`
+	Entries []struct {
+		BugLink string `json:"bug_link"`
+	} `json:"entries"`
+}
+
+// FindBug searches for the bug of an intent. The bug's description contains the intent's marker,
+// and one of our accounts, present or former, or one of the senders filed it since a given time.
+//
+// FindBug includes closed bugs and duplicates, and skips the bugs in others. It searches the target
+// first, then the whole tracker, because a person may have moved the bug. It returns the lowest
+// number, or 0 if there is certainly no such bug. After an error the result is unknown. The error
+// is a *CallError, or Unavailable with the code tracker_credentials.
+func (c *Client) FindBug(
+	ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string,
+) (int64, error) {
+	me, err := c.Me(ctx)
+	if err != nil {
+		return 0, err
+	}
+	accounts, err := c.creds.accounts(ctx, me)
+	if err != nil {
+		return 0, err
+	}
+	for _, account := range senders {
+		if !slices.Contains(accounts, account) {
+			accounts = append(accounts, account)
+		}
+	}
+	seen := map[int64]bool{}
+	for _, n := range others {
+		seen[n] = true
+	}
+	for _, target := range []string{in.Target, "/bugs"} {
+		var found int64
+		for _, account := range accounts {
+			links, err := c.filedBy(ctx, account, target, since)
+			if gone(err, account != me, target == in.Target) {
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			number, err := c.marked(ctx, links, in.Marker, seen)
+			if err != nil {
+				return 0, err
+			}
+			if number != 0 && (found == 0 || number < found) {
+				found = number
+			}
+		}
+		if found != 0 {
+			return found, nil
+		}
+	}
+	return 0, nil
+}
+
+// gone reports whether a search failed because a former account, or the package, is no longer in
+// the tracker.
+func gone(err error, former, onTarget bool) bool {
+	e, ok := errors.AsType[*CallError](err)
+	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Text, "bug_reporter:") ||
+		onTarget && e.Status == http.StatusNotFound)
+}
+
+// marked returns the lowest number of the bugs whose description holds the marker, or 0. It skips
+// the bugs in seen, and adds those that it reads.
+func (c *Client) marked(
+	ctx context.Context, links []string, marker string, seen map[int64]bool,
+) (found int64, err error) {
+	for _, link := range links {
+		number, ok := c.bugNumber(link)
+		if !ok {
+			return 0, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
+		}
+		if found != 0 && number >= found || seen[number] {
+			continue
+		}
+		seen[number] = true
+		bug, err := c.ReadBug(ctx, number)
+		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
+			continue // hidden since the search, so not a public filing
+		}
+		if err != nil {
+			return 0, err
+		}
+		if strings.Contains(bug.Description, marker) {
+			found = number
+		}
+	}
+	return found, nil
+}
+
+// filedBy returns the links of the bugs that an account has filed on a target since a time; zero
+// stands for all.
+func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]string, error) {
+	links, err := c.search(ctx, account, target, since, allStatuses)
+	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
+		return c.search(ctx, account, target, since, oldStatuses)
+	}
+	return links, err
+}
+
+func (c *Client) search(
+	ctx context.Context, account, target string, since time.Time, statuses []string,
+) ([]string, error) {
+	query := url.Values{
+		"ws.op":           {"searchTasks"},
+		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
+		"omit_duplicates": {"false"},
+		"order_by":        {encodeJSON([]string{"id"})},
+		"status":          {encodeJSON(statuses)},
+	}
+	if since.IsZero() {
+		query.Set("ws.size", "300") // the maximum
+	} else {
+		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format("2006-01-02T15:04:05+00:00")))
+	}
+	next := c.cfg.link(target) + "?" + query.Encode()
+	var links []string
+	for range maxPages {
+		var page bugTasks
+		if err := c.get(ctx, "search", next, &page); err != nil {
+			return nil, err
+		}
+		for _, entry := range page.Entries {
+			links = append(links, entry.BugLink)
+		}
+		if page.Next == "" {
+			return links, nil
+		}
+		u, err := url.Parse(page.Next)
+		if err != nil || !c.cfg.sameOrigin(u) {
+			return nil, c.unusable(ctx, "search", "the next page of the search is not on the tracker")
+		}
+		next = page.Next
+	}
+	return nil, c.unusable(ctx, "search", "the search has no end")
 }

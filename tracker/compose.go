@@ -3,9 +3,13 @@ package tracker
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -314,4 +318,545 @@ func NamesComment(b crash.Bucket, report crash.StoredReport, fields *privacy.Tab
 	text.WriteString("\nCounts, versions and stacks: " + marker +
 		"\n\nThis message is sent once by mishap, which collects crash reports.")
 	return text.String()
+}
+
+// DefaultTemplate is the template of bugs without one of their own.
+const DefaultTemplate = `{what_happened} {how_often}
+
+Current numbers and all reports: {problem_url}
+
+{facts}
+{?versions_table}
+
+Reports by version and release:
+
+{versions_table}
+{/versions_table}
+{?reproduce}
+
+How to reproduce, in the words of a report:
+
+{reproduce}
+{/reproduce}
+{?trace}
+
+{trace}
+{/trace}
+`
+
+// maxTemplate is the longest template, in characters.
+const maxTemplate = 20_000
+
+// TemplateName is the name of a value in templates.
+type TemplateName struct {
+	Name  string
+	Means string
+}
+
+// TemplateNames returns all names. Values are redacted; an unknown value is empty, and its block is
+// left out.
+func TemplateNames() []TemplateName {
+	return []TemplateName{
+		{"problem_url", "the permanent address of the problem; required in every bug"},
+		{"title", "the title of the bug, at any length"},
+		{"whole_title", "the same, only if it is too long for a bug title"},
+		{"what_happened", "the title as a full sentence"},
+		{"how_often", "one sentence: number of reports and machines, and since when"},
+		{"reports", "number of reports"}, {"machines", "number of machines"},
+		{"first_day", "day of the first report"}, {"last_day", "day of the newest report"},
+		{"facts", "program, package, versions and so on, as an aligned list"},
+		{"program", "path of the program"}, {"package", "binary package"}, {"source_package", "source package"},
+		{"first_version", "version of the oldest report, and its release"},
+		{"last_version", "version of the newest report, and its release"},
+		{"highest_version", "highest version with the problem, and its release"},
+		{"architecture", "of the report with the trace"},
+		{"architectures", "all architectures, with the number of reports"},
+		{"problem_type", "Crash, KernelOops, Package, …"}, {"signature", "the signature of the problem"},
+		{"versions_table", "versions × releases as an aligned table"},
+		{"trace", "assertion, traceback, stack and the text used for grouping " +
+			"(panic, kernel message, package log), with headings"},
+		{"reproduce", "steps to reproduce, if a report has them"},
+		{"report_version", "version and release of the report with the trace"},
+		{"frames", "the top of the stack"}, {"traceback", "the Python traceback"}, {"assertion", "the assertion that failed"},
+		{"kernel_message", "the kernel message"}, {"error_message", "the package manager's error message"},
+	}
+}
+
+// values returns the values of the names for one bug.
+func (w writer) values(title string) map[string]string {
+	full := w.title()
+	values := map[string]string{
+		"problem_url": w.marker, "title": full, "what_happened": w.whatHappened(), "how_often": w.howOften(),
+		"facts": w.facts(), "trace": w.trace(), "reproduce": w.reproduce(),
+		"frames": w.stack(), "traceback": w.traceback(), "kernel_message": w.oops(),
+		"assertion":      w.line(w.report.Fields["AssertionMessage"], 1000),
+		"error_message":  w.line(w.report.Fields["ErrorMessage"], 1000),
+		"report_version": versionIn(w.report.Version, w.report.Release),
+		"program":        Clean(w.redact.Path(w.bucket.Executable), 200),
+		"package":        Clean(w.bucket.Package, 100), "source_package": Clean(w.bucket.SourcePackage, 100),
+		"first_version":   versionIn(w.bucket.FirstSeenVersion, w.bucket.FirstSeenRelease),
+		"last_version":    versionIn(w.bucket.LastSeenVersion, w.bucket.LastSeenRelease),
+		"highest_version": versionIn(w.bucket.HighestVersion, w.bucket.HighestVersionRelease),
+		"architecture":    Clean(w.report.Architecture, 20), "architectures": w.seenOn(),
+		"problem_type": Clean(w.bucket.ProblemType, 50),
+		"signature":    Clean(w.redact.Signature(w.bucket.Signature), 300),
+	}
+	if full != title {
+		values["whole_title"] = crash.Shorten(full, 2000)
+	}
+	if w.bucket.Reports > 0 {
+		values["reports"], values["machines"] = itoa(w.bucket.Reports), itoa(w.bucket.Systems)
+		values["first_day"], values["last_day"] = day(w.bucket.FirstSeen), day(w.bucket.LastSeen)
+	}
+	if len(w.versions) > 0 && (w.section == nil || w.template != DefaultTemplate) { // else the section has the table
+		values["versions_table"] = versionTable(w.versions)
+	}
+	for name, value := range values {
+		values[name] = strings.TrimRight(value, "\n")
+	}
+	return values
+}
+
+// textPart is a part of a template: text, a name, or a block that is left out if its name has no
+// value.
+type textPart struct {
+	text  string
+	name  string
+	block []textPart // parts of a block; nil: not a block
+}
+
+var (
+	templateMark = regexp.MustCompile(`\{\{|\{([?/]?)([A-Za-z0-9_]*)\}|\{`)
+	blockLine    = regexp.MustCompile(`(?m)^[ \t]*(\{[?/][a-z_]+\})[ \t]*(?:\n|\z)`)
+)
+
+// parseTemplate parses a template. The problems are sentences for its author.
+func parseTemplate(text string) (parts []textPart, problems []string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lineOf := func(at int) int { return strings.Count(text[:at], "\n") + 1 }
+	known := map[string]bool{}
+	for _, n := range TemplateNames() {
+		known[n.Name] = true
+	}
+	add := func(at int, format string, args ...any) {
+		if len(problems) < 20 {
+			problems = append(problems, fmt.Sprintf("Line %d: ", lineOf(at))+fmt.Sprintf(format, args...))
+		}
+	}
+	// A line that contains only the mark of a block does not appear in the bug.
+	alone := map[int]int{} // start of the mark → start of the next line
+	lineStart := map[int]int{}
+	for _, m := range blockLine.FindAllStringSubmatchIndex(text, -1) {
+		alone[m[2]], lineStart[m[2]] = m[1], m[0]
+	}
+	type open struct {
+		name  string
+		at    int
+		outer []textPart
+	}
+	var stack []open
+	last := 0
+	for _, m := range templateMark.FindAllStringSubmatchIndex(text, -1) {
+		end, from := m[1], m[0]
+		if after, ok := alone[m[0]]; ok {
+			end, from = after, lineStart[m[0]]
+		}
+		if from > last {
+			parts = append(parts, textPart{text: text[last:from]})
+		}
+		last = end
+		mark := text[m[0]:m[1]]
+		switch mark {
+		case "{{":
+			parts = append(parts, textPart{text: "{"})
+			continue
+		case "{":
+			add(m[0], "“{” does not begin a name here; write {{ for a brace.")
+			continue
+		}
+		kind, name := text[m[2]:m[3]], text[m[4]:m[5]]
+		if !known[name] {
+			add(m[0], "there is no value with the name “%s”.", Clean(name, 50))
+		}
+		switch kind {
+		case "?":
+			stack = append(stack, open{name, m[0], parts})
+			parts = []textPart{}
+		case "/":
+			if len(stack) == 0 || stack[len(stack)-1].name != name {
+				add(m[0], "{/%s} does not end an open block.", Clean(name, 50))
+				continue
+			}
+			block := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			parts = append(block.outer, textPart{name: name, block: parts})
+		default:
+			parts = append(parts, textPart{name: name})
+		}
+	}
+	if last < len(text) {
+		parts = append(parts, textPart{text: text[last:]})
+	}
+	for _, block := range stack {
+		add(block.at, "the block {?%s} is never ended; add {/%s}.", Clean(block.name, 50), Clean(block.name, 50))
+	}
+	return parts, problems
+}
+
+// CheckTemplate returns the problems of a template as sentences, or nil.
+func CheckTemplate(text string) []string {
+	parts, problems := parseTemplate(text)
+	if !slices.ContainsFunc(parts, func(p textPart) bool { return p.name == "problem_url" && p.block == nil }) {
+		problems = append(problems,
+			"{problem_url} is missing, or only in a block: every bug needs the permanent address of its problem.")
+	}
+	if n := utf8.RuneCountInString(text); n > maxTemplate {
+		problems = append(problems, fmt.Sprintf("The template has %d characters; the limit is %d.", n, maxTemplate))
+	}
+	if !storable(text) {
+		problems = append(problems, "The template contains invalid characters.")
+	}
+	return problems
+}
+
+// fill replaces the names in a template with their values.
+func fill(parts []textPart, values map[string]string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch {
+		case p.block != nil:
+			if values[p.name] != "" {
+				b.WriteString(fill(p.block, values))
+			}
+		case p.name != "":
+			b.WriteString(values[p.name])
+		default:
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}
+
+const (
+	maxTableRows    = 30
+	maxTableColumns = 8
+)
+
+// ReleasesOf lists the releases of cells that a text names, as [crash.ReleaseList] chooses them.
+func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
+	reports := map[crash.Release]int64{}
+	for _, c := range cells {
+		reports[c.Release] += c.Reports
+	}
+	return crash.BuiltInReleases().List(reports)
+}
+
+// versionTable returns the versions × releases table as aligned text, newest version first. Lines
+// below it count what does not fit.
+func versionTable(cells []crash.VersionCount) string { return versionTableOf(cells, maxTableRows) }
+
+// versionTableOf is like versionTable, with at most rows versions.
+func versionTableOf(cells []crash.VersionCount, rows int) string {
+	var versions []string
+	count := map[string]map[crash.Release]int64{}
+	for _, c := range cells {
+		if count[c.Version] == nil {
+			versions = append(versions, c.Version)
+			count[c.Version] = map[crash.Release]int64{}
+		}
+		count[c.Version][c.Release] += c.Reports
+	}
+	list := ReleasesOf(cells)
+	others := map[crash.Release]bool{}
+	for _, c := range cells {
+		others[c.Release] = true
+	}
+	columns := list.Descending() // known and new ones first
+	columns = columns[:min(len(columns), maxTableColumns)]
+	releases := slices.DeleteFunc(list.Ascending(), func(r crash.Release) bool {
+		return r == crash.OtherReleases || !slices.Contains(columns, r)
+	})
+	for _, r := range releases {
+		delete(others, r)
+	}
+	olderVersions := max(0, len(versions)-rows)
+	versions = versions[:len(versions)-olderVersions]
+
+	table := [][]string{{"Version"}}
+	for _, r := range releases {
+		table[0] = append(table[0], orUnknown(Clean(string(r), 30)))
+	}
+	for _, v := range versions {
+		row := []string{orUnknown(Clean(v, 60))}
+		for _, r := range releases {
+			cell := ""
+			if n := count[v][r]; n > 0 {
+				cell = strconv.FormatInt(n, 10)
+			}
+			row = append(row, cell)
+		}
+		table = append(table, row)
+	}
+	out := align(table)
+	if olderVersions > 0 {
+		out += "and " + counted(int64(olderVersions), "older version", "older versions") + "\n"
+	}
+	if len(others) > 0 {
+		out += "and " + counted(int64(len(others)), "other release", "other releases") + "\n"
+	}
+	return out
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "(unknown)"
+	}
+	return s
+}
+
+// align pads the cells of each column to the same width. The first column is aligned to the left,
+// the others to the right.
+func align(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// counted returns a number with its noun.
+func counted(n int64, one, many string) string { return itoa(n) + " " + crash.Plural(n, one, many) }
+
+// The first and the last line of the section that mishap updates in the description of a bug. They
+// never change, because mishap finds the section by them.
+const (
+	sectionBegins = "=== Crash reports (updated by mishap; if you change this section, mishap leaves it alone) ==="
+	sectionEnds   = "=== End of crash reports ==="
+)
+
+const (
+	maxSectionProblems = 5
+	maxSectionReleases = 12
+)
+
+// SectionProblem is a problem that a section describes.
+type SectionProblem struct {
+	Bucket   crash.Bucket         // with its status
+	Versions []crash.VersionCount // versions × releases, newest version first
+	Marker   string               // permanent address of the problem
+}
+
+// Section is a text for the description of a bug: counts by version and release, the last report and
+// probable fixes. It holds nothing of single reports.
+type Section struct {
+	Text  string // with its first and last line, without a line feed at the end
+	Facts crash.SectionFacts
+}
+
+// Hash identifies the text of the section. See SectionsIn.
+func (s Section) Hash() string { return hashOfSection(s.Text) }
+
+// ComposeSection returns the section for the bug of some problems, the most frequent first. The
+// tables have at most rows versions.
+func ComposeSection(problems []SectionProblem, today time.Time, rows int) Section {
+	var text, shape strings.Builder
+	var facts crash.SectionFacts
+	others := max(0, len(problems)-maxSectionProblems)
+	for i, p := range problems {
+		facts.Reports += p.Bucket.Reports
+		facts.Last = max(facts.Last, day(p.Bucket.LastSeen))
+		shape.WriteString(p.Bucket.ID.String() + "\n")
+		if i >= maxSectionProblems {
+			continue
+		}
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		if len(problems) > 1 {
+			fmt.Fprintf(&text, "Problem %d: %s\n", i+1, p.Marker)
+		}
+		lines := releaseLines(p.Bucket.Status)
+		for _, c := range p.Versions {
+			shape.WriteString(c.Version + " " + string(c.Release) + "\n")
+		}
+		shape.WriteString(lines)
+		text.WriteString(p.counts() + "\n")
+		if lines != "" {
+			text.WriteString("\n" + lines)
+		}
+		if len(p.Versions) > 0 && rows > 0 {
+			text.WriteString("\nReports by version and release:\n\n" + versionTableOf(p.Versions, rows))
+		}
+	}
+	if others > 0 {
+		fmt.Fprintf(&text, "\nand %s\n", counted(int64(others), "other problem", "other problems"))
+	}
+	facts.Shape = hashOfSection(shape.String())
+	where := ""
+	if len(problems) == 1 {
+		where = " Current counts: " + problems[0].Marker
+	}
+	return Section{Facts: facts, Text: sectionBegins + "\n\n" + text.String() + "\nAs of " + day(today) + "." + where +
+		"\n" + sectionEnds}
+}
+
+// counts returns a sentence with the numbers of reports and machines, and one about the last report.
+func (p SectionProblem) counts() string {
+	b := p.Bucket
+	if b.Reports == 0 {
+		return "Only test machines have reported this problem."
+	}
+	s := counted(b.Reports, "report", "reports")
+	if b.Systems > 0 {
+		s += " from " + counted(b.Systems, "machine", "machines")
+	}
+	s += " since " + day(b.FirstSeen) + ". Last report: " + day(b.LastSeen)
+	if v := versionIn(b.LastSeenVersion, b.LastSeenRelease); v != "" {
+		s += ", version " + v
+	} else if b.LastSeenRelease != "" {
+		s += ", " + Clean(string(b.LastSeenRelease), 50)
+	}
+	return s + "."
+}
+
+// releaseLines says which version probably has the fix, and then for each supported release in which
+// versions the problem was seen.
+func releaseLines(s crash.Status) string {
+	var fixes, lines []string
+	for _, r := range s.Releases {
+		if r.Ended || len(lines) == maxSectionReleases {
+			continue
+		}
+		name := cleanRelease(r.Release)
+		switch {
+		case r.Word == crash.StateFixed && r.Fix != "":
+			fixes = append(fixes, Clean(r.Fix, 60)+" ("+name+")")
+		case r.Word == crash.StateGone:
+			fixes = append(fixes, "by "+Clean(r.Newer, 60)+" ("+name+")")
+		}
+		lines = append(lines, name+": "+Clean(r.Verdict(), 400)+"\n")
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	fix := "none known"
+	if len(fixes) > 0 {
+		fix = strings.Join(fixes, ", ")
+	}
+	return "Probable fix: " + fix + "\n" + strings.Join(lines, "")
+}
+
+func cleanRelease(r crash.Release) string {
+	if r == "" {
+		return r.Short()
+	}
+	return Clean(string(r), 50)
+}
+
+// SectionsIn returns the sections of mishap in the description of a bug, in order. Each begins with
+// the first line of a section and ends with the next last line.
+func SectionsIn(description string) []FoundSection {
+	var found []FoundSection
+	at, begin := 0, -1
+	for line := range strings.Lines(description) {
+		switch strings.TrimSpace(line) {
+		case sectionBegins:
+			begin = at
+		case sectionEnds:
+			if begin >= 0 {
+				end := at + len(strings.TrimRight(line, " \t\r\n"))
+				found = append(found, FoundSection{Begin: begin, End: end, Hash: hashOfSection(description[begin:end])})
+			}
+			begin = -1
+		}
+		at += len(line)
+	}
+	return found
+}
+
+// FoundSection is the place of a section in a description.
+type FoundSection struct {
+	Begin, End int // bytes
+	Hash       string
+}
+
+// HasSectionLine reports whether a description contains the first or the last line of a section.
+func HasSectionLine(description string) bool {
+	for line := range strings.Lines(description) {
+		if s := strings.TrimSpace(line); s == sectionBegins || s == sectionEnds {
+			return true
+		}
+	}
+	return false
+}
+
+// hashOfSection returns the hash of a text. Line ends and blanks before them, which browsers and
+// trackers change, do not count.
+func hashOfSection(text string) string {
+	hash := sha256.New()
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		hash.Write([]byte(strings.TrimRight(line, " \t\r") + "\n"))
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// sectionRows are the numbers of versions that the tables of a section may have, to be tried in
+// order until the description is short enough.
+var sectionRows = []int{20, 5, 0}
+
+// FitSection returns the first of the sections that compose returns for fewer and fewer rows with
+// which whole returns a description within the tracker's limit. It returns false if none is short
+// enough.
+func FitSection(compose func(rows int) Section, whole func(Section) string) (Section, string, bool) {
+	for _, rows := range sectionRows {
+		s := compose(rows)
+		if text := whole(s); utf8.RuneCountInString(strings.TrimRight(text, " \t\r\n")) <= maxDescription {
+			return s, text, true
+		}
+	}
+	return Section{}, "", false
+}
+
+// AppendSection returns a description with a section at its end. It changes nothing before it.
+func AppendSection(description, section string) string {
+	switch {
+	case description == "" || strings.HasSuffix(description, "\n\n"):
+		return description + section + "\n"
+	case strings.HasSuffix(description, "\n"):
+		return description + "\n" + section + "\n"
+	}
+	return description + "\n\n" + section + "\n"
+}
+
+// WithoutSections returns a description without any sections of mishap.
+func WithoutSections(description string) string {
+	found := SectionsIn(description)
+	for _, s := range slices.Backward(found) {
+		before := strings.TrimRight(description[:s.Begin], " \t\r\n")
+		after := strings.TrimLeft(description[s.End:], " \t\r\n")
+		switch {
+		case after == "":
+			description = before + "\n"
+		case before == "":
+			description = after
+		default:
+			description = before + "\n\n" + after
+		}
+	}
+	return description
 }

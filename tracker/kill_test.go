@@ -17,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/bugs"
+	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -181,4 +182,488 @@ func TestMoreKilledInstances(t *testing.T) {
 	t.Logf("%d kills, %d of them while a bug was being sent; %d bugs, %d calls to create, %d searches",
 		killed, whileSending, len(h.lp.Bugs()), len(h.lp.Requests(trackertest.OpCreate)),
 		len(h.lp.Requests(trackertest.OpSearch)))
+}
+
+// sending makes an instance send a bug, and returns when the tracker has the request but does not
+// answer.
+func (h *fixture) sending(u *instance, signature string, f trackertest.Fault) {
+	h.t.Helper()
+	h.lp.Fail(trackertest.OpCreate, f)
+	r, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines"})
+	if err != nil || r.State == crash.FilingFiled {
+		h.t.Fatalf("got %+v, %v, want it in progress", r.Filing, err)
+	}
+	h.until("the tracker has the request", nil, func() bool {
+		return len(h.lp.Requests(trackertest.OpCreate)) == 1 && (!f.Works() || len(h.lp.Bugs()) == 1)
+	})
+}
+
+// patient makes an instance wait for an answer that never comes.
+func patient(c *tracker.Config) { c.Transport = nil }
+
+// TestDeadInstance checks an instance that loses its database connection while it sends a bug. It
+// counts as dead, and other instances settle its filing, whether the tracker filed the bug or not.
+func TestDeadInstance(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []trackertest.Fault{trackertest.HangBefore, trackertest.HangAfter} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			dying, other := h.instance(patient), h.instance(patient)
+			signature := h.problem(1)
+			h.sending(dying, signature, fault)
+			if err := other.filer.StartDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if f := h.bucket(signature).Filing; f.State != crash.FilingSending {
+				t.Errorf("while the instance is alive: got %s, want filing", f.State)
+			}
+			dying.store.Close()
+			h.until("the bug is filed", []*instance{other},
+				func() bool { return h.bucket(signature).Filing.State == crash.FilingFiled })
+			h.wantOneBug(signature)
+		})
+	}
+}
+
+// TestLateAnswers checks that an answer still counts after others have declared the instance dead.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	filed := crash.Bug{Number: 4711, URL: "u", How: crash.Filed}
+	tests := []struct {
+		name  string
+		late  crash.FilingResult
+		state crash.FilingState
+	}{
+		{"filed", crash.FilingResult{State: crash.FilingFiled, Bug: filed}, crash.FilingFiled},
+		{"refused", crash.FilingResult{State: crash.FilingRefused, Problem: "tracker_refused"}, crash.FilingRefused},
+		{"not sent", crash.FilingResult{State: crash.FilingQueued, Delay: time.Hour, Problem: "tracker_unreachable"},
+			crash.FilingQueued},
+		{"unknown", crash.FilingResult{State: crash.FilingUncertain}, crash.FilingUncertain},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			claim := h.claimed(h.problem(1))
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // declares the instance dead
+				t.Fatal(err)
+			}
+			if f, err := bugs.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
+				t.Fatalf("after the claim expired: got %+v, %v, want uncertain", f, err)
+			}
+			tt.late.Claim = claim
+			f, err := bugs.New(h.db).FinishFiling(t.Context(), tt.late, overdue)
+			if err != nil || f.State != tt.state || f.Bug != tt.late.Bug.Number {
+				t.Errorf("got %+v, %v, want %s", f, err, tt.state)
+			}
+		})
+	}
+}
+
+// overdue are terms under which every claim has expired.
+var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
+
+// claimed stores an intent and claims it.
+func (h *fixture) claimed(signature string) crash.FilingClaim {
+	h.t.Helper()
+	in := crash.Intent{Bucket: crash.BucketIDOf(signature), Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
+	f, _, err := bugs.New(h.db).RequestFiling(h.t.Context(), in, crash.Filing{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	claim, err := bugs.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{})
+	if err != nil || claim.Step != crash.StepCreate {
+		h.t.Fatalf("claim: got %+v, %v", claim, err)
+	}
+	return claim
+}
+
+// TestOldOutcomes checks that the outcome of a superseded attempt is ignored, unless a bug was
+// filed.
+func TestOldOutcomes(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ctx := t.Context()
+	signature := h.problem(1)
+	first := h.claimed(signature)
+	finish := func(c crash.FilingClaim, r crash.FilingResult) crash.Filing {
+		t.Helper()
+		r.Claim = c
+		f, err := bugs.New(h.db).FinishFiling(ctx, r, crash.FilingTerms{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	finish(first, crash.FilingResult{State: crash.FilingQueued})
+	second, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
+		t.Fatalf("second claim: got %+v, %v", second, err)
+	}
+	for _, state := range []crash.FilingState{crash.FilingQueued, crash.FilingRefused, crash.FilingUncertain} {
+		if f := finish(first, crash.FilingResult{State: state}); f.State != crash.FilingSending {
+			t.Errorf("an old outcome %s: got %s, want filing", state, f.State)
+		}
+	}
+	finish(second, crash.FilingResult{State: crash.FilingUncertain})
+	search, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	if err != nil || search.Step != crash.StepSearch {
+		t.Fatalf("search: got %+v, %v", search, err)
+	}
+	if again, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
+		again.Step != crash.StepNone {
+		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
+	}
+	if f := finish(first, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 9, URL: "u",
+		How: crash.Filed}}); f.State != crash.FilingFiled || f.Bug != 9 {
+		t.Errorf("a late number: got %+v, want it filed", f)
+	}
+	if f := finish(search, crash.FilingResult{State: crash.FilingQueued}); f.State != crash.FilingFiled {
+		t.Errorf("a search that found nothing, after that: got %s, want filed", f.State)
+	}
+	if f := finish(second, crash.FilingResult{State: crash.FilingFiled, Bug: crash.Bug{Number: 10, URL: "u",
+		How: crash.Filed}}); f.Bug != 9 {
+		t.Errorf("a second number: got %d, want the first, 9", f.Bug)
+	}
+}
+
+// TestWhenToSearch checks when an uncertain filing is searched for: once the tracker can no longer
+// be processing it. That time counts from the last moment of sending, when the instance died or its
+// sending time ended.
+func TestWhenToSearch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		terms crash.FilingTerms
+		want  time.Duration // from now
+	}{
+		{"died just now", crash.FilingTerms{Sending: time.Hour, Answer: -3 * time.Hour, Settle: 2 * time.Hour},
+			2 * time.Hour},
+		{"sending was over long ago", crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: 2 * time.Hour},
+			time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newFixture(t)
+			claim := h.claimed(h.problem(1))
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
+				t.Fatal(err)
+			}
+			f, err := bugs.New(h.db).Filing(t.Context(), claim.ID)
+			if in := f.NotBefore.Sub(f.Updated); err != nil || f.State != crash.FilingUncertain || in < tt.want-time.Minute ||
+				in > tt.want+time.Minute {
+				t.Errorf("got %s, search in %v, %v, want uncertain, in %v", f.State, in, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestClose checks that Close waits for a call while ctx permits, then cancels it without losing
+// the bug.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	t.Run("finishes", func(t *testing.T) {
+		t.Parallel()
+		h := newFixture(t)
+		u := h.instance(patient)
+		signature := h.problem(1)
+		h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow,
+			Delay: 200 * time.Millisecond})
+		if _, err := u.filer.CreateBug(t.Context(), signature, tracker.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the tracker has the request", nil, func() bool { return len(h.lp.Requests(trackertest.OpCreate)) == 1 })
+		u.filer.Close(t.Context())
+		h.wantOneBug(signature)
+	})
+	t.Run("gives up", func(t *testing.T) {
+		t.Parallel()
+		h := newFixture(t)
+		u := h.instance(patient)
+		signature := h.problem(1)
+		h.sending(u, signature, trackertest.HangAfter)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		u.filer.Close(ctx)
+		if f := h.bucket(signature).Filing; f.State != crash.FilingUncertain {
+			t.Errorf("got %s, want uncertain", f.State)
+		}
+		if r, err := u.filer.CreateBug(t.Context(), h.problem(2), tracker.Options{Wait: 10 * time.Millisecond}); err != nil ||
+			r.State != crash.FilingQueued {
+			t.Errorf("after closing: got %+v, %v, want it stored", r.Filing, err)
+		}
+		other := h.instance()
+		h.until("both are filed", []*instance{other}, func() bool {
+			return h.bucket(signature).Bug.Number != 0 && h.bucket(problemSignature(2)).Bug.Number != 0
+		})
+		h.wantOneBug(signature)
+		h.wantOneBug(problemSignature(2))
+	})
+}
+
+// seedsEnv names the variable with the number of seeds. Without it there are few, so that the tests
+// are fast.
+const seedsEnv = "MISHAP_TEST_SEEDS"
+
+// TestMachine runs the state machine of filings with random interleavings of people, instances,
+// answers, deaths and searches. The tracker never has two bugs for a bucket. At the end it has one
+// for each filing that was not abandoned.
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	const steps = 160
+	for seed := range uint64(atLeastOne(t, seedsEnv, 8)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, seed)
+			for range steps {
+				m.step()
+			}
+			m.settle()
+		})
+	}
+}
+
+// machine drives the real ledger and simulates a tracker.
+type machine struct {
+	t       *testing.T
+	h       *fixture
+	r       *rand.Rand
+	next    int64
+	buckets []crash.BucketID
+	bugs    map[crash.BucketID][]int64 // in the tracker
+	refuses map[crash.BucketID]int     // how many more times the tracker refuses
+	calls   []*machineCall             // claimed, without a recorded outcome
+	late    []*machineCall             // the instance no longer waits, but the tracker may continue
+	calm    bool                       // nothing fails any more
+	did     map[string]int
+}
+
+// machineCall is a call in progress in an instance.
+type machineCall struct {
+	claim crash.FilingClaim
+	bug   int64 // created by the tracker; 0: none
+	ended bool  // the tracker has finished
+}
+
+// instantly are terms under which every claim has expired and no wait is needed.
+var instantly = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour, Settle: -time.Hour}
+
+func newMachine(t *testing.T, seed uint64) *machine {
+	t.Helper()
+	m := &machine{
+		t: t, h: &fixture{t: t, url: dbtest.URL(t)}, r: rand.New(rand.NewPCG(seed, 1)), next: 100,
+		bugs: map[crash.BucketID][]int64{}, refuses: map[crash.BucketID]int{}, did: map[string]int{},
+	}
+	m.h.db = dbtest.Open(t, m.h.url)
+	for i := range 4 {
+		id := crash.BucketIDOf(m.h.problem(i))
+		m.buckets = append(m.buckets, id)
+		m.refuses[id] = m.r.IntN(2)
+	}
+	return m
+}
+
+func (m *machine) any() crash.BucketID { return m.buckets[m.r.IntN(len(m.buckets))] }
+
+func (m *machine) check(err error, fine ...crash.Kind) {
+	m.t.Helper()
+	for _, kind := range fine {
+		if crash.KindOf(err) == kind {
+			return
+		}
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) filing(id crash.BucketID) crash.Filing {
+	m.t.Helper()
+	b, err := m.h.db.Bucket(m.t.Context(), id)
+	m.check(err)
+	return b.Filing
+}
+
+// step does one random action.
+func (m *machine) step() {
+	ctx := m.t.Context()
+	id := m.any()
+	var what string
+	switch n := m.r.IntN(100); {
+	case n < 20:
+		what = "ask"
+		m.ask(ctx, id)
+	case n < 50:
+		what = "claim"
+		m.claim(ctx, id)
+	case n < 62:
+		what = "work"
+		m.work()
+	case n < 82:
+		what = "answer"
+		m.answer(ctx)
+	case n < 87:
+		what = "die"
+		m.die()
+	case n < 91:
+		what = "give up"
+		if f := m.filing(id); f.ID != 0 {
+			_, err := bugs.New(m.h.db).GiveUpFiling(ctx, f.ID, "ada", "why not")
+			m.check(err, crash.Conflict)
+		}
+	case n < 95:
+		what = "retry"
+		if f := m.filing(id); f.ID != 0 {
+			_, err := bugs.New(m.h.db).HastenFiling(ctx, f.ID, "ada")
+			m.check(err)
+		}
+	default:
+		what = "park"
+		m.check(bugs.New(m.h.db).PostponeFilings(ctx, 0, "tracker_unreachable", "r", -time.Second))
+	}
+	m.did[what]++
+	for id, bugs := range m.bugs {
+		if len(bugs) > 1 {
+			m.t.Fatalf("after %v, last %s: bucket %s has the bugs %v", m.did, what, id, bugs)
+		}
+	}
+}
+
+func (m *machine) ask(ctx context.Context, id crash.BucketID) {
+	in := crash.Intent{Bucket: id, Person: "ines", Target: "/ubuntu", Title: "t", Description: "d", Marker: "m"}
+	b, err := m.h.db.Bucket(ctx, id)
+	m.check(err)
+	if b.Bug.Number != 0 {
+		return // like CreateBug
+	}
+	_, _, err = bugs.New(m.h.db).RequestFiling(ctx, in, b.Filing)
+	m.check(err)
+}
+
+func (m *machine) claim(ctx context.Context, id crash.BucketID) {
+	f := m.filing(id)
+	if f.ID == 0 {
+		return
+	}
+	c, err := bugs.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{})
+	m.check(err)
+	switch c.Step {
+	case crash.StepNone:
+		return
+	case crash.StepSearch:
+		m.settled() // a search starts only when the tracker has finished
+	case crash.StepCreate:
+		for _, other := range m.calls {
+			if now, err := bugs.New(m.h.db).Filing(ctx, other.claim.ID); err == nil && other.claim.Step == crash.StepCreate &&
+				now.State == crash.FilingSending && other.claim.ID != c.ID {
+				m.t.Fatalf("got filings %d and %d sent at the same time", c.ID, other.claim.ID)
+			}
+		}
+	}
+	m.calls = append(m.calls, &machineCall{claim: c, ended: c.Step == crash.StepSearch})
+}
+
+// die ends the instance, leaving its claims behind, and starts another one. Late answers may still
+// arrive, as if only a network failure had made the instance look dead.
+func (m *machine) die() {
+	m.settled()
+	m.h.db.Close()
+	m.h.db = dbtest.Open(m.t, m.h.url)
+	_, err := bugs.New(m.h.db).DueFilings(m.t.Context(), instantly, 10)
+	m.check(err)
+}
+
+// work lets the tracker process one request.
+func (m *machine) work() {
+	for _, c := range append(m.late, m.calls...) {
+		if !c.ended {
+			m.end(c)
+			return
+		}
+	}
+}
+
+func (m *machine) end(c *machineCall) {
+	if c.ended = true; c.claim.Step != crash.StepCreate || m.refuses[c.claim.Bucket] > 0 || !m.calm && m.r.IntN(3) == 0 {
+		return // refused or never arrived
+	}
+	m.next++
+	c.bug = m.next
+	m.bugs[c.claim.Bucket] = append(m.bugs[c.claim.Bucket], c.bug)
+}
+
+// settled lets the tracker finish all requests.
+func (m *machine) settled() {
+	for _, c := range append(m.late, m.calls...) {
+		if !c.ended {
+			m.end(c)
+		}
+	}
+	m.late = nil
+}
+
+// answer ends one of the calls: with its real outcome, without any answer, or with the death of the
+// instance.
+func (m *machine) answer(ctx context.Context) {
+	if len(m.calls) == 0 {
+		return
+	}
+	i := m.r.IntN(len(m.calls))
+	c := m.calls[i]
+	m.calls = append(m.calls[:i:i], m.calls[i+1:]...)
+	r := crash.FilingResult{Claim: c.claim}
+	lost := !m.calm && m.r.IntN(3) == 0
+	switch {
+	case c.claim.Step == crash.StepSearch && lost:
+		r.State = crash.FilingUncertain
+	case c.claim.Step == crash.StepSearch:
+		if r.State = crash.FilingQueued; len(m.bugs[c.claim.Bucket]) > 0 {
+			r.State, r.Bug = crash.FilingFiled, crash.Bug{Number: m.bugs[c.claim.Bucket][0], URL: "u", How: crash.Filed}
+		}
+	case lost || !c.ended:
+		r.State = crash.FilingUncertain
+		m.late = append(m.late, c) // the tracker may continue, but only until a search
+	case c.bug != 0:
+		r.State, r.Bug = crash.FilingFiled, crash.Bug{Number: c.bug, URL: "u", How: crash.Filed}
+	case m.refuses[c.claim.Bucket] > 0:
+		m.refuses[c.claim.Bucket]--
+		r.State = crash.FilingRefused
+	default:
+		r.State, r.Problem = crash.FilingQueued, "tracker_unreachable"
+	}
+	if !m.calm && m.r.IntN(6) == 0 {
+		return // the instance dies before it records anything
+	}
+	_, err := bugs.New(m.h.db).FinishFiling(ctx, r, instantly)
+	m.check(err)
+}
+
+// settle lets everything finish without failures and checks the result.
+func (m *machine) settle() {
+	ctx := m.t.Context()
+	m.calm = true
+	for range 6 {
+		m.die()
+		for len(m.calls) > 0 {
+			m.answer(ctx)
+		}
+		for _, id := range m.buckets {
+			m.ask(ctx, id)
+			m.claim(ctx, id)
+			m.settled()
+			for len(m.calls) > 0 {
+				m.answer(ctx)
+			}
+		}
+	}
+	for _, id := range m.buckets {
+		b, err := m.h.db.Bucket(ctx, id)
+		m.check(err)
+		if bugs := m.bugs[id]; len(bugs) != 1 || b.Bug.Number != bugs[0] || b.Filing.State != crash.FilingFiled ||
+			b.Filing.Bug != bugs[0] {
+			m.t.Errorf("after %v: bucket %s has %v in the tracker, bug %d and filing %s with bug %d here, want the same bug",
+				m.did, id, bugs, b.Bug.Number, b.Filing.State, b.Filing.Bug)
+		}
+	}
 }

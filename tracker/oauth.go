@@ -1,14 +1,22 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/crash/span"
 )
 
 // RequestToken is a token that a person authorises on the tracker's page. It is exchanged for an
@@ -223,4 +231,349 @@ var (
 func errBadConsumer(key string) *crash.Error {
 	return crash.Errorf(crash.Refused, "oauth_bad_consumer",
 		"The tracker rejects the consumer key %q. Check tracker_consumer_key.", key)
+}
+
+// healthInterval is how often an unchanged health is saved.
+const healthInterval = time.Minute
+
+// saveTimeout bounds saving an outcome after the caller has gone.
+const saveTimeout = 5 * time.Second
+
+// Credentials returns the access token to use: that of the configuration if there is one, else that
+// in the database, which all instances share. It is safe for concurrent use.
+type Credentials struct {
+	cfg   Config
+	store CredentialStore
+	log   *slog.Logger
+
+	mu         sync.Mutex
+	configured crash.AccessToken // token in this instance's configuration, or zero
+	offered    bool              // configured has been saved for the other instances
+	current    crash.AccessToken // the last result of Current
+	health     crash.TokenHealth // health of current, as last saved or read
+	known      bool              // health has been read
+	saved      time.Time         // when health was last saved
+}
+
+// CredentialStore stores access tokens for all instances.
+type CredentialStore interface {
+	// SavedToken returns the saved token, or zero if there is none or it cannot be decrypted.
+	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
+	// SaveToken saves a token and makes filings that wait for one due.
+	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
+	// SaveConfiguredToken stores the token of an instance's configuration, for instances without one.
+	// It does not replace a token that a person connected, and does not restore a deleted one.
+	SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
+	// ForgetToken deletes the saved token.
+	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
+	// TokenHealth returns the health of a token, or zero if nothing is known.
+	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
+	// TrackerAccounts lists the tracker's accounts that tokens act for or have acted for.
+	TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error)
+	// SaveTokenHealth saves the health of a token.
+	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error
+}
+
+// NewCredentials returns the credentials of cfg's tracker and consumer.
+func NewCredentials(cfg Config, store CredentialStore) *Credentials {
+	cfg = cfg.WithDefaults()
+	return &Credentials{cfg: cfg, store: store, log: cfg.Log, configured: cfg.Token}
+}
+
+// Current returns the access token to sign with, or Unavailable with the code tracker_credentials
+// if there is none.
+func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
+	c.mu.Lock()
+	token, offer := c.configured, !c.configured.IsZero() && !c.offered
+	c.offered = c.offered || offer
+	c.mu.Unlock()
+	if offer {
+		if err := c.store.SaveConfiguredToken(ctx, c.cfg.Key(), token); err != nil {
+			c.log.WarnContext(ctx, "cannot save the configured access token for other instances", "error", err)
+		}
+	}
+	if token.IsZero() {
+		saved, err := c.store.SavedToken(ctx, c.cfg.Key())
+		if err != nil {
+			return crash.AccessToken{}, err
+		}
+		if token = saved.AccessToken; token.IsZero() {
+			return token, errCredentials("mishap is not connected to the tracker.")
+		}
+	}
+	c.use(token)
+	return token, nil
+}
+
+// errCredentials returns an error that names the page on which an admin can fix it.
+func errCredentials(what string) *crash.Error {
+	e := crash.Errorf(crash.Unavailable, "tracker_credentials",
+		"%s An admin can connect it at /admin/tracker. Nothing is lost: the bug will be filed then.", what)
+	e.RetryAfter = defaultRetryAfter
+	return e
+}
+
+const defaultRetryAfter = 30 * time.Second
+
+// use makes token the current one, and discards the health of another one.
+func (c *Credentials) use(token crash.AccessToken) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current.Token != token.Token {
+		c.health, c.known, c.saved = crash.TokenHealth{}, false, time.Time{}
+	}
+	c.current = token
+}
+
+// SaveToken saves a new access token. From now on this instance uses it, and so do all instances
+// without a configured token.
+func (c *Credentials) SaveToken(ctx context.Context, token crash.AccessToken, person string) error {
+	if err := c.store.SaveToken(ctx, c.cfg.Key(), token, person); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if !c.configured.IsZero() {
+		c.configured = token
+	}
+	c.mu.Unlock()
+	c.use(token)
+	return nil
+}
+
+// DeleteToken deletes the saved token. A token in a configuration file stays in use until it is
+// removed from the file.
+func (c *Credentials) DeleteToken(ctx context.Context, person string) error {
+	return c.store.ForgetToken(ctx, c.cfg.Key(), person)
+}
+
+// Configured returns which credentials these are, and the public part of the access token in this
+// instance's configuration, if any.
+func (c *Credentials) Configured() (key crash.TrackerKey, token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cfg.Key(), c.configured.Token
+}
+
+// Status returns the state of this instance's connection to the tracker, without secrets.
+func (c *Credentials) Status(ctx context.Context) (crash.Connection, error) {
+	saved, err := c.store.SavedToken(ctx, c.cfg.Key())
+	if err != nil {
+		return crash.Connection{}, err
+	}
+	c.mu.Lock()
+	token := c.configured
+	c.mu.Unlock()
+	out := crash.Connection{Source: crash.FromConfiguration, Token: token.Token, Context: token.Context}
+	switch {
+	case token.IsZero() && saved.IsZero():
+		return crash.Connection{}, nil
+	case token.IsZero():
+		out = crash.Connection{Source: crash.FromDatabase, Token: saved.Token, Context: saved.Context}
+	}
+	if out.Token == saved.Token {
+		out.Context, out.Person, out.Since = saved.Context, saved.Person, saved.Connected
+	}
+	out.TokenHealth, err = c.store.TokenHealth(ctx, c.cfg.Key(), out.Token)
+	return out, err
+}
+
+// dead reports whether the tracker has refused the current token, to any instance.
+func (c *Credentials) dead(ctx context.Context) bool {
+	h, ok := c.readHealth(ctx)
+	return ok && h.Dead
+}
+
+func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) {
+	c.mu.Lock()
+	token := c.current.Token
+	c.mu.Unlock()
+	h, err := c.store.TokenHealth(ctx, c.cfg.Key(), token)
+	if err != nil {
+		return h, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current.Token == token {
+		c.health, c.known = h, true
+	}
+	return h, true
+}
+
+// accounts returns the names of the accounts that we act for or have acted for, the present one
+// first.
+func (c *Credentials) accounts(ctx context.Context, present string) ([]string, error) {
+	before, err := c.store.TrackerAccounts(ctx, c.cfg.Key())
+	if err != nil {
+		return nil, err
+	}
+	accounts := []string{present}
+	for _, account := range before {
+		if account != "" && !slices.Contains(accounts, account) {
+			accounts = append(accounts, account)
+		}
+	}
+	return accounts, nil
+}
+
+// secrets returns the secrets to remove from the tracker's answers.
+func (c *Credentials) secrets() []crash.Secret {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []crash.Secret{c.current.Secret, c.configured.Secret}
+}
+
+// worked records a successful call.
+func (c *Credentials) worked(ctx context.Context) { c.recordSuccess(ctx, func(*crash.TokenHealth) {}) }
+
+// is records the name of the account that the token acts for.
+func (c *Credentials) is(ctx context.Context, account string) {
+	c.recordSuccess(ctx, func(h *crash.TokenHealth) { h.Account = account })
+}
+
+func (c *Credentials) recordSuccess(ctx context.Context, change func(*crash.TokenHealth)) {
+	c.save(ctx, func(h *crash.TokenHealth) {
+		h.LastSuccess, h.Dead = c.cfg.Now(), false
+		change(h)
+	})
+}
+
+// failed records a failed call. It ignores a refusal, which is about the request, not the
+// connection.
+func (c *Credentials) failed(ctx context.Context, e *CallError) {
+	if e.Outcome == OutcomeRefused {
+		return
+	}
+	c.save(ctx, func(h *crash.TokenHealth) {
+		h.LastError, h.LastErrorAt = e.Error(), c.cfg.Now()
+		h.Dead = h.Dead || e.Outcome == OutcomeCredentials
+	})
+}
+
+// save changes the health. It stores it if more than times has changed, or after healthInterval.
+func (c *Credentials) save(ctx context.Context, change func(*crash.TokenHealth)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	c.mu.Lock()
+	token, known := c.current.Token, c.known
+	c.mu.Unlock()
+	if token == "" {
+		return
+	}
+	if !known {
+		c.readHealth(ctx)
+	}
+	c.mu.Lock()
+	before := c.health
+	change(&c.health)
+	after := c.health
+	due := before.Account != after.Account || before.Dead != after.Dead || before.LastError != after.LastError ||
+		before.LastSuccess.IsZero() != after.LastSuccess.IsZero() || c.cfg.Now().Sub(c.saved) >= healthInterval
+	due = due && c.current.Token == token
+	if due {
+		c.saved = c.cfg.Now()
+	}
+	c.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := c.store.SaveTokenHealth(ctx, c.cfg.Key(), token, after); err != nil {
+		c.log.WarnContext(ctx, "cannot save the state of the connection to the tracker", "error", err)
+	}
+}
+
+// Config says which tracker to use, and with which time-outs.
+type Config struct {
+	URL         string            // OAuth endpoints and pages for people, "https://launchpad.net"
+	APIURL      string            // REST API root with its version, "https://api.launchpad.net/devel"
+	ConsumerKey string            // name of the application for the tracker; may hold blanks
+	Target      string            // distribution that bugs are filed under, "ubuntu"
+	BaseURL     string            // address of mishap, for links in bugs
+	Version     string            // of mishap, for the User-Agent
+	Token       crash.AccessToken // configured for this instance; zero: none
+
+	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
+	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: 75 s
+	Backoff time.Duration // first pause after a filing could not be sent, doubled each time; 0: 5 s
+	Pause   time.Duration // shortest pause between two bugs of the queue; 0: 250 ms
+
+	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
+	// requests that the practice tracker never answers, so that Timeout can be long.
+	Transport func(http.RoundTripper) http.RoundTripper
+
+	Tracer *span.Tracer // records steps of filings; nil: none
+
+	Privacy *privacy.Table // which fields bugs may quote; nil: the built-in table
+
+	Log        *slog.Logger
+	Now        func() time.Time
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+const (
+	defaultTimeout = 75 * time.Second
+	defaultSettle  = 75 * time.Second
+	defaultBackoff = 5 * time.Second
+	defaultPause   = 250 * time.Millisecond
+
+	// maxSending limits the time for connecting and writing a request, from before the claim of the
+	// filing. After that, the request was sent completely or never will be, so other instances know
+	// when to search.
+	maxSending = 10 * time.Second
+)
+
+// WithDefaults returns c with a value for every setting that may be left out.
+func (c Config) WithDefaults() Config {
+	c.URL = strings.TrimRight(c.URL, "/")
+	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.Target = strings.Trim(c.Target, "/")
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Settle = cmp.Or(c.Settle, defaultSettle)
+	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
+	c.Pause = cmp.Or(c.Pause, defaultPause)
+	c.Version = cmp.Or(c.Version, "unknown")
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// userAgent returns the User-Agent header. It is distinctive, because the tracker may refuse common
+// ones.
+func (c Config) userAgent() string {
+	return "mishap/" + c.Version + " (+" + c.BaseURL + ")"
+}
+
+// Key identifies the tracker and the application in the database.
+func (c Config) Key() crash.TrackerKey {
+	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
+}
+
+// link returns the absolute link of a path below the root of the API.
+func (c Config) link(path string) string { return c.APIURL + path }
+
+// bugURL returns the address of the page of a bug.
+func (c Config) bugURL(number int64) string { return c.URL + "/bugs/" + itoa(number) }
+
+// sameOrigin reports whether u has the scheme, host and port of the API. The client never follows
+// other links.
+func (c Config) sameOrigin(u *url.URL) bool {
+	api, err := url.Parse(c.APIURL)
+	return err == nil && u.User == nil &&
+		strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case strings.EqualFold(u.Scheme, "https"):
+		port = "443"
+	default:
+		port = "80"
+	}
+	return u.Hostname() + ":" + port
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"iter"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +17,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
+	"mishap/tracker/trackertest"
 )
 
 const (
@@ -135,4 +138,104 @@ func (d *demo) seed(ctx context.Context, ingest string) error {
 	}
 	m.Seeded = true
 	return m.write()
+}
+
+// story is a problem of the demonstration with its bugs. There is one story for each status that a
+// problem with a bug can have.
+type story struct {
+	word     crash.StateWord // state that pages show
+	name     string          // name of the program and its package
+	function string          // the function that crashes
+	seen     []occurrences   // reports of the problem
+	since    []occurrences   // reports of another problem, which bring newer versions into use
+	bugs     []trackertest.Bug
+	daily    int // reports of the problem on each of its days; 0: 1
+}
+
+// occurrences names a version and the days before today on which it was seen.
+type occurrences struct {
+	version  string
+	from, to int
+}
+
+const day = 24 * time.Hour
+
+// stories returns the stories with dates relative to now.
+func stories(now time.Time) []story {
+	ago := func(days int) time.Time { return now.Add(-time.Duration(days) * day) }
+	open := func(status string) trackertest.Bug {
+		return trackertest.Bug{Status: status, Importance: "Medium", Created: ago(30)}
+	}
+	fixedIn := func(source, version string, days int) trackertest.Bug {
+		b := trackertest.Bug{Package: source, Created: ago(days + 9), Closed: ago(days), Importance: "High"}
+		b.Janitor(version, "noble")
+		b.Messages[0].Created = ago(days)
+		return b
+	}
+	return []story{
+		{word: crash.StateOpen, name: "gannet", function: "dive", bugs: []trackertest.Bug{open("Confirmed")},
+			seen: []occurrences{{"2.1.0-1ubuntu1", 33, 1}}, daily: 3},
+		{word: crash.StateFixed, name: "kelpie", function: "swim",
+			bugs: []trackertest.Bug{fixedIn("kelpie", "1.0.4-0ubuntu2", 18)},
+			seen: []occurrences{{"1.0.4-0ubuntu1", 41, 17}}, since: []occurrences{{"1.0.4-0ubuntu2", 15, 1}}},
+		{word: crash.StateRegression, name: "wherry", function: "row",
+			bugs: []trackertest.Bug{fixedIn("wherry", "3.2-2", 24)},
+			seen: []occurrences{{"3.2-1", 44, 25}, {"3.2-3", 5, 0}}, daily: 2},
+		{word: crash.StateDisappeared, name: "skerry", function: "ground", bugs: []trackertest.Bug{open("Triaged")},
+			seen: []occurrences{{"0.9.1-1", 40, 26}}, since: []occurrences{{"0.9.2-1", 20, 1}}},
+		{word: crash.StateClosed, name: "bowline", function: "tie",
+			bugs: []trackertest.Bug{{Status: "Won't Fix", Created: ago(28), Closed: ago(20)}},
+			seen: []occurrences{{"5.0-2build1", 30, 2}}},
+		{word: crash.StatePrivate, name: "capstan", function: "weigh",
+			bugs: []trackertest.Bug{{Status: "New", InformationType: "Private Security", Created: ago(12)}},
+			seen: []occurrences{{"1.12-3", 14, 1}}},
+		// There are two bugs: one was closed for lack of information, and the other replaces it.
+		{word: crash.StateOpen, name: "fairlead", function: "chafe",
+			bugs: []trackertest.Bug{{Status: "Expired", Created: ago(50), Closed: ago(22)},
+				{Status: "In Progress", Importance: "High", Created: ago(10)}},
+			seen: []occurrences{{"0.44-1", 38, 1}}, daily: 2},
+	}
+}
+
+// title returns the title of the problem, which its bugs have, too.
+func (s story) title() string {
+	return fmt.Sprintf("%s crashed with SIGSEGV in %s_%s()", s.name, s.name, s.function)
+}
+
+// report returns a report of the problem, or of the other problem of the package.
+func (s story) report(function, version string, at time.Time) crashtest.Report {
+	pid := fnv.New32a()
+	_, _ = pid.Write([]byte(s.name + function + at.String())) // never fails
+	r := crashtest.Native(crashtest.At(at), crashtest.Version(version), crashtest.Process(1000+int(pid.Sum32()%30000)))
+	words := strings.NewReplacer("tide_parse_row", s.name+"_"+function, "tide_load", s.name+"_main_loop",
+		"on_open_clicked", "on_"+function,
+		"tidewatch", s.name, "/var/lib/tide/", "/var/lib/"+s.name+"/")
+	for field, value := range r {
+		r[field] = words.Replace(value)
+	}
+	return r
+}
+
+// bucket returns the bucket of the problem.
+func (s story) bucket() crash.BucketID {
+	return crash.BucketIDOf(grouping.SignatureOf(s.report(s.function, "1", time.Unix(0, 0)).Fields()).Signature)
+}
+
+// reports returns all reports of a story, from a dozen machines.
+func (s story) reports(now time.Time) iter.Seq[crash.Report] {
+	return func(yield func(crash.Report) bool) {
+		for function, versions := range map[string][]occurrences{s.function: s.seen, "refit": s.since} {
+			for _, v := range versions {
+				for i := range (v.from - v.to + 1) * max(s.daily, 1) {
+					days := v.from - i/max(s.daily, 1)
+					at := now.Add(-time.Duration(days)*day - time.Duration(1+i%5)*time.Hour)
+					r := s.report(function, v.version, at)
+					machine := crash.SystemID(fmt.Sprintf("sample-machine-%s-%d", s.name, i*7%12))
+					if !yield(crash.Report{System: machine, Fields: r.Fields()}) {
+						return
+					}
+				}
+			}
+		}
+	}
 }

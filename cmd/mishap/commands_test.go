@@ -3,12 +3,23 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"mishap/cmd/mishap/config"
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
 	"mishap/db/dbtest"
 )
 
@@ -189,4 +200,270 @@ func configFile(t *testing.T, content string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// TestManualPages checks that each page has the usual sections, and that the page of the configuration
+// explains every key of the commented file.
+func TestManualPages(t *testing.T) {
+	t.Parallel()
+	const commented = "../../local_config.default.toml"
+	dir := t.TempDir()
+	if status, _, stderr := runIn(t.Context(), nil, nil, "man", dir, commented); status != exitOK {
+		t.Fatal(stderr)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "mishap*.1"))
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("got %d pages, %v", len(pages), err)
+	}
+	read := func(path string) string {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, page := range pages {
+		text := read(page)
+		for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "FILES", "ENVIRONMENT"} {
+			if strings.Count(text, "\n.SH "+section+"\n") != 1 {
+				t.Errorf("%s: got not one section %s", filepath.Base(page), section)
+			}
+		}
+	}
+	page, file := read(filepath.Join(dir, "mishap.toml.5")), read(commented)
+	for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "KEYS", "FILES", "ENVIRONMENT", "SEE ALSO"} {
+		if strings.Count(page, "\n.SH "+section+"\n") != 1 {
+			t.Errorf("mishap.toml.5: got not one section %s", section)
+		}
+	}
+	keys := regexp.MustCompile(`(?m)^([a-z_0-9]+) = `).FindAllStringSubmatch(file, -1)
+	for _, key := range keys {
+		if !regexp.MustCompile(`\n\.TP\n\\fB` + key[1] + `\\fP = .*\n[A-Z]`).MatchString(page) {
+			t.Errorf("%s is not explained", key[1])
+		}
+		if _, err := config.Load("missing", false, []string{config.Variable(key[1]) + "_FILE=/nonexistent"}); err == nil {
+			t.Errorf("%s is no key", key[1])
+		}
+	}
+	if !strings.HasPrefix(page, `.TH "MISHAP.TOML" "5" `) && !strings.Contains(page, "\n"+`.TH "MISHAP.TOML" "5" `) {
+		t.Errorf("got %.200s", page)
+	}
+}
+
+const modernOops = "testdata/crashes/linux-image-6.8.0-41-generic.3f1b77aa.crash"
+
+func TestInspectWhy(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := runIn(t.Context(), nil, nil, "inspect", "--why", noConfig(t), modernOops,
+		"testdata/crashes/linux-image-7.0.0-12-generic-202607010203.crash")
+	if status != exitOK || stderr != "" {
+		t.Errorf("got status %d and %q, want 0 and nothing", status, stderr)
+	}
+	for _, want := range []string{
+		"  grouped by      kernel\n", "  why: The same kernel problem in the same function, called by the same functions.\n",
+		"    read from  OopsText ",
+		"    used       RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]  brig_tx_done [brigwifi]\n",
+		"    left out   ? show_regs+0x6d/0x80                         the kernel marks it as unreliable\n",
+		"  why: The kernel report holds no text and no stack to group by.\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("got\n%s\nwant %q in it", stdout, want)
+		}
+	}
+}
+
+func TestInspectWhyAsJSON(t *testing.T) {
+	t.Parallel()
+	_, stdout, _ := runIn(t.Context(), nil, nil, "inspect", "--why", "--json", noConfig(t), modernOops)
+	var got struct {
+		Rule string
+		Why  reasons
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Rule != "kernel" || got.Why.Because == "" || len(got.Why.Used) != 4 ||
+		got.Why.Used[0].As != "brig_tx_done [brigwifi]" || len(got.Why.Skipped) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	_, stdout, _ = runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), modernOops)
+	if strings.Contains(stdout, `"why"`) {
+		t.Errorf("got %s, want no reasons without --why", stdout)
+	}
+}
+
+// TestGate asks the gate about updates in a small fleet, and checks its exit status.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.Open(t, url)
+	in := intake.New(intake.Config{MaxAgeDays: 366}, store)
+	process := 0
+	save := func(machine, days int, version string, options ...crashtest.Option) {
+		t.Helper()
+		process++
+		at := time.Now().AddDate(0, 0, -days)
+		report := crashtest.Native(append([]crashtest.Option{crashtest.Version(version), crashtest.At(at),
+			crashtest.Process(process)}, options...)...)
+		if _, err := in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), Fields: report.Fields(),
+			System: crash.NewSystemID(fmt.Sprint("machine ", machine))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for machine := range 60 { // reports of another package make the machines active
+		save(machine, 80, "1.0", crashtest.Set("Package", "other 1.0"))
+		save(machine, 40+machine%30, "1.9-1")
+	}
+	save(1, 30, "1.10-1")
+	for machine := range 8 {
+		save(machine, machine, "1.11-1", crashtest.Set("DuplicateSignature", "a new \x1b problem"))
+	}
+	dbtest.Counted(t, store)
+	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_BASE_URL=https://crashes.example"}
+	run := func(want int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		status, stdout, stderr := runIn(t.Context(), nil, environ, append([]string{"gate", noConfig(t)}, args...)...)
+		if status != want {
+			t.Errorf("%q: got status %d, want %d; output:\n%s%s", args, status, want, stdout, stderr)
+		}
+		return stdout, stderr
+	}
+	contains := func(text string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("got %q, want %q in it", text, want)
+			}
+		}
+	}
+
+	stdout, _ := run(exitOK, "tidewatch", "1.10-1")
+	contains(stdout, "Pass: no sign that tidewatch 1.10-1 made things worse.\nhttps://crashes.example/gate?",
+		"\nUbuntu 24.04: pass\n  Compared with 1.9-1, the version before.", "  before  1.9-1 ", "  after   1.10-1 ")
+	stdout, _ = run(exitWorse, "tidewatch", "1.11-1", "--release=Ubuntu 24.04", "--against", "1.9-1")
+	contains(stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new",
+		"Compared with 1.9-1, as asked.",
+		"https://crashes.example/problem/"+crash.BucketIDOf("a new \x1b problem").String()+"  8 ")
+	if strings.Contains(stdout, "\x1b") {
+		t.Errorf("got a control character in %q", stdout)
+	}
+	stdout, _ = run(exitNotEnough, "tidewatch", "1.9-1")
+	contains(stdout, "Not enough data yet", "There is no report of a lower version")
+	stdout, _ = run(exitNotEnough, "tidewatch", "1.12-1")
+	contains(stdout, "no release has a report of tidewatch 1.12-1", "Versions that reports name: 1.11-1, 1.10-1, 1.9-1\n")
+	run(exitNotEnough, "tidewatch", "1.11-1", "--release=Debian 13")
+	_, stderr := run(exitNoAnswer, "nosuch", "1")
+	contains(stderr, "mishap: No report of a binary package nosuch")
+	_, stderr = run(exitUsage, "tidewatch", "1.9-1", "--against=1.10-1")
+	contains(stderr, "1.10-1 is not lower than 1.9-1")
+	run(exitUsage, "tidewatch")
+	environ[0] = "MISHAP_DATABASE_URL=postgres://127.0.0.1:1/none"
+	run(exitNoAnswer, "tidewatch", "1.11-1")
+	run(exitNoAnswer, "tidewatch", "1.11-1", "--config="+configFile(t, "lisen = 1\n"))
+	environ[0] = "MISHAP_DATABASE_URL=" + url
+	var answer struct {
+		Objects []struct {
+			Verdict  string
+			Releases []struct {
+				Problems []struct {
+					Machines int
+					Function string
+				} `json:"new_problems"`
+			}
+		}
+	}
+	stdout, _ = run(exitWorse, "tidewatch", "1.11-1", "--json")
+	if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if o := answer.Objects; len(o) != 1 || o[0].Verdict != "worse" || len(o[0].Releases) != 1 ||
+		len(o[0].Releases[0].Problems) != 1 || o[0].Releases[0].Problems[0].Machines != 8 {
+		t.Errorf("got %s", stdout)
+	}
+}
+
+// crashFileWith writes a report of a native crash without names at this address, and more fields.
+func crashFileWith(t *testing.T, address, more string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tiny"+address+".crash")
+	err := os.WriteFile(file, []byte("ProblemType: Crash\nArchitecture: amd64\nPackage: tide 1.0\nSignal: 11\n"+
+		"ExecutablePath: /usr/bin/tiny\nStacktraceAddressSignature: /usr/bin/tiny:11:/usr/bin/tiny+"+address+"\n"+more),
+		0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// packed returns a field in apport's compressed form.
+func packed(name, value string) string {
+	return name + ": base64\n " + strings.ReplaceAll(crashtest.Compressed(value), "\n", "\n ") + "\n"
+}
+
+// TestImportCores checks that the core of a file is stored as if it had been asked for, or that the
+// reason is printed, and that fields that are not text are named.
+func TestImportCores(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + data}
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{
+		crashFileWith(t, "1", packed("CoreDump", "core one")+packed("Picture", "\x89PNG\x00")+"Title: a\xffb\n"),
+		crashFileWith(t, "2", packed("CoreDump.zst", string(w.EncodeAll([]byte("core two"), nil)))),
+		crashFileWith(t, "3", packed("CoreDump", "core three")+"Traceback: none\n"),
+		crashFileWith(t, "1", packed("CoreDump", "another core of the first problem")+"ProcStatus: other\n"),
+	}
+	for _, core := range []string{"wanted", "never"} {
+		args := append([]string{"import", noConfig(t)}, files...)
+		status, stdout, stderr := runIn(t.Context(), nil, append(environ, "MISHAP_CORES="+core), args...)
+		wantOut, want := "4 stored, 0 known already, 0 refused.\n", []string{"2 cores stored.\n",
+			"tiny1.crash: 1 field dropped (not text, or too large): Picture\n",
+			"tiny3.crash: without its core: The report needs none",
+			"tiny1.crash: without its core: Another core of the same problem"}
+		if core == "never" {
+			wantOut = "0 stored, 4 known already, 0 refused.\n"
+			want = []string{`tiny2.crash: without its core: The configuration has cores = "never".`}
+		}
+		if status != exitOK || stdout != wantOut {
+			t.Errorf("%s: got status %d and %q, want %q", core, status, stdout, wantOut)
+		}
+		for _, want := range want {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s: got %q, want %q in it", core, stderr, want)
+			}
+		}
+	}
+	if stored, err := filepath.Glob(filepath.Join(data, "cores", "*.core")); err != nil || len(stored) != 2 {
+		t.Errorf("got %v, %v; want two cores", stored, err)
+	}
+	// A core that is stored already is not stored again, and needs no words.
+	_, _, stderr := runIn(t.Context(), nil, environ, "import", noConfig(t), files[1])
+	if strings.Contains(stderr, "core") {
+		t.Errorf("again: got %q", stderr)
+	}
+}
+
+// TestNoFiles checks that a FIFO, a device and a symbolic link are refused instead of read.
+func TestNoFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, link := filepath.Join(dir, "fifo.crash"), filepath.Join(dir, "link.crash")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(crashFileWith(t, "1", ""), link); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	for _, command := range []string{"import", "inspect", "symbolise"} {
+		status, stdout, stderr := runIn(t.Context(), nil, environ, command, noConfig(t), fifo, link, os.DevNull)
+		if status != exitFailed || strings.Count(stdout+stderr, "This is no file") != 2 ||
+			strings.Count(stdout+stderr, "This is a symbolic link, which is not followed") != 1 {
+			t.Errorf("%s: got status %d, %q and %q", command, status, stdout, stderr)
+		}
+	}
 }

@@ -7,10 +7,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/jackc/pgx/v5"
 
 	"mishap/cmd/mishap/config"
@@ -19,6 +26,8 @@ import (
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
+	"mishap/handlers/browsertest"
 	"mishap/tracker/trackertest"
 )
 
@@ -205,4 +214,409 @@ func variableOf(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// browser is a headless Chromium with its own profile that visits an installation.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+	in  *installation
+
+	watching sync.WaitGroup
+	mu       sync.Mutex
+	console  []string // console messages of pages and of the browser
+	requests []string // requested addresses
+}
+
+func (in *installation) browser() *browser {
+	t := in.t
+	t.Helper()
+	b := &browser{t: t, in: in}
+	t.Cleanup(b.watching.Wait) // after the browser has ended
+	b.ctx = browsertest.Start(t)
+	b.watch()
+	return b
+}
+
+// watch records console messages and requests.
+func (b *browser) watch() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `addEventListener("securitypolicyviolation", e => console.error("CSP: " + e.violatedDirective + " " + e.blockedURI))`,
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	console, requests := chromedp.Console(b.ctx), chromedp.Events(b.ctx, network.RequestWillBeSent)
+	b.watching.Go(func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.console = append(b.console, fmt.Sprintf("%s %s (%s)", m.Type, m.Text, m.URL))
+			b.mu.Unlock()
+		}
+	})
+	b.watching.Go(func() {
+		for e, err := range requests {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.requests = append(b.requests, e.Request.URL)
+			b.mu.Unlock()
+		}
+	})
+}
+
+// do runs steps.
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	browsertest.Do(b.ctx, b.t, steps...)
+}
+
+// ask runs one step and returns its result.
+func ask[T any](b *browser, step chromedp.Action[T]) T {
+	b.t.Helper()
+	v, err := browsertest.Run(b.ctx, step)
+	if err != nil {
+		b.t.Fatalf("browser step: %v", err)
+	}
+	return v
+}
+
+func (b *browser) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.in.url + path))
+}
+
+func (b *browser) location() string {
+	b.t.Helper()
+	return strings.TrimPrefix(ask(b, chromedp.Location()), b.in.url)
+}
+
+// text returns the visible text of the first matching element, without waiting for one.
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	return ask(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
+}
+
+// until waits for a condition in the page.
+func (b *browser) until(condition string) {
+	b.t.Helper()
+	if _, err := browsertest.Run(b.ctx, browsertest.Until(condition)); err != nil {
+		b.t.Fatalf("%v; the page is\n%s\nconsole: %s", err, browsertest.Page(b.ctx), b.complaints())
+	}
+}
+
+// signIn signs in with the form and must end at path.
+func (b *browser) signIn(name, path string) {
+	b.t.Helper()
+	b.open("/login?next=" + path)
+	b.until(`document.activeElement.id === "username"`) // else the browser complains that it cannot focus the field
+	b.do(
+		browsertest.Type("#username", name),
+		browsertest.Type("#password", testPassword),
+		browsertest.Click("#sign-in button"),
+		browsertest.WaitVisible(".account form button"),
+	)
+	if got := b.location(); got != path {
+		b.t.Fatalf("after signing in: got %s, want %s", got, path)
+	}
+}
+
+// complaints returns the console messages of pages and of the browser.
+func (b *browser) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.console...)
+}
+
+// outside returns requests to other hosts.
+func (b *browser) outside() []string {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.requests) == 0 {
+		b.t.Error("requests of the browser: got none, want them recorded")
+	}
+	var list []string
+	for _, url := range b.requests {
+		if !strings.HasPrefix(url, b.in.url+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "about:") {
+			list = append(list, url)
+		}
+	}
+	return list
+}
+
+// TestBrowserCreateInPlace signs in, opens a problem and clicks Create. The bug number appears
+// without a reload.
+func TestBrowserCreateInPlace(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", "/?period=year")
+	b.do(browsertest.Click(`a[href^="`+id.Path()+`"]`), browsertest.WaitVisible(".create-bug button"))
+	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
+
+	b.do(browsertest.Click(".create-bug button"))
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
+		t.Error("after Create: got a reloaded page, want the same one")
+	}
+	bugs := in.tracker.Bugs()
+	if len(bugs) != 1 {
+		t.Fatalf("bugs in the tracker: got %d, want 1", len(bugs))
+	}
+	link := ask(b, browsertest.Attribute(".bug-link", "href"))
+	if want := in.tracker.URL + "/bugs/2100001"; link != want {
+		t.Errorf("link to the bug: got %q, want %q", link, want)
+	}
+	if got := in.bucket(id); got.Bug.Number != bugs[0].Number || got.Bug.By != "tess" {
+		t.Errorf("bug of the bucket: got %d by %q, want %d by tess", got.Bug.Number, got.Bug.By, bugs[0].Number)
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+	b.open("/?period=year")
+	b.do(browsertest.WaitVisible(".problems .bug-link"))
+}
+
+// TestBrowserTripleClick checks that three clicks on Create send one request to a slow tracker.
+func TestBrowserTripleClick(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	answer := make(chan struct{})
+	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Hold: answer})
+	id := in.report("machine-1", crashtest.Python())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	b.do(browsertest.WaitVisible(".create-bug button"))
+	if got := ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".create-bug button").length`)); got != 1 {
+		t.Fatalf("buttons: got %d, want one Create", got)
+	}
+	b.do(browsertest.ClickTimes(".create-bug button", 3))
+	close(answer)
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+	if got := len(in.tracker.Requests(trackertest.OpCreate)); got != 1 {
+		t.Errorf("requests to create: got %d, want 1", got)
+	}
+}
+
+// TestBrowserCreatingBecomesNumber checks that the page shows Creating until the tracker answers,
+// and then the number without any click.
+func TestBrowserCreatingBecomesNumber(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.DropAfter})
+	id := in.report("machine-1", crashtest.Assertion())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	b.do(browsertest.Click(".create-bug button"))
+	b.until(`document.querySelector(".bug-link") !== null`)
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+}
+
+// TestBrowserExpiredSession checks that the page asks the person to sign in if the session has
+// ended, and files nothing.
+func TestBrowserExpiredSession(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.signIn("tess", id.Path())
+	in.endSessions()
+	b.do(browsertest.Click(".create-bug button"))
+	b.until(`document.querySelector(".bug-now[data-state=trouble] a") !== null`)
+	if got := b.location(); got != id.Path() {
+		t.Errorf("address: got %s, want %s still", got, id.Path())
+	}
+	if got := len(in.tracker.Bugs()); got != 0 {
+		t.Errorf("bugs in the tracker: got %d, want none", got)
+	}
+	b.do(browsertest.Click(".bug-now a"), browsertest.WaitVisible("#sign-in"))
+}
+
+// TestBrowserCreateWithoutScripts checks that the form files the bug without scripts. The browser
+// then shows the problem with a message.
+func TestBrowserCreateWithoutScripts(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	id := in.report("machine-1", crashtest.Native())
+	in.account("tess", crash.RoleTriager)
+	b := in.browser()
+	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}))
+	b.signIn("tess", id.Path())
+	b.do(browsertest.Click(".create-bug button"), browsertest.WaitVisible(".bug-link"))
+	if got := b.location(); got != id.Path() {
+		t.Errorf("after Create: got %s, want %s", got, id.Path())
+	}
+	if got := b.text("#flash"); !strings.Contains(got, "Bug 2100001 was created.") {
+		t.Errorf("message: got %q, want one that the bug was created", got)
+	}
+	if got := len(in.tracker.Bugs()); got != 1 {
+		t.Errorf("bugs in the tracker: got %d, want 1", got)
+	}
+}
+
+// TestBrowserConnectTracker connects the tracker as an admin: request, decision on the practice
+// tracker's page, and return. The file then contains the tokens.
+func TestBrowserConnectTracker(t *testing.T) {
+	t.Parallel()
+	in := install(t, "# mine", "data_dir = \"/nowhere\" # the environment wins", "tracker_oauth_token = \"\"")
+	id := in.report("machine-1", crashtest.Native())
+	in.account("ann", crash.RoleAdmin)
+	b := in.browser()
+	b.signIn("ann", "/admin/tracker")
+	b.do(
+		browsertest.Click(`form[action$="/request-token"] button`),
+		browsertest.WaitVisible("#authorize"),
+		browsertest.Click(`form[action$="/access-token"] button`), // before the decision
+		browsertest.WaitVisible("#tracker-problem"),
+	)
+	if got := b.text("#tracker-problem"); !strings.Contains(got, "mishap has not been authorised on the "+
+		"tracker's page yet") {
+		t.Errorf("before the decision: got %q, want a message that nobody has authorised it yet", got)
+	}
+	page := ask(b, browsertest.Attribute("#authorize", "href"))
+	if !strings.HasPrefix(page, in.tracker.URL+"/+authorize-token?oauth_token=") {
+		t.Fatalf("address to authorise at: got %q", page)
+	}
+	b.do(
+		chromedp.Navigate(page),
+		browsertest.Click(`button[name="field.actions.WRITE_PUBLIC"]`),
+	)
+	b.until(`document.body.innerText.includes("Almost finished")`)
+	b.open("/admin/tracker")
+	b.do(browsertest.Click(`form[action$="/access-token"] button`), browsertest.WaitVisible(".state-done"))
+	if got := b.text("main"); !strings.Contains(got, "Connected") || !strings.Contains(got, "practice-person") {
+		t.Errorf("after connecting: got %q, want the connection and its account", got)
+	}
+	doc, err := os.ReadFile(in.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# mine\n", "# the environment wins\n", "tracker_oauth_token = \"",
+		"tracker_oauth_secret = \""} {
+		if !strings.Contains(string(doc), want) {
+			t.Errorf("configuration file: got %q, want %q in it", doc, want)
+		}
+	}
+	if strings.Contains(string(doc), `tracker_oauth_token = ""`) {
+		t.Errorf("configuration file: got %q, want a token in it", doc)
+	}
+	b.open(id.Path())
+	b.do(browsertest.Click(".create-bug button"))
+	b.until(`document.querySelector(".bug-link") !== null`)
+}
+
+// These call Back and Forward in the page, where new history entries are available at once.
+var (
+	goBack    = chromedp.Evaluate[chromedp.Void]("void history.back()")
+	goForward = chromedp.Evaluate[chromedp.Void]("void history.forward()")
+)
+
+// TestBrowserBackAndForward checks that filters and pages have their own addresses, through which
+// Back and Forward lead.
+func TestBrowserBackAndForward(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	var id crash.BucketID
+	for i := range 60 {
+		id = in.report("machine-1", crashtest.Native(crashtest.Process(1000+i), crashtest.On("Ubuntu 24.04")))
+	}
+	in.report("machine-2", crashtest.Python(crashtest.On("Ubuntu 22.04")))
+	in.account("vera", crash.RoleViewer)
+	b := in.browser()
+	b.signIn("vera", "/?period=year")
+	rows := func(n int) string {
+		return `document.querySelectorAll(".problems tbody tr").length === ` + string(rune('0'+n))
+	}
+	b.until(rows(2))
+	b.do(browsertest.Choose("#release", "Ubuntu 22.04"))
+	b.until(rows(1))
+	b.until(`new URLSearchParams(location.search).get("release") === "Ubuntu 22.04"`)
+	b.do(goBack)
+	b.until(rows(2))
+	b.until(`document.querySelector("#release").value === ""`)
+	b.do(goForward)
+	b.until(rows(1))
+	b.until(`document.querySelector("#release").value === "Ubuntu 22.04"`)
+
+	b.open(id.Path())
+	b.do(browsertest.WaitVisible(".reports-table"))
+	first := b.text(".reports-table tbody tr a")
+	b.do(browsertest.Click(`.reports a[href*="after="]`))
+	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` +
+		strconv.Quote(first))
+	b.do(goBack)
+	b.until(`!location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText === ` +
+		strconv.Quote(first))
+	b.do(goForward)
+	b.until(`location.search.includes("after=")`)
+	b.do(chromedp.Reload(), browsertest.WaitVisible(".reports-table"))
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+}
+
+// TestBrowserPolicySweep checks that no page violates the content policy, writes to the console or
+// contacts another host, whatever reports contain.
+func TestBrowserPolicySweep(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	pages := []string{"/", "/?period=year", "/?period=year&release=Ubuntu+24.04&package=tidewatch", "/admin/tracker",
+		"/user/machine-1", "/user/"}
+	for i, build := range []func(...crashtest.Option) crashtest.Report{
+		crashtest.Native, crashtest.Unsymbolised, crashtest.Python, crashtest.Package, crashtest.Oops, crashtest.Recoverable,
+		crashtest.Ungroupable, crashtest.Markup, crashtest.Long, crashtest.Unicode,
+	} {
+		r := build(crashtest.Process(100 + i))
+		id := in.report("machine-1", r)
+		if signature := grouping.SignatureOf(r.Fields()).Signature; signature != "" {
+			pages = append(pages, id.Path(), "/bucket/?id="+url.QueryEscape(signature))
+		}
+	}
+	rows, err := problems.New(in.store).SystemReports(t.Context(), "machine-1", crash.OopsID{}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		pages = append(pages, "/oops/"+row.ID.String())
+	}
+	in.account("ann", crash.RoleAdmin)
+	b := in.browser()
+	b.open("/login")
+	for _, path := range pages {
+		b.open(path)
+	}
+	b.signIn("ann", "/?period=year")
+	for _, path := range pages {
+		b.open(path)
+		b.until(`!!document.querySelector("h1")?.innerText`)
+	}
+	if got := b.complaints(); len(got) > 0 {
+		t.Errorf("console: got %q, want nothing", got)
+	}
+	if got := b.outside(); len(got) > 0 {
+		t.Errorf("requests to other hosts: got %q, want none", got)
+	}
+	b.open("/no/such/page") // the browser itself logs the status
+	if got := b.text("main"); got == "" {
+		t.Error("/no/such/page: got an empty page")
+	}
 }

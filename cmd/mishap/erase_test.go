@@ -1,10 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/blobs/blobstest"
@@ -13,6 +22,191 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
 )
+
+// secret is in everything that the erased machine sends.
+const secret = "zanzibar"
+
+// traceFiles returns the files below a folder that contain one of some words, also in their names.
+func traceFiles(t *testing.T, folder string, words ...string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, word := range words {
+			if strings.Contains(path, word) || bytes.Contains(content, []byte(word)) {
+				found = append(found, path+" has "+word)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// traceTables returns the tables whose text contains one of some words.
+func traceTables(t *testing.T, url string, words ...string) (found []string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // only read
+	rows, err := conn.Query(t.Context(), `select quote_ident(relname) from pg_class
+		where relkind = 'r' and relnamespace = 'public'::regnamespace or relname = 'pg_statistic'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		for _, word := range words {
+			// Encodings of bytea are text: the bodies of reports are searched in hexadecimal digits, too.
+			sql := fmt.Sprintf(`select exists (select from %s as t where position('%s' in t::text) > 0
+				or position('%x' in t::text) > 0)`, table, word, word)
+			var there bool
+			if err := conn.QueryRow(t.Context(), sql).Scan(&there); err != nil {
+				t.Fatalf("%s: %v", table, err)
+			}
+			if there {
+				found = append(found, table+" has "+word)
+			}
+		}
+	}
+	return found
+}
+
+// TestEraseMachine erases a machine while mishap runs, and searches for its traces: in the database, in
+// files, in the log, on pages, in exports, in metrics and in the API. It does so again after an older
+// backup was restored, and after an erasure was killed.
+func TestEraseMachine(t *testing.T) {
+	t.Parallel()
+	url, data := dbtest.URL(t), filepath.Join(t.TempDir(), "data")
+	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + data, "MISHAP_READ_ARCHIVE=false",
+		"MISHAP_INGEST_RATE_PER_SYSTEM=0", "MISHAP_INGEST_RATE_PER_ADDRESS=0"}
+	server, addresses := serveProcess(t, environ)
+	machine, other := "5a"+strings.Repeat("0123456789abcdef", 4), "77"+strings.Repeat("0123456789abcdef", 4)
+	marked := func(i int) crashtest.Report {
+		return crashtest.Python(crashtest.Process(i), crashtest.Set("ExecutablePath", "/usr/bin/"+secret),
+			crashtest.Set("ProcCmdline", "run --key "+secret), crashtest.Set("Hostname", secret))
+	}
+	for i := range 5 {
+		answerTo(t, addresses["ingest_listen"], "/"+machine, marked(i).BSON())
+		answerTo(t, addresses["ingest_listen"], "/"+machine, crashtest.Native(crashtest.Process(i)).BSON())
+		answerTo(t, addresses["ingest_listen"], "/"+other, crashtest.Native(crashtest.Process(i)).BSON())
+	}
+	core := ""
+	for i := 0; core == ""; i++ {
+		native := nameless("tiny")
+		crashtest.Process(1000 + i)(native)
+		id, word, _ := strings.Cut(answerTo(t, addresses["ingest_listen"], "/"+machine, native.BSON()), " ")
+		if word == "CORE" {
+			core = id
+		}
+	}
+	answerTo(t, addresses["ingest_listen"], "/"+core+"/submit-core/amd64/"+machine, []byte("a core with "+secret))
+	coreFile := filepath.Join("cores", core+".core")
+	if _, err := os.Stat(filepath.Join(data, coreFile)); err != nil {
+		t.Fatal(err)
+	}
+	store := dbtest.Open(t, url)
+	dbtest.AddUser(t, store, "ada", crash.RoleAdmin, testPassword)
+	ada := newScript(t, "http://"+addresses["listen"], "ada")
+	pages := []string{"/?period=year", "/problems.csv?period=year", "/search.csv?q=" + secret[:4], "/admin/erasures",
+		"/admin/audit",
+		"/user/" + machine + ".csv", "/api/1.0/most-common-problems/?limit=100",
+		"/api/1.0/reports-for-system/?system=" + machine}
+	tracesOn := func() (found []string) {
+		for _, page := range pages {
+			_, body := ada.send(http.MethodGet, page, "", "")
+			// The answer of a page may name the machine that its address names, in links to itself.
+			if strings.Contains(body, secret) || strings.Contains(strings.ReplaceAll(body, page, ""), machine) {
+				found = append(found, page)
+			}
+		}
+		return found
+	}
+	if tables, on := traceTables(t, url, secret, machine), tracesOn(); len(tables) < 4 || len(on) < 4 {
+		t.Fatalf("got traces only in %v and %v before", tables, on)
+	}
+	backups := filepath.Join(t.TempDir(), "backups")
+	old := backUp(t, environ, backups, "--blobs")
+
+	status, out, stderr := runIn(t.Context(), nil, environ, "system", "dump", machine, noConfig(t))
+	if status != exitOK || !strings.Contains(out, secret) || strings.Contains(out, other) {
+		t.Errorf("dump: got status %d and %d bytes: %s", status, len(out), stderr)
+	}
+	status, out, _ = runIn(t.Context(), nil, environ, "system", "erase", machine, noConfig(t))
+	if status != exitOK || !strings.Contains(out, "--yes erases it.") || len(traceTables(t, url, machine)) == 0 {
+		t.Errorf("without --yes: got status %d and %s", status, out)
+	}
+	status, out, stderr = runIn(t.Context(), nil, environ, "system", "erase", machine, "--yes", noConfig(t))
+	if status != exitOK || !strings.Contains(out, "is erased.") || !strings.Contains(out, "1 core dump") ||
+		strings.Contains(out, machine) || strings.Contains(out, secret) {
+		t.Errorf("erase: got status %d and %s%s", status, out, stderr)
+	}
+	wantNone := func(when, url, data string) {
+		t.Helper()
+		if found := traceTables(t, url, secret, machine); len(found) > 0 {
+			t.Errorf("%s: traces in the database: %v", when, found)
+		}
+		if found := traceFiles(t, data, secret, machine, core); len(found) > 0 {
+			t.Errorf("%s: traces in files: %v", when, found)
+		}
+		status, out, stderr := runIn(t.Context(), nil, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + data},
+			"check", "--all", noConfig(t))
+		if status != exitOK {
+			t.Errorf("%s: check: got status %d: %s%s", when, status, out, stderr)
+		}
+	}
+	wantNone("erased", url, data)
+	if on := tracesOn(); len(on) > 0 {
+		t.Errorf("traces on pages: %v", on)
+	}
+	if metrics := getText(t, "http://"+addresses["ops_listen"]+"/metrics"); strings.Contains(metrics, machine) ||
+		strings.Contains(metrics, secret) {
+		t.Error("traces in metrics")
+	}
+	if said := server.said.String(); strings.Contains(said, machine) || strings.Contains(said, secret) {
+		t.Errorf("traces in the log:\n%s", said)
+	}
+	if got := postTo(t, addresses["ingest_listen"], machine, marked(3)); got != http.StatusBadRequest {
+		t.Errorf("an erased report sent again: got %d, want 400, so that the machine does not send it again", got)
+	}
+
+	restored := filepath.Join(t.TempDir(), "restored")
+	url2 := dbtest.Empty(t)
+	status, _, stderr = runIn(t.Context(), nil, environ, "restore", old, "--database-url", url2, "--data-dir", restored,
+		noConfig(t))
+	if status != exitOK {
+		t.Fatalf("restore: %s", stderr)
+	}
+	wantNone("restored", url2, restored)
+	if _, err := os.Stat(filepath.Join(restored, upkeep.ErasuresFile)); err != nil {
+		t.Errorf("the record of erasures: %v", err)
+	}
+
+	for i := range 600 {
+		answerTo(t, addresses["ingest_listen"], "/"+machine+"b", marked(10_000+i).BSON())
+	}
+	dbtest.Counted(t, store)
+	killed := start(t, environ, "system", "erase", machine+"b", "--yes", noConfig(t))
+	eventually(t, "the erasure has begun", func() bool {
+		of, err := upkeep.NewErasing(store).Of(t.Context(), crash.SystemID(machine+"b"))
+		return err == nil && len(of) > 0 && of[0].Counts.Reports > 0
+	})
+	killed.kill()
+	eventually(t, "the server finishes the erasure", func() bool {
+		of, err := upkeep.NewErasing(store).Of(t.Context(), crash.SystemID(machine+"b"))
+		return err == nil && !of[0].Finished.IsZero() && of[0].Counts.Reports == 600
+	})
+	wantNone("killed", url, data)
+}
 
 // TestMoreRemoteErasures erases a machine between two backups in object storage. Restoring the first one
 // erases it again, by the record in the second one.
@@ -73,5 +267,46 @@ func TestEraseUnknown(t *testing.T) {
 	if status, _, stderr := runIn(t.Context(), nil, environ, "privacy", "nothing"); status != exitUsage ||
 		!strings.Contains(stderr, "unknown command") {
 		t.Errorf("privacy nothing: got status %d, %s; want an unknown command", status, stderr)
+	}
+}
+
+func TestPrivacyCommand(t *testing.T) {
+	t.Parallel()
+	p := prepare(t)
+	oldReports(t, p, 5) // besides the one that is there
+	out := p.command(t, "privacy", "check")
+	if !strings.Contains(out, "Of 6 reports, 0 have secret fields and 6 have private fields.") ||
+		!strings.Contains(out, "private  6  UserGroups") {
+		t.Errorf("check: got %s, want 6 reports with private fields", out)
+	}
+	p.environ = append(p.environ, "MISHAP_PRIVACY_FIELDS=UserGroups=secret")
+	if out = p.command(t, "privacy", "table"); !strings.Contains(out, "UserGroups") || !strings.Contains(out, "secret") {
+		t.Errorf("table: got %s, want the changed row", out)
+	}
+	if out = p.command(t, "privacy", "check"); !strings.Contains(out, "6 have secret fields") ||
+		!strings.Contains(out, "secret   6  UserGroups") {
+		t.Errorf("check with a secret field: got %s, want 6 reports with it", out)
+	}
+	if out = p.command(t, "privacy", "check", "--apply"); !strings.Contains(out, "Removed secret fields from 6 of 6") {
+		t.Errorf("apply: got %s, want the field removed from 6 reports", out)
+	}
+	if out = p.command(t, "privacy", "check"); !strings.Contains(out, "0 have secret fields") {
+		t.Errorf("check afterwards: got %s, want no secret fields", out)
+	}
+	p.command(t, "check", "--all")
+
+	// The command inspect names the fields that would be dropped.
+	files := samples(t)
+	p.environ = append(p.environ, "MISHAP_PRIVACY_FIELDS=Uname=secret")
+	if out = p.command(t, "inspect", "testdata/crashes/"+files[0].File); !strings.Contains(out, "dropped fields") {
+		t.Errorf("inspect: got %s, want the dropped field", out)
+	}
+
+	// An impossible class stops the program, whatever the command.
+	for _, wrong := range []string{"Package=secret", "X=hidden", "*=secret", "UserGroups=public"} {
+		status, _, stderr := runIn(t.Context(), nil, append(p.environ, "MISHAP_PRIVACY_FIELDS="+wrong), "check", noConfig(t))
+		if status == exitOK || !strings.Contains(stderr, "PRIVACY_FIELDS") {
+			t.Errorf("%s: got status %d, %s; want a refusal that names the key", wrong, status, stderr)
+		}
 	}
 }

@@ -1,13 +1,23 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/db/bugs"
+	"mishap/db/dbtest"
 	"mishap/db/people"
+	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
 
@@ -128,4 +138,201 @@ func TestTrackerName(t *testing.T) {
 		t.Errorf("after removing: got %q, want none", name())
 	}
 	run(exitUsage)
+}
+
+// setup is one run of setup-oauth-token with a person who reads its output and acts.
+type setup struct {
+	t      *testing.T
+	output *bufio.Reader
+	answer io.WriteCloser
+	seen   bytes.Buffer
+	status chan int
+	stderr bytes.Buffer
+}
+
+func startSetup(t *testing.T, environ []string, args ...string) *setup {
+	t.Helper()
+	s := &setup{t: t, status: make(chan int, 1)}
+	in, answer := io.Pipe()
+	read, out := io.Pipe()
+	s.answer, s.output = answer, bufio.NewReader(read)
+	p := &program{in: in, out: out, err: &s.stderr, environ: environ}
+	go func() {
+		s.status <- p.run(t.Context(), append([]string{"setup-oauth-token"}, args...))
+		_ = out.Close() // closing an in-process pipe cannot fail
+	}()
+	return s
+}
+
+// until reads the output up to a text.
+func (s *setup) until(text string) {
+	s.t.Helper()
+	from := s.seen.Len()
+	for !strings.Contains(s.seen.String()[from:], text) {
+		c, err := s.output.ReadByte()
+		if err != nil {
+			s.t.Fatalf("output: got %q and %q, want %q", s.seen.String(), s.stderr.String(), text)
+		}
+		s.seen.WriteByte(c)
+	}
+}
+
+func (s *setup) says(line string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.answer, line+"\n"); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// end reads the remaining output and returns the exit status.
+func (s *setup) end() int {
+	s.t.Helper()
+	if _, err := io.Copy(&s.seen, s.output); err != nil {
+		s.t.Fatal(err)
+	}
+	return <-s.status
+}
+
+// requestKey returns the request token in the printed address.
+func (s *setup) requestKey() string {
+	s.t.Helper()
+	s.until("Press Enter when that is done.")
+	found := regexp.MustCompile(`http://\S+/\+authorize-token\?\S+`).FindString(s.seen.String())
+	u, err := url.Parse(found)
+	if err != nil || found == "" {
+		s.t.Fatalf("output: got %q, want an address for authorising", s.seen.String())
+	}
+	return u.Query().Get("oauth_token")
+}
+
+func trackerEnviron(tr *trackertest.Tracker, more ...string) []string {
+	return append([]string{"MISHAP_TRACKER_URL=" + tr.URL, "MISHAP_TRACKER_API_URL=" + tr.APIURL}, more...)
+}
+
+func TestSetupOAuthToken(t *testing.T) {
+	t.Parallel()
+	tr := trackertest.New(t)
+	database := dbtest.URL(t)
+	file := configFile(t, "# mine\ntracker_consumer_key = \"my app\" # keep\n")
+	s := startSetup(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database), "--config", file)
+	key := s.requestKey()
+	s.says("")
+	s.until("mishap has not been authorised on the tracker's page yet")
+	s.until("Press Enter when that is done.")
+	tr.Authorize(key, "WRITE_PUBLIC")
+	s.says("")
+	if status := s.end(); status != exitOK {
+		t.Fatalf("got status %d, %q and %q", status, s.seen.String(), s.stderr.String())
+	}
+	for _, want := range []string{"It is limited to: nothing", "It is written to " + file, "It is saved in the database"} {
+		if !strings.Contains(s.seen.String(), want) {
+			t.Errorf("output: got %q, want %q in it", s.seen.String(), want)
+		}
+	}
+
+	c, err := config.Load(file, true, trackerEnviron(tr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(s.seen.String()+s.stderr.String(), string(c.TrackerOAuthSecret)) {
+		t.Error("output: got the secret in it")
+	}
+	doc, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(doc), "# mine\ntracker_consumer_key = \"my app\" # keep\n") {
+		t.Errorf("file: got %q, %v, want the previous contents kept", doc, err)
+	}
+	// The token works, and an instance without its own token gets it from the database.
+	store := dbtest.Open(t, database)
+	settings := trackerConfig(c, dbtest.Log(t), nil)
+	for _, token := range []crash.AccessToken{settings.Token, {}} {
+		settings.Token = token
+		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store))).Check(
+			t.Context()); err != nil {
+			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
+		} else if who != "practice-person" {
+			t.Errorf("account: got %q, want practice-person", who)
+		}
+	}
+}
+
+func TestSetupOAuthTokenRefusals(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		do   func(tr *trackertest.Tracker, key string)
+		want string
+	}{
+		{"no access", func(tr *trackertest.Tracker, key string) { tr.Authorize(key, "UNAUTHORIZED") },
+			"Access was declined " +
+				"on the tracker's page"},
+		{"expired", func(tr *trackertest.Tracker, key string) {
+			tr.Authorize(key, "WRITE_PUBLIC")
+			tr.Advance(3 * 60 * 60 * 1e9)
+		}, "has expired; start over"},
+		{"used", func(tr *trackertest.Tracker, key string) {
+			tr.Authorize(key, "WRITE_PUBLIC")
+			tr.Fail(trackertest.OpAccessToken, trackertest.DropAfter)
+		}, "already been used, or the answer was lost. Start over"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tr := trackertest.New(t)
+			file := filepath.Join(t.TempDir(), "local_config.toml")
+			s := startSetup(t, trackerEnviron(tr, "MISHAP_DATABASE_URL=postgres://127.0.0.1:1/none"), "--config", file)
+			tt.do(tr, s.requestKey())
+			s.says("")
+			if tt.name == "used" {
+				s.until("Press Enter when that is done.") // the outcome of the first exchange is unknown
+				s.says("")
+			}
+			if status := s.end(); status != exitFailed {
+				t.Errorf("status: got %d, want %d", status, exitFailed)
+			}
+			if !strings.Contains(s.stderr.String(), tt.want) {
+				t.Errorf("standard error: got %q, want %q", s.stderr.String(), tt.want)
+			}
+			if _, err := os.Stat(file); !os.IsNotExist(err) {
+				t.Errorf("configuration file: got %v, want none", err)
+			}
+		})
+	}
+}
+
+// TestSetupOAuthTokenUnwritable checks that the command offers to print the lines if neither the
+// file nor the database can be written.
+func TestSetupOAuthTokenUnwritable(t *testing.T) {
+	t.Parallel()
+	tr := trackertest.New(t)
+	for _, show := range []bool{true, false} {
+		file := filepath.Join(t.TempDir(), "missing", "local_config.toml")
+		s := startSetup(t, trackerEnviron(tr, "MISHAP_DATABASE_URL=postgres://127.0.0.1:1/none"), "--config", file)
+		tr.Authorize(s.requestKey(), "WRITE_PUBLIC")
+		s.says("")
+		s.until("with the secret? [y/N] ")
+		answer, wantStatus := "n", exitFailed
+		if show {
+			answer, wantStatus = "y", exitOK
+		}
+		s.says(answer)
+		if status := s.end(); status != wantStatus {
+			t.Errorf("answer %s: got status %d, want %d", answer, status, wantStatus)
+		}
+		if got := strings.Contains(s.seen.String(), "\ntracker_oauth_secret = \""); got != show {
+			t.Errorf("answer %s: got the lines %t, want %t: %q", answer, got, show, s.seen.String())
+		}
+		if !strings.Contains(s.seen.String(), "The token was not saved in the database") || !strings.Contains(s.seen.String(),
+			"cannot be written") {
+			t.Errorf("output: got %q, want both errors in it", s.seen.String())
+		}
+	}
+}
+
+func TestSetupOAuthTokenUnattended(t *testing.T) {
+	t.Parallel()
+	tr := trackertest.New(t)
+	status, _, stderr := runIn(t.Context(), strings.NewReader(""), trackerEnviron(tr), "setup-oauth-token", noConfig(t))
+	if status != exitFailed || !strings.Contains(stderr, "the standard input has ended") {
+		t.Errorf("got status %d and %q, want 1 and a message that nobody answers", status, stderr)
+	}
 }

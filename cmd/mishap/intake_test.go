@@ -1,12 +1,27 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/crash/blobs/blobstest"
+	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
 )
 
 // TestReleaseFiles checks that newer release data of the machine is used, and that bad data never
@@ -52,6 +67,133 @@ func TestReleaseFiles(t *testing.T) {
 		}
 		if (err == nil) != (c.names == "") || err != nil && !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: got error %v, want one that names %q", c.name, err, c.names)
+		}
+	}
+}
+
+// TestMoreSharedSymbols adds files on one machine and symbolises on another one. They share an object
+// storage.
+func TestMoreSharedSymbols(t *testing.T) {
+	t.Parallel()
+	dir := symboltest.Programs(t)
+	server := blobstest.Start(t, "mishap")
+	database := dbtest.URL(t)
+	dbtest.Exec(t, database, "insert into symbol_jobs (report_id, problem, version, architecture, store, core_bytes, "+
+		"state, missing) values (gen_random_uuid(), '', '', 'amd64', 'of another machine', 1, 'waiting', array['"+
+		symboltest.BuildID(t, "tail")+"/debuginfo'])")
+	configOf := func(secret string) string {
+		return "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\nsymbols_from_machine = false\n"+
+			"blobs = \"s3://mishap/test?endpoint=http://%s\"\nblobs_access_key = %q\nblobs_secret = %q\n"+
+			"cores_key = \"a key of at least thirty-two characters\"\n",
+			filepath.Join(symboltest.TempDir(t), "data"), database, server.Address, blobstest.AccessKey, secret))
+	}
+	files := []string{filepath.Join(dir, "root/usr/bin/tail"), filepath.Join(dir, "symbols/tail.debug")}
+	add := func(conf string) (int, string) {
+		status, _, stderr := runIn(t.Context(), nil, nil, append([]string{"symbols", "add", conf}, files...)...)
+		return status, stderr
+	}
+	report := symboltest.Crash(t, "tail", symboltest.Core(t, "tail"))
+
+	if status, stderr := add(configOf("wrong")); status != exitFailed ||
+		!strings.Contains(stderr, "The files are added on this machine, but not shared with others: The object storage") {
+		t.Errorf("with a wrong secret: got %d, %s", status, stderr)
+	}
+	if status, stderr := add(configOf(blobstest.Secret)); status != exitOK {
+		t.Fatalf("symbols add: got %d, %s", status, stderr)
+	}
+	var state string
+	err := dbtest.Open(t, database).Pool.QueryRow(t.Context(), "select state from symbol_jobs").Scan(&state)
+	if err != nil || state != "queued" {
+		t.Errorf("the job of another machine that waits for a file: got %s, %v; want it queued", state, err)
+	}
+	other := configOf(blobstest.Secret)
+	for _, origin := range []string{"shared files", "cache (shared files)"} {
+		status, stdout, stderr := runIn(t.Context(), nil, nil, "symbolise", other, report)
+		if status != exitOK || !strings.Contains(stdout, "    program     "+origin+"\n") ||
+			!strings.Contains(stdout, "    debug file  "+origin+"\n") || !strings.Contains(stdout, "hand_over") {
+			t.Errorf("from %s: got %d, %q and\n%s", origin, status, stderr, stdout)
+		}
+	}
+	status, stdout, stderr := runIn(t.Context(), nil, nil, "serve", configOf("wrong"))
+	if status != exitFailed || !strings.Contains(stderr, "refuses the credentials") {
+		t.Errorf("serve with a wrong secret: got %d, %s%s", status, stdout, stderr)
+	}
+	server.Kill()
+	status, stdout, _ = runIn(t.Context(), nil, nil, "symbolise", configOf(blobstest.Secret), report)
+	if status != exitOK || !strings.Contains(stdout, "shared files: failed (The object storage at "+server.Address) {
+		t.Errorf("without the object storage: got %d and\n%s", status, stdout)
+	}
+}
+
+// TestBackgroundStops checks that no loop runs its task again once it is told to stop, even if the next
+// run is due by then.
+func TestBackgroundStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var runs atomic.Int64
+		var tasks []task
+		for i := range 32 {
+			tasks = append(tasks, task{fmt.Sprint("task-", i), "waits", time.Second, func(context.Context) error {
+				runs.Add(1)
+				_ = crash.Sleep(t.Context(), time.Minute)
+				stop()
+				return nil
+			}})
+		}
+		b := newBackground(newLog(io.Discard, 0), prometheus.NewRegistry(), nil)
+		b.start(ctx, tasks)
+		b.wait()
+		if got := runs.Load(); got != 32 {
+			t.Errorf("got %d runs of 32 tasks, want one each", got)
+		}
+	})
+}
+
+// TestBackgroundLoop checks that a loop continues after an error and after a panic, and that both
+// are logged and counted.
+func TestBackgroundLoop(t *testing.T) {
+	t.Parallel()
+	said := &quietBuffer{}
+	metrics := prometheus.NewRegistry()
+	b := newBackground(newLog(said, 0), metrics, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	runs := 0
+	b.start(ctx, []task{{"sound-horn", "warns ships", time.Millisecond, func(context.Context) error {
+		switch runs++; runs {
+		case 1:
+			return errors.New("no steam")
+		case 2:
+			panic("boiler")
+		case 3:
+			stop()
+			return errors.New("stopped in the middle")
+		}
+		return nil
+	}}})
+	b.wait()
+	if runs != 3 {
+		t.Errorf("got %d runs, want 3", runs)
+	}
+	for _, want := range []string{"no steam", "panic: boiler", "intake_test.go", "sound-horn"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("log: got %s, want %q in it", said, want)
+		}
+	}
+	if strings.Contains(said.String(), "in the middle") {
+		t.Error("log: got the error of a run that was cancelled by stopping")
+	}
+	answer := httptest.NewRecorder()
+	opsHandler(metrics, startingHealth, nil).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"/metrics", nil))
+	for _, want := range []string{
+		`mishap_task_failures_total{task="sound-horn"} 2`,
+		`mishap_task_interval_seconds{purpose="warns ships",task="sound-horn"} 0.001`,
+		`mishap_task_last_run_timestamp_seconds{task="sound-horn"} 1.`,
+	} {
+		if !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("metrics: got\n%s\nwant %q in it", answer.Body, want)
 		}
 	}
 }

@@ -1,24 +1,36 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	bin "encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash/crashtest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/crash/symbols/sandbox/sandboxtest"
 	"mishap/db/dbtest"
+	"mishap/db/problems"
+	"mishap/tracker/trackertest"
 )
 
 func TestMain(m *testing.M) {
@@ -198,4 +210,498 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
+}
+
+// postTo posts a report and returns the status, or 0 if there is no answer.
+func postTo(t *testing.T, address, system string, r crashtest.Report) int {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system,
+		bytes.NewReader(r.BSON()))
+	if err != nil {
+		return 0
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close() // only the status matters
+	return resp.StatusCode
+}
+
+// TestTermFinishesAcceptedReports checks that exactly the reports that were acknowledged before a
+// stop are stored.
+func TestTermFinishesAcceptedReports(t *testing.T) {
+	t.Parallel()
+	database := dbtest.URL(t)
+	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()},
+		"--only", "ingest")
+	var acknowledged, pid atomic.Int64
+	var machines sync.WaitGroup
+	for range 8 {
+		machines.Go(func() {
+			for {
+				switch postTo(t, addresses["ingest_listen"], "machine", crashtest.Native(crashtest.Process(int(pid.Add(1))))) {
+				case http.StatusOK:
+					acknowledged.Add(1)
+				case 0:
+					return // the listener is closed
+				}
+			}
+		})
+	}
+	eventually(t, "200 reports are acknowledged", func() bool { return acknowledged.Load() >= 200 })
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
+	}
+	machines.Wait()
+	rows, err := problems.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(rows)) != acknowledged.Load() {
+		t.Errorf("stored reports: got %d, want the %d that were acknowledged", len(rows), acknowledged.Load())
+	}
+}
+
+// TestServeOnly checks that an instance of one kind opens only its own listeners.
+func TestServeOnly(t *testing.T) {
+	t.Parallel()
+	database := dbtest.URL(t)
+	tr := trackertest.New(t)
+	for _, tt := range []struct{ only, open, closed string }{
+		{"web", "listen", "ingest_listen"}, {"ingest", "ingest_listen", "listen"},
+	} {
+		p, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_DATA_DIR="+t.TempDir()),
+			"--only="+tt.only)
+		for key, want := range map[string]bool{tt.open: true, tt.closed: false, "ops_listen": true} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[key]+"/healthz", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err == nil {
+				_ = resp.Body.Close() // only whether there is an answer matters
+			}
+			if open := err == nil; open != want {
+				t.Errorf("--only %s: %s: got open %t, want %t", tt.only, key, open, want)
+			}
+		}
+		if status := p.terminate(); status != exitOK {
+			t.Errorf("--only %s: got status %d, want %d", tt.only, status, exitOK)
+		}
+	}
+	p := start(t, nil, "serve", "--only", "both")
+	if status := p.status(); status != exitUsage || !strings.Contains(p.said.String(),
+		`--only: expected web, ingest or symbols, got "both"`) {
+		t.Errorf("--only both: got status %d and %q, want %d and the valid values", status, p.said, exitUsage)
+	}
+}
+
+// TestPrivateDatabaseIsShared checks that commands use the private PostgreSQL of a running server,
+// and that a second server is refused. After SIGKILL the next start works, and acknowledged reports
+// are still there.
+func TestPrivateDatabaseIsShared(t *testing.T) {
+	t.Parallel()
+	tr := trackertest.New(t)
+	environ := trackerEnviron(tr, "MISHAP_DATA_DIR="+dataDir(t))
+	p, addresses := serveProcess(t, environ)
+	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
+		t.Fatalf("report: got status %d", status)
+	}
+	config := noConfig(t)
+	for _, args := range []string{
+		"migrate", "user add ada --role viewer --password-stdin", "user list",
+		"import testdata/crashes/_usr_bin_tidewatch.1000.crash",
+	} {
+		status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ,
+			append(strings.Fields(args), config)...)
+		if status != exitOK {
+			t.Errorf("%s while serve runs: got status %d and %q", args, status, stderr)
+		}
+	}
+	// This error comes before the one about the address in use.
+	second := start(t, append(environ, "MISHAP_LISTEN="+addresses["listen"]), "serve", config)
+	if status := second.status(); status != exitFailed || !strings.Contains(second.said.String(), "uses the database in") {
+		t.Errorf("second server: got status %d and %q, want %d and the other server", status, second.said, exitFailed)
+	}
+	p.kill()
+	if status, stdout, _ := runIn(t.Context(), nil, environ, "user", "list", config); status != exitOK ||
+		!strings.Contains(stdout, "ada") {
+		t.Errorf("user list after kill -9: got status %d and %q", status, stdout)
+	}
+	p, addresses = serveProcess(t, environ)
+	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
+		t.Errorf("report after kill -9: got status %d", status)
+	}
+	if page := getText(t, "http://"+addresses["listen"]+"/?period=year"); !strings.Contains(page,
+		"<span>2 reports</span>") {
+		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
+	}
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	database := "MISHAP_DATABASE_URL=" + dbtest.URL(t)
+	_, addresses := serveProcess(t, []string{database, "MISHAP_DATA_DIR=" + t.TempDir()})
+	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
+		environ := []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
+			"MISHAP_OPS_LISTEN=127.0.0.1:0",
+			config.Variable(key) + "=" + addresses[key]}
+		p := start(t, environ, "serve", noConfig(t))
+		want := "mishap: " + key + ": " + addresses[key] + " is in use by another program"
+		if status := p.status(); status != exitFailed || !strings.Contains(p.said.String(), want) {
+			t.Errorf("got status %d and %q, want %d and %q", status, p.said, exitFailed, want)
+		}
+	}
+}
+
+func getText(t *testing.T, url string) string {
+	t.Helper()
+	in := &installation{t: t, said: &quietBuffer{}}
+	return in.get(url, http.StatusOK)
+}
+
+// TestSecretsNeverComeOut checks that failing commands do not print the secrets of their
+// configuration.
+func TestSecretsNeverComeOut(t *testing.T) {
+	t.Parallel()
+	tr := trackertest.New(t)
+	database, err := url.Parse(dbtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// serve would wait for other errors.
+	database.User, database.Path = url.UserPassword(database.User.Username(), "hush-one"), "/no_such_database"
+	file := configFile(t, fmt.Sprintf("database_url = %q\n", database)+
+		"tracker_oauth_token = \"hush-two\"\ntracker_oauth_secret = \"hush-three\"\n")
+	for _, args := range []string{"serve", "migrate", "user list", "import testdata/crashes/brigwifi-dkms.0.crash",
+		"setup-oauth-token"} {
+		environ := trackerEnviron(tr, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
+			"MISHAP_OPS_LISTEN=127.0.0.1:0")
+		status, stdout, stderr := runIn(t.Context(), strings.NewReader(""), environ, append(strings.Fields(args), "--config",
+			file)...)
+		if status != exitFailed {
+			t.Errorf("%s: got status %d, want %d", args, status, exitFailed)
+		}
+		if got := stdout + stderr; got == "" || strings.Contains(got, "hush") {
+			t.Errorf("%s: got %q, want a message without secrets", args, got)
+		}
+	}
+	if doc, err := os.ReadFile(file); err != nil || !strings.Contains(string(doc), "hush-three") {
+		t.Errorf("file: got %q, %v, want it unchanged", doc, err)
+	}
+}
+
+// machines post distinct reports until they are stopped. Like whoopsie, each repeats a report until
+// it gets 200, even if the server moves to another address.
+type machines struct {
+	address      atomic.Pointer[string]
+	stopped      atomic.Bool
+	acknowledged atomic.Int64 // reports
+	refused      atomic.Int64 // permanent refusals
+	sending      sync.WaitGroup
+}
+
+// start starts n machines. Each stops only after an acknowledged report, so the stored reports are
+// known exactly.
+func (m *machines) start(t *testing.T, n int) {
+	for machine := range n {
+		m.sending.Go(func() {
+			for i := 0; !m.stopped.Load(); i++ {
+				report := crashtest.Native(crashtest.Process(1+machine*100_000+i), crashtest.Set("DuplicateSignature",
+					fmt.Sprint("fault ", i%7)))
+				again := time.NewTicker(10 * time.Millisecond)
+				for !m.done(t, machine, report) && t.Context().Err() == nil {
+					<-again.C // the server may be unavailable for a while
+				}
+				again.Stop()
+			}
+		})
+	}
+}
+
+// done posts a report once and reports whether it was acknowledged.
+func (m *machines) done(t *testing.T, machine int, report crashtest.Report) bool {
+	switch postTo(t, *m.address.Load(), fmt.Sprint("machine", machine), report) {
+	case http.StatusOK:
+		m.acknowledged.Add(1)
+		return true
+	case http.StatusBadRequest, http.StatusNotFound:
+		m.refused.Add(1)
+	}
+	return false
+}
+
+// killRounds returns how often to kill the server and its PostgreSQL. "make hard" sets a higher
+// number.
+func killRounds(t *testing.T) int {
+	t.Helper()
+	if text := os.Getenv("MISHAP_TEST_KILLS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("MISHAP_TEST_KILLS: %v", err)
+		}
+		return max(4, n/10)
+	}
+	return 4
+}
+
+// TestKillUnderLoad repeatedly kills the server, its PostgreSQL or both with SIGKILL while reports
+// arrive. At the end every report is stored once, and every count equals a recount.
+func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	environ := []string{"MISHAP_DATA_DIR=" + dir, "MISHAP_INGEST_RATE_PER_SYSTEM=0"}
+	p, addresses := serveProcess(t, environ, "--only", "ingest")
+	m := &machines{}
+	at := func(address string) { m.address.Store(&address) }
+	at(addresses["ingest_listen"])
+	m.start(t, 8)
+	for round := range killRounds(t) {
+		want := m.acknowledged.Load() + 60
+		eventually(t, "more reports are acknowledged", func() bool { return m.acknowledged.Load() >= want })
+		if round%2 == 0 {
+			killPostgreSQL(t, dir)
+		}
+		if round%4 != 2 { // in the third round the server survives and restarts PostgreSQL
+			p.kill()
+			p, addresses = serveProcess(t, environ, "--only", "ingest")
+			at(addresses["ingest_listen"])
+		}
+	}
+	want := m.acknowledged.Load() + 60
+	eventually(t, "more reports are acknowledged", func() bool { return m.acknowledged.Load() >= want })
+	m.stopped.Store(true)
+	m.sending.Wait()
+	if n := m.refused.Load(); n > 0 {
+		t.Errorf("got %d permanent refusals, want none", n)
+	}
+	if status := p.terminate(); status != exitOK {
+		t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
+	}
+	status, stdout, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "check", "--all", noConfig(t))
+	if status != exitOK || !strings.Contains(stdout, fmt.Sprintf(" %d reports", m.acknowledged.Load())) ||
+		!strings.Contains(stdout, " 0 differences") {
+		t.Errorf("check after %d acknowledged reports: got status %d, %q and %q", m.acknowledged.Load(), status, stdout,
+			stderr)
+	}
+}
+
+// killPostgreSQL kills all processes of the private PostgreSQL at once.
+func killPostgreSQL(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "postgres", "*", "postmaster.pid"))
+	if more, _ := filepath.Glob(filepath.Join(dir, "postgres", "postmaster.pid")); err == nil {
+		files = append(files, more...)
+	}
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got the files %v, %v; want PostgreSQL's postmaster.pid", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	pid, err := strconv.Atoi(string(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatalf("kill PostgreSQL %d: %v", pid, err)
+		}
+	}
+}
+
+// memoryLimit limits the memory of the ingest server under hostile load: about 400 MB in 24 bodies
+// at once, and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
+const memoryLimit = 512 << 20
+
+// TestHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to
+// a separate server.
+func TestHostileLoadNeedsLittleMemory(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip("this system does not report the peak memory of a process")
+	}
+	p, addresses := serveProcess(t, []string{
+		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
+	}, "--only", "ingest")
+	const most = 16<<20 - 1<<16
+	packedZeros := bomb(128)
+	huge := strings.Repeat("Ä", most/2-500)
+	bodies := map[string][]byte{
+		"one field": crashtest.Native(crashtest.Set("ProcMaps", huge)).BSON(),
+		"stack": crashtest.Native(crashtest.Set("Stacktrace", strings.Repeat("#1  0x00 in f () at x.c:1\n",
+			most/26))).BSON(),
+		"traceback": crashtest.Python(crashtest.Set("Traceback", strings.Repeat("  File \"x\", line 1, in "+
+			"f\n    g()\n", most/33))).BSON(),
+		"kernel's text": crashtest.Oops(crashtest.Set("OopsText", strings.Repeat("[    1.0] Call Trace: "+
+			"x+0x1/0x2\n", most/33))).BSON(),
+		"many fields": bsonOf(t, most, func(i int) string {
+			return "\x02k" + strconv.Itoa(i) +
+				"\x00\x02\x00\x00\x00v\x00"
+		}),
+		"nested":    bsonOf(t, most, func(int) string { return "\x03a\x00\xff\xff\x00\x00" }),
+		"not UTF-8": crashtest.Native(crashtest.Set("Title", strings.Repeat("\xff\x00", most/2-1000))).BSON(),
+		"bomb": crashtest.Native(crashtest.Set("Stacktrace", packedZeros),
+			crashtest.Set("StacktraceTop", packedZeros), crashtest.Set("ProcMaps", packedZeros)).BSON(),
+	}
+	answers := map[int]int{}
+	var mu sync.Mutex
+	var sending sync.WaitGroup
+	for name, body := range bodies {
+		for i := range 3 {
+			sending.Go(func() {
+				for range sizetest.Rounds(1, 2) {
+					status := postBody(t, addresses["ingest_listen"], fmt.Sprint(name[:3], i), body)
+					mu.Lock()
+					answers[status]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	sending.Wait()
+	for status := range answers {
+		switch status {
+		case http.StatusOK, http.StatusBadRequest, http.StatusServiceUnavailable:
+		default:
+			t.Errorf("got status %d, want one that a machine understands", status)
+		}
+	}
+	if status := postTo(t, addresses["ingest_listen"], "honest", crashtest.Native()); status != http.StatusOK {
+		t.Errorf("a normal report afterwards: got status %d, want %d", status, http.StatusOK)
+	}
+	need := mostMemory(t, p.cmd.Process.Pid)
+	t.Logf("peak memory of the server: %d MB; answers by status: %v", need>>20, answers)
+	if need > memoryLimit {
+		t.Errorf("peak memory of the server: got %d MB, want less than %d MB", need>>20, memoryLimit>>20)
+	}
+}
+
+// bsonOf returns a document of the given size, made of elements.
+func bsonOf(t *testing.T, size int, element func(i int) string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	b.Write(make([]byte, 4))
+	b.WriteString("\x02Package\x00\x04\x00\x00\x00x 1\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00")
+	for i := 0; b.Len() < size-100; i++ {
+		b.WriteString(element(i))
+	}
+	b.WriteByte(0)
+	bin.LittleEndian.PutUint32(b.Bytes(), uint32(b.Len()))
+	return b.Bytes()
+}
+
+// bomb returns a compressed field, in whoopsie's format, of so many MiB of equal bytes.
+func bomb(mib int) string {
+	return base64.StdEncoding.EncodeToString(crashtest.Bomb(bytes.Repeat([]byte("0"), 1<<20), mib))
+}
+
+// TestBombsNeedLittleMemory posts 40 bodies at once, 300 in a thorough run. Half of their fields decompress
+// to far more than the limit, the others to just below it; the latter alone need 300 MB. Normal machines send reports
+// at the same time.
+func TestBombsNeedLittleMemory(t *testing.T) {
+	t.Parallel()
+	p, addresses := serveProcess(t, []string{
+		"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir(), "MISHAP_INGEST_RATE_PER_SYSTEM=0",
+	}, "--only", "ingest")
+	var bodies [][]byte
+	for _, mib := range []int{200, 15} {
+		bodies = append(bodies, crashtest.Native(crashtest.Set("Stacktrace", bomb(mib))).BSON())
+	}
+	var attack, honest sync.WaitGroup
+	var over atomic.Bool
+	var hostile, answers statuses
+	for i := range sizetest.Rounds(40, 300) {
+		attack.Go(func() {
+			hostile.add(postBody(t, addresses["ingest_listen"], fmt.Sprint("bomb", i), bodies[i%len(bodies)]))
+		})
+	}
+	for machine := range 3 {
+		honest.Go(func() {
+			for i := 0; i < 5 || !over.Load(); i++ {
+				answers.add(postTo(t, addresses["ingest_listen"], fmt.Sprint("honest", machine),
+					crashtest.Native(crashtest.Process(1+i))))
+			}
+		})
+	}
+	attack.Wait()
+	over.Store(true)
+	honest.Wait()
+	for status := range hostile.counts {
+		if status != http.StatusOK && status != http.StatusServiceUnavailable {
+			t.Errorf("a bomb: got status %d, want one that machines understand", status)
+		}
+	}
+	if len(answers.counts) != 1 || answers.counts[http.StatusOK] == 0 {
+		t.Errorf("normal machines: got answers %v, want every report accepted", answers.counts)
+	}
+	need := mostMemory(t, p.cmd.Process.Pid)
+	t.Logf("peak memory of the server: %d MB; bombs by status: %v; normal reports: %v", need>>20, hostile.counts,
+		answers.counts)
+	if need > memoryLimit {
+		t.Errorf("peak memory of the server: got %d MB, want less than %d MB", need>>20, memoryLimit>>20)
+	}
+}
+
+// statuses counts answers by status.
+type statuses struct {
+	mu     sync.Mutex
+	counts map[int]int
+}
+
+func (s *statuses) add(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = map[int]int{}
+	}
+	s.counts[status]++
+}
+
+// postBody sends a report and returns the status of the answer. A server that refuses a body before
+// it has arrived closes the connection half a second later, and a slow sender does not see the
+// answer then. Machines treat both alike and send the report again later.
+func postBody(t *testing.T, address, system string, body []byte) int {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/"+system,
+		bytes.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return http.StatusServiceUnavailable
+	}
+	if err != nil {
+		t.Errorf("post: %v", err)
+		return 0
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// mostMemory returns the peak resident memory of a process, in bytes.
+func mostMemory(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := peakMemory.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("no VmHWM in %q", text)
+	}
+	kb, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
 }

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,9 +19,12 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/worker"
 	"mishap/db"
 	dbsymbols "mishap/db/symbols"
 )
@@ -259,4 +267,266 @@ func unknownBuild(r symbols.Result) string {
 		return "no package of this version was added"
 	}
 	return "the core does not hold it"
+}
+
+func (p *program) symboliseCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "symbolise FILE.crash|OOPS...",
+		Short: "Gives crashes the names of their functions",
+		Long: `Reads apport's report files with a core dump, works out the stack with gdb, and prints it with the
+signature that the report then has. For each program and library of the process it prints the build-id
+and where the program and its debug file were found, or where they were searched. It changes no report.
+
+OOPS is the id of a stored report. Its core dump is read from data_dir/cores, if it is still there.
+
+A report without a core dump, but with an address signature, is named, too, if the database says which
+builds of the programs and libraries the versions of its packages hold ("mishap symbols add" of
+packages). For files with a core dump it uses no database. "mishap serve" symbolises the stored reports by
+itself.
+
+The files come from "mishap symbols add", from the servers in debuginfod_urls, and from this machine if
+symbols_from_machine is true. gdb runs in a sandbox without network.
+
+With --json it prints one JSON object per file and line. If a report cannot be symbolised, the reason
+is printed (with --json: the member failed), and the exit status is 1.`,
+		Example: `  mishap symbolise /var/crash/_usr_bin_tidewatch.1000.crash
+  mishap symbolise 0199f3a0-6c00-7000-8000-000000000001
+  MISHAP_DEBUGINFOD_URLS=https://debuginfod.ubuntu.com mishap symbolise --json *.crash | jq -r .signature`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := p.dataConfig(cmd)
+			if err != nil {
+				return err
+			}
+			return p.symbolise(cmd.Context(), c, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per file")
+	return cmd
+}
+
+func (p *program) symbolise(ctx context.Context, c config.Config, reports []string, asJSON bool) error {
+	s, err := symboliser(c, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // the next start removes the files
+	one := symbolising{c, newLog(p.err, slog.LevelWarn), s}
+	out := json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	failed := false
+	for i, name := range reports {
+		result, err := one.report(ctx, name)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+		failed = failed || err != nil
+		if asJSON {
+			err = out.Encode(newSymbolised(name, result, err))
+		} else {
+			if i > 0 {
+				p.printf("")
+			}
+			err = p.describeSymbolised(name, result, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// symbolising symbolises single reports.
+type symbolising struct {
+	config config.Config
+	log    *slog.Logger
+	*symbols.Symboliser
+}
+
+// report symbolises the report with this file name or id.
+func (s symbolising) report(ctx context.Context, name string) (result symbols.Result, err error) {
+	job, err := s.NewJob()
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	defer func() { err = errors.Join(err, job.Close()) }()
+	id, idErr := crash.ParseOopsID(name)
+	in, err := openCrashFile(name)
+	if errors.Is(err, fs.ErrNotExist) && idErr == nil {
+		return s.stored(ctx, job, id)
+	}
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	fields, binary, err := apport.ReadCore(in, apport.Limits{Decompressed: s.MaxUnpacked() + 1}, job.Core())
+	if err != nil {
+		return symbols.Result{}, err
+	}
+	if fields["ProblemType"] == "" {
+		return symbols.Result{}, crash.Errorf(crash.Invalid, "no_report", "This is not a report: it has no ProblemType.")
+	}
+	if slices.ContainsFunc(binary, func(b apport.Binary) bool { return apport.IsCore(b.Name) && b.Size > 0 }) {
+		return job.Run(ctx, fields)
+	}
+	if grouping.AddressSignature(fields) == "" {
+		return symbols.Result{}, errNoAddresses
+	}
+	err = useStore(ctx, s.config, s.log, func(store *db.Store) error {
+		result, err = s.addresses(ctx, store, fields)
+		return err
+	})
+	return result, err
+}
+
+var errNoAddresses = crash.Errorf(crash.Invalid, "no_core",
+	"There is no core dump of this report, and it has no address signature.")
+
+// stored symbolises a report of the database.
+func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.OopsID) (result symbols.Result, err error) {
+	err = useStore(ctx, s.config, s.log, func(store *db.Store) error {
+		report, err := store.Report(ctx, id)
+		if err != nil {
+			return err
+		}
+		cores, err := openCores(ctx, s.config)
+		if err != nil {
+			return err
+		}
+		s.Builds = dbsymbols.NewBuilds(store)
+		err = worker.Unpack(ctx, job, cores, id, s.MaxUnpacked())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			result, err = s.addresses(ctx, store, report.Fields)
+		case err == nil:
+			result, err = job.Run(ctx, report.Fields)
+		}
+		return err
+	})
+	return result, err
+}
+
+// addresses names the address signature of a report without a core.
+func (s symbolising) addresses(ctx context.Context, store *db.Store, report crash.Fields) (symbols.Result, error) {
+	if grouping.AddressSignature(report) == "" {
+		return symbols.Result{}, errNoAddresses
+	}
+	s.Builds = dbsymbols.NewBuilds(store)
+	return s.Name(ctx, report)
+}
+
+// symbolised is the output for one file with --json. Missing values are left out.
+type symbolised struct {
+	File        string               `json:"file"`             // or the id of a report
+	Failed      string               `json:"failed,omitempty"` // the reason
+	State       symbols.State        `json:"state,omitempty"`
+	Signature   string               `json:"signature,omitempty"`
+	Rule        crash.Rule           `json:"rule,omitempty"`
+	Provisional bool                 `json:"provisional,omitempty"`
+	Truncated   bool                 `json:"truncated,omitempty"`
+	Incomplete  string               `json:"incomplete,omitempty"`
+	Threads     int                  `json:"threads,omitempty"`
+	Engine      string               `json:"engine,omitempty"`
+	Seconds     float64              `json:"seconds,omitempty"`
+	CPUSeconds  float64              `json:"cpu_seconds,omitempty"`
+	MemoryBytes int64                `json:"memory_bytes,omitempty"`
+	Fields      crash.Fields         `json:"fields,omitempty"`
+	Modules     []crash.SymbolModule `json:"modules,omitempty"`
+}
+
+func newSymbolised(file string, r symbols.Result, err error) symbolised {
+	out := symbolised{File: file, State: r.State, Signature: r.Grouping.Signature, Rule: r.Grouping.Rule,
+		Provisional: r.Grouping.Provisional, Truncated: r.Truncated, Incomplete: r.Incomplete, Threads: r.Threads,
+		Engine: r.Engine, Seconds: r.Seconds, CPUSeconds: r.Usage.CPU.Seconds(), MemoryBytes: r.Usage.Memory,
+		Fields: r.Fields, Modules: r.Describe()}
+	if err != nil {
+		out.Failed = reason(err)
+	}
+	return out
+}
+
+// describeSymbolised prints a result, or the reason why there is none, and the modules.
+func (p *program) describeSymbolised(file string, r symbols.Result, failure error) error {
+	p.printf("%s", onOneLine(file))
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	line := func(label, value string) {
+		if value != "" {
+			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // Flush returns the error
+		}
+	}
+	if failure != nil {
+		line("failed", reason(failure))
+	}
+	line("state", string(r.State))
+	line("signature", r.Grouping.Signature)
+	line("not grouped", r.Grouping.Reason)
+	if r.Grouping.Signature != "" {
+		line("grouped by", groupedBy(r.Grouping))
+		line("problem", crash.BucketIDOf(r.Grouping.Signature).Path())
+	}
+	line("incomplete", r.Incomplete)
+	if r.Truncated {
+		line("core", "its end is missing")
+	}
+	if r.Engine != "" {
+		line("debugger", fmt.Sprintf("%s, %.1f s", r.Engine, r.Seconds))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if stack := r.Fields["Stacktrace"]; stack != "" {
+		p.printf("\n%s", printable(stack))
+	}
+	for i, m := range r.Modules {
+		if i == 0 {
+			p.printf("")
+		}
+		p.printf("  %s", onOneLine(m.Path))
+		if m.BuildID == "" {
+			p.printf("    build-id    unknown: %s", unknownBuild(r))
+			continue
+		}
+		p.printf("    build-id    %s", m.BuildID)
+		for _, search := range []struct {
+			label  string
+			result *debuginfo.Result
+		}{{"program", m.Executable}, {"debug file", m.Debuginfo}, {"shared", m.Shared}} {
+			if search.result != nil {
+				p.printf("    %-10s  %s", search.label, searchText(search.result))
+			}
+		}
+		if m.Executable != nil && m.Executable.HasDWARF {
+			p.printf("    debug file  in the program")
+		}
+	}
+	return nil
+}
+
+// searchText returns where a file was found, or where it was searched.
+func searchText(r *debuginfo.Result) string {
+	if r.Found {
+		return onOneLine(r.Origin)
+	}
+	var tried []string
+	for _, a := range r.Attempts {
+		one := a.Source + ": " + string(a.Outcome)
+		if a.Detail != "" {
+			one += " (" + a.Detail + ")"
+		}
+		tried = append(tried, one)
+	}
+	return onOneLine("not found; " + strings.Join(tried, "; "))
+}
+
+// printable escapes control characters of each line.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = onOneLine(line)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/tracker"
+	"mishap/tracker/watch"
 )
 
 // trackerConfig returns the tracker's part of the configuration. Without a registerer there are no
@@ -167,4 +169,205 @@ func (p *program) offerLines(ctx context.Context, answers *bufio.Reader, token c
 	}
 	p.printf("")
 	return errors.New("the access token is not in the configuration file")
+}
+
+func (p *program) filingsCommand() *cobra.Command {
+	filings := &cobra.Command{
+		Use:   "filings",
+		Short: "Manages the bugs that mishap has filed",
+		Long:  `Manages the bugs that mishap has filed. The page /admin/filings lists all filings.`,
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	filings.AddCommand(p.reconcileCommand())
+	return filings
+}
+
+// reconcileFlags are the flags of the command reconcile.
+type reconcileFlags struct{ apply, resend bool }
+
+func (p *program) reconcileCommand() *cobra.Command {
+	var f reconcileFlags
+	cmd := &cobra.Command{
+		Use:   "reconcile",
+		Short: "Finds bugs of mishap's account without a link to a problem",
+		Long: `Lists the bugs that mishap's account has filed under tracker_target and that are not linked to any
+problem, for example after the database was restored from an old backup. A bug belongs to the
+problem whose permanent address is in its description.
+
+With --apply it links each bug to its problem; without, it changes nothing. It can run any number
+of times, also while mishap serves. It finds private bugs only if the access token may see them.
+
+After "mishap restore", mishap files nothing, and sends no comments, mails and webhooks, until this
+has run with --apply. It then also searches the accounts with which people file bugs, and lists
+everything that waits and what will happen to it:
+
+  - Filings whose bug is in the tracker are linked to it. The others are filed.
+  - Comments that the tracker has are not written again.
+  - Mails and webhooks that were waiting in the backup were probably sent after it. They are not sent,
+    unless --resend is given. Newer ones are sent.
+  - The bugs of problems that the restored database lacks are stored: if such a problem returns, it
+    gets its bug again.`,
+		Example: `  mishap filings reconcile
+  mishap filings reconcile --apply`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
+				return p.reconcile(ctx, c, store, f)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.apply, "apply", false, "link the bugs to their problems")
+	cmd.Flags().BoolVar(&f.resend, "resend", false, "also send the mails and webhooks that waited in a restored backup")
+	return cmd
+}
+
+func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Store, f reconcileFlags) error {
+	settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
+	ledger := bugs.New(store)
+	restored, err := ledger.Restored(ctx) // before the search, which may miss later bugs
+	if err != nil {
+		return err
+	}
+	var people tracker.People
+	if !restored.At.IsZero() {
+		people.Since = restored.BackupTaken
+		if people.Accounts, err = bugs.Filers(ctx, store.Handle, settings.Key()); err != nil {
+			return err
+		}
+	}
+	client := tracker.NewClient(settings, tracker.NewCredentials(settings, ledger))
+	strays, err := client.StrayBugs(ctx, ledger.KnownBugs, people)
+	if err != nil {
+		return err
+	}
+	lost, err := p.linkStrays(ctx, store, strays, f.apply)
+	if err != nil || restored.At.IsZero() {
+		return err
+	}
+	reader := watch.NewBugReader(settings, bugs.New(store), client, watch.BugOptions{Silent: !c.AllowBugFiling})
+	comments, err := reader.PendingComments(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.listHeld(ctx, store.Handle, restored, comments, f.resend); err != nil {
+		return err
+	}
+	if !f.apply {
+		p.printf("The database was restored from a backup, and nothing is sent until this has run with --apply.")
+		return nil
+	}
+	if err := ledger.FinishRestore(ctx, restored, lost, f.resend); err != nil {
+		return err
+	}
+	p.printf("The restored database was compared with the tracker: bugs are filed again, and the rest is sent.")
+	return nil
+}
+
+// linkStrays lists bugs without a link, and links them if apply is set. It returns the bugs whose
+// problems are not in the database.
+func (p *program) linkStrays(
+	ctx context.Context, store *db.Store, strays []tracker.Stray, apply bool,
+) (lost map[crash.BucketID]int64, failed error) {
+	lost = map[crash.BucketID]int64{}
+	if len(strays) == 0 {
+		p.printf("Every bug of mishap's account is linked to a problem.")
+		return lost, nil
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "BUG\tPROBLEM\tWHAT\tTITLE") // Flush returns the error
+	linkable := 0
+	for _, stray := range strays {
+		what, known, err := reconcileOne(ctx, store, stray, apply)
+		if err != nil {
+			failed, what = errReported, explain(err)
+		}
+		switch {
+		case known:
+			linkable++
+		case err == nil && stray.Marker != "":
+			if first, ok := lost[stray.Bucket]; !ok || stray.Number < first {
+				lost[stray.Bucket] = stray.Number
+			}
+		}
+		problem := "-"
+		if stray.Marker != "" {
+			problem = stray.Bucket.String()
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", stray.Number, problem, what, stray.Title)
+	}
+	if err := w.Flush(); err != nil {
+		return lost, err
+	}
+	if !apply && linkable > 0 {
+		p.printf("\n%d can be linked; --apply does it.", linkable)
+	}
+	return lost, failed
+}
+
+// maxListed is the number of held items that reconcile lists. It counts the others.
+const maxListed = 200
+
+// listHeld lists what waits in a restored database, and what will happen to it.
+func (p *program) listHeld(
+	ctx context.Context, h *db.Handle, r crash.Restored, comments []watch.PendingComment, resend bool,
+) error {
+	items, total, err := bugs.Held(ctx, h, r, maxListed)
+	if err != nil || total+len(comments) == 0 {
+		return err
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\nWAITING\tFOR\tSINCE\tWHAT WILL HAPPEN\tABOUT") // Flush returns the error
+	for _, c := range comments {
+		what := "sent"
+		if c.Exists {
+			what = "not sent: the bug has it"
+		}
+		_, _ = fmt.Fprintf(w, "comment\tbug %d\t-\t%s\t%s %s\n", c.Bug, what, c.Kind, c.About)
+	}
+	for _, item := range items {
+		what := "sent: newer than the backup"
+		switch {
+		case item.Kind == "filing":
+			what = "linked if the tracker has its bug, otherwise filed"
+		case item.InBackup && resend:
+			what = "sent (--resend)"
+		case item.InBackup:
+			what = "not sent: it was waiting in the backup"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", item.Kind, item.Recipient,
+			item.Since.UTC().Format(time.DateTime), what, item.About)
+	}
+	if more := total - len(items); more > 0 {
+		_, _ = fmt.Fprintf(w, "%d more\n", more)
+	}
+	_, _ = fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// reconcileOne links a bug to its problem if apply is set. It returns a description of the action,
+// and whether the problem is in the database.
+func reconcileOne(
+	ctx context.Context, store *db.Store, stray tracker.Stray, apply bool,
+) (what string, known bool, err error) {
+	if stray.Marker == "" {
+		return "names no problem", false, nil
+	}
+	bucket, err := store.Bucket(ctx, stray.Bucket)
+	switch {
+	case errors.Is(err, crash.NotFound):
+		return "its problem is not in the database", false, nil
+	case err != nil:
+		return "", false, err
+	case apply:
+		what = "linked"
+		bug := crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL, How: crash.Filed}
+		err = bugs.New(store).ReconcileBug(ctx, stray.Bucket, bug)
+	default:
+		what = "can be linked"
+	}
+	if bucket.Bug.Number != 0 {
+		what += fmt.Sprintf(", besides bug %d", bucket.Bug.Number)
+	}
+	return what, true, err
 }

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"debug/elf"
+	"encoding/binary"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,4 +155,218 @@ func machineOf(architecture string) (elf.Machine, elf.Class, bool) {
 		return elf.EM_S390, elf.ELFCLASS64, true
 	}
 	return 0, 0, false
+}
+
+// addressStack makes a stack of the places in an address signature.
+type addressStack struct {
+	places  []place
+	modules []Module
+	opened  []openModule
+	named   []gdbNamed // of each place
+	engine  string
+
+	lines     []string
+	numbers   []int // of the modules of the lines; -1: none
+	functions []string
+}
+
+// ask has gdb name the places whose address in a file is known.
+func (s *addressStack) ask(ctx context.Context, n *gdbNamer) error {
+	var asked []gdbPlace
+	var number []int
+	for i, p := range s.places {
+		if p.module < 0 || s.opened[p.module].file == "" {
+			continue
+		}
+		if address, ok := s.opened[p.module].address(p.offset); ok {
+			asked, number = append(asked, gdbPlace{File: s.opened[p.module].file, Address: address}), append(number, i)
+		}
+	}
+	s.named, s.engine = make([]gdbNamed, len(s.places)), n.Version
+	if len(asked) == 0 {
+		return nil
+	}
+	named, err := n.Name(ctx, asked)
+	for i, one := range named {
+		s.named[number[i]] = one
+	}
+	return err
+}
+
+// problem says why names, lines or inlined functions of a module may be missing. It is empty if nothing is.
+func (s *addressStack) problem(module int) string {
+	if !s.opened[module].hasDWARF() {
+		return "no debug information"
+	}
+	for i, p := range s.places {
+		if p.module == module && s.named[i].Problem != "" {
+			return s.named[i].Problem
+		}
+	}
+	return ""
+}
+
+// render prints the stack as gdb does, without addresses, which an address signature does not have.
+func (s *addressStack) render() string {
+	inner := "" // the function of the place before
+	handled := false
+	for i, p := range s.places {
+		here := s.named[i]
+		frames := here.Before
+		switch {
+		case i == 0:
+			frames = here.At
+		case !handled && inner != "runtime.sigpanic" && s.interrupted(i):
+			// Signatures leave out the frame of the signal handler. This function did not call the one
+			// before: a signal interrupted it.
+			handled = true
+			s.add(signalHandler, gdbFrame{}, -1)
+			frames = here.At
+		default:
+			for _, f := range here.Tail {
+				s.addFrame(f, p.module)
+			}
+		}
+		if len(frames) == 0 {
+			frames = []gdbFrame{{}}
+		}
+		for _, f := range frames {
+			s.addFrame(f, p.module)
+		}
+		last := frames[len(frames)-1]
+		if isMain(last) && p.module >= 0 && s.modules[p.module].program {
+			break
+		}
+		inner = last.Function
+	}
+	return strings.Join(s.lines, "\n")
+}
+
+// isMain reports whether the programmer's code begins with a function of the program; gdb ends stacks
+// there.
+func isMain(f gdbFrame) bool {
+	_, inCrate, _ := strings.Cut(f.Function, "::")
+	return f.Function == "main" || f.Function == "main.main" || f.Function == "D main" ||
+		inCrate == "main" && strings.HasSuffix(f.File, ".rs")
+}
+
+// interrupted reports whether a signal interrupted the function at a place: the code before is no call.
+// Go's goroutines begin as if goexit had called them.
+func (s *addressStack) interrupted(i int) bool {
+	module := s.places[i].module
+	if module < 0 || len(s.named[i].Before) == 0 {
+		return false
+	}
+	after, known := s.named[i].AfterCall(s.opened[module].machine)
+	if after || !known {
+		return false
+	}
+	name := s.named[i].Before[len(s.named[i].Before)-1].Function
+	return name != "" && !strings.HasPrefix(name, "runtime.goexit") && name != "__start_context"
+}
+
+func (s *addressStack) addFrame(f gdbFrame, module int) {
+	function := f.Function
+	if function == "" {
+		function = "??"
+	}
+	s.functions = append(s.functions, f.Function)
+	s.add(function+" ()", f, module)
+}
+
+// aborting lists functions that end the program with a message. apport groups by the message, which
+// only a core holds.
+var aborting = map[string]bool{"__assert_fail_base": true, "__assert_fail": true, "__GI___assert_fail": true,
+	"__assert_perror_fail": true, "__libc_message": true, "__libc_fatal": true, "__fortify_fail": true,
+	"__GI___fortify_fail": true, "malloc_printerr": true, "g_assertion_message": true,
+	"g_assertion_message_expr": true, "g_assertion_message_error": true}
+
+// aborted reports whether the program ended with a message.
+func (s *addressStack) aborted() bool {
+	return slices.ContainsFunc(s.functions, func(name string) bool { return aborting[name] })
+}
+
+// add adds a line of the stack.
+func (s *addressStack) add(text string, f gdbFrame, module int) {
+	line := fmt.Sprintf("#%-2d %s", len(s.lines), text)
+	switch {
+	case f.File != "" && f.Line > 0:
+		line += fmt.Sprintf(" at %s:%d", f.File, f.Line)
+	case f.File != "":
+		line += " at " + f.File
+	case module >= 0 && !s.modules[module].program:
+		line += " from " + oneLine(s.modules[module].Path)
+	}
+	s.lines, s.numbers = append(s.lines, line), append(s.numbers, module)
+}
+
+// AfterCall reports whether the place is behind an instruction that calls a function. known is false if
+// that cannot be told: without the program, or on an architecture that mishap does not know.
+func (n gdbNamed) AfterCall(machine elf.Machine) (after, known bool) {
+	if n.Code == nil {
+		return false, false
+	}
+	switch machine { //nolint:exhaustive // others are not known here
+	case elf.EM_X86_64, elf.EM_386:
+		return isCallX86(n.Code), true
+	case elf.EM_AARCH64:
+		instruction := binary.LittleEndian.Uint32(n.Code[codeBefore-4:])
+		const bl, blr, blraa = 0b100101, 0xd63f0000, 0xd63f0800 // the last one checks the address
+		return instruction>>26 == bl || instruction&0xfffffc1f == blr || instruction&0xfefff800 == blraa&^0x01000000, true
+	}
+	return false, false
+}
+
+// isCallX86 reports whether instructions end in a call: with an offset, or indirect with any operand.
+func isCallX86(b []byte) bool {
+	n := len(b)
+	if b[n-5] == 0xe8 {
+		return true
+	}
+	// FF /2: the byte behind FF says how long the operand is. In it, 2 stands for a call.
+	for length := 2; length <= n; length++ {
+		if b[n-length] != 0xff || b[n-length+1]>>3&7 != 2 {
+			continue
+		}
+		mode, register := b[n-length+1]>>6, b[n-length+1]&7
+		want := 2
+		if mode != 3 && register == 4 {
+			want++ // a byte with base and index
+		}
+		switch {
+		case mode == 1:
+			want++
+		case mode == 2, mode == 0 && register == 5:
+			want += 4
+		case mode == 0 && register == 4 && length > 2 && b[n-length+2]&7 == 5:
+			want += 4
+		}
+		if want == length {
+			return true
+		}
+	}
+	return false
+}
+
+// Loaded returns the programs and libraries of the process, for learning which builds packages hold.
+func (r Result) Loaded() []debuginfo.Loaded {
+	var loaded []debuginfo.Loaded
+	for _, m := range r.Modules {
+		l := debuginfo.Loaded{Path: m.Path, Build: m.BuildID, Deleted: m.deleted}
+		if m.Executable != nil && m.Executable.Found {
+			l.Archive = archiveOf(m.Executable.Origin)
+		}
+		loaded = append(loaded, l)
+	}
+	return loaded
+}
+
+// archiveOf returns the package that a file came from: "http://symbols.example.com (libtide1_1.0_amd64.deb)".
+// The result is empty if the origin names none.
+func archiveOf(origin string) string {
+	i := strings.LastIndex(origin, " (")
+	if i < 0 || !strings.HasSuffix(origin, ".deb)") {
+		return ""
+	}
+	return strings.TrimSuffix(origin[i+2:], ")")
 }

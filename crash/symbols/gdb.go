@@ -1,15 +1,22 @@
 package symbols
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mishap/crash"
 	"mishap/crash/symbols/sandbox"
@@ -187,4 +194,655 @@ func gdbArguments(r gdbRequest) []string {
 		args = append(args, "-readnever")
 	}
 	return args
+}
+
+// session is a conversation with gdb through its machine interface, in which no name can forge an answer.
+// gdb is never asked for the values of variables, except for the message with which a library aborted the
+// program.
+type session struct {
+	p     *sandbox.Process
+	out   *bufio.Reader
+	left  int // bytes that gdb may still write
+	token int
+	said  []string // console text since the last command
+	no    string   // gdb's last refusal
+}
+
+func newSession(p *sandbox.Process) *session {
+	return &session{p: p, out: bufio.NewReaderSize(p.Out, 64<<10), left: maxOutput}
+}
+
+// commandError is gdb's refusal of one command. The conversation goes on.
+type commandError struct{ message string }
+
+func (e *commandError) Error() string { return e.message }
+
+// do sends a command and returns its results. The error is a *commandError if gdb refuses the
+// command; others end the conversation.
+func (s *session) do(format string, args ...any) (value, error) {
+	s.token++
+	s.said = nil
+	if _, err := fmt.Fprintf(s.p.In, "%d"+format+"\n", append([]any{s.token}, args...)...); err != nil {
+		return value{}, s.ended(err)
+	}
+	for {
+		line, err := s.line()
+		if err != nil {
+			return value{}, err
+		}
+		r, err := parseRecord(line)
+		switch {
+		case err != nil:
+			continue // output of something that does not speak MI
+		case r.kind == '~' && len(s.said) < 100:
+			s.said = append(s.said, r.value.text)
+		case r.kind == '^' && r.token == s.token:
+			if r.class == "error" {
+				return value{}, &commandError{crash.Shorten(cleanName(r.value.get("msg").text), 300)}
+			}
+			return r.value, nil
+		}
+	}
+}
+
+// line reads one line.
+func (s *session) line() (string, error) {
+	var b strings.Builder
+	for {
+		part, err := s.out.ReadSlice('\n')
+		if s.left -= len(part); s.left < 0 {
+			return "", fmt.Errorf("gdb wrote more than %d bytes", maxOutput)
+		}
+		b.Write(part)
+		switch {
+		case err == nil:
+			return b.String(), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", s.ended(err)
+		}
+	}
+}
+
+// ended returns why gdb does not answer.
+func (s *session) ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("gdb ended (%s)", s.p.Ended())
+	}
+	return err
+}
+
+// try sends a command that may fail without consequences. It returns an error only if the
+// conversation has ended.
+func (s *session) try(format string, args ...any) (value, error) {
+	v, err := s.do(format, args...)
+	if no, ok := errors.AsType[*commandError](err); ok {
+		s.no = no.message
+		return value{}, nil
+	}
+	return v, err
+}
+
+// version returns the name and version of gdb.
+func (s *session) version() (string, error) {
+	_, err := s.try("-gdb-version")
+	if len(s.said) == 0 {
+		return "", err
+	}
+	return cleanName(strings.TrimSpace(s.said[0])), err
+}
+
+// work sends all commands, the most important first.
+func (s *session) work(r gdbRequest, found *gdbStack) error {
+	var err error
+	if found.Version, err = s.version(); err != nil {
+		return err
+	}
+	if _, err := s.do("-target-select core %s", r.Core); err != nil {
+		return err
+	}
+	for _, m := range r.Modules {
+		commands := []string{fmt.Sprintf("add-symbol-file %s -o %#x", m.File, m.Offset)}
+		if m.Main {
+			// Only the file of symbol-file has a main function, only that of add-symbol-file code.
+			commands = []string{fmt.Sprintf("symbol-file %s -o %#x", m.File, m.Offset),
+				fmt.Sprintf("add-symbol-file -readnever %s -o %#x", m.File, m.Offset)}
+		}
+		for _, c := range commands {
+			if _, err := s.try("-interpreter-exec console %s", quoteMI(c)); err != nil {
+				return err
+			}
+		}
+	}
+	first, err := s.thread(1, maxFrames)
+	if err != nil {
+		return err
+	}
+	if len(first.Frames) == 0 {
+		return errors.New(cmp.Or(s.no, "it found no frames"))
+	}
+	found.Threads = append(found.Threads, first)
+	if r.Aborted {
+		for expression, into := range map[string]*string{
+			"__abort_msg->msg": &found.AbortMessage, "(char*) __glib_assert_msg": &found.GLibMessage,
+		} {
+			v, err := s.try("-data-evaluate-expression %s", quoteMI(expression))
+			if err != nil {
+				return err
+			}
+			*into = crash.Shorten(cleanName(v.get("value").text), 4096)
+		}
+	}
+	if err := s.registers(found); err != nil {
+		return err
+	}
+	if err := s.instructions(found); err != nil {
+		return err
+	}
+	for n := 2; n <= min(r.Threads, maxThreads); n++ {
+		t, err := s.thread(n, maxThreadFrames)
+		if err != nil {
+			return err
+		}
+		found.Threads = append(found.Threads, t)
+	}
+	return nil
+}
+
+// thread returns the stack of a thread.
+func (s *session) thread(number, frames int) (gdbThread, error) {
+	t := gdbThread{Number: number}
+	info, err := s.try("-thread-info %d", number)
+	if err != nil {
+		return t, err
+	}
+	if threads := info.get("threads").items; len(threads) == 1 {
+		t.Target = crash.Shorten(cleanName(threads[0].get("target-id").text), 100)
+	}
+	v, err := s.try("-stack-list-frames --thread %d 0 %d", number, frames-1)
+	if err != nil {
+		return t, err
+	}
+	for _, f := range v.get("stack").items {
+		address, _ := strconv.ParseUint(strings.TrimPrefix(f.get("addr").text, "0x"), 16, 64)
+		line, _ := strconv.Atoi(f.get("line").text)
+		t.Frames = append(t.Frames, gdbFrame{Address: address, Function: cleanName(f.get("func").text),
+			File: cleanName(f.get("file").text), Line: line})
+	}
+	v, err = s.try("-stack-list-arguments --thread %d --no-values 0 %d", number, frames-1)
+	if err != nil {
+		return t, err
+	}
+	for _, f := range v.get("stack-args").items {
+		level, err := strconv.Atoi(f.get("level").text)
+		if err != nil || level < 0 || level >= len(t.Frames) {
+			continue
+		}
+		for _, a := range f.get("args").items {
+			name := a.text
+			if name == "" {
+				name = a.get("name").text
+			}
+			t.Frames[level].Args = append(t.Frames[level].Args, cleanName(name))
+		}
+	}
+	return t, nil
+}
+
+// general lists the general registers of all architectures. Vector registers are not among them,
+// because copied texts, such as passwords, are left in them.
+var generalRegisters = strings.Fields(`rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip
+	eax ecx edx ebx esp ebp esi edi eip eflags cs ss ds es fs gs fs_base gs_base
+	x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17 x18 x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 x30
+	r0 r1 r2 r3 r4 r5 r6 r7 sp lr pc cpsr ra`)
+
+func (s *session) registers(found *gdbStack) error {
+	v, err := s.try("-data-list-register-names")
+	if err != nil {
+		return err
+	}
+	numbers := map[string]int{}
+	for i, name := range v.get("register-names").items {
+		numbers[name.text] = i
+	}
+	if _, wide := numbers["rax"]; wide { // gdb names the halves of registers, too
+		for _, half := range strings.Fields("eax ecx edx ebx esp ebp esi edi eip") {
+			delete(numbers, half)
+		}
+	}
+	var asked []string
+	names := map[string]string{}
+	for _, name := range generalRegisters {
+		if i, ok := numbers[name]; ok {
+			asked = append(asked, strconv.Itoa(i))
+			names[strconv.Itoa(i)] = name
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	v, err = s.try("-data-list-register-values x %s", strings.Join(asked, " "))
+	if err != nil {
+		return err
+	}
+	values := map[string]string{}
+	for _, one := range v.get("register-values").items {
+		values[one.get("number").text] = crash.Shorten(cleanName(one.get("value").text), 40)
+	}
+	for _, number := range asked {
+		if v, ok := values[number]; ok {
+			found.Registers = append(found.Registers, gdbRegister{names[number], v})
+		}
+	}
+	return nil
+}
+
+// instructions disassembles at the place of the crash. The second try is for code at the end of its
+// mapping.
+func (s *session) instructions(found *gdbStack) error {
+	for _, size := range []int{128, 16} {
+		v, err := s.try(`-data-disassemble -s "$pc" -e "$pc + %d" -- 0`, size)
+		if err != nil {
+			return err
+		}
+		for _, i := range v.get("asm_insns").items {
+			if len(found.Instructions) == maxInstructions {
+				break
+			}
+			address, _ := strconv.ParseUint(strings.TrimPrefix(i.get("address").text, "0x"), 16, 64)
+			found.Instructions = append(found.Instructions, gdbInstruction{Address: address,
+				Function: cleanName(i.get("func-name").text), Offset: cleanName(i.get("offset").text),
+				Text: cleanName(i.get("inst").text)})
+		}
+		if len(found.Instructions) > 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// record is one line of gdb's machine interface (MI).
+type record struct {
+	token int    // of the command that it answers; 0: none
+	kind  byte   // '^' result, '~' console text, '*' '=' '+' events, '&' '@' other text; 0: the prompt
+	class string // of results and events: "done", "error"
+	value value  // the results by name, or the text
+}
+
+// value is a value of MI: a text, or a list of values, which have names in a tuple.
+type value struct {
+	text  string
+	items []item
+}
+
+type item struct {
+	name string // empty in lists of plain values
+	value
+}
+
+// get returns a member of a tuple; the zero value if there is none.
+func (v value) get(name string) value {
+	for _, i := range v.items {
+		if i.name == name {
+			return i.value
+		}
+	}
+	return value{}
+}
+
+// maxDepth limits the nesting of values. gdb's answers here have at most five levels.
+const maxDepth = 32
+
+var errMI = errors.New("gdb's answer is malformed")
+
+// parseRecord parses one line.
+func parseRecord(line string) (record, error) {
+	line = strings.TrimRight(line, "\r\n")
+	if strings.TrimSpace(line) == "(gdb)" {
+		return record{}, nil
+	}
+	digits := 0
+	for digits < len(line) && '0' <= line[digits] && line[digits] <= '9' {
+		digits++
+	}
+	var r record
+	if digits > 0 {
+		token, err := strconv.Atoi(line[:digits])
+		if err != nil {
+			return record{}, errMI
+		}
+		r.token = token
+	}
+	p := parser{in: line[digits:]}
+	if p.in == "" {
+		return record{}, errMI
+	}
+	r.kind = p.in[0]
+	p.in = p.in[1:]
+	switch r.kind {
+	case '~', '@', '&':
+		text, err := p.text()
+		r.value.text = text
+		return r, err
+	case '^', '*', '=', '+':
+	default:
+		return record{}, errMI
+	}
+	end := strings.IndexByte(p.in, ',')
+	if end < 0 {
+		r.class = p.in
+		return r, nil
+	}
+	r.class, p.in = p.in[:end], p.in[end:]
+	for strings.HasPrefix(p.in, ",") {
+		p.in = p.in[1:]
+		i, err := p.named(0)
+		if err != nil {
+			return record{}, err
+		}
+		r.value.items = append(r.value.items, i)
+	}
+	if p.in != "" {
+		return record{}, errMI
+	}
+	return r, nil
+}
+
+// parser holds the rest of a line.
+type parser struct{ in string }
+
+// named parses name=value.
+func (p *parser) named(depth int) (item, error) {
+	name, rest, ok := strings.Cut(p.in, "=")
+	if !ok || name == "" || strings.ContainsAny(name, `"[]{},`) {
+		return item{}, errMI
+	}
+	p.in = rest
+	v, err := p.value(depth)
+	return item{name, v}, err
+}
+
+func (p *parser) value(depth int) (value, error) {
+	if p.in == "" || depth > maxDepth {
+		return value{}, errMI
+	}
+	switch p.in[0] {
+	case '"':
+		text, err := p.text()
+		return value{text: text}, err
+	case '{':
+		return p.items('}', depth)
+	case '[':
+		return p.items(']', depth)
+	default:
+		return value{}, errMI
+	}
+}
+
+// items parses the members of a tuple or list.
+func (p *parser) items(end byte, depth int) (value, error) {
+	var v value
+	p.in = p.in[1:]
+	for {
+		if p.in == "" {
+			return value{}, errMI
+		}
+		if p.in[0] == end {
+			p.in = p.in[1:]
+			return v, nil
+		}
+		if len(v.items) > 0 {
+			if p.in[0] != ',' {
+				return value{}, errMI
+			}
+			p.in = p.in[1:]
+		}
+		var i item
+		var err error
+		if p.in != "" && strings.IndexByte(`"[{`, p.in[0]) >= 0 {
+			i.value, err = p.value(depth + 1)
+		} else {
+			i, err = p.named(depth + 1)
+		}
+		if err != nil {
+			return value{}, err
+		}
+		v.items = append(v.items, i)
+	}
+}
+
+// text parses a string in C's notation.
+func (p *parser) text() (string, error) {
+	if p.in == "" || p.in[0] != '"' {
+		return "", errMI
+	}
+	var b strings.Builder
+	s := p.in[1:]
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '"':
+			p.in = s[i+1:]
+			return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
+		case '\\':
+			i++
+			if i == len(s) {
+				return "", errMI
+			}
+			if '0' <= s[i] && s[i] <= '7' {
+				n := 1
+				for n < 3 && i+n < len(s) && '0' <= s[i+n] && s[i+n] <= '7' {
+					n++
+				}
+				code, err := strconv.ParseUint(s[i:i+n], 8, 8)
+				if err != nil {
+					return "", errMI
+				}
+				b.WriteByte(byte(code))
+				i += n - 1
+				continue
+			}
+			b.WriteByte(unescape(s[i]))
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", errMI
+}
+
+func unescape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	case 'r':
+		return '\r'
+	case 'a':
+		return '\a'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'v':
+		return '\v'
+	case 'e', 'E':
+		return '\x1b'
+	}
+	return c
+}
+
+// maxName limits names from debug information, in code points.
+const maxName = 1024
+
+// clean makes a name from debug information safe for a line of text: it replaces control characters,
+// which would forge frames, and cuts the name.
+func cleanName(name string) string {
+	if len(name) > maxName && utf8.RuneCountInString(name) > maxName {
+		n := 0
+		for i := range name {
+			if n == maxName {
+				name = name[:i] + "…"
+				break
+			}
+			n++
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || 0x7f <= r && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return utf8.RuneError
+		}
+		return r
+	}, name)
+}
+
+// quoteMI returns a text as an argument of an MI command.
+func quoteMI(s string) string { return fmt.Sprintf("%q", s) }
+
+//go:embed gdb_names.py
+var namesScript string
+
+// gdbNamer is a gdb that names addresses of code in programs and libraries, without a core. It serves many
+// stacks, because starting it and reading the files takes a hundred times as long as naming addresses.
+// It is not safe for concurrent use.
+type gdbNamer struct {
+	Version string // of gdb
+	s       *session
+	time    time.Duration // for one stack
+}
+
+// gdbPlace is an address in a program or library.
+type gdbPlace struct {
+	File    string // its name in the folder
+	Address uint64
+}
+
+// gdbNamed is what gdb knows about a place. The lists of frames begin with the innermost inlined function.
+// A frame without a function is unknown.
+type gdbNamed struct {
+	At      []gdbFrame // the functions at the address
+	Before  []gdbFrame // those of the code before it, which are those of a call with this return address
+	Tail    []gdbFrame // functions between this call and the place before, which were left by a jump
+	Code    []byte     // the bytes before the address; nil: unknown
+	Problem string     // why gdb could not read the debug information; empty: none
+}
+
+// codeBefore is the length of gdbNamed.Code, the longest call.
+const codeBefore = 7
+
+// startNamer starts gdb. r has no core and no modules; r.Time is for each call of Name. Errors:
+// Unavailable if gdb cannot be confined, or is too old.
+func startNamer(ctx context.Context, r gdbRequest) (*gdbNamer, error) {
+	const cpu = 24 * time.Hour // in all; each call has its own limit
+	p, err := sandbox.Start(context.WithoutCancel(ctx), sandbox.Command{Program: r.Program, Args: gdbArguments(r),
+		Dir: r.Dir, Memory: r.Memory, CPU: cpu})
+	if err != nil {
+		return nil, err
+	}
+	n := &gdbNamer{s: newSession(p), time: r.Time}
+	err = n.within(ctx, func() error {
+		if n.Version, err = n.s.version(); err != nil {
+			return err
+		}
+		_, err := n.s.do("-interpreter-exec console %s", quoteMI("python "+namesScript))
+		return err
+	})
+	if refused, ok := errors.AsType[*commandError](err); ok {
+		err = crash.Errorf(crash.Unavailable, "no_debugger",
+			"This gdb cannot name addresses; install gdb 12 or newer, with Python (apt-get install gdb): %s.",
+			strings.TrimSuffix(refused.message, "."))
+	}
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// Close ends gdb.
+func (n *gdbNamer) Close() { n.s.p.Close() }
+
+// Name names the places of a stack, the innermost first. After an error, gdbNamer is of no use.
+func (n *gdbNamer) Name(ctx context.Context, places []gdbPlace) (named []gdbNamed, err error) {
+	var list strings.Builder
+	for _, p := range places {
+		_, _ = fmt.Fprintf(&list, " %s:%x", p.File, p.Address)
+	}
+	var answer value
+	err = n.within(ctx, func() error {
+		answer, err = n.s.do("-names%s", list.String())
+		return err
+	})
+	if err == nil && len(answer.get("names").items) != len(places) {
+		err = errMI
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range answer.get("names").items {
+		one := gdbNamed{At: namedFrames(v.get("at")), Before: namedFrames(v.get("before")), Tail: namedFrames(v.get("tail")),
+			Problem: crash.Shorten(cleanName(v.get("problem").text), 300)}
+		if code, err := hex.DecodeString(v.get("code").text); err == nil && len(code) == codeBefore {
+			one.Code = code
+		}
+		named = append(named, one)
+	}
+	return named, nil
+}
+
+// within kills gdb if a conversation takes too long.
+func (n *gdbNamer) within(ctx context.Context, talk func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, n.time, namesFailed(fmt.Sprintf("it took longer than %s", n.time)))
+	defer cancel()
+	defer context.AfterFunc(ctx, n.s.p.Kill)()
+	n.s.left = maxOutput
+	err := talk()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if _, ok := errors.AsType[*commandError](err); ok {
+		return err
+	}
+	return namesFailed(err.Error())
+}
+
+func namesFailed(why string) error {
+	return crash.Errorf(crash.Unprocessable, "debugger_failed", "gdb could not name the addresses: %s.",
+		strings.TrimSuffix(why, "."))
+}
+
+func namedFrames(v value) []gdbFrame {
+	var frames []gdbFrame
+	for _, i := range v.items {
+		line, _ := strconv.Atoi(i.get("line").text)
+		f := gdbFrame{Function: cleanName(i.get("symbol").text), File: cleanName(i.get("file").text), Line: line}
+		if name := i.get("func").text; name != "" {
+			f.Function = cleanName(withoutArguments(name))
+		}
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// withoutArguments removes the types of the arguments from the name of a C++ function, as gdb does in
+// stacks. gdb leaves them if it cannot parse the name, which is so with types without a name.
+func withoutArguments(name string) string {
+	if strings.Contains(name, "{lambda") || strings.Contains(name, "{unnamed") {
+		return name
+	}
+	s := strings.TrimSuffix(name, " const")
+	depth := 0
+	for i := len(s) - 1; i > 0 && strings.HasSuffix(s, ")"); i-- {
+		switch s[i] {
+		case ')':
+			depth++
+		case '(':
+			depth--
+		}
+		if depth == 0 {
+			return s[:i]
+		}
+	}
+	return name
 }

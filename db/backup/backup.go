@@ -16,9 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -359,3 +364,284 @@ func explainDisk(dir string, err error) error {
 
 // Age returns how long ago the backup was taken.
 func (m Manifest) Age(now time.Time) time.Duration { return now.Sub(m.Taken).Round(time.Second) }
+
+// The files of a base backup, as written by pg_basebackup --format=tar.
+const (
+	baseArchive  = "base.tar.gz"
+	walArchive   = "pg_wal.tar.gz"
+	baseManifest = "backup_manifest"
+)
+
+// pg_basebackup's options: an immediate checkpoint, the write-ahead log as it is written meanwhile, and
+// the quickest compression, because bodies of reports are compressed already.
+var baseOptions = []string{"--format=tar", "--compress=client-gzip:1", "--checkpoint=fast", "--wal-method=stream",
+	"--no-password"}
+
+// base writes a base backup to dir. The state of the database is that of the end of the backup, so the
+// manifest has the totals before and after it.
+func (o Options) base(ctx context.Context, s server, dir string) (Manifest, error) {
+	m := Manifest{Format: manifestFormat, Mishap: o.Mishap, Method: Base, Secrets: o.Secrets, Blobs: o.Files,
+		Database: s.database, Private: o.Private}
+	if err := o.look(ctx, &m); err != nil {
+		return m, err
+	}
+	before := m
+	m.Before = &before.Totals
+	program, err := embedded.FindTool(ctx, "pg_basebackup", m.PostgreSQL)
+	if err != nil {
+		return m, err
+	}
+	environ, err := environment(o.URL)
+	if err != nil {
+		return m, err
+	}
+	args := append([]string{"--pgdata=" + filepath.Join(dir, databaseName)}, baseOptions...)
+	if _, err := embedded.RunTool(ctx, environ, program, args...); err != nil {
+		return m, explainBase(s, err)
+	}
+	if err := o.look(ctx, &m); err != nil {
+		return m, err
+	}
+	if m.Taken = before.Taken; m.Schema != before.Schema {
+		return m, crash.Errorf(crash.Conflict, "schema_changed", "mishap was upgraded during the backup; make it again.")
+	}
+	return m, nil
+}
+
+// look reads the state and the totals of the present moment. It keeps no snapshot, which would hinder
+// vacuum during a long backup.
+func (o Options) look(ctx context.Context, m *Manifest) error {
+	conn, err := open(ctx, o.URL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it has changed nothing
+	if err := m.readState(ctx, conn); err != nil {
+		return err
+	}
+	m.Totals, err = totals(ctx, conn)
+	return err
+}
+
+// explainBase returns a message for people if the server refuses a base backup.
+func explainBase(s server, err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "no pg_hba.conf entry"):
+		return crash.Errorf(crash.Forbidden, "no_replication_access", "The server does not let the role %s connect for "+
+			"replication from this machine: let an administrator of PostgreSQL add a line such as \"host replication %s "+
+			"ADDRESS scram-sha-256\" to pg_hba.conf and run \"select pg_reload_conf()\", or use --method dump.", s.role,
+			s.role).Because(err)
+	case strings.Contains(text, "max_wal_senders"):
+		return crash.Errorf(crash.Unavailable, "no_wal_senders", "The server has no connection left for replication, and a "+
+			"base backup needs two: raise max_wal_senders and restart PostgreSQL, or use --method dump.").Because(err)
+	}
+	return err
+}
+
+// open connects to the database without time limits on statements.
+func open(ctx context.Context, address string) (*pgx.Conn, error) {
+	c, err := db.ParseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	c.ConnConfig.RuntimeParams["application_name"] = "mishap backup"
+	c.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
+	if err == nil {
+		return conn, nil
+	}
+	if refused := db.Refusal(err); refused != nil {
+		return nil, refused.Because(err)
+	}
+	return nil, db.Classify(err)
+}
+
+// variables maps the parameters of an address to the environment variables of PostgreSQL's programs.
+// The programs do not know the other parameters that pgx accepts.
+var variables = map[string]string{
+	"host": "PGHOST", "hostaddr": "PGHOSTADDR", "port": "PGPORT", "dbname": "PGDATABASE", "database": "PGDATABASE",
+	"user": "PGUSER", "password": "PGPASSWORD", "passfile": "PGPASSFILE",
+	"service": "PGSERVICE", "servicefile": "PGSERVICEFILE",
+	"sslmode": "PGSSLMODE", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslrootcert": "PGSSLROOTCERT",
+	"sslcrl": "PGSSLCRL", "connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS",
+	"channel_binding": "PGCHANNELBINDING", "gssencmode": "PGGSSENCMODE", "krbsrvname": "PGKRBSRVNAME",
+	"options": "PGOPTIONS",
+}
+
+// environment returns the environment variables with which PostgreSQL's programs connect to the
+// database at address. Other users of the machine can read arguments, but not the environment.
+func environment(address string) ([]string, error) {
+	values, err := parameters(address)
+	if err != nil {
+		return nil, err
+	}
+	if values["target_session_attrs"] == "" {
+		values["target_session_attrs"] = "read-write" // as in package connect
+	}
+	var environ []string
+	for name, value := range values {
+		if variable := variables[name]; variable != "" && value != "" {
+			environ = append(environ, variable+"="+value)
+		}
+	}
+	return environ, nil
+}
+
+var pair = regexp.MustCompile(`(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S*)`)
+
+var escaped = regexp.MustCompile(`\\(.)`)
+
+// parameters returns the parameters of an address, which is a URL or a list of "key=value".
+func parameters(address string) (map[string]string, error) {
+	values := map[string]string{}
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+		for _, m := range pair.FindAllStringSubmatch(address, -1) {
+			values[m[1]] = escaped.ReplaceAllString(strings.TrimSuffix(strings.TrimPrefix(m[2], "'"), "'"), "$1")
+		}
+		return values, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil { // the error may contain the password
+		return nil, crash.Errorf(crash.Invalid, "bad_database_url", "The database address cannot be read.")
+	}
+	values["user"], values["database"] = u.User.Username(), strings.TrimPrefix(u.Path, "/")
+	values["password"], _ = u.User.Password()
+	var hosts, ports []string
+	for host := range strings.SplitSeq(u.Host, ",") {
+		name, port, err := net.SplitHostPort(host)
+		if err != nil {
+			name, port = strings.Trim(host, "[]"), ""
+		}
+		hosts, ports = append(hosts, name), append(ports, port)
+	}
+	values["host"], values["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
+	if strings.Trim(values["port"], ",") == "" {
+		values["port"] = ""
+	}
+	for name, v := range u.Query() {
+		values[name] = v[0]
+	}
+	return values, nil
+}
+
+// held is a backup at a destination.
+type held struct {
+	name   string
+	good   bool // the manifest is undamaged, and all files have their sizes
+	unread bool // this account may not read it, so nobody knows whether it is good
+}
+
+// shelf is a destination of backups.
+type shelf interface {
+	// held returns the complete backups, oldest first.
+	held(ctx context.Context) ([]held, error)
+	// remove deletes a backup, in such an order that the rest of it is not complete.
+	remove(ctx context.Context, name string) error
+}
+
+// deleteOld deletes the backups that are older than the newest keep good ones. It sets the names of the
+// deleted backups in r, and those of the ones that are not good or may not be read, which it leaves alone.
+func (r *Result) deleteOld(ctx context.Context, on shelf, keep int) error {
+	all, err := on.held(ctx)
+	if err != nil {
+		return err
+	}
+	good := 0
+	for _, h := range slices.Backward(all) {
+		if h.unread {
+			r.Unread = append(r.Unread, h.name)
+			continue
+		}
+		if !h.good {
+			r.Damaged = append(r.Damaged, h.name)
+			continue
+		}
+		if good++; good <= keep {
+			continue
+		}
+		if err := on.remove(ctx, h.name); err != nil {
+			return err
+		}
+		r.Deleted = append(r.Deleted, h.name)
+	}
+	slices.Sort(r.Deleted)
+	slices.Sort(r.Damaged)
+	slices.Sort(r.Unread)
+	return nil
+}
+
+// Method is how a backup contains the database.
+type Method string
+
+// The methods. Auto is never in a manifest.
+const (
+	Auto Method = "auto" // chosen by the size of the database
+	Dump Method = "dump" // a logical copy of the database, by pg_dump
+	Base Method = "base" // a physical copy of the whole server, by pg_basebackup
+)
+
+// baseFrom is the size of a database in bytes from which Auto chooses a base backup: restoring a dump of that
+// size takes minutes longer. Below it, a dump that any newer PostgreSQL reads is worth more.
+const baseFrom = 4 << 30
+
+// sqlServer reads what decides about the method. Sizes of other databases count only as far as the role
+// may know them.
+const sqlServer = `
+	select pg_database_size(current_database()), (
+			select coalesce(sum(pg_database_size(oid)), 0)::bigint from pg_database
+			where datname <> current_database() and has_database_privilege(oid, 'connect')
+		), current_user::text, (select rolsuper or rolreplication from pg_roles where rolname = current_user),
+		(select count(*) > 2 from pg_tablespace), current_database()::text`
+
+// server is what decides about the method.
+type server struct {
+	size, others   int64 // bytes of the database, and of the other databases of the server
+	role           string
+	mayReplicate   bool
+	hasTablespaces bool
+	database       string
+}
+
+func readServer(ctx context.Context, conn *pgx.Conn) (s server, err error) {
+	err = conn.QueryRow(ctx, sqlServer).Scan(&s.size, &s.others, &s.role, &s.mayReplicate, &s.hasTablespaces,
+		&s.database)
+	if err != nil {
+		return s, fmt.Errorf("read the state of the server: %w", db.Classify(err))
+	}
+	return s, nil
+}
+
+// choose returns the method, and a sentence for people if a base backup would be better but is not
+// possible.
+func (s server) choose(m Method) (Method, string, error) {
+	if m == Dump || m == Auto && s.size < baseFrom {
+		return Dump, "", nil
+	}
+	impossible := s.baseImpossible()
+	switch {
+	case m == Base:
+		return Base, "", impossible
+	case impossible != nil:
+		notice := "A base backup would be restored quicker. " + impossible.Error()
+		return Dump, notice, nil //nolint:nilerr // the notice says it
+	case s.others > s.size: // a base backup contains them, too
+		return Dump, "", nil
+	}
+	return Base, "", nil
+}
+
+// baseImpossible returns why this server or role cannot make a base backup, or nil.
+func (s server) baseImpossible() error {
+	switch {
+	case !s.mayReplicate:
+		return crash.Errorf(crash.Forbidden, "no_replication_right", "The role %s may not make base backups: let an "+
+			"administrator of PostgreSQL run \"alter role %s with replication\", or use --method dump.", s.role,
+			pgx.Identifier{s.role}.Sanitize())
+	case s.hasTablespaces:
+		return crash.Errorf(crash.Unavailable, "tablespaces", "The server has tablespaces, with which mishap makes no base "+
+			"backups; use --method dump.")
+	}
+	return nil
+}

@@ -12,13 +12,21 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/alexedwards/argon2id"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/procfs"
 
+	"mishap/crash"
 	"mishap/db"
 )
 
@@ -122,4 +130,177 @@ func withDatabase(address, name string) (string, error) {
 	options.Set("connect_timeout", "60")
 	u.RawQuery = options.Encode()
 	return u.String(), nil
+}
+
+// Counted waits until every report stored in s so far is counted. Tests call it before they read
+// counts, since a busy store counts reports later. It waits as long as necessary, and fails on any
+// error other than a time-out.
+func Counted(t testing.TB, s *db.Store) {
+	t.Helper()
+	for {
+		err := s.WaitCounted(t.Context())
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, crash.Unavailable) || t.Context().Err() != nil || s.Ping(t.Context()) != nil {
+			t.Fatalf("wait until the stored reports are counted: %v", err)
+		}
+	}
+}
+
+// Exec runs a statement in the database at url, bypassing stores. It creates rows that older
+// versions of mishap, or accidents, leave behind.
+func Exec(t testing.TB, url, sql string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatalf("connect to the test database: %v", err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// FreeAddress returns an address of this machine on which nothing listens. It stays reserved until the
+// test or program ends: the system gives its port to nobody who asks for any port, as outgoing
+// connections do. A program that asks for it by number may listen on it if it sets SO_REUSEADDR, as Go
+// and PostgreSQL do.
+func FreeAddress() (string, error) {
+	reserved, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", os.NewSyscallError("socket", err)
+	}
+	if err := syscall.SetsockoptInt(reserved, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return "", os.NewSyscallError("setsockopt", err)
+	}
+	if err := syscall.Bind(reserved, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return "", os.NewSyscallError("bind", err)
+	}
+	bound, err := syscall.Getsockname(reserved)
+	if err != nil {
+		return "", os.NewSyscallError("getsockname", err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*syscall.SockaddrInet4).Port), nil //nolint:forcetypeassert // as bound
+}
+
+// Log returns a logger that writes to the test's output.
+func Log(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// Processes are a server and its PostgreSQL, both on this machine.
+type Processes struct{ server, postmaster int }
+
+// Used is the resource usage of processes so far.
+type Used struct {
+	Server, PostgreSQL float64 // processor time in seconds
+	Memory             float64 // present resident memory of the server in MB
+}
+
+// FindProcesses returns the processes of a server, given its process id, and of the PostgreSQL at
+// databaseURL.
+func FindProcesses(ctx context.Context, server int, databaseURL string) (Processes, error) {
+	conn, err := pgx.Connect(ctx, databaseURL)
+	if err != nil {
+		return Processes{}, err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // its result does not matter
+	backend, err := procfs.NewProc(int(conn.PgConn().PID()))
+	if err != nil {
+		return Processes{}, fmt.Errorf("PostgreSQL does not run on this machine: %w", err)
+	}
+	stat, err := backend.Stat()
+	return Processes{server, stat.PPID}, err
+}
+
+// Used returns the total usage of the processes. Usage of ended backends is included in the
+// postmaster's.
+func (p Processes) Used() (u Used) {
+	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
+	processes, _ := procfs.AllProcs()
+	for _, process := range processes {
+		stat, err := process.Stat()
+		if err != nil { // it has just ended
+			continue
+		}
+		seconds := (float64(stat.UTime+stat.STime) + float64(stat.CUTime+stat.CSTime)) / ticksPerSecond
+		switch {
+		case stat.PID == p.server:
+			u.Server, u.Memory = seconds, float64(stat.ResidentMemory())/1e6
+		case stat.PID == p.postmaster, stat.PPID == p.postmaster:
+			u.PostgreSQL += seconds
+		}
+	}
+	return u
+}
+
+// Connect returns a connection to a database, which is closed when the test ends.
+func Connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// Lines returns the rows of a query for two texts as a map.
+func Lines(t testing.TB, url, sql string) map[string]string {
+	t.Helper()
+	conn := Connect(t, url)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	rows, err := conn.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	found := map[string]string{}
+	var key, value string
+	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
+		found[key] = value
+		return nil
+	}); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return found
+}
+
+// cheapHash makes hashing take microseconds. The parameters for real passwords take 35 ms, and most
+// tests sign in.
+var cheapHash = argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+const sqlAddUser = `
+	with added as (
+		insert into users (name, role, password_hash, created) values (@name, @role, @hash, now())
+		on conflict do nothing returning id
+	)
+	insert into account_grants (user_id, role, scope, scope_name, person, created)
+	select id, 'private', 'everything', '', '', now() from added where @private::boolean`
+
+// AddUser adds an account like [accounts.Store.Add], unless it exists, but with a hash that is fast
+// to check. A hash contains its parameters, so signing in works as usual. The account may read
+// private data of all packages.
+func AddUser(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
+	t.Helper()
+	addUser(t, s, name, role, password, role != crash.RoleAdmin) // administrators may do so anyway
+}
+
+// AddUserWithoutPrivate adds an account like [AddUser], without the right to read private data.
+func AddUserWithoutPrivate(t testing.TB, s *db.Store, name string, role crash.Role, password string) {
+	t.Helper()
+	addUser(t, s, name, role, password, false)
+}
+
+func addUser(t testing.TB, s *db.Store, name string, role crash.Role, password string, private bool) {
+	t.Helper()
+	hash, err := argon2id.CreateHash(password, &cheapHash)
+	if err != nil {
+		t.Fatalf("hash password: %v", err)
+	}
+	// A connection of the store, because PostgreSQL spends about 25 ms on each new one.
+	args := pgx.NamedArgs{"name": name, "role": role, "hash": hash, "private": private}
+	if _, err := s.Pool.Exec(t.Context(), sqlAddUser, args); err != nil {
+		t.Fatalf("add user %s: %v", name, err)
+	}
 }

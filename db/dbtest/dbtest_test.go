@@ -2,8 +2,11 @@ package dbtest_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,5 +104,35 @@ func TestServerLeavesNothing(t *testing.T) {
 		case <-limit:
 			t.Fatalf("%v are left", left)
 		}
+	}
+}
+
+// TestFreeAddress checks that nothing listens on a free address, that a program can, more than once, and
+// that nobody gets it again.
+func TestFreeAddress(t *testing.T) {
+	t.Parallel()
+	address, err := dbtest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := new(net.Dialer).DialContext(t.Context(), "tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("before anything listens: got %v, want a refused connection", err)
+	}
+	for range 2 {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{address: true}
+	for range 200 {
+		other, err := dbtest.FreeAddress()
+		if err != nil || seen[other] {
+			t.Fatalf("got address %s again, or error %v", other, err)
+		}
+		seen[other] = true
 	}
 }

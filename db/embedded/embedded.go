@@ -11,12 +11,21 @@ package embedded
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"mishap/crash"
@@ -227,4 +236,276 @@ func inUse(dataDir string, other owner) *crash.Error {
 	}
 	return crash.Errorf(crash.Conflict, "data_dir_in_use",
 		"%s uses the database in %s; stop it first, or choose another data_dir.", who, dataDir)
+}
+
+// sharedRoot is the directory for files of data directories that the server's user cannot access.
+const sharedRoot = "/var/lib/mishap"
+
+const (
+	role       = "mishap"
+	database   = "mishap"
+	socketPort = "5432"
+	maxSocket  = 107 // largest length of a Unix socket's path in bytes, without the final NUL
+)
+
+// home is the directory of one private PostgreSQL:
+//
+//	data/        its files, created by initdb
+//	run/         the Unix socket
+//	server.log   the log of the server
+//	owner.lock   locked by the process that runs the server
+//	users.lock   locked (shared) by the processes that use it
+type home struct {
+	dir     string
+	account account
+	notice  string
+}
+
+func (h home) path(name string) string { return filepath.Join(h.dir, name) }
+func (h home) cluster() string         { return h.path("data") }
+
+// name returns a name that all processes of this server have in their command lines, which any user
+// can read.
+func (h home) name() string { return "mishap-" + shortHash(h.dir) }
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:6])
+}
+
+// openHome finds or creates the directory for dataDir. It is dataDir/postgres or, if the server's
+// user cannot access that, a directory in root. In that case, it writes the location to
+// postgres.path, so that it is found again after dataDir has been renamed.
+func openHome(ctx context.Context, dataDir, root string) (home, error) {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return home{}, fmt.Errorf("data_dir: %w", err)
+	}
+	if err := os.MkdirAll(dataDir, 0o755); err != nil { // the server's user needs access
+		return home{}, errNoFolder(dataDir, dataDir, err)
+	}
+	if dataDir, err = filepath.EvalSymlinks(dataDir); err != nil {
+		return home{}, fmt.Errorf("data_dir: %w", err)
+	}
+	pointer := filepath.Join(dataDir, "postgres.path")
+	elsewhere, err := os.ReadFile(pointer)
+	switch {
+	case err == nil:
+		return homeAt(ctx, dataDir, strings.TrimSpace(string(elsewhere)))
+	case !errors.Is(err, os.ErrNotExist):
+		return home{}, fmt.Errorf("data_dir: %w", err)
+	}
+	h, err := homeAt(ctx, dataDir, filepath.Join(dataDir, "postgres"))
+	if err == nil || !h.account.other {
+		return h, err
+	}
+	_ = os.Remove(h.dir) // it is empty, since the server's user cannot access it
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return home{}, fmt.Errorf("data_dir: %w", err)
+	}
+	if h, err = homeAt(ctx, dataDir, filepath.Join(root, filepath.Base(dataDir)+"-"+shortHash(dataDir))); err != nil {
+		return h, err
+	}
+	return h, os.WriteFile(pointer, []byte(h.dir+"\n"), 0o644)
+}
+
+// homeAt creates the directory dir and checks that the server's user can access it. That user owns
+// only data and run in it.
+func homeAt(ctx context.Context, dataDir, dir string) (home, error) {
+	a, err := chooseAccount(filepath.Join(dir, "data"))
+	if err != nil {
+		return home{}, err
+	}
+	h := home{dir: dir, account: a}
+	mode := os.FileMode(0o700)
+	if a.other {
+		mode = 0o711
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return h, errNoFolder(dataDir, dir, err)
+	}
+	if !a.mayEnter(ctx, dir) {
+		return h, crash.Errorf(crash.Forbidden, "data_dir_forbidden",
+			"PostgreSQL would run as %s, who may not enter %s; choose another data_dir.", a.name, dir)
+	}
+	if filepath.Dir(dir) != dataDir {
+		h.notice = fmt.Sprintf("PostgreSQL does not run as root, and %s may not enter %s: its files are in %s.", a.name,
+			dataDir, dir)
+	}
+	return h, nil
+}
+
+// socketFolder creates the directory of the Unix socket. That is run or, if the path would be too
+// long for a socket, a short one in /tmp that belongs to the server's user.
+func (h home) socketFolder() (string, error) {
+	dir := h.path("run")
+	if len(dir)+len("/.s.PGSQL."+socketPort) > maxSocket {
+		dir = filepath.Join("/tmp", h.name())
+	}
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		// It may remain from an earlier run. Anyone can create directories in /tmp, so check the
+		// owner.
+		if info, err := os.Lstat(dir); err == nil && privateTo(info, h.account) {
+			return dir, nil
+		}
+		dir, err = os.MkdirTemp("/tmp", "mishap-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("socket folder: %w", err)
+	}
+	return dir, h.account.chown(dir)
+}
+
+func privateTo(info os.FileInfo, a account) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode() == os.ModeDir|0o700 && st.Uid == a.uid
+}
+
+// lockFile is a file locked by flock. The kernel releases the lock when the process ends, even if
+// it is killed.
+type lockFile struct{ f *os.File }
+
+const (
+	shared    = syscall.LOCK_SH
+	exclusive = syscall.LOCK_EX
+)
+
+func openLock(dataDir, path string) (*lockFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, errForeign(dataDir, path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	return &lockFile{f}, nil
+}
+
+// tryLock acquires the lock or changes its mode. It returns false if another process holds a
+// conflicting lock.
+func (l *lockFile) tryLock(mode int) (bool, error) {
+	for {
+		err := syscall.Flock(int(l.f.Fd()), mode|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, fmt.Errorf("lock %s: %w", l.f.Name(), err)
+		}
+	}
+}
+
+func (l *lockFile) unlock() { _ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN) }
+
+func (l *lockFile) close() { _ = l.f.Close() }
+
+// owner is the content of a lock file that the owner of a server writes.
+type owner struct {
+	pid       int
+	exclusive bool
+	socket    string // empty until the server is ready
+}
+
+const ownerFormat = "%d %t %q\n"
+
+func (o owner) write(l *lockFile) error {
+	if err := l.f.Truncate(0); err != nil {
+		return fmt.Errorf("write %s: %w", l.f.Name(), err)
+	}
+	if _, err := l.f.WriteAt(fmt.Appendf(nil, ownerFormat, o.pid, o.exclusive, o.socket), 0); err != nil {
+		return fmt.Errorf("write %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+// readOwner reads the owner of the server, and whether the server is ready. It ignores a dead
+// owner.
+func readOwner(l *lockFile) (o owner, ready bool) {
+	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 4096))
+	if err != nil {
+		return owner{}, false
+	}
+	if _, err := fmt.Sscanf(string(text), ownerFormat, &o.pid, &o.exclusive, &o.socket); err != nil || !alive(o.pid) {
+		return owner{}, false
+	}
+	return o, o.socket != ""
+}
+
+// serves reports whether the owner is exclusive, that is, long-running.
+func (o owner) serves() bool { return o.exclusive }
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// account is the user that runs the server: the present user or, for root, which PostgreSQL
+// refuses, another one.
+type account struct {
+	name     string
+	uid, gid uint32
+	other    bool // not the present user
+}
+
+// unprivileged lists users that root can run the server as, in order of preference.
+var unprivileged = []string{"postgres", "mishap", "nobody"}
+
+// chooseAccount returns the user for the server. If the server's files exist, that is their owner.
+func chooseAccount(cluster string) (account, error) {
+	me := account{uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())} //nolint:gosec // never negative here
+	if me.uid != 0 {
+		return me, nil
+	}
+	if info, err := os.Stat(cluster); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			return account{name: "user " + strconv.Itoa(int(st.Uid)), uid: st.Uid, gid: st.Gid, other: true}, nil
+		}
+	}
+	for _, name := range unprivileged {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if uidErr == nil && gidErr == nil && uid != 0 {
+			return account{name: "user " + name, uid: uint32(uid), gid: uint32(gid), other: true}, nil
+		}
+	}
+	return account{}, crash.Errorf(crash.Unavailable, "no_account",
+		"PostgreSQL does not run as root, and this machine has no user postgres, mishap or nobody to run it as; "+
+			"add one (useradd --system postgres).")
+}
+
+// command returns a command that runs as the account in directory dir. It has a process group of
+// its own, so that Ctrl-C in a terminal reaches only mishap.
+func (a account) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if a.other {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
+	}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// chown changes the owner of a file or directory to the account.
+func (a account) chown(path string) error {
+	if !a.other {
+		return nil
+	}
+	if err := os.Lchown(path, int(a.uid), int(a.gid)); err != nil {
+		return fmt.Errorf("give %s to %s: %w", path, a.name, err)
+	}
+	return nil
+}
+
+// mayEnter reports whether the account can access the directory, including all its parents.
+func (a account) mayEnter(ctx context.Context, path string) bool {
+	return !a.other || a.command(ctx, path, "/bin/sh", "-c", "test -x .").Run() == nil
 }

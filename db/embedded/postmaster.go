@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -175,4 +177,150 @@ func doneUnless(ctx context.Context, over bool) <-chan struct{} {
 		return nil
 	}
 	return ctx.Done()
+}
+
+// supervisor runs the server and restarts it after a crash. It has one goroutine with its own
+// thread. The kernel stops the server when that thread ends, at the latest with the process.
+type supervisor struct {
+	home      home
+	programs  programs
+	throwaway bool
+	socket    string
+	log       *slog.Logger
+
+	running chan *postmaster // passes the server to stop; nil if it is not running
+	ended   chan struct{}
+}
+
+func newSupervisor(h home, p programs, c Config, socket string) *supervisor {
+	return &supervisor{
+		home: h, programs: p, throwaway: c.Throwaway, socket: socket, log: c.Log,
+		running: make(chan *postmaster), ended: make(chan struct{}),
+	}
+}
+
+// start waits until the server is ready, or returns the error.
+func (k *supervisor) start(ctx context.Context) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		pm, err := k.launch(ctx)
+		started <- err
+		if err == nil {
+			k.supervise(context.WithoutCancel(ctx), pm)
+			close(k.ended)
+		}
+	}()
+	return <-started
+}
+
+// stop stops the server. It must be called exactly once, after a successful start.
+func (k *supervisor) stop(ctx context.Context) error {
+	if pm := <-k.running; pm != nil {
+		if err := pm.shutdown(ctx); err != nil {
+			return err
+		}
+	}
+	<-k.ended
+	return nil
+}
+
+// launch starts the server and waits until it is ready.
+func (k *supervisor) launch(ctx context.Context) (*postmaster, error) {
+	if err := k.home.removeStale(k.socket); err != nil {
+		return nil, err
+	}
+	pm, err := launch(ctx, k.home, k.programs, k.socket, k.throwaway)
+	if err != nil {
+		return nil, err
+	}
+	if err := pm.awaitReady(ctx); err != nil {
+		_ = pm.shutdown(ctx)
+		return nil, err
+	}
+	return pm, nil
+}
+
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 30 * time.Second
+)
+
+// supervise restarts the server when it dies, until stop has received it and it has ended.
+func (k *supervisor) supervise(ctx context.Context, pm *postmaster) {
+	for {
+		select {
+		case k.running <- pm:
+			<-pm.exited
+			return
+		case <-pm.exited:
+		}
+		k.log.Error("PostgreSQL died; restarting it", "reason", pm.lastMessages())
+		wait := firstPause
+		for pm = nil; pm == nil; wait = min(2*wait, maxPause) {
+			select {
+			case k.running <- nil:
+				return
+			case <-time.After(wait):
+			}
+			var err error
+			if pm, err = k.revive(ctx); err != nil {
+				k.log.Error("restart PostgreSQL", "error", err)
+			}
+		}
+		k.log.Info("PostgreSQL is running again")
+	}
+}
+
+func (k *supervisor) revive(ctx context.Context) (*postmaster, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := k.home.endOrphans(ctx, k.log); err != nil {
+		return nil, err
+	}
+	return k.launch(ctx)
+}
+
+// endOrphans stops the processes of a server whose owner was killed. The caller holds the owner's
+// lock, so no other process is responsible for them.
+//
+// PostgreSQL's own check is not sufficient: it trusts the process id in postmaster.pid. That may be
+// a zombie that is never reaped or, after a reboot, another process.
+func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
+	for _, step := range []struct {
+		signal  syscall.Signal
+		timeout time.Duration
+	}{{syscall.SIGINT, stopTimeout / 2}, {syscall.SIGQUIT, killTimeout}, {syscall.SIGKILL, killTimeout}} {
+		orphans, err := h.processes()
+		if err != nil || len(orphans) == 0 {
+			return err
+		}
+		log.Info("stopping an orphaned PostgreSQL", "processes", orphans, "signal", step.signal.String())
+		for _, pid := range orphans {
+			_ = syscall.Kill(pid, step.signal) // it may have ended in the meantime
+		}
+		for began := time.Now(); time.Since(began) < step.timeout; {
+			if orphans, err = h.processes(); err != nil || len(orphans) == 0 {
+				return err
+			}
+			if err := crash.Sleep(ctx, pollEvery); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("an earlier PostgreSQL on %s does not end", h.dir)
+}
+
+// removeStale removes the files that would make PostgreSQL mistake a dead server for a running one.
+func (h home) removeStale(socket string) error {
+	for _, path := range []string{
+		filepath.Join(h.cluster(), "postmaster.pid"),
+		filepath.Join(socket, ".s.PGSQL."+socketPort),
+		filepath.Join(socket, ".s.PGSQL."+socketPort+".lock"),
+	} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove files of an earlier server: %w", err)
+		}
+	}
+	return nil
 }

@@ -2,12 +2,21 @@ package events_test
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"mishap/crash"
+	"mishap/db"
 	"mishap/db/bugs"
+	"mishap/db/dbtest"
 	"mishap/db/events"
+	"mishap/db/people"
+	dbproblems "mishap/db/problems"
+	"mishap/handlers/problems"
 	"mishap/notify/rules"
 )
 
@@ -174,4 +183,208 @@ func (w *world) mute(t *testing.T, signature string, machines int) {
 func idBytes(signature string) []byte {
 	id := bucketOf(signature)
 	return id[:]
+}
+
+// TestRulesRefuseStrangers saves rules that name people who do not exist or may not read reports. Such a
+// rule can be switched off, but not on again.
+func TestRulesRefuseStrangers(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.Open(t, url)
+	s := events.New(store)
+	for _, name := range []string{"reader", "lost", "off"} {
+		dbtest.AddUser(t, store, name, crash.RoleViewer, "correct horse battery")
+	}
+	ids, unknown, err := s.AccountIDs(t.Context(), []string{"reader", "LOST", "off", "stranger"})
+	if err != nil || len(ids) != 3 || len(unknown) != 1 || unknown[0] != "stranger" {
+		t.Fatalf("got %v, %v, %v, want three accounts", ids, unknown, err)
+	}
+	rule := func(name string, a rules.Actions) rules.Rule {
+		return rules.Rule{Name: name, Scope: rules.Scope{Kind: rules.Everything}, When: crash.EventNew, Machines: 1,
+			Enabled: true, Actions: a}
+	}
+	saved := rule("all three", rules.Actions{Users: ids})
+	if saved.ID, err = s.SaveRule(t.Context(), saved, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Exec(t, url, `update users set role = '' where name = 'lost'`)
+	dbtest.Exec(t, url, `delete from account_grants`)
+	dbtest.Exec(t, url, `update users set disabled = true where name = 'off'`)
+	refused := func(r rules.Rule, names ...string) {
+		t.Helper()
+		_, err := s.SaveRule(t.Context(), r, "ada")
+		if crash.KindOf(err) != crash.Invalid {
+			t.Errorf("%s: got %v, want Invalid", r.Name, err)
+		}
+		for _, name := range names {
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: got %v, want the name %s", r.Name, err, name)
+			}
+		}
+	}
+	refused(saved, "lost", "off")
+	refused(rule("number", rules.Actions{Users: []int64{4711}}), "number 4711")
+	refused(rule("assign", rules.Actions{Assign: "stranger"}), "stranger")
+	refused(rule("assign again", rules.Actions{Assign: "lost"}), "lost")
+	saved.Enabled = false
+	if _, err := s.SaveRule(t.Context(), saved, "ada"); err != nil {
+		t.Errorf("switching off: %v", err)
+	}
+	for name, a := range map[string]rules.Actions{"a": {Assign: "Reader"}, "b": {Assign: "~desktop-packages"},
+		"c": {Users: ids[:1]}} {
+		if _, err := s.SaveRule(t.Context(), rule(name, a), "ada"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDeleteOld checks that old notices and mails are deleted, that those which wait or are new stay,
+// and that an event whose edge prevents repeats is not published again.
+func TestDeleteOld(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	clock := &now
+	store := dbtest.OpenConfig(t, db.Config{URL: dbtest.URL(t), Now: func() time.Time { return *clock }})
+	dbtest.AddUser(t, store, "ada", crash.RoleViewer, "correct horse battery")
+	ada, err := people.New(store).ByName(t.Context(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(edge string, rule int64) bool {
+		t.Helper()
+		var isNew bool
+		if err := store.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+			isNew, err = store.Publish(t.Context(), tx, crash.Event{Edge: edge, Kind: crash.EventMentioned, Rule: rule,
+				Title: edge}, crash.Recipients{People: []crash.Recipient{{User: ada.ID, Reason: "a test"}}})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return isNew
+	}
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := store.Pool.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 1001 { // more than one batch
+		publish(fmt.Sprint("rule 1 new ", i), 1)
+	}
+	publish("rule 1 waits", 1)
+	publish("mentioned:1:1", 0)
+	publish("mentioned:2:1", 0)
+	exec(`update notices set mail = 'none'
+		where event_id in (select id from events where edge not in ('rule 1 waits', 'mentioned:2:1'))`)
+	exec(`insert into mails (user_id, kind, address, created, due, state, ended)
+		select $1, 'test', 'a@example.org', $2, $2, 'sent', $2 from generate_series(1, 3)`, ada.ID, now)
+	exec(`insert into mails (user_id, kind, address, created, due) values ($1, 'test', 'a@example.org', $2, $2)`, ada.ID,
+		now)
+	notices := events.New(store)
+	want := func(when, sql string, count int64) {
+		t.Helper()
+		var n int64
+		if err := store.Pool.QueryRow(t.Context(), sql).Scan(&n); err != nil || n != count {
+			t.Errorf("%s: %s: got %d, %v; want %d", when, sql, n, err, count)
+		}
+	}
+	now = now.AddDate(0, 0, 399)
+	if err := notices.DeleteOld(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("after 399 days", `select count(*) from notices`, 1004)
+	want("after 399 days", `select count(*) from mails`, 4)
+	now = now.AddDate(0, 0, 2)
+	publish("rule 1 fresh", 1)
+	if err := notices.DeleteOld(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("after 401 days", `select count(*) from notices`, 3) // two wait, one is fresh
+	want("after 401 days", `select count(*) from events`, 4)
+	want("after 401 days", `select count(*) from mails`, 1)
+	if publish("mentioned:1:1", 0) {
+		t.Error("a mention was reported again")
+	}
+}
+
+// search saves a search and lets people follow it.
+func (w *world) search(t *testing.T, owner int64, name, path string, shared bool, followers ...int64) int64 {
+	t.Helper()
+	a := people.New(w.store)
+	id, err := dbproblems.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
+		Shared: shared})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range followers {
+		f := crash.Follow{Kind: crash.FollowSearch, Name: strconv.FormatInt(id, 10)}
+		if err := a.Follow(t.Context(), user, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id
+}
+
+// searching returns options of rules that read saved searches as the pages do.
+func (w *world) searching() events.EvaluatorOptions {
+	return events.EvaluatorOptions{Searches: problems.NewSearches(bugs.New(w.store), w.now)}
+}
+
+// TestSearchFollowers checks that people who follow a search hear of problems in it, once each, and of
+// no others; also by searches of other kinds, and of storms.
+func TestSearchFollowers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.o = w.searching()
+	w.restart(t, 2)
+	fay := w.user(t, "fay", crash.RoleTriager)
+	gus := w.user(t, "gus", crash.RoleViewer, follow("tide")) // also follows the package: one notice
+	hal := w.user(t, "hal", "")                               // sees what visitors see
+	ida := w.user(t, "ida", crash.RoleTriager)
+	w.search(t, fay, "tide", "/search?period=week&q=package%3Atide", true, fay, gus, hal)
+	w.search(t, ida, "mine", "/search?q=assignee%3Ame", false, ida, fay) // fay cannot see it
+	w.search(t, ida, "jammy", "/?period=day&release=Ubuntu+22.04", false, ida)
+	w.search(t, ida, "old days", "/?from=2026-01-01&to=2026-01-31&package=tide", false, ida)
+	w.search(t, ida, "muted", "/?muted=only&package=tide", false, ida)
+	w.search(t, ida, "not valid", "/search?q=%28", false, ida)
+	gone := w.search(t, ida, "deleted", "/?package=tide", false, ida)
+	if err := dbproblems.New(w.store).DeleteSearch(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	w.evaluate(t)
+	w.set(begin.Add(time.Minute))
+	w.machines(t, "one", 3, "tide 1.0-1", nil)
+	w.machines(t, "other", 3, "reef 1.0-1", nil)
+	w.machines(t, "there", 3, "reef 1.0-1", crash.Fields{"DistroRelease": "Ubuntu 22.04"})
+	w.evaluate(t)
+	told := []string{"01 new one crashed to fay", "01 new one crashed to gus", "01 new one crashed to hal",
+		"01 new there crashed to ida"}
+	wantLines(t, "new", w.events(t), told...)
+	wantLines(t, "reasons", w.lines(t, `select distinct reason from notices`), "you follow tide",
+		"you follow the search “tide”", "you follow the search “jammy”")
+	w.restart(t, 2)
+	w.set(begin.Add(2 * time.Minute))
+	w.machines(t, "one", 4, "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "after a restart", w.events(t), told...)
+
+	// A regression of a problem that is assigned to ida.
+	w.exec(t, `insert into assignments (bucket_id, assignee, person, at) select id, 'ida', 'ada', now() from buckets
+		where signature = 'other'`)
+	w.set(begin.Add(24 * time.Hour))
+	w.link(t, "other", 7)
+	w.report(t, "other", "machine 1", "reef 1.1-1", nil)
+	w.evaluate(t)
+	told = append(told, "02 regressed other crashed to ida")
+	wantLines(t, "regressed", w.events(t), told...)
+
+	// A storm: one notice for those who follow a search with any of its problems.
+	w.set(begin.Add(48 * time.Hour))
+	for i := range 12 {
+		w.machines(t, fmt.Sprint("storm ", i), 3, "tide 2.0-1", nil)
+	}
+	w.evaluate(t)
+	told = append(told, "03 storm Many new problems of tide to fay", "03 storm Many new problems of tide to gus",
+		"03 storm Many new problems of tide to hal")
+	wantLines(t, "storm", w.events(t), told...)
 }

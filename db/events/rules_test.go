@@ -2,20 +2,31 @@ package events_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
+	"mishap/db/dbtest"
 	"mishap/db/events"
 	"mishap/db/problems"
+	mishapmail "mishap/notify/mail"
+	"mishap/notify/mail/mailtest"
 	"mishap/notify/rules"
+	"mishap/notify/webhook"
 )
 
 // TestStartsAnew checks that a rule ignores what was there before it began, also after an upgrade,
@@ -392,5 +403,316 @@ func TestRehearsal(t *testing.T) {
 	if err != nil || found.Filed == 0 || found.Proposed == 0 || found.Skipped != 1 {
 		t.Errorf("bugs: filed %d, queued %d, skipped %d, want some, some, 1; %v", found.Filed, found.Proposed, found.Skipped,
 			err)
+	}
+}
+
+// outlets are a relay and a receiver of webhooks, which get what rules report.
+type outlets struct {
+	world *world
+	relay *mailtest.Server
+	hook  *httptest.Server
+
+	mu     sync.Mutex
+	bodies map[string][]string // by webhook-id
+}
+
+// newOutlets starts the outlets, adds an endpoint to all rules, and confirms an address of everyone.
+func newOutlets(t *testing.T, w *world) *outlets {
+	t.Helper()
+	o := &outlets{world: w, relay: mailtest.New(t), bodies: map[string][]string{}}
+	o.hook = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		id := r.Header.Get("webhook-id")
+		o.bodies[id] = append(o.bodies[id], string(body))
+	}))
+	t.Cleanup(o.hook.Close)
+	e := crash.Endpoint{Name: "hook", Kind: crash.EndpointWebhook, Address: crash.Secret(o.hook.URL),
+		Secret: webhook.NewSecret(), PerMinute: 600}
+	if wrong := webhook.CheckSettings(&e, true); len(wrong) > 0 {
+		t.Fatalf("settings: %v", wrong)
+	}
+	id, err := events.New(w.store).AddEndpoint(t.Context(), e, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.exec(t, `update rules set actions = jsonb_set(actions, '{endpoints}', to_jsonb(array[$1::bigint]))`, id)
+	w.exec(t, `insert into mail_settings (user_id, address, confirmed) select id, name || '@example.org', $1 from users`,
+		w.now())
+	return o
+}
+
+// send lets all instances send what is due, at the same time, until nothing is left.
+func (o *outlets) send(t *testing.T) {
+	t.Helper()
+	relay, err := mishapmail.ParseRelay(o.relay.URL, "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allow, err := crash.ParseNetworks("127.0.0.0/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rounds []func() error
+	for _, s := range o.world.stores {
+		mailer, err := mishapmail.New(mishapmail.Config{Relay: relay, From: "crashes@example.org",
+			BaseURL: "https://crashes.example.org", Log: dbtest.Log(t), Now: o.world.now,
+			Registerer: prometheus.NewRegistry()}, events.New(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker, err := webhook.NewWorker(events.New(s), webhook.NewClient(webhook.Config{Allow: allow,
+			BaseURL: "https://crashes.example.org", Version: "1.0", Now: o.world.now}), dbtest.Log(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds = append(rounds, func() error { return mailer.Round(t.Context()) }, func() error {
+			err := worker.Round(t.Context())
+			worker.Wait()
+			return err
+		})
+	}
+	for waiting := []string{"?"}; len(waiting) > 0; { // the server notices the death of an instance a little later
+		var all sync.WaitGroup
+		for _, round := range rounds {
+			all.Go(func() {
+				if err := round(); err != nil {
+					t.Errorf("%s: %v", o.world.now().Format(time.DateTime), err)
+				}
+			})
+		}
+		all.Wait()
+		if t.Failed() {
+			t.FailNow()
+		}
+		waiting = o.world.lines(t, `
+			select 'mail ' || id from mails where state in ('waiting', 'sending')
+			union all select 'delivery ' || id from deliveries where state not in ('delivered', 'dead')`)
+	}
+}
+
+// die lets an instance claim a mail and a delivery, and ends it before it can send them, like SIGKILL.
+// It reports whether there was something to claim.
+func (o *outlets) die(t *testing.T, s *db.Store) bool {
+	t.Helper()
+	mails := events.New(s)
+	if err := mails.PlanMails(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := mails.ClaimMail(t.Context())
+	if err != nil && crash.KindOf(err) != crash.NotFound {
+		t.Fatal(err)
+	}
+	_, claimed, errDelivery := events.New(s).ClaimDelivery(t.Context())
+	if errDelivery != nil {
+		t.Fatal(errDelivery)
+	}
+	s.Close()
+	return err == nil && claimed
+}
+
+// check compares what arrived with the notices: each comes once by mail, and each event once to the
+// endpoint.
+func (o *outlets) check(t *testing.T) {
+	t.Helper()
+	var mails []string
+	ids := map[string]int{}
+	for _, m := range o.relay.Mails() {
+		read, err := mail.ReadMessage(strings.NewReader(m.Raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, subject, found := strings.Cut(read.Header.Get("Subject"), ": ") // without the kind, if it names that
+		if !found {
+			subject = read.Header.Get("Subject")
+		}
+		date, err := read.Header.Date()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mails = append(mails, fmt.Sprintf("%s %s to %s", date.UTC().Format("02"), subject, m.To))
+		if ids[read.Header.Get("Message-Id")]++; ids[read.Header.Get("Message-Id")] > 1 {
+			t.Errorf("got %s twice", mails[len(mails)-1])
+		}
+	}
+	wantLines(t, "mails", mails, o.world.lines(t, `
+		select to_char(e.at at time zone 'utc', 'DD') || ' ' || e.title || ' to ' || u.name || '@example.org'
+		from events as e join notices as n on n.event_id = e.id join users as u on u.id = n.user_id`)...)
+
+	kinds := map[string]crash.EventKind{}
+	for _, kind := range crash.EventKinds {
+		kinds[webhook.EventType(kind)] = kind
+	}
+	var bodies []string
+	for id, got := range o.bodies {
+		var body struct {
+			Type      string
+			Timestamp time.Time
+			Data      struct{ Title string }
+		}
+		if err := json.Unmarshal([]byte(got[0]), &body); err != nil || len(got) != 1 {
+			t.Errorf("%s: got %d requests, %v: %s", id, len(got), err, got[0])
+		}
+		bodies = append(bodies, fmt.Sprintf("%s %s %s", body.Timestamp.UTC().Format("02"), kinds[body.Type],
+			body.Data.Title))
+	}
+	wantLines(t, "webhooks", bodies, o.world.lines(t,
+		`select to_char(at at time zone 'utc', 'DD') || ' ' || kind || ' ' || title from events`)...)
+}
+
+// filer records the bugs that rules file.
+type filer struct {
+	filed []string
+	fail  error
+}
+
+func (f *filer) file(_ context.Context, signature, rule string) error {
+	if f.fail != nil {
+		return f.fail
+	}
+	f.filed = append(f.filed, signature+" by "+rule)
+	return nil
+}
+
+// TestFiling checks that rules file within their limits, and that what exceeds them waits.
+func TestFiling(t *testing.T) {
+	t.Parallel()
+	f := &filer{}
+	w := newWorld(t, events.EvaluatorOptions{File: f.file, HourlyLimit: 3})
+	w.exec(t, `update rules set enabled = false`)
+	w.save(t, rules.Rule{Name: "Two", When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 2},
+		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"tide"}}})
+	w.save(t, rules.Rule{Name: "Many", When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 9},
+		Scope: rules.Scope{Kind: rules.OfPackage, Names: []string{"reef"}}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "has a bug", "m", "tide 1.0-1", nil)
+	w.link(t, "has a bug", 5)
+	for i := range 4 {
+		w.report(t, fmt.Sprint("tide ", i), "m", "tide 1.0-1", nil)
+		w.report(t, fmt.Sprint("reef ", i), "m", "reef 1.0-1", nil)
+	}
+	w.report(t, "no source", "m", "reef 1.0-1", crash.Fields{"SourcePackage": ""})
+	w.evaluate(t)
+	w.evaluate(t)
+	if len(f.filed) != 3 {
+		t.Errorf("filed %q, want 3, the limit of all", f.filed)
+	}
+	for _, bug := range f.filed {
+		if !strings.HasSuffix(bug, " by rule: Two") && !strings.HasSuffix(bug, " by rule: Many") {
+			t.Errorf("filed %q, want the name of the rule", bug)
+		}
+	}
+	waiting, err := w.rules.Candidates(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range waiting {
+		if c.State != rules.CandidateWaiting || c.Problem == bucketOf("has a bug") {
+			t.Errorf("candidate %+v", c)
+		}
+	}
+	if len(waiting) < 5 { // of 8 or 9 problems, 3 were filed
+		t.Errorf("got %d candidates: %+v", len(waiting), waiting)
+	}
+	// An hour later there is room for others. A refusal waits for a person.
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, "later", "m", "tide 1.0-1", nil)
+	f.fail = crash.Errorf(crash.Unprocessable, "no", "It cannot be filed.")
+	w.evaluate(t)
+	w.set(begin.Add(4 * time.Hour))
+	w.report(t, "unreachable", "m", "tide 1.0-1", nil)
+	f.fail = crash.Errorf(crash.Unavailable, "away", "The tracker is away.") // the intent is stored
+	w.evaluate(t)
+	states := w.lines(t, `select b.signature || ' ' || c.state || ' ' || c.failure from candidates as c
+		join buckets as b on b.id = c.bucket_id where b.signature in ('later', 'unreachable')`)
+	wantLines(t, "after failures", states, "later waiting It cannot be filed.", "unreachable filed ")
+}
+
+// TestCandidateLost checks that a candidate whose instance died while it filed is filed again.
+func TestCandidateLost(t *testing.T) {
+	t.Parallel()
+	f := &filer{}
+	w := newWorld(t, events.EvaluatorOptions{File: f.file, HourlyLimit: 3})
+	w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{File: true, HourlyLimit: 2}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "lost", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.exec(t, `update candidates set state = 'filing'`)
+	w.evaluate(t)
+	if len(f.filed) != 1 {
+		t.Errorf("at once: %q", f.filed)
+	}
+	w.set(begin.Add(10 * time.Minute))
+	w.evaluate(t)
+	if len(f.filed) != 2 || f.filed[0] != f.filed[1] {
+		t.Errorf("later: %q", f.filed)
+	}
+}
+
+// TestFilingOff checks that nothing is proposed while filing is off, and that the rule says so.
+func TestFilingOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Queue: true, Tag: "x"}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "any", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	r, err := w.rules.Rule(t.Context(), id)
+	if err != nil || !strings.Contains(r.Failure, "allow_bug_filing") || r.Failed.IsZero() {
+		t.Errorf("got %q, %v", r.Failure, err)
+	}
+	if n := w.lines(t, `select state from candidates`); len(n) != 0 {
+		t.Errorf("candidates: %q", n)
+	}
+}
+
+// notes stands for the manual status and tags of problems: it writes notes.
+type notes struct{ fail bool }
+
+func (n notes) add(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, what, rule string) error {
+	if _, err := tx.Exec(ctx, `insert into audit_events (at, person, action, subject) values (now(), $1, $2, $3)`, rule,
+		what,
+		bucket.String()); err != nil {
+		return err
+	}
+	if n.fail && strings.HasPrefix(what, "assign") {
+		return crash.Errorf(crash.NotFound, "nobody", "There is no person or team “nobody”.")
+	}
+	return nil
+}
+
+func (n notes) Mute(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, until rules.Mute, rule string) error {
+	return n.add(ctx, tx, bucket, fmt.Sprintf("mute %d days", until.Days), rule)
+}
+
+func (n notes) Assign(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, to, rule string) error {
+	return n.add(ctx, tx, bucket, "assign "+to, rule)
+}
+
+func (n notes) Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error {
+	return n.add(ctx, tx, bucket, "tag "+tag, rule)
+}
+
+func (n notes) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo,
+	rule rules.Rule) error {
+	return n.Tag(ctx, tx, bucket, "embargo "+string(when), rule.Name)
+}
+
+// TestActions checks that an action that fails is undone and shown, and that the others are done.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{Actions: notes{fail: true}})
+	w.user(t, "fay", crash.RoleTriager, follow("tide"))
+	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Followers: true, Mute: &rules.Mute{Days: 3},
+		Assign: "~nobody", Tag: "x"}})
+	w.set(begin.Add(time.Minute))
+	w.report(t, "any", "m", "tide 1.0-1", nil)
+	w.evaluate(t)
+	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^(rule|follow)'`), "mute 3 days", "tag x")
+	wantLines(t, "notices", w.events(t), "01 new any crashed to fay")
+	r, err := w.rules.Rule(t.Context(), id)
+	if err != nil || r.Failure != "There is no person or team “nobody”." {
+		t.Errorf("failure: got %q, %v", r.Failure, err)
 	}
 }

@@ -508,3 +508,209 @@ func (s *Store) end(ctx context.Context, m standingMute, why string) error {
 		})
 	})
 }
+
+// restriction holds what the audit log and errors say about embargoes or holds.
+type restriction struct {
+	set, lift string // actions in the audit log
+	state     string // its name there
+	none      error  // if there is nothing to lift
+}
+
+var restrictions = map[crash.MarkKind]restriction{
+	crash.MarkEmbargo: {"problem.embargo", "problem.lift-embargo", "embargoed",
+		crash.Errorf(crash.Conflict, "not_embargoed", "This problem is not embargoed.")},
+	crash.MarkHold: {"problem.hold", "problem.lift-hold", "held",
+		crash.Errorf(crash.Conflict, "not_held", "This problem is not held.")},
+}
+
+// event returns the entry of the audit log for setting or lifting a mark.
+func (r restriction) event(bucket crash.BucketID, person string, set bool, detail map[string]any) db.AuditEvent {
+	e := db.AuditEvent{Person: person, Action: r.lift, Subject: bucket.String(), Detail: detail,
+		Before: map[string]any{r.state: !set}, After: map[string]any{r.state: set}}
+	if set {
+		e.Action = r.set
+	}
+	return e
+}
+
+// sqlLift lifts the standing embargo or hold of a problem, with those of the buckets that were merged into it.
+const sqlLift = `
+	update marks set undone_by = @person, undone_at = @at
+	where bucket_id in ` + db.Members + ` and kind = @kind and undone_at is null`
+
+// Lift ends the embargo or the hold of the problem of any bucket; the bugs of the problem stay as they are. It
+// returns NotFound for an unknown bucket, and Conflict if there is no such mark.
+func (s *Store) Lift(ctx context.Context, bucket crash.BucketID, kind crash.MarkKind, person string) error {
+	r := restrictions[kind]
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := lockProblem(ctx, tx, &bucket, kind); err != nil {
+			return err
+		}
+		lifted, err := tx.Exec(ctx, sqlLift,
+			pgx.NamedArgs{"bucket": bucket[:], "kind": kind, "person": person, "at": s.Now()})
+		if err != nil {
+			return err
+		}
+		if lifted.RowsAffected() == 0 {
+			return r.none
+		}
+		return s.Audit(ctx, tx, r.event(bucket, person, false, nil))
+	})
+	if err != nil {
+		return fmt.Errorf("lift the %s of %s: %w", kind, bucket, err)
+	}
+	return nil
+}
+
+// lockProblem makes other changes of a problem's marks of a kind wait, and sets bucket to the problem. It
+// returns NotFound for an unknown bucket.
+func lockProblem(ctx context.Context, tx pgx.Tx, bucket *crash.BucketID, kind crash.MarkKind) error {
+	if kind == crash.MarkHold {
+		if _, err := tx.Exec(ctx, db.ShareHolds); err != nil {
+			return err
+		}
+	}
+	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(db.ScanTo(bucket[:]))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crash.ErrUnknownBucket
+	}
+	return err
+}
+
+// sqlRestricted selects the oldest standing mark of a kind for each problem.
+const sqlRestricted = `
+	select * from (
+		select distinct on (b.head) ` + db.MarkColumns + `, b.head
+		from marks as t join buckets as b on b.id = t.bucket_id
+		where t.kind = @kind and t.undone_at is null order by b.head, t.id
+	) as x order by case when @newest then -extract(epoch from at) else extract(epoch from at) end, id limit @limit`
+
+// Restricted returns up to limit standing embargoes, the oldest first, or holds, the newest first, of problems
+// that the reader of ctx may see. The bucket of each is the problem that it covers now.
+func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
+	rows, err := s.Pool.Query(ctx, sqlRestricted,
+		pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
+	}
+	marks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.Mark, err error) {
+		err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
+	}
+	return marks, nil
+}
+
+// sqlCountEmbargoed counts the embargoed problems among those of some buckets.
+const sqlCountEmbargoed = `
+	select count(*) from (select distinct head from buckets where id = any(@buckets::bytea[])) as p
+	where exists (
+		select from buckets as m join marks as e on e.bucket_id = m.id
+		where m.head = p.head and e.kind = 'embargo' and e.undone_at is null)`
+
+// CountEmbargoed returns how many of the problems of some buckets are embargoed.
+func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n int, err error) {
+	err = s.Pool.QueryRow(ctx, sqlCountEmbargoed, pgx.NamedArgs{"buckets": db.IDBytes(buckets)}).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count embargoed problems: %w", db.Classify(err))
+	}
+	return n, nil
+}
+
+const (
+	// sqlTag adds a tag, unless a bucket of the problem has it or the problem has too many.
+	sqlTag = `
+		insert into problem_tags (bucket_id, tag, person, at) select @head, @tag, @person, @at
+		where (select count(distinct tag) from problem_tags
+			where bucket_id in ` + db.Members + ` and removed_at is null) < @most`
+	sqlHasTag = `
+		select exists (select from problem_tags where bucket_id in ` + db.Members + ` and tag = @tag and removed_at is null)`
+	sqlUntag = `
+		update problem_tags set removed_by = @person, removed_at = @at
+		where bucket_id in ` + db.Members + ` and tag = @tag and removed_at is null`
+	sqlTags = `
+		select distinct on (tag) tag, person, at from problem_tags
+		where bucket_id in ` + db.Members + ` and removed_at is null order by tag, id`
+)
+
+var errTooManyTags = crash.Errorf(crash.Conflict, "too_many_tags",
+	"A problem can have at most %d tags. Remove one first.", crash.MaxTags)
+
+// Tag adds a tag to a problem. It returns false if the problem has it already. It returns Invalid
+// for a malformed tag, NotFound for an unknown bucket, and Conflict if the problem has the largest
+// number of tags.
+func (s *Store) Tag(ctx context.Context, bucket crash.BucketID, tag, person string) (added bool, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		added, err = s.tag(ctx, tx, bucket, tag, person)
+		return err
+	})
+	return added, err
+}
+
+// TagIn is like Tag, in a transaction of the caller.
+func (s *Store) TagIn(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, person string) error {
+	_, err := s.tag(ctx, tx, bucket, tag, person)
+	return err
+}
+
+func (s *Store) tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, person string) (bool, error) {
+	tag, err := crash.ParseTag(tag)
+	if err != nil {
+		return false, err
+	}
+	problem, err := s.LockProblem(ctx, tx, bucket)
+	if err != nil {
+		return false, err
+	}
+	args := pgx.NamedArgs{"bucket": problem.Bucket[:], "head": problem.Bucket[:], "tag": tag, "person": person,
+		"at": s.Now(), "most": crash.MaxTags}
+	var has bool
+	if err := tx.QueryRow(ctx, sqlHasTag, args).Scan(&has); err != nil || has {
+		return false, db.Classify(err)
+	}
+	done, err := tx.Exec(ctx, sqlTag, args)
+	if err != nil {
+		return false, fmt.Errorf("tag %s: %w", bucket, db.Classify(err))
+	}
+	if done.RowsAffected() == 0 {
+		return false, errTooManyTags
+	}
+	return true, s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.tag", Subject: problem.Bucket.String(),
+		After: map[string]any{"tag": tag}})
+}
+
+// Untag removes a tag from a problem. It returns false if the problem does not have it.
+func (s *Store) Untag(ctx context.Context, bucket crash.BucketID, tag, person string) (removed bool, err error) {
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		problem, err := s.LockProblem(ctx, tx, bucket)
+		if err != nil {
+			return err
+		}
+		done, err := tx.Exec(ctx, sqlUntag, pgx.NamedArgs{"bucket": problem.Bucket[:], "tag": tag, "person": person,
+			"at": s.Now()})
+		if err != nil {
+			return fmt.Errorf("untag %s: %w", bucket, err)
+		}
+		if removed = done.RowsAffected() > 0; !removed {
+			return nil
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "problem.untag", Subject: problem.Bucket.String(),
+			Before: map[string]any{"tag": tag}})
+	})
+	return removed, err
+}
+
+// Tags returns the tags of a problem and its merged buckets, sorted.
+func (s *Store) Tags(ctx context.Context, bucket crash.BucketID) ([]crash.ProblemTag, error) {
+	rows, err := s.Pool.Query(ctx, sqlTags, pgx.NamedArgs{"bucket": bucket[:]})
+	if err != nil {
+		return nil, fmt.Errorf("tags of %s: %w", bucket, db.Classify(err))
+	}
+	tags, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.ProblemTag])
+	if err != nil {
+		return nil, fmt.Errorf("tags of %s: %w", bucket, db.Classify(err))
+	}
+	return tags, nil
+}

@@ -14,6 +14,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/people"
 	"mishap/db/problems"
 )
 
@@ -468,5 +469,179 @@ func TestManyMutes(t *testing.T) {
 	f.end()
 	if got := f.returned(id); got == "" {
 		t.Error("the mute of the problem that changed has not ended")
+	}
+}
+
+// TestDecisionsOfMerged checks that a merged problem is muted if the problem that it was merged into is, that the
+// conditions count the reports of both, and that undoing the merge restores what was before.
+func TestDecisionsOfMerged(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	from, into := f.crash(1, 1), f.crash(2, 1)
+	decisions := db.NewDecisions(f.Store.Store)
+	merge := func() {
+		t.Helper()
+		if _, err := decisions.Merge(t.Context(), into, []crash.BucketID{from}, "anna", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	separate := func() {
+		t.Helper()
+		all, err := decisions.Decisions(t.Context(), into, 1)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("got %v, %v", all, err)
+		}
+		if _, err := decisions.Undo(t.Context(), all[0].ID, "anna"); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Only the problem that is merged is muted: the other one stays visible, and the history says why.
+	hidden := f.mute(from, crash.MuteUntil{Reports: 2})
+	f.set(crash.Mark{Bucket: from, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Version: "1.4-3"}}})
+	if _, err := f.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	merge()
+	f.wantMuted(into, false, "merged into a visible problem")
+	m, history, err := f.Triage(t.Context(), into)
+	if err != nil || len(m.Fixes) != 1 || m.Returned != nil || len(history) != 2 || !history[0].Merged {
+		t.Errorf("merged: got %+v, %+v, %v; want the fix, and a mute that the merge has ended", m, history, err)
+	}
+	f.end()
+	separate()
+	f.wantMuted(from, true, "separated")
+	if m := f.status(into); len(m.Fixes) != 0 || m.Muted != nil {
+		t.Errorf("separated: got %+v, want nothing", m)
+	}
+
+	// Both are muted: the mute of the other problem counts, and can be replaced.
+	shown := f.mute(into, crash.MuteUntil{Reports: 3})
+	merge()
+	if m := f.status(into); m.Muted == nil || m.Muted.ID != shown.ID {
+		t.Errorf("got %+v, want the mute of the problem that stays", m.Muted)
+	}
+	later := f.set(crash.Mark{Bucket: from, Kind: crash.MarkMuted, Until: crash.MuteUntil{Reports: 2},
+		Replaces: shown.ID})
+	f.end()
+	f.crash(2, 1)
+	f.end()
+	f.wantMuted(into, true, "after one report")
+	f.crash(1, 1)
+	f.end()
+	f.wantMuted(into, false, "after two reports, one of the merged problem")
+	if m := f.status(into); m.Returned == nil || m.Returned.ID != later.ID {
+		t.Errorf("got %+v, want the return of mute %d", m, later.ID)
+	}
+	separate()
+	if m := f.status(from); m.Muted == nil || m.Muted.ID != hidden.ID || len(m.Fixes) != 1 {
+		t.Errorf("separated: got %+v, want the first mute and the fix", m)
+	}
+
+	// Only the problem that stays is muted: it remains so.
+	if _, err := f.Undo(t.Context(), hidden.ID, "anna"); err != nil {
+		t.Fatal(err)
+	}
+	f.mute(into, crash.MuteUntil{Newer: true})
+	merge()
+	f.wantMuted(into, true, "merged into a muted problem")
+}
+
+func TestSavedSearches(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	a, searches := people.New(store), problems.New(store)
+	ctx := t.Context()
+	add := func(name string) crash.User {
+		u, err := a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	ada, bob := add("ada"), add("bob")
+	save := func(u crash.User, name string, shared bool) int64 {
+		t.Helper()
+		id, err := searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared,
+			OwnerID: u.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	personal, shared := save(ada, "Mine", false), save(ada, "Ours", true)
+	save(bob, "mine", false) // names are unique per person
+	wantNames := func(u crash.User, want ...string) {
+		t.Helper()
+		all, err := searches.SavedSearches(ctx, u.ID)
+		var got []string
+		for _, s := range all {
+			got = append(got, s.Name+" of "+s.Owner)
+			if s.Path != "/?period=week" || time.Since(s.Created) > time.Hour {
+				t.Errorf("got %+v", s)
+			}
+		}
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("searches of %s: got %q, %v, want %q", u.Name, got, err, want)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("searches of %s: got %q, want %q", u.Name, got, want)
+			}
+		}
+	}
+	wantNames(ada, "Mine of ada", "Ours of ada")
+	wantNames(bob, "mine of bob", "Ours of ada")
+	wantKind := func(what string, err error, want crash.Kind) {
+		t.Helper()
+		if crash.KindOf(err) != want {
+			t.Errorf("%s: got %v, want %v", what, err, want)
+		}
+	}
+	_, err := searches.SavedSearch(ctx, bob.ID, personal, false)
+	wantKind("a personal search of another", err, crash.NotFound)
+	if s, err := searches.SavedSearch(ctx, bob.ID, shared, false); err != nil || s.MayChange(bob) || !s.MayChange(ada) ||
+		!s.MayChange(crash.User{ID: 99, Role: crash.RoleAdmin}) {
+		t.Errorf("a shared search: got %+v, %v", s, err)
+	}
+	_, err = searches.SaveSearch(ctx, crash.SavedSearch{Name: "MINE", Path: "/?period=day", OwnerID: ada.ID})
+	wantKind("a name in use", err, crash.Conflict)
+	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}),
+		crash.Conflict)
+	if err := searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(bob, "mine of bob")
+
+	if err := searches.DeleteSearch(ctx, personal); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(ada, "Not ours of ada")
+	wantKind("deleting twice", searches.DeleteSearch(ctx, personal), crash.NotFound)
+	again := save(ada, "Mine", false)
+	wantKind("restoring a name in use", searches.RestoreSearch(ctx, personal), crash.Conflict)
+	if err := searches.DeleteSearch(ctx, again); err != nil {
+		t.Fatal(err)
+	}
+	if err := searches.RestoreSearch(ctx, personal); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(ada, "Mine of ada", "Not ours of ada")
+	for n := range 98 {
+		save(ada, fmt.Sprintf("search %d", n), false)
+	}
+	_, err = searches.SaveSearch(ctx, crash.SavedSearch{Name: "one more", Path: "/?period=day", OwnerID: ada.ID})
+	wantKind("too many", err, crash.Conflict)
+}
+
+func TestSearchName(t *testing.T) {
+	t.Parallel()
+	if got, err := crash.SearchName("  SRU watch "); got != "SRU watch" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, name := range []string{"", "  ", "a\nb", "\xff", string(make([]byte, 61))} {
+		if _, err := crash.SearchName(name); crash.KindOf(err) != crash.Invalid {
+			t.Errorf("%q: got %v, want Invalid", name, err)
+		}
 	}
 }

@@ -4,8 +4,19 @@
 package problems
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+	"mishap/crash/index"
 	"mishap/db"
 )
 
@@ -19,3 +30,429 @@ type Store struct {
 
 // New returns a Store for the problems in s.
 func New(s *db.Store) *Store { return &Store{Store: s, checked: map[int64]int64{}} }
+
+// maxSearches is the largest number of saved searches of one person.
+const maxSearches = 100
+
+var (
+	errSearchName = crash.Errorf(crash.Conflict, "search_name_taken",
+		"You already have a saved search with this name. Choose another name.")
+	errTooManySearches = crash.Errorf(crash.Conflict, "too_many_searches",
+		"You have %d saved searches, the most that one person can have. Delete one first.", maxSearches)
+	errNoSearch = crash.Errorf(crash.NotFound, "no_such_search", "There is no such saved search.")
+)
+
+const (
+	sqlSavedSearches = `
+		select s.id, s.name, s.path, s.shared, u.name, s.user_id, s.created
+		from saved_searches as s join users as u on u.id = s.user_id
+		where s.deleted is null and (s.user_id = @user or s.shared) order by lower(s.name), s.id`
+	sqlSavedSearch = `
+		select s.id, s.name, s.path, s.shared, u.name, s.user_id, s.created
+		from saved_searches as s join users as u on u.id = s.user_id
+		where s.id = @id and (s.user_id = @user or s.shared) and (s.deleted is not null) = @deleted`
+	sqlSaveSearch = `
+		insert into saved_searches (user_id, name, path, shared, created)
+		select @user, @name, @path, @shared, @now
+		where (select count(*) from saved_searches where user_id = @user and deleted is null) < @most
+		returning id`
+	sqlLockSearch = `
+		select name, path, shared from saved_searches where id = @id and (deleted is not null) = @deleted for update`
+	sqlChangeSearch  = `update saved_searches set name = @name, shared = @shared where id = @id`
+	sqlDeleteSearch  = `update saved_searches set deleted = @now where id = @id`
+	sqlRestoreSearch = `update saved_searches set deleted = null where id = @id`
+)
+
+// SavedSearches returns the searches of a person and those that others share, by name.
+func (a *Store) SavedSearches(ctx context.Context, user int64) ([]crash.SavedSearch, error) {
+	rows, err := a.Pool.Query(ctx, sqlSavedSearches, pgx.NamedArgs{"user": user})
+	if err != nil {
+		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
+	}
+	searches, err := pgx.CollectRows(rows, scanSearch)
+	if err != nil {
+		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
+	}
+	return searches, nil
+}
+
+func scanSearch(row pgx.CollectableRow) (s crash.SavedSearch, err error) {
+	err = row.Scan(&s.ID, &s.Name, &s.Path, &s.Shared, &s.Owner, &s.OwnerID, &s.Created)
+	return s, err
+}
+
+// SavedSearch returns a search that a person can see, live or deleted. It returns NotFound if there
+// is none, also for the personal searches of others.
+func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (crash.SavedSearch, error) {
+	rows, err := a.Pool.Query(ctx, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted})
+	if err != nil {
+		return crash.SavedSearch{}, fmt.Errorf("saved search: %w", db.Classify(err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, scanSearch)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return s, errNoSearch
+	case err != nil:
+		return s, fmt.Errorf("saved search: %w", db.Classify(err))
+	}
+	return s, nil
+}
+
+// SaveSearch stores a search of its owner and returns its id. It returns Conflict if the owner has
+// another one with this name, or too many.
+func (a *Store) SaveSearch(ctx context.Context, s crash.SavedSearch) (id int64, err error) {
+	err = a.InTx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
+			"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.Now(), "most": maxSearches,
+		}).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errTooManySearches
+		}
+		if err != nil {
+			return err
+		}
+		return a.Audit(ctx, tx, db.AuditEvent{Action: "search.save", Subject: s.Name, After: auditedSearch(s),
+			Detail: map[string]any{"search": id}})
+	})
+	return id, searchError("save a search", err)
+}
+
+// ChangeSearch changes the name of a search, and whether it is shared.
+func (a *Store) ChangeSearch(ctx context.Context, s crash.SavedSearch) error {
+	return a.changeSearch(ctx, "search.change", sqlChangeSearch,
+		pgx.NamedArgs{"id": s.ID, "name": s.Name, "shared": s.Shared, "deleted": false},
+		func(e *db.AuditEvent, was crash.SavedSearch) {
+			s.Path = was.Path
+			e.Before, e.After = auditedSearch(was), auditedSearch(s)
+		})
+}
+
+// DeleteSearch deletes a search. RestoreSearch undoes that.
+func (a *Store) DeleteSearch(ctx context.Context, id int64) error {
+	return a.changeSearch(ctx, "search.delete", sqlDeleteSearch, pgx.NamedArgs{"id": id, "now": a.Now(),
+		"deleted": false}, func(e *db.AuditEvent, was crash.SavedSearch) { e.Before = auditedSearch(was) })
+}
+
+// RestoreSearch restores a deleted search. It returns Conflict if its name is in use again.
+func (a *Store) RestoreSearch(ctx context.Context, id int64) error {
+	return a.changeSearch(ctx, "search.restore", sqlRestoreSearch, pgx.NamedArgs{"id": id, "deleted": true},
+		func(e *db.AuditEvent, was crash.SavedSearch) { e.After = auditedSearch(was) })
+}
+
+// changeSearch executes a statement that changes one search, and records it with what values returns for
+// the search before the change. It returns NotFound if there is no such search.
+func (a *Store) changeSearch(ctx context.Context, action, sql string, args pgx.NamedArgs,
+	values func(e *db.AuditEvent, was crash.SavedSearch)) error {
+	return searchError(action, a.InTx(ctx, func(tx pgx.Tx) error {
+		var was crash.SavedSearch
+		err := tx.QueryRow(ctx, sqlLockSearch, args).Scan(&was.Name, &was.Path, &was.Shared)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoSearch
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+		event := db.AuditEvent{Action: action, Subject: was.Name, Detail: map[string]any{"search": args["id"]}}
+		values(&event, was)
+		return a.Audit(ctx, tx, event)
+	}))
+}
+
+// auditedSearch returns what the audit log says about a search.
+func auditedSearch(s crash.SavedSearch) map[string]any {
+	return map[string]any{"name": s.Name, "path": s.Path, "shared": s.Shared}
+}
+
+// searchError wraps an error of the database. A duplicate name is a Conflict.
+func searchError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if violation, ok := errors.AsType[*pgconn.PgError](err); ok && violation.ConstraintName == "saved_searches_name" {
+		return errSearchName
+	}
+	return fmt.Errorf("%s: %w", what, db.Classify(err))
+}
+
+// The first condition on received looks redundant, but it lets PostgreSQL skip partitions.
+const (
+	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
+	sqlBucketList = `
+		select ` + db.ReportColumns + ` from (select id from buckets where id in ` + db.Members +
+		`) as m (source) cross join lateral (
+			select * from (
+				select * from reports where bucket_id = m.source` + belowReport + ` limit @look
+			) as looked where ` + likeThat + ` order by received desc, id desc limit @limit
+		) as r
+		order by received desc, id desc limit @limit`
+	sqlExaminedTo = `
+		select r.received, r.id from (select id from buckets where id in ` + db.Members +
+		`) as m (source) cross join lateral (
+			select received, id from reports where bucket_id = m.source` + belowReport + ` offset @look - 1 limit 1
+		) as r
+		order by received desc, id desc limit 1`
+
+	// likeThat is the condition that a report meets an index.Filter.
+	likeThat = `(@version = '' or version = @version) and (@release = '' or release = @release)
+		and (@architecture = '' or architecture = @architecture)
+		and (@of = '' or package_architecture = @of) and (not @complete or complete) and day between @since and @until`
+	sqlSystemList = `select ` + db.ReportColumns + ` from reports where system_key = @system_key and system = @system` +
+		belowReport + ` limit @limit`
+	sqlNamelessList = `select ` + db.ReportColumns + ` from reports where system_key is null` + belowReport +
+		` limit @limit`
+)
+
+// BucketReports returns up to limit reports of a bucket's problem that arrived before the report
+// after, newest first. A zero after starts with the newest report. It includes reports of test
+// machines.
+func (s *Store) BucketReports(ctx context.Context, id crash.BucketID, after crash.OopsID, limit int) ([]crash.ReportRow,
+	error) {
+	rows, _, err := s.BucketReportsLike(ctx, id, index.Filter{}, after, limit)
+	return rows, err
+}
+
+// maxExamined limits how many reports of a bucket a filtered list examines at a time. The filter
+// may match none of them, and a problem may have millions.
+const maxExamined = 20_000
+
+// BucketReportsLike returns the same as BucketReports, but only reports that match a filter. It
+// returns an error if the filter has fields that do not select reports (see
+// [index.Filter.OfReports]). It examines a limited number of reports. If it stops early with fewer
+// than limit reports, further is the value of after for the next call; otherwise it is zero.
+func (s *Store) BucketReportsLike(
+	ctx context.Context, id crash.BucketID, f index.Filter, after crash.OopsID, limit int,
+) (rows []crash.ReportRow, further crash.OopsID, err error) {
+	args, err := likeArgs(db.NewestFirst(after, limit), id, f)
+	if err != nil {
+		return nil, further, err
+	}
+	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
+	}
+	if len(rows) >= limit || f == (index.Filter{}) {
+		return rows, further, nil
+	}
+	var received time.Time
+	err = s.Pool.QueryRow(ctx, sqlExaminedTo, args).Scan(&received, (*[16]byte)(&further))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return rows, further, nil
+	}
+	if err != nil {
+		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
+	}
+	// Only some of the problem's buckets were examined beyond this report.
+	rows = slices.DeleteFunc(rows, func(r crash.ReportRow) bool { return bytes.Compare(r.ID[:], further[:]) < 0 })
+	return rows, further, nil
+}
+
+// likeArgs adds the arguments of likeThat. It returns an error if the filter has fields that do not
+// select reports.
+func likeArgs(args pgx.NamedArgs, id crash.BucketID, f index.Filter) (pgx.NamedArgs, error) {
+	if f != f.OfReports() {
+		return nil, fmt.Errorf("reports cannot be chosen by all of %+v", f)
+	}
+	args["bucket"], args["version"], args["release"] = id[:], f.Version, string(f.Release)
+	args["architecture"], args["of"] = f.Architecture, f.PackageArchitecture
+	args["complete"], args["look"] = f.Complete, maxExamined
+	args["since"], args["until"] = f.Since.Time(), f.Until.Time()
+	if f.Until == 0 {
+		args["until"] = db.EndOfTime
+	}
+	if f == (index.Filter{}) {
+		args["look"] = 1 << 30 // no limit, because every report matches
+	}
+	return args, nil
+}
+
+// SystemReports returns the reports of a machine in the same way as BucketReports.
+func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after crash.OopsID,
+	limit int) ([]crash.ReportRow, error) {
+	args := db.NewestFirst(after, limit)
+	sql := sqlNamelessList
+	if key := db.SystemKey(system); key != nil {
+		sql, args["system"], args["system_key"] = sqlSystemList, string(system), *key
+	}
+	rows, err := s.reportList(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("reports of a machine: %w", db.Classify(err))
+	}
+	return rows, nil
+}
+
+func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.ReportRow, error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, db.ScanReport)
+}
+
+// sqlDayReports limits the result to the number of counted reports, so that the scan ends with the
+// last one. A report counts at most one day before its arrival.
+const sqlDayReports = `
+	select ` + db.ReportColumns + ` from reports
+	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
+	order by received, id
+	limit least(@limit, (
+		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
+	))`
+
+// DayReports returns up to limit counted reports of a UTC day, from one release or, if release is
+// empty, from all. It sorts by arrival.
+func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
+	error) {
+	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("reports of a day: %w", db.Classify(err))
+	}
+	return rows, nil
+}
+
+// As in lists.go, the first condition on received lets PostgreSQL skip partitions.
+const (
+	fromReport    = ` and received >= @received and (received, id) >= (@received, @id) order by received, id limit @limit`
+	sqlBucketFrom = `
+		select r.id from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select received, id from reports where bucket_id = m.source` + fromReport + `
+		) as r
+		order by r.received, r.id limit @limit`
+	sqlSystemFrom   = `select id from reports where system_key = @system_key and system = @system` + fromReport
+	sqlNamelessFrom = `select id from reports where system_key is null` + fromReport
+)
+
+// BucketReportsFrom returns the ids of up to limit reports of a bucket's problem, in the order of
+// arrival. It starts with the report from.
+func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from crash.OopsID, limit int) ([]crash.OopsID,
+	error) {
+	args := db.ReportArgs(from)
+	args["bucket"], args["limit"] = id[:], limit
+	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
+	if err != nil {
+		return nil, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
+	}
+	return ids, nil
+}
+
+// SystemReportsFrom returns the ids of a machine's reports in the same way as BucketReportsFrom.
+func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, from crash.OopsID,
+	limit int) ([]crash.OopsID, error) {
+	args := db.ReportArgs(from)
+	args["limit"] = limit
+	sql := sqlNamelessFrom
+	if key := db.SystemKey(system); key != nil {
+		sql, args["system"], args["system_key"] = sqlSystemFrom, string(system), *key
+	}
+	ids, err := s.reportIDs(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("reports of a machine: %w", db.Classify(err))
+	}
+	return ids, nil
+}
+
+func (s *Store) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.OopsID, error) {
+	rows, err := s.Pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+		err = row.Scan((*[16]byte)(&id))
+		return id, err
+	})
+}
+
+// As in lists.go, the first condition on received lets PostgreSQL skip partitions.
+const (
+	aboveReport  = ` and received >= @received and (received, id) > (@received, @id) order by received, id`
+	sqlNextOlder = `
+		select r.id from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select id, received from (
+				select * from reports where bucket_id = m.source` + belowReport + ` limit @look
+			) as looked where ` + likeThat + ` order by received desc, id desc limit 1
+		) as r
+		order by r.received desc, r.id desc limit 1`
+	sqlNextNewer = `
+		select r.id from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+			select id, received from (
+				select * from reports where bucket_id = m.source` + aboveReport + ` limit @look
+			) as looked where ` + likeThat + ` order by received, id limit 1
+		) as r
+		order by r.received, r.id limit 1`
+	sqlOlderOfSystem = `select id from reports where system_key = @system_key and system = @system` + belowReport +
+		` limit 1`
+	sqlNewerOfSystem = `select id from reports where system_key = @system_key and system = @system` + aboveReport +
+		` limit 1`
+	sqlOlderWithoutName = `select id from reports where system_key is null` + belowReport + ` limit 1`
+	sqlNewerWithoutName = `select id from reports where system_key is null` + aboveReport + ` limit 1`
+)
+
+// ReportNeighbours returns the reports that arrived directly after and before a report, among those
+// of a bucket's problem that match a filter (see BucketReportsLike). It returns zero ids if there
+// are none among a limited number of reports.
+func (s *Store) ReportNeighbours(
+	ctx context.Context, bucket crash.BucketID, f index.Filter, id crash.OopsID,
+) (newer, older crash.OopsID, err error) {
+	args, err := likeArgs(db.ReportArgs(id), bucket, f)
+	if err != nil {
+		return newer, older, err
+	}
+	if newer, older, err = s.neighbours(ctx, sqlNextNewer, sqlNextOlder, args); err != nil {
+		return newer, older, fmt.Errorf("neighbours of report %s: %w", id, db.Classify(err))
+	}
+	return newer, older, nil
+}
+
+// SystemNeighbours returns the same as ReportNeighbours, among the reports of a machine.
+func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer,
+	older crash.OopsID, err error) {
+	args, above, below := db.ReportArgs(id), sqlNewerWithoutName, sqlOlderWithoutName
+	if key := db.SystemKey(system); key != nil {
+		above, below, args["system"], args["system_key"] = sqlNewerOfSystem, sqlOlderOfSystem, string(system), *key
+	}
+	if newer, older, err = s.neighbours(ctx, above, below, args); err != nil {
+		return newer, older, fmt.Errorf("neighbours of report %s at its machine: %w", id, db.Classify(err))
+	}
+	return newer, older, nil
+}
+
+// EndReports returns the newest and the oldest report of a problem that match a filter, or zero ids
+// if none does.
+func (s *Store) EndReports(
+	ctx context.Context, bucket crash.BucketID, f index.Filter,
+) (newest, oldest crash.OopsID, err error) {
+	args, err := likeArgs(db.NewestFirst(crash.OopsID{}, 1), bucket, f)
+	if err != nil {
+		return newest, oldest, err
+	}
+	if _, newest, err = s.neighbours(ctx, "", sqlNextOlder, args); err == nil {
+		args["received"] = crash.OopsID{}.Received()
+		oldest, _, err = s.neighbours(ctx, sqlNextNewer, "", args)
+	}
+	if err != nil {
+		return newest, oldest, fmt.Errorf("ends of the reports of bucket %s: %w", bucket, db.Classify(err))
+	}
+	return newest, oldest, nil
+}
+
+func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID,
+	err error) {
+	var b pgx.Batch
+	for _, side := range []struct {
+		sql string
+		id  *crash.OopsID
+	}{{above, &newer}, {below, &older}} {
+		if side.sql == "" {
+			continue
+		}
+		b.Queue(side.sql, args).QueryRow(func(row pgx.Row) error {
+			if err := row.Scan((*[16]byte)(side.id)); !errors.Is(err, pgx.ErrNoRows) {
+				return err
+			}
+			return nil
+		})
+	}
+	err = s.Pool.SendBatch(ctx, &b).Close()
+	return newer, older, err
+}

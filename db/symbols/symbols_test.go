@@ -1,15 +1,21 @@
 package symbols_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
 	"mishap/db/upkeep"
@@ -384,4 +390,334 @@ func TestCoresRemoved(t *testing.T) {
 		t.Errorf("symbolise again: got %v, want a conflict", err)
 	}
 	f.asks(f.crashed("m2", "aa"), true)
+}
+
+// waits makes the core of a crash arrive, and finishes its job with missing files.
+func (f fixture) waits(r crash.CoreRequest, modules []crash.SymbolModule, missing ...string) {
+	f.Helper()
+	f.asks(r, true)
+	f.arrives(r, true)
+	f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour,
+		Reason: "Files are missing.", Missing: missing, Modules: modules})
+}
+
+// TestMissingSymbols checks the ranking of missing symbols: by reports, with every problem counted
+// once.
+func TestMissingSymbols(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if list, total, err := f.MissingSymbols(t.Context(), 10, 0); len(list) != 0 || total != 0 || err != nil {
+		t.Fatalf("got %v, %d, %v; want none", list, total, err)
+	}
+	learn(t, symbols.NewBuilds(f.Store.Store), debuginfo.Fact{Path: "/usr/lib/libtide.so.1", Package: "libtide1",
+		Version: "2.0", Architecture: "amd64", Build: "cd34"}, debuginfo.Fact{Path: "/usr/lib/libreef.so", Package: "libreef",
+		Version: "1", Architecture: "amd64", Build: "9999"})
+	searched := []crash.SymbolAttempt{{Source: "http://symbols.example", Outcome: "missing"}}
+	lost := &crash.SymbolSearch{Searched: searched}
+	modules := []crash.SymbolModule{{Path: "/usr/bin/tide", BuildID: "ab12", Executable: lost},
+		{Path: "/lib/libtide.so.1", BuildID: "cd34", Executable: &crash.SymbolSearch{Found: true}, Debuginfo: lost},
+		{Path: "/usr/lib/libreef.so", BuildID: "ef56", Executable: lost}}
+	often, rare := f.crashed("m1", "aa"), f.crashed("m1", "bb")
+	f.crashed("m2", "aa")
+	f.crashed("m3", "aa")
+	dbtest.Counted(t, f.Store.Store)
+	f.waits(often, modules, "cd34/debuginfo", "ab12/executable")
+	f.waits(rare, modules, "cd34/debuginfo", "ef56/executable")
+	second := f.crashed("m4", "aa")
+	second.Version = "2.0" // another version of the problem counts once
+	dbtest.Counted(t, f.Store.Store)
+	f.waits(second, modules, "cd34/debuginfo")
+	dbtest.Exec(t, f.url, `insert into unknown_builds values ('`+rare.Report.String()+
+		`', '/usr/lib/libsand.so', 'libsand', '3.1', 'amd64')`)
+	dbtest.Exec(t, f.url, `update bucket_versions set release = 'Debian 12' where bucket_id = '\x`+
+		rare.Problem.String()+`'`)
+
+	want := []crash.MissingSymbol{
+		{Kind: crash.MissingDebugFile, Path: "/lib/libtide.so.1", BuildID: "cd34", Package: "libtide1", Version: "2.0",
+			Architecture: "amd64", Release: "Ubuntu 24.04", Reports: 5, Problems: 2, Searched: searched},
+		{Kind: crash.MissingProgram, Path: "/usr/bin/tide", BuildID: "ab12", Architecture: "amd64",
+			Release: "Ubuntu 24.04", Reports: 4, Problems: 1, Searched: searched},
+		{Kind: crash.MissingBuild, Path: "/usr/lib/libsand.so", Package: "libsand", Version: "3.1", Architecture: "amd64",
+			Release: "Debian 12", Reports: 1, Problems: 1},
+		{Kind: crash.MissingProgram, Path: "/usr/lib/libreef.so", BuildID: "ef56", Package: "libreef",
+			Architecture: "amd64", Release: "Debian 12", Reports: 1, Problems: 1, Searched: searched},
+	}
+	list, total, err := f.MissingSymbols(t.Context(), 10, 0)
+	if err != nil || total != 4 {
+		t.Fatalf("got %d, %v; want 4", total, err)
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Error(diff)
+	}
+	if list, total, err = f.MissingSymbols(t.Context(), 1, 1); err != nil || total != 4 {
+		t.Fatalf("got %d, %v; want 4", total, err)
+	}
+	if diff := cmp.Diff(want[1:2], list); diff != "" {
+		t.Errorf("second: %s", diff)
+	}
+
+	// The problem gets its names: nothing waits for it any more.
+	f.later("1 hour")
+	f.finish(f.claim(often.Report), crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("parse", "load", "main")})
+	list, _, err = f.MissingSymbols(t.Context(), 10, 0)
+	if err != nil || len(list) != 3 || list[0].Reports != 1 {
+		t.Errorf("after the names are known: got %+v, %v; want only what the rare problem waits for", list, err)
+	}
+}
+
+// TestSymbolQueue checks the order and the filter of the queue.
+func TestSymbolQueue(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	var jobs []crash.CoreRequest
+	for _, place := range []string{"aa", "bb", "cc", "dd", "ee"} {
+		r := f.crashed("m1", place)
+		f.asks(r, true)
+		f.arrives(r, true)
+		jobs = append(jobs, r)
+	}
+	f.crashed("m2", "cc")
+	dbtest.Counted(t, f.Store.Store)
+	f.finish(f.claim(jobs[2].Report), crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
+	f.claim(jobs[0].Report)
+	if err := f.PressJob(t.Context(), jobs[4].Report, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	queue := func(state crash.SymbolState, limit, offset int) (ids []crash.OopsID) {
+		t.Helper()
+		rows, err := f.SymbolQueue(t.Context(), state, limit, offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.Problem == (crash.BucketID{}) || row.Title == "" || !row.Core || row.Architecture != "amd64" {
+				t.Errorf("got %+v, want a core with its problem", row)
+			}
+			ids = append(ids, row.Report)
+		}
+		return ids
+	}
+	for _, c := range []struct {
+		state         crash.SymbolState
+		limit, offset int
+		want          []crash.OopsID
+	}{
+		{"", 10, 0, []crash.OopsID{jobs[0].Report, jobs[4].Report, jobs[1].Report, jobs[3].Report}},
+		{"", 2, 1, []crash.OopsID{jobs[4].Report, jobs[1].Report}},
+		{crash.SymbolsFailed, 10, 0, []crash.OopsID{jobs[2].Report}},
+		{crash.SymbolsDone, 10, 0, nil},
+	} {
+		if diff := cmp.Diff(c.want, queue(c.state, c.limit, c.offset)); diff != "" {
+			t.Errorf("state %q from %d: %s", c.state, c.offset, diff)
+		}
+	}
+	totals, err := f.SymbolTotals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[crash.SymbolState]int64{crash.SymbolsQueued: 3, crash.SymbolsRunning: 1, crash.SymbolsFailed: 1}
+	if diff := cmp.Diff(want, totals.States); diff != "" || totals.Oldest.IsZero() {
+		t.Errorf("totals: %s, oldest %v", diff, totals.Oldest)
+	}
+}
+
+func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...string) map[string]debuginfo.BuildID {
+	t.Helper()
+	got, err := b.BuildsOf(t.Context(), report, paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func learn(t *testing.T, b *symbols.Builds, facts ...debuginfo.Fact) {
+	t.Helper()
+	if err := b.Learn(t.Context(), facts); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A build is known only for the exact package, version and architecture, and if nothing contradicts.
+func TestBuilds(t *testing.T) {
+	t.Parallel()
+	b := symbols.NewBuilds(dbtest.New(t))
+	const library, program = "/lib/x86_64-linux-gnu/libtide.so.1", "/usr/bin/tidewatch"
+	report := crash.Fields{"ExecutablePath": program, "Package": "tidewatch 1.0", "Architecture": "amd64",
+		"Dependencies": "libtide1 2.0\nlibc6 2.36\n"}
+	if got := buildsOf(t, b, report, library, program); len(got) > 0 {
+		t.Errorf("got %v before anything was learned", got)
+	}
+	learn(t, b, debuginfo.Fact{Path: debuginfo.NormalPath(library), Package: "libtide1", Version: "2.0",
+		Architecture: "amd64", Build: "aa01"},
+		debuginfo.Fact{Path: program, Package: "tidewatch", Version: "1.0", Build: "aa02"}) // incomplete
+	one := map[string]debuginfo.BuildID{library: "aa01"}
+	if diff := cmp.Diff(one, buildsOf(t, b, report, library, program)); diff != "" {
+		t.Error(diff)
+	}
+	for name, other := range map[string]crash.Fields{
+		"version":      {"Package": "tidewatch 1.0", "Architecture": "amd64", "Dependencies": "libtide1 2.0-1\n"},
+		"package":      {"Package": "tidewatch 1.0", "Architecture": "amd64", "Dependencies": "libtide2 2.0\n"},
+		"architecture": {"Package": "tidewatch 1.0", "Architecture": "i386", "Dependencies": "libtide1 2.0\n"},
+		"modified": {"Package": "tidewatch 1.0", "Architecture": "amd64",
+			"Dependencies": "libtide1 2.0 [modified: lib/libtide.so.1]\n"},
+	} {
+		if got := buildsOf(t, b, other, library); len(got) > 0 {
+			t.Errorf("another %s: got %v", name, got)
+		}
+	}
+
+	// A core tells about the program, and about the library, whose package is known by now.
+	newer := crash.Fields{"ExecutablePath": program, "Package": "tidewatch 1.1", "Architecture": "amd64",
+		"Dependencies": "libtide1 2.1\nlibc6 2.36\n"}
+	loaded := []debuginfo.Loaded{{Path: program, Build: "bb01"}, {Path: library, Build: "bb02"},
+		{Path: "/usr/lib/libother.so", Build: "bb03"}}
+	for range 2 {
+		if err := b.LearnFromCore(t.Context(), newer, loaded); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]debuginfo.BuildID{program: "bb01", library: "bb02"}
+	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program, "/usr/lib/libother.so")); diff != "" {
+		t.Error(diff)
+	}
+
+	// Two builds of one version contradict each other.
+	loaded[0].Build = "bb04"
+	if err := b.LearnFromCore(t.Context(), newer, loaded); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, program)
+	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLongBuilds learns facts with texts of every length that is stored, which do not compress. A core from
+// outside may hold such texts.
+func TestLongBuilds(t *testing.T) {
+	t.Parallel()
+	b := symbols.NewBuilds(dbtest.New(t))
+	for n := 100; n <= 2000; n += 100 {
+		var long strings.Builder
+		for long.Len() < n {
+			long.WriteString(rand.Text())
+		}
+		text := long.String()[:n]
+		learn(t, b, debuginfo.Fact{Path: "/" + text[1:], Package: text, Version: text, Architecture: text,
+			Build: debuginfo.BuildID(text)})
+	}
+}
+
+// wants checks who has asked for a core of a problem.
+func (f fixture) wants(problem crash.BucketID, person string) {
+	f.Helper()
+	p, err := f.ProblemSymbols(f.Context(), problem)
+	if err != nil || p.Wanted.Person != person || (person == "") != p.Wanted.Asked.IsZero() {
+		f.Errorf("got %+v, %v; want that %q asked", p.Wanted, err, person)
+	}
+}
+
+// TestWantedCore checks that a machine is asked for a core that a person wants although one has
+// arrived or many were asked in vain, and that one core fulfils the wish.
+func TestWantedCore(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	first := f.crashed("m1", "aa")
+	dbtest.Counted(t, f.Store.Store)
+	f.asks(first, true)
+	f.arrives(first, true)
+	f.finish(f.claim(first.Report), crash.SymbolOutcome{State: crash.SymbolsPartial, Reason: "Names are missing.",
+		Fields: names("??", "main")})
+	f.asks(f.crashed("m2", "aa"), false)
+	f.wants(first.Problem, "")
+	for _, person := range []string{"ada", "bob"} {
+		if err := f.WantCore(t.Context(), first.Problem, person); err != nil {
+			t.Fatal(err)
+		}
+		f.wants(first.Problem, "ada")
+	}
+	r := f.crashed("m3", "aa")
+	f.asks(r, true)
+	if err := f.UnwantCore(t.Context(), first.Problem, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	f.wants(first.Problem, "")
+	f.asks(f.crashed("m4", "aa"), false)
+	if err := f.WantCore(t.Context(), first.Problem, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	f.arrives(r, true) // although a core of this version had arrived
+	f.wants(first.Problem, "")
+	f.asks(f.crashed("m5", "aa"), false)
+	if j := f.job(r.Report); j.State != crash.SymbolsQueued {
+		t.Errorf("got state %s, want queued", j.State)
+	}
+
+	// The limit of unanswered requests begins anew, and holds again.
+	for i := range 10 {
+		f.asks(f.crashed(fmt.Sprint("m", i), "bb"), true)
+	}
+	late := f.crashed("m10", "bb")
+	dbtest.Counted(t, f.Store.Store)
+	f.asks(late, false)
+	if err := f.WantCore(t.Context(), late.Problem, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		f.asks(f.crashed(fmt.Sprint("n", i), "bb"), true)
+	}
+	f.asks(late, false)
+	f.seen() // no instance can symbolise
+	f.later("2 hours")
+	f.asks(late, false)
+	f.seen("amd64")
+	f.asks(late, true)
+}
+
+// TestWantedCoreOfMerged checks that the wish applies to every bucket of a problem, but not once
+// the names are known.
+func TestWantedCoreOfMerged(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	head, member := f.crashed("m1", "aa"), f.crashed("m1", "bb")
+	dbtest.Counted(t, f.Store.Store)
+	f.merge(head.Problem, member.Problem)
+	f.asks(member, false)
+	if err := f.WantCore(t.Context(), member.Problem, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	f.wants(head.Problem, "ada")
+	f.asks(member, true)
+	f.arrives(member, true)
+	f.finish(f.claim(member.Report), crash.SymbolOutcome{State: crash.SymbolsDone,
+		Fields: names("parse", "load", "main")})
+	if err := f.WantCore(t.Context(), member.Problem, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	f.asks(f.crashed("m3", "bb"), false)
+}
+
+// TestMissingOfProblem checks which files a problem waits for.
+func TestMissingOfProblem(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	r := f.crashed("m1", "aa")
+	dbtest.Counted(t, f.Store.Store)
+	lost := &crash.SymbolSearch{}
+	f.waits(r, []crash.SymbolModule{{Path: "/usr/bin/tide", BuildID: "ab12", Frames: 1, Executable: lost},
+		{Path: "/usr/lib/idle.so", BuildID: "cd34", Executable: lost}}, "ab12/executable", "cd34/executable")
+	dbtest.Exec(t, f.url, `insert into unknown_builds values ('`+r.Report.String()+
+		`', '/usr/lib/libsand.so', '', '', 'amd64')`)
+	p, err := f.ProblemSymbols(t.Context(), r.Problem)
+	if err != nil || fmt.Sprint(p.Missing) != "[/usr/bin/tide /usr/lib/libsand.so]" ||
+		p.Job.State != crash.SymbolsWaiting {
+		t.Errorf("got %v in state %s, %v; want the program and the library", p.Missing, p.Job.State, err)
+	}
+}
+
+func (f fixture) merge(into, from crash.BucketID) {
+	f.Helper()
+	if _, err := db.NewDecisions(f.Store.Store).Merge(f.Context(), into, []crash.BucketID{from}, "ada", ""); err != nil {
+		f.Fatal(err)
+	}
 }

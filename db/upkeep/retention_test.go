@@ -1,10 +1,13 @@
 package upkeep_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
@@ -225,4 +228,208 @@ func TestTwoInstances(t *testing.T) {
 		t.Errorf("got %+v, %v; want each of %d reports changed once", last, err, reports)
 	}
 	checkExpired(t, one)
+}
+
+// number returns the result of a query for one number.
+func number(t *testing.T, conn *pgx.Conn, sql string, args ...any) (n int64) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+func execute(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// daysOf returns the number of daily counts of a problem that are older than two years.
+func daysOf(t *testing.T, conn *pgx.Conn, id crash.BucketID) int64 {
+	t.Helper()
+	return number(t, conn, "select count(*) from bucket_days where bucket_id = $1 and day < $2", id[:],
+		upkeep.CountsFrom(time.Now(), 2))
+}
+
+// TestExpireCounts lets the counts of years expire, and fails in each of its steps first. It checks that
+// totals stay, that days that have not expired do not change, that everything can be verified at any
+// time, and which problems and days stay: held ones, those of stored reports, and those with work.
+func TestExpireCounts(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.Open(t, url)
+	s, holds := upkeep.NewRetention(store, nil), problems.New(store)
+	conn := dbtest.Connect(t, url)
+	years := []int{2000, 1500, 1490, 1000, 400, 100, 1}
+	_, long := saveOld(t, store, 2100, crashtest.Native(crashtest.Process(100)))
+	for i, days := range years {
+		saveOld(t, store, days, crashtest.Native(crashtest.Process(i)))
+	}
+	_, held := saveOld(t, store, 1600, crashtest.Python())
+	_, over := saveOld(t, store, 1601, crashtest.Oops())
+	_, worked := saveOld(t, store, 1602, crashtest.Java())
+	stored, needed := saveOld(t, store, 1603, crashtest.GoPanic())
+	if _, err := holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, conn, `insert into decisions (kind, cause, bucket_id, person, reason, at)
+		values ('renamed', 'person', $1, 'ada', '', now())`, worked[:])
+	// Retention has dropped all reports of these years but one, as if it had been received later.
+	execute(t, conn, "delete from reports where id <> $1 and bucket_id <> $2 and received < $3", [16]byte(stored), held[:],
+		today.AddDate(-2, 0, 0))
+	execute(t, conn, "insert into dropped_months values ('2024-10-01', 8, now())")
+	total := number(t, conn, "select reports from buckets where id = $1", long[:])
+	versions := number(t, conn, "select sum(reports) from bucket_versions where bucket_id = $1", long[:])
+	recent := `select coalesce(sum(hashtext(d::text)::bigint), 0) from bucket_days as d where day >= $1`
+	before := number(t, conn, recent, upkeep.CountsFrom(time.Now(), 2))
+	active := activeMachines(t, store)
+
+	if e, err := s.ExpireCounts(t.Context(), 0); err != nil || !e.Before.IsZero() {
+		t.Fatalf("forever: got %+v, %v; want nothing to expire", e, err)
+	}
+	execute(t, conn, `create function fail() returns trigger language plpgsql as
+		$$ begin raise exception 'killed'; end $$`)
+	for _, table := range []string{"release_active", "release_systems", "report_days", "release_days", "bucket_days",
+		"bucket_systems"} {
+		execute(t, conn, "create trigger kill before delete on "+table+" execute function fail()")
+		if _, err := s.ExpireCounts(t.Context(), 2); err == nil {
+			t.Errorf("%s: got no error, want the step to fail", table)
+		}
+		execute(t, conn, "drop trigger kill on "+table)
+		checkExpired(t, store)
+	}
+	e, err := s.ExpireCounts(t.Context(), 2)
+	if from := upkeep.CountsFrom(time.Now(), 2); err != nil || !e.Before.Equal(from) || e.Problems != 1 {
+		t.Fatalf("got %+v, %v; want days before %s and one problem", e, err, from)
+	}
+	checkExpired(t, store)
+	if n := number(t, conn, "select count(*) from buckets where id = $1", over[:]); n != 0 {
+		t.Error("the problem without a day or work is still there")
+	}
+	for name, want := range map[string]struct {
+		id   crash.BucketID
+		days int64
+	}{"long": {long, 0}, "held": {held, 1}, "worked on": {worked, 0}, "with a stored report": {needed, 1}} {
+		if got := daysOf(t, conn, want.id); got != want.days {
+			t.Errorf("%s: got %d old days, want %d", name, got, want.days)
+		}
+		if n := number(t, conn, "select reports from buckets where id = $1", want.id[:]); n == 0 {
+			t.Errorf("%s: no report is counted", name)
+		}
+	}
+	if got := number(t, conn, "select reports from buckets where id = $1", long[:]); got != total {
+		t.Errorf("got %d reports of the long problem, want %d as before", got, total)
+	}
+	if got := number(t, conn, "select sum(reports) from bucket_versions where bucket_id = $1", long[:]); got != versions {
+		t.Errorf("got %d reports by version, want %d as before", got, versions)
+	}
+	if got := number(t, conn, recent, e.Before); got != before {
+		t.Error("days that have not expired have changed")
+	}
+	for _, table := range []string{"report_days", "release_days", "release_active"} {
+		if n := number(t, conn, "select count(*) from "+table+" where day < $1", e.Before); n != 0 {
+			t.Errorf("%s: got %d rows of expired days, want none", table, n)
+		}
+	}
+	if n := number(t, conn, "select count(*) from release_systems where from_day < $1", e.Before); n != 0 {
+		t.Errorf("got %d machines that were active on expired days, want none", n)
+	}
+	if got := activeMachines(t, store); got != active {
+		t.Errorf("active machines of known days: got %s, want %s as before", got, active)
+	}
+	architectures, _, err := store.BucketArchitectures(t.Context(), long)
+	if err != nil || len(architectures) == 0 || architectures[0].Reports != total {
+		t.Errorf("architectures: got %v, %v; want all %d reports", architectures, err, total)
+	}
+	if from, err := problems.New(store).From(t.Context()); err != nil || !from.Equal(e.Before) {
+		t.Errorf("first known day: got %v, %v; want %v", from, err, e.Before)
+	}
+
+	// A change of what expired is found.
+	execute(t, conn, "update bucket_expired set reports = reports + 1 where bucket_id = $1", long[:])
+	if r := checked(t, store); r.Found == 0 || r.Expired == "" {
+		t.Errorf("wrong sum of expired days: got %+v, want a difference", r)
+	}
+	execute(t, conn, "update bucket_expired set reports = reports - 1 where bucket_id = $1", long[:])
+
+	// After the hold and the report, the days expire, too.
+	if err := holds.Lift(t.Context(), held, crash.MarkHold, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, conn, "delete from reports where id = $1 or bucket_id = $2", [16]byte(stored), held[:])
+	if e, err := s.ExpireCounts(t.Context(), 2); err != nil || e.Problems != 2 {
+		t.Errorf("after the hold: got %+v, %v; want these two problems to expire", e, err)
+	}
+	if n := number(t, conn, "select count(*) from buckets where id in ($1, $2)", held[:], needed[:]); n != 0 {
+		t.Errorf("%d problems are still there, after the hold and the last report", n)
+	}
+	checkExpired(t, store)
+}
+
+func checked(t *testing.T, s *db.Store) crash.CheckResult {
+	t.Helper()
+	r, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// activeMachines returns the numbers of active machines on all days of the last 600.
+func activeMachines(t *testing.T, s *db.Store) string {
+	t.Helper()
+	active, err := problems.New(s).ActiveMachines(t.Context(), []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04"},
+		today.AddDate(0, 0, -600).Truncate(24*time.Hour), today.Truncate(24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(active)
+}
+
+// TestKeepTypes gives types of reports their own limits: one is dropped earlier than the others, and one
+// later.
+func TestKeepTypes(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	stored := map[string]crash.OopsID{}
+	for name, r := range map[string]crashtest.Report{"crash": crashtest.Native(), "oops": crashtest.Oops(),
+		"recoverable": crashtest.Recoverable()} {
+		for _, days := range []int{20, 100, 200} {
+			r["ProcStatus"] = fmt.Sprint("Pid:\t", days) // another crash each time
+			stored[fmt.Sprint(name, days)], _ = saveOld(t, store, days, r)
+		}
+	}
+	want := func(gone ...string) {
+		t.Helper()
+		for name, id := range stored {
+			_, err := store.Report(t.Context(), id)
+			should := false
+			for _, g := range gone {
+				should = should || g == name
+			}
+			if (crash.KindOf(err) == crash.NotFound) != should {
+				t.Errorf("%s: got %v, want gone: %v", name, err, should)
+			}
+		}
+	}
+	keep := privacy.Keep{Days: 150, Types: map[string]int{"KernelOops": 60, "RecoverableProblem": 0}}
+	due, err := upkeep.NewRetention(store, nil).Due(t.Context(), time.Now(), privacy.Periods{Reports: keep})
+	if err != nil || len(due.Reports) != 3 || due.Reports[0] != 1 || due.Reports[1] != 2 || due.Reports[2] != 0 {
+		t.Errorf("due: got %v, %v; want one crash and two oopses", due.Reports, err)
+	}
+	for range 2 {
+		if err := store.DropOldReports(t.Context(), keep); err != nil {
+			t.Fatal(err)
+		}
+		want("crash200", "oops100", "oops200")
+		checkExpired(t, store)
+	}
+	keep.Types["RecoverableProblem"] = 30
+	if err := store.DropOldReports(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+	want("crash200", "oops100", "oops200", "recoverable100", "recoverable200")
+	checkExpired(t, store)
 }

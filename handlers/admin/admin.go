@@ -3,9 +3,19 @@
 package admin
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/people"
@@ -15,6 +25,8 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/tracker"
+	view "mishap/views/admin"
+	"mishap/views/layout"
 )
 
 // Deps are what the handlers of this package use.
@@ -44,3 +56,303 @@ type Pages struct {
 
 // New returns the handlers of this package.
 func New(kit *web.Kit, exporter *export.Exporter, d Deps) *Pages { return &Pages{kit, exporter, d} }
+
+// ShowHealth answers "ok" while the process runs.
+func ShowHealth(w http.ResponseWriter, _ *http.Request) error {
+	return writeText(w, "ok\n")
+}
+
+// ShowReady answers whether this instance can work, for load balancers. Anyone may ask, so it
+// leaves out details.
+func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	var problems []string
+	for _, c := range s.Health(ctx) {
+		if c.Problem != "" {
+			problems = append(problems, c.Problem)
+		}
+	}
+	if len(problems) > 0 {
+		return crash.Errorf(crash.Unavailable, web.CodeNotReady, "%s", strings.Join(problems, " "))
+	}
+	return writeText(w, "ready\n")
+}
+
+// healthTimeout is the time limit of all checks together.
+const healthTimeout = 2 * time.Second
+
+// ShowAdmin shows the page with the health checks.
+func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	page := view.HealthPage{Shell: s.web.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
+	return s.web.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
+}
+
+func writeText(w http.ResponseWriter, body string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(body)) // an error means that the visitor has left
+	return nil
+}
+
+// auditSize is the number of records on a page of the audit log.
+const auditSize = 50
+
+// ShowAudit shows records of the audit log, newest first.
+func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
+	filter, after, err := readAuditFilter(r.URL.Query())
+	page := view.AuditPage{Shell: s.web.Shell(r, "Audit log"), Filter: filter, After: after}
+	if crash.KindOf(err) == crash.Invalid {
+		page.Problem = web.AnswerTo(r, err).Message
+		return s.web.Page(w, r, http.StatusBadRequest, view.Audit(page))
+	}
+	if page.Records, err = upkeep.NewAuditLog(s.Store).List(r.Context(), filter, after, auditSize+1); err != nil {
+		return err
+	}
+	if len(page.Records) > auditSize {
+		page.Records = page.Records[:auditSize]
+		last := page.Records[auditSize-1]
+		page.Next = audit.Cursor{At: last.At, ID: last.ID}
+	}
+	return s.web.Page(w, r, http.StatusOK, view.Audit(page))
+}
+
+// ExportAudit sends the records that a filter selects as lines of JSON, newest first.
+func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
+	filter, after, err := readAuditFilter(r.URL.Query())
+	if err == nil && after.ID != 0 {
+		err = crash.Errorf(crash.Invalid, "bad_filter", "The export has no pages. Leave out after=.")
+	}
+	if err == nil {
+		err = s.web.AuditDownload(r, "read.log", r.URL.RawQuery)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), export.ExportTime)
+	defer cancel()
+	defer context.AfterFunc(r.Context(), func() { //nolint:contextcheck // it ends the context
+		if context.Cause(r.Context()) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
+			cancel()
+		}
+	})()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime)) // not every writer supports it
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	w.Header().Set("Cache-Control", "no-store")
+	out := bufio.NewWriterSize(w, 64<<10)
+	lines := json.NewEncoder(out)
+	for record, err := range upkeep.NewAuditLog(s.Store).All(ctx, filter) {
+		if err == nil {
+			err = lines.Encode(record)
+		}
+		if err != nil {
+			s.web.Log.WarnContext(ctx, "the export of the audit log was cut short", "request_id", web.RequestID(r), "error", err)
+			panic(http.ErrAbortHandler) // the client must not take a part for everything
+		}
+	}
+	if out.Flush() != nil {
+		return nil // the client disconnected
+	}
+	return nil
+}
+
+// readAuditFilter reads a filter and a cursor from a query. Days are in UTC.
+func readAuditFilter(q url.Values) (f audit.Filter, after audit.Cursor, err error) {
+	value := func(name string) string {
+		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(crash.Truncate(q.Get(name), 300), "\x00", ""), ""))
+	}
+	f = audit.Filter{Person: value("who"), Action: value("action"), Object: value("object"), Address: value("address"),
+		Result: value("result")}
+	invalid := func(format string, args ...any) error {
+		return crash.Errorf(crash.Invalid, "bad_filter", format, args...)
+	}
+	day := func(name string) (t time.Time) {
+		if text := value(name); text != "" && err == nil {
+			if t, err = time.Parse(time.DateOnly, text); err != nil {
+				t, err = time.Time{}, invalid("%q is not a day such as 2026-11-23.", text)
+			}
+		}
+		return t
+	}
+	f.Since = day("from")
+	if until := day("to"); !until.IsZero() {
+		f.Until = until.AddDate(0, 0, 1)
+	}
+	if _, known := audit.Words(f.Action); f.Action != "" && !known {
+		err = invalid("%s", audit.UnknownAction(f.Action))
+	}
+	if f.Result != "" && f.Result != audit.Done && f.Result != audit.Refused {
+		err = invalid("The result is done or refused, not %q.", f.Result)
+	}
+	if f.Address != "" {
+		address, wrong := netip.ParseAddr(f.Address)
+		if wrong != nil {
+			return f, after, invalid("%q is not an address.", f.Address)
+		}
+		f.Address = address.String()
+	}
+	if text := q.Get("after"); text != "" && err == nil {
+		micros, id, _ := strings.Cut(text, ".")
+		at, wrong := strconv.ParseInt(micros, 10, 64)
+		if after.ID, err = strconv.ParseInt(id, 10, 64); err != nil || wrong != nil || at < 0 || at > 1<<57 || after.ID < 1 {
+			return f, audit.Cursor{}, web.ErrBadCursor
+		}
+		after.At = time.UnixMicro(at).UTC()
+	}
+	return f, after, err
+}
+
+// maxPeople is the number of people that the page of roles lists at most.
+const maxPeople = 500
+
+// ShowAccess shows which groups and accounts have rights, and who has which role and why.
+func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
+	return s.sendAccess(w, r, http.StatusOK, view.GrantForm{})
+}
+
+func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form view.GrantForm) error {
+	ctx := r.Context()
+	page := view.AccessPage{Shell: s.web.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
+		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
+	var err error
+	if page.Grants, err = s.People.Grants(ctx); err != nil {
+		return err
+	}
+	users, err := s.People.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	identities, err := s.People.Identities(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, p := range crash.AccessOf(users, identities, page.Grants, s.Store.Rights.Everyone) {
+		if !strings.Contains(strings.ToLower(p.User.Name), strings.ToLower(page.Search)) {
+			continue
+		}
+		if len(page.People) == maxPeople {
+			page.More = true
+			break
+		}
+		page.People = append(page.People, p)
+	}
+	return s.web.Page(w, r, status, view.Access(page))
+}
+
+// formGrant reads a grant from a form.
+func formGrant(r *http.Request) crash.Grant {
+	g := crash.Grant{Source: crash.Source(r.PostFormValue("source")),
+		Group: crash.Truncate(r.PostFormValue("group"), 300), Role: crash.Role(r.PostFormValue("role"))}
+	g.Scope.Kind = crash.GrantScopeKind(cmp.Or(r.PostFormValue("scope"), string(crash.GrantAll)))
+	g.Scope.Name = strings.TrimSpace(crash.Truncate(r.PostFormValue("packages"), 300))
+	return g
+}
+
+// Grant gives a right to a group or an account.
+func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
+	form := view.GrantForm{Grant: formGrant(r)}
+	err := s.People.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.sendAccess(w, r, http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, view.Granted(form.Grant))
+}
+
+// Revoke takes a right of a group or an account away.
+func (s *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
+	g := formGrant(r)
+	if err := s.People.RevokeGrant(r.Context(), web.CurrentUser(r).Name, g); err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, view.Revoked(g))
+}
+
+// ResetSecondFactor removes the authenticator app of a person who has lost it.
+func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error {
+	by, name := web.CurrentUser(r), r.PostFormValue("name")
+	if strings.EqualFold(by.Name, name) {
+		return crash.Errorf(crash.Conflict, "own_second_factor",
+			"You can remove your own app with your password, on the page of your account.")
+	}
+	if err := s.People.ResetSecondFactor(r.Context(), by.Name, name); err != nil {
+		return err
+	}
+	return s.afterAccess(w, r, "The authenticator app of "+name+" is removed, and "+name+" is signed out everywhere.")
+}
+
+// afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
+func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
+	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return err
+	}
+	if !u.Role.Allows(crash.RoleAdmin) {
+		return s.web.Done(w, r, web.PathAccount, message)
+	}
+	return s.web.Done(w, r, layout.PathAccess, message)
+}
+
+// maxTokens is the number of tokens that the page of all tokens lists at most.
+const maxTokens = 500
+
+// ListTokens shows the API tokens of all accounts.
+func (s *Pages) ListTokens(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	page := view.AllTokensPage{Shell: s.web.Shell(r, "API tokens"), Filter: crash.TokenFilter{
+		Text: strings.TrimSpace(crash.Truncate(strings.ToValidUTF8(q.Get("text"), ""), 100)), Limit: maxTokens + 1}}
+	page.Filter.Text = strings.ReplaceAll(page.Filter.Text, "\x00", "")
+	var err error
+	if page.Filter.State, err = crash.ParseTokenState(q.Get("state")); err != nil {
+		return err
+	}
+	if q.Get("scope") != "" {
+		if page.Filter.Scope, err = crash.ParseScope(q.Get("scope")); err != nil {
+			return err
+		}
+	}
+	if page.Tokens, err = s.People.AllTokens(r.Context(), page.Filter); err != nil {
+		return err
+	}
+	if page.More = len(page.Tokens) > maxTokens; page.More {
+		page.Tokens = page.Tokens[:maxTokens]
+	}
+	return s.web.Page(w, r, http.StatusOK, view.AllTokens(page))
+}
+
+// RevokeToken revokes a token of any account.
+func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
+	person, err := s.People.RevokeTokenOf(r.Context(), web.CurrentUser(r).Name, 0, web.IDInPath(r))
+	if err != nil {
+		return err
+	}
+	return s.afterTokens(w, r, "Token of "+person+" revoked.")
+}
+
+// RevokeTokens revokes all tokens that are expired or unused.
+func (s *Pages) RevokeTokens(w http.ResponseWriter, r *http.Request) error {
+	state := crash.TokenState(r.PostFormValue("state"))
+	n, err := s.People.RevokeTokens(r.Context(), web.CurrentUser(r).Name, state)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		web.MarkUnchanged(r)
+	}
+	return s.afterTokens(w, r, view.TokensRevoked(n))
+}
+
+// afterTokens redirects to the list with the filter of before, and a message.
+func (s *Pages) afterTokens(w http.ResponseWriter, r *http.Request, message string) error {
+	path := layout.PathAllTokens
+	if query := r.PostFormValue("filter"); query != "" && len(query) < 500 {
+		path += "?" + query
+	}
+	return s.web.Done(w, r, web.LocalPath(path), message)
+}

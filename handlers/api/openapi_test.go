@@ -3,9 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -141,5 +145,154 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s: got %s", name, entry.List)
 		}
 		c.Get(entry.Schema).Want(http.StatusOK)
+	}
+}
+
+// walkFrom follows the next or previous links from a page and returns the objects of each page as
+// JSON.
+func walkFrom(t *testing.T, c *handlertest.Client, path string, forward bool) (pages [][]string, last string) {
+	t.Helper()
+	for range 1000 {
+		var page struct {
+			Meta struct {
+				Next, Previous *string
+			}
+			Objects []json.RawMessage
+		}
+		c.Get(path).Want(http.StatusOK).JSON(&page)
+		var objects []string
+		for _, o := range page.Objects {
+			objects = append(objects, string(o))
+		}
+		pages, last = append(pages, objects), path
+		link := page.Meta.Previous
+		if forward {
+			link = page.Meta.Next
+		}
+		if link == nil {
+			return pages, last
+		}
+		path = *link
+	}
+	t.Fatalf("%s: the links do not end", path)
+	return nil, ""
+}
+
+// TestWalks follows the links of every list forwards and backwards, with several limits. It must
+// meet each object exactly once.
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	h.fill()
+	for i := range 230 {
+		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"),
+			crashtest.Set("DistroRelease", fmt.Sprintf("Plum %d", i%9))))
+	}
+	c := h.As(t, crash.RoleViewer)
+	words := h.words()
+	reach := map[string]int{ // the number of objects, for any limit
+		"reports-for-system/?system=machine-1": 10,
+		"instances/?id=often":                  230, "reports-for-system/?system=machine-77": 230, "versions/?id={tide}": 4,
+	}
+	resources := slices.Concat(lists, []string{"instances/?id=often", "reports-for-system/?system=machine-77",
+		"average-crashes/?x=y"})
+	for _, resource := range resources {
+		for _, limit := range []string{"", "0", "1", "7", "30", "100", "365", "400"} {
+			if limit == "1" && strings.HasSuffix(resource, "often") {
+				continue // would take 230 requests
+			}
+			path := api(words.Replace(resource)) + "&limit=" + limit
+			forward, last := walkFrom(t, c, path, true)
+			met := slices.Concat(forward...)
+			seen := map[string]bool{}
+			for _, o := range met {
+				if seen[o] {
+					t.Errorf("%s: got an object twice: %s", path, o)
+				}
+				seen[o] = true
+			}
+			if want, ok := reach[resource]; ok && len(met) != want {
+				t.Errorf("%s: got %d objects, want %d", path, len(met), want)
+			}
+			var first list
+			c.Get(path).JSON(&first)
+			if _, ok := reach[resource]; !ok && len(met) != first.Meta.Total {
+				t.Errorf("%s: got %d objects, want %d", path, len(met), first.Meta.Total)
+			}
+			back, _ := walkFrom(t, c, last, false)
+			slices.Reverse(back)
+			if !slices.EqualFunc(back, forward, slices.Equal) {
+				t.Errorf("%s: got %d pages with %d objects forwards, %d with %d backwards", path, len(forward), len(met), len(back),
+					len(slices.Concat(back...)))
+			}
+		}
+	}
+	for offset := range 9 { // starting at any offset
+		path := api("average-instances/?id=") + url.QueryEscape(nativeSignature()) + fmt.Sprintf("&limit=4&offset=%d", offset)
+		back, _ := walkFrom(t, c, path, false)
+		slices.Reverse(back)
+		whole, _ := walkFrom(t, c, api("average-instances/?id=")+url.QueryEscape(nativeSignature()), true)
+		end := min(offset+4, len(whole[0]))
+		if got := slices.Concat(back...); !slices.Equal(got, whole[0][:end]) {
+			t.Errorf("backwards from %d: got %d objects, want the first %d", offset, len(got), end)
+		}
+	}
+}
+
+// TestDays checks that lists of days reach back as far as the query asks.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	h.save(1, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Version(older)))
+	h.save(2, now.AddDate(0, 0, -450), crashtest.Native(crashtest.Set("DuplicateSignature", "another")))
+	h.save(3, now.AddDate(0, 0, -364), crashtest.Native(crashtest.Version(older)))
+	c := h.Visitor(t)
+	for _, tt := range []struct {
+		days  int
+		value map[string]any // by day
+	}{
+		{365, map[string]any{"20250519": 1.0, "20260518": 0.0}},
+		{399, map[string]any{"20250519": 1.0}},
+		{500, map[string]any{"20250519": 1.0, "20250222": 2.0, "20250221": 0.0}},
+	} {
+		first := get(t, c, fmt.Sprintf("problems-count/?limit=%d", tt.days))
+		if first.Meta.Total != tt.days || len(first.Objects) != 360 || first.Meta.Next == nil {
+			t.Fatalf("%d days: got %+v with %d objects, want 360 and a link to the next page", tt.days, first.Meta,
+				len(first.Objects))
+		}
+		pages, _ := walkFrom(t, c, api(fmt.Sprintf("problems-count/?limit=%d", tt.days)), true)
+		got := map[string]any{}
+		for _, o := range slices.Concat(pages...) {
+			var day struct {
+				Date  string
+				Value any
+			}
+			if err := json.Unmarshal([]byte(o), &day); err != nil {
+				t.Fatal(err)
+			}
+			got[day.Date] = day.Value
+		}
+		if len(got) != tt.days {
+			t.Errorf("%d days: got %d", tt.days, len(got))
+		}
+		for day, want := range tt.value {
+			if got[day] != want {
+				t.Errorf("%d days: %s: got %v, want %v", tt.days, day, got[day], want)
+			}
+		}
+	}
+	for path, want := range map[string]int{"instances-count/?limit=500": 1, "retracers-results/?limit=365": 1,
+		"retracers-results/?limit=500": 2} {
+		if got := get(t, c, path); len(got.Objects) != want {
+			t.Errorf("%s: got %v, want %d objects", path, got.Objects, want)
+		}
+	}
+	value := get(t, c, "instances-count/?limit=500").Objects[0]["value"]
+	if days := value.([]any); len(days) != 2 { //nolint:forcetypeassert // a panic fails the test
+		t.Errorf("got %v, want two days", days)
+	}
+	if body := c.Get(api("retracers-results/20250222/")).Want(http.StatusOK).Body; !strings.Contains(body,
+		`"success": 1`) {
+		t.Errorf("a day in the past: got %s", body)
 	}
 }

@@ -8,13 +8,17 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"mishap/crash/sizetest"
 )
@@ -95,4 +99,163 @@ func Page(ctx context.Context) string {
 		return fmt.Sprintf("(the page cannot be read: %v)", err)
 	}
 	return text
+}
+
+// visible is a script that reports whether an element takes up space and no style hides it.
+const visible = `(e => e.getClientRects().length > 0 && e.checkVisibility({visibilityProperty: true}))`
+
+// Until waits until a script returns true.
+func Until(condition string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		_, err = until(ctx, t, condition, func(holds bool) bool { return holds })
+		return done, err
+	}
+}
+
+// WaitVisible waits until an element that matches the CSS selector is visible.
+func WaitVisible(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`[...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
+}
+
+// WaitHidden waits until no element that matches the CSS selector is visible.
+func WaitHidden(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`![...document.querySelectorAll(%s)].some(%s)`, quote(selector), visible))
+}
+
+// WaitPresent waits until an element matches the CSS selector, visible or not.
+func WaitPresent(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`document.querySelector(%s) !== null`, quote(selector)))
+}
+
+// WaitAbsent waits until no element matches the CSS selector.
+func WaitAbsent(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`document.querySelector(%s) === null`, quote(selector)))
+}
+
+// Click clicks the first visible element that matches the CSS selector, once nothing covers it.
+func Click(selector string) chromedp.Action[chromedp.Void] {
+	return ClickTimes(selector, 1)
+}
+
+// ClickTimes clicks n times in quick succession, as a double click does.
+func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		at, err := uncovered(ctx, t, selector)
+		for i := 1; err == nil && i <= n; i++ {
+			_, err = chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(i))(ctx, t)
+		}
+		return done, err
+	}
+}
+
+// uncovered returns the centre of the first visible element that matches the CSS selector, once
+// nothing covers it.
+func uncovered(ctx context.Context, t *chromedp.Target, selector string) ([]float64, error) {
+	return until(ctx, t, fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll(%s)].find(%s);
+		if (!e) return [];
+		e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+		const box = e.getClientRects()[0], x = box.x + box.width / 2, y = box.y + box.height / 2;
+		const hit = document.elementFromPoint(x, y);
+		return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : [];
+	})()`, quote(selector), visible), func(at []float64) bool { return len(at) == 2 })
+}
+
+// Tap taps the first visible element that matches the CSS selector with a finger, once nothing
+// covers it.
+func Tap(selector string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+		at, err := uncovered(ctx, t, selector)
+		if err != nil {
+			return done, err
+		}
+		for _, touch := range []input.DispatchTouchEventParams{
+			{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}},
+			{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
+		} {
+			if _, err := cdp.Call(ctx, t, input.DispatchTouchEvent, touch); err != nil {
+				return done, err
+			}
+		}
+		return done, nil
+	}
+}
+
+// Focus focuses the first element that matches the CSS selector, once it can have the focus.
+func Focus(selector string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		e?.focus();
+		return e !== null && document.activeElement === e;
+	})()`, quote(selector)))
+}
+
+// Press presses keys one after the other; "\r" is the Enter key. As on a keyboard, a key that a script
+// handles types nothing. With chromedp.KeyEvent alone, its character goes to whatever has the focus by
+// then.
+func Press(keys string) chromedp.Action[chromedp.Void] {
+	return chromedp.KeyEvent(keys, func(p *input.DispatchKeyEventParams) { //nolint:forbidigo // the remedy is here
+		if p.Type == kb.KeyDown {
+			p.Type = kb.KeyRawDown
+		}
+	})
+}
+
+// Type focuses the first element that matches the CSS selector and types text; "\r" is the Enter
+// key.
+func Type(selector, text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(WaitVisible(selector), Focus(selector), Press(text))
+}
+
+// Choose sets the value of the first form field that matches the CSS selector, as a person does who
+// selects it from a list.
+func Choose(selector, value string) chromedp.Action[chromedp.Void] {
+	return Until(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		if (!e) return false;
+		e.value = %s;
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return true;
+	})()`, quote(selector), quote(value)))
+}
+
+// Attribute returns an attribute of the first element that matches the CSS selector, once there is
+// one.
+func Attribute(selector, name string) chromedp.Action[string] {
+	return func(ctx context.Context, t *chromedp.Target) (string, error) {
+		values, err := until(ctx, t,
+			fmt.Sprintf(`[document.querySelector(%s)?.getAttribute(%s)].filter(v => typeof v === "string")`,
+				quote(selector), quote(name)), func(values []string) bool { return len(values) == 1 })
+		if err != nil {
+			return "", err
+		}
+		return values[0], nil
+	}
+}
+
+// until evaluates a script until its value satisfies ok, and returns that value. It waits until the page
+// and its scripts are loaded, since keys and clicks have their full effect only then. While one page
+// replaces another, an evaluation may fail; it is repeated until ctx ends.
+func until[T any](ctx context.Context, t *chromedp.Target, script string, ok func(T) bool) (value T, err error) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		values, err := chromedp.Evaluate[[]T](`document.readyState === "complete" ? [`+script+`] : []`)(ctx, t)
+		if err == nil && len(values) == 1 {
+			if value = values[0]; ok(value) {
+				return value, nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return value, fmt.Errorf("waited in vain for %s: %w (last error: %w)", script, ctx.Err(), err)
+		}
+	}
+}
+
+// quote returns s as a JavaScript string.
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string cannot fail
+	return string(b)
 }

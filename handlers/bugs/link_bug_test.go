@@ -7,9 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -192,5 +196,211 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 		if !strings.Contains(got.Error, want) {
 			t.Errorf("%q: got %q, want %q", query, got.Error, want)
 		}
+	}
+}
+
+// TestLinkBugInBrowser links and unlinks a bug on the page of a problem. Only Undo reloads the
+// page.
+func TestLinkBugInBrowser(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleTriager)
+	b := site.Save(t, crashtest.Native())
+	number := fmt.Sprint(site.Tracker.Add(trackertest.Bug{Title: "The very <bug>", Package: b.SourcePackage}))
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#bugs .link-bug-link"))
+	browsertest.Eval[bool](ctx, t, `window.stays = true`)
+	browsertest.Do(ctx, t, browsertest.Click("#bugs .link-bug-link"), browsertest.WaitVisible("#dialog #bug"),
+		browsertest.Type("#dialog #bug", "seven\r"), browsertest.WaitVisible("#dialog .error"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
+		got, "neither a bug number") {
+		t.Errorf("not a number: got %q", got)
+	}
+	browsertest.Eval[bool](ctx, t, `document.querySelector("#dialog #bug").value = ""; true`)
+	browsertest.Do(ctx, t, browsertest.Type("#dialog #bug", number+"\r"), browsertest.WaitVisible(".found-bug button"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got,
+		"The very <bug>") {
+		t.Errorf("found: got %q, want its title", got)
+	}
+	browsertest.Do(ctx, t, browsertest.Click(".found-bug button"), browsertest.WaitVisible("#bugs .bug-list"),
+		browsertest.WaitVisible("#flash .flash-done"))
+	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#bugs a.bug-link").innerText`); got != number {
+		t.Errorf("linked: got %q, want %s", got, number)
+	}
+	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-list button"), browsertest.WaitVisible("#flash .flash-done "+
+		"form button"), browsertest.WaitAbsent("#bugs a.bug-link"))
+	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+		t.Error("the page was reloaded, want it to stay")
+	}
+	browsertest.Do(ctx, t, browsertest.Click("#flash .flash-done form button"),
+		browsertest.WaitVisible("#bugs a.bug-link"))
+	if got := site.Bucket(t, b.ID); fmt.Sprint(got.Bug.Number) != number || got.Bug.How != crash.Linked {
+		t.Errorf("undone: got %+v, want %s linked", got.Bug, number)
+	}
+}
+
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleTriager)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
+	var chosen []crash.Bucket
+	form := url.Values{"do": {"file"}}
+	for i := range 3 {
+		chosen = append(chosen, site.Save(t, handlertest.Numbered(i)))
+		form.Add("bucket", chosen[i].ID.String())
+	}
+	sourceless := site.Save(t, crashtest.Native(crashtest.Without("SourcePackage"), crashtest.Set("DuplicateSignature",
+		"no source"), crashtest.Process(9)))
+	form.Add("bucket", sourceless.ID.String())
+	form.Add("bucket", chosen[0].ID.String()) // duplicates are ignored
+
+	list := c.Get("/?period=year").Want(http.StatusOK)
+	if got := list.HTML().Find("input[type=checkbox][form=bulk]").Length(); got != 4 {
+		t.Errorf("got %d boxes on the list, want 4", got)
+	}
+	site.As(t, crash.RoleViewer).Get("/?period=year").WantNone("input[form=bulk]").WantNone("#bulk")
+
+	// Before anything is filed, a page lists what will be.
+	form.Set("do", "create")
+	confirm := c.Get(c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")).
+		Want(http.StatusOK)
+	confirm.WantText("h1", "Create 3 bugs in ").WantText("#confirm-create button", "Create 3 bugs").
+		WantText(".confirm tbody", "tidewatch").WantText(".skipped", "source package of this problem is not known")
+	if got := confirm.HTML().Find("#confirm-create [name=bucket]").Length(); got != 3 || len(site.Tracker.Bugs()) != 0 {
+		t.Errorf("got %d problems in the form and %d bugs, want 3 and none", got, len(site.Tracker.Bugs()))
+	}
+	form.Set("do", "file")
+	answer := c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther)
+	place := answer.Header.Get("Location")
+	if !strings.HasPrefix(place, handlertest.ChosenPath+"?problems="+chosen[0].ID.String()+".") {
+		t.Fatalf("got %s", place)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	waits := func() bool {
+		return site.Bucket(t, chosen[0].ID).Filing.State != crash.FilingRefused ||
+			site.Bucket(t, chosen[1].ID).Bug.Number == 0 || site.Bucket(t, chosen[2].ID).Bug.Number == 0
+	}
+	for waits() {
+		if time.Now().After(deadline) {
+			t.Fatal("got bugs that are not filed, want all filed")
+		}
+		_ = site.Filer.StartDue(t.Context())
+	}
+	page := c.Get(place).Want(http.StatusOK).WantText("#flash", "Creating 3 bugs.")
+	page.WantText("#chosen-progress", "4 problems: all done").WantNone("#chosen-progress[hx-get]").
+		WantText("#result-"+chosen[0].ID.String(), "not created").WantText("#result-"+chosen[1].ID.String(), "filed").
+		WantText("#result-"+sourceless.ID.String(), "cannot be filed")
+	page.WantText(fmt.Sprintf("#bug-%s", chosen[0].ID), "403 Forbidden").WantText(fmt.Sprintf("#bug-%s", sourceless.ID),
+		"cannot be filed")
+	for i, b := range chosen[1:] {
+		if bug := site.Tracker.Bugs()[i]; !strings.Contains(bug.Description, b.ID.Path()) {
+			t.Errorf("bug %d does not belong to row %d", bug.Number, i+2)
+		}
+	}
+	form.Set("do", "recheck")
+	place = c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
+	c.Get(place).WantText("#flash", "2 bugs will be read from the tracker").WantText("#chosen-progress",
+		"2 of 4 problems done").
+		WantText("#chosen-progress[hx-get]", "done").WantText("#result-"+chosen[0].ID.String(), "no bug").
+		WantText("#result-"+chosen[1].ID.String(), "waiting to be read")
+	for _, b := range chosen[1:] {
+		read := crash.BugReading{Number: site.Bucket(t, b.ID).Bug.Number, Title: "x"}
+		if err := site.Bugs.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Get(place, handlertest.AsPart...).WantText("#chosen-progress", "4 problems: all done").
+		WantText("#result-"+chosen[1].ID.String()+"[hx-swap-oob]", "read again")
+	c.Get(handlertest.ChosenPath + "?since=x&problems=" + sourceless.ID.String()).Want(http.StatusBadRequest)
+
+	c.Post(handlertest.ChosenPath, url.Values{"do": {"file"}}).WantRedirect(http.StatusSeeOther, "/")
+	c.Get("/").WantText("#flash", "No problem is selected.")
+	c.Post(handlertest.ChosenPath, url.Values{"do": {"dance"}, "bucket": {chosen[0].ID.String()}}).
+		Want(http.StatusBadRequest)
+	c.Post(handlertest.ChosenPath, url.Values{"do": {"file"}, "bucket": {"zz"}}).Want(http.StatusNotFound)
+	c.Get(handlertest.ChosenPath).Want(http.StatusBadRequest)
+	c.Get(handlertest.ChosenPath + "?problems=" + crash.BucketIDOf("unknown").String()).Want(http.StatusNotFound)
+	site.As(t, crash.RoleViewer).Post(handlertest.ChosenPath, form).Want(http.StatusForbidden)
+}
+
+func TestLinkChosen(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleTriager)
+	form := url.Values{"do": {"link"}}
+	var chosen []crash.Bucket
+	for i := range 3 {
+		chosen = append(chosen, site.Save(t, handlertest.Numbered(i)))
+		form.Add("bucket", chosen[i].ID.String())
+	}
+	number := site.Tracker.Add(trackertest.Bug{Title: "The <bug> of all", Package: "tidewatch", Status: "Triaged",
+		Importance: "High"})
+	c.Post(chosen[0].ID.Path()+"/link", handlertest.BugForm(number)).Want(http.StatusSeeOther)
+
+	place := c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
+	if !strings.HasPrefix(place, "/problems/link?problems="+chosen[0].ID.String()+".") {
+		t.Fatalf("got %s", place)
+	}
+	c.Get(place).Want(http.StatusOK).WantText("h1", "3 problems").WantNone("#link-chosen")
+
+	// The bug is shown first. An error appears beside the field, together with the submitted text.
+	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither a bug number")
+	look := c.Get(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK)
+	look.WantText(".found-bug", "The <bug> of all").WantText(".found-bug", "Triaged, High").WantText(".found-bug button",
+		fmt.Sprintf("Link bug %d to 2 problems", number))
+	look.WantText("tbody tr:first-child .bug", "already linked")
+	if part := c.Part(place + "&bug=" + fmt.Sprint(number)).Want(http.StatusOK); part.HTML().Find("nav").Length() != 0 {
+		t.Error("part: got a whole page")
+	}
+
+	done := c.Post("/problems/link", handlertest.FieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther).
+		Header.Get("Location")
+	page := c.Get(done).Want(http.StatusOK)
+	page.WantText("#flash", fmt.Sprintf("Bug %d linked to 2 problems. 1 already had it.", number))
+	for _, b := range chosen {
+		page.WantText("#bug-"+b.ID.String(), fmt.Sprint(number))
+		if got := site.Bucket(t, b.ID); got.Bug.Number != number || got.Bug.State.Read.IsZero() {
+			t.Errorf("%s: got %+v, want bug %d with its details", b.ID, got.Bug, number)
+		}
+	}
+	c.Get(place+"&bug="+fmt.Sprint(number)).WantText(".found-bug", "All of them already have that bug")
+
+	// Undo removes the bug from problems that had none before.
+	undo := url.Values{"bug": {fmt.Sprint(number)}}
+	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
+	c.Get(done).WantText("#flash", "unlinked from 2 problems")
+	for i, b := range chosen {
+		if got := site.Bucket(t, b.ID).Bug.Number; (got == number) != (i == 0) {
+			t.Errorf("row %d after undoing: got bug %d", i, got)
+		}
+	}
+	c.Post(page.Attr("#flash form", "action"), undo).Want(http.StatusSeeOther)
+	c.Get(done).WantText("#flash", "unlinked from 0 problems")
+
+	c.Post("/problems/link", url.Values{"problems": {chosen[0].ID.String()}, "bug": {"x"}}).Want(
+		http.StatusUnprocessableEntity)
+	c.Post("/problems/link", url.Values{"problems": {crash.BucketIDOf("no").String()}, "bug": {fmt.Sprint(number)}}).Want(
+		http.StatusNotFound)
+	c.Get("/problems/link").Want(http.StatusBadRequest)
+	site.As(t, crash.RoleViewer).Get(place).Want(http.StatusForbidden)
+}
+
+// TestLinkChosenTrackerUnavailable checks that linking works while the tracker is unavailable.
+func TestLinkChosenTrackerUnavailable(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleTriager)
+	b := site.Save(t, crashtest.Native())
+	site.Tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpBug, Fault: trackertest.Lost502, Times: 100})
+	place := "/problems/link?problems=" + b.ID.String() + "&bug=77"
+	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be reached").WantText(".found-bug button",
+		"anyway")
+	c.Post("/problems/link", handlertest.FieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther)
+	if got := site.Bucket(t, b.ID).Bug.Number; got != 77 {
+		t.Errorf("got bug %d, want 77", got)
 	}
 }

@@ -2,14 +2,34 @@ package ingest_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/intake"
+	"mishap/crash/privacy"
+	"mishap/db/dbtest"
+	"mishap/db/disk"
+	"mishap/db/disk/disktest"
+	"mishap/db/symbols"
+	"mishap/handlers/ingest"
 )
 
 // document frames BSON elements.
@@ -120,4 +140,398 @@ func TestDamagedDocuments(t *testing.T) {
 func (h *fixture) wantAlive(t *testing.T) {
 	t.Helper()
 	h.post(t, "/honest", body(crashtest.Python())).stored(t)
+}
+
+// TestSecretFields sends secret fields, some large enough to be compressed. It searches the whole
+// database, with all bodies decompressed, and all files of the instance for their values.
+func TestSecretFields(t *testing.T) {
+	t.Parallel()
+	table, err := privacy.Parse("ErrorMessage=secret JournalErrors=secret Acme*=secret", "private")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := dbtest.URL(t)
+	h := &fixture{store: dbtest.Open(t, url), url: url, data: t.TempDir(), metrics: prometheus.NewRegistry()}
+	h.serve(t, func(d *ingest.Deps) {
+		d.Intake = intake.New(intake.Config{MaxAgeDays: 3660, Privacy: table}, h.store)
+	})
+	const secret, harmless = "Tgr7secretvalue9Qx", "Tgr7harmlessvalue9Qx"
+	long := strings.Repeat("a line of a log\n", 10_000) + secret
+	for i, r := range []crashtest.Report{
+		crashtest.Native(crashtest.Process(1), crashtest.Set("JournalErrors", long), crashtest.Set("MyApiToken", secret),
+			crashtest.Set("AcmeNote", secret), crashtest.Set("Note", harmless)),
+		// The error message would become the signature and the title.
+		crashtest.Package(crashtest.Set("ErrorMessage", secret+" failed"), crashtest.Set("DpkgTerminalLog", ""),
+			crashtest.Set("Note", harmless)),
+		crashtest.Native(crashtest.Process(2), crashtest.Set("JournalErrors", crashtest.Compressed(long)),
+			crashtest.Set("Note", harmless)),
+	} {
+		if got := h.post(t, "/machine", bytes.NewReader(r.BSON())); got.status != http.StatusOK {
+			t.Fatalf("report %d: got %d %q, want it stored", i, got.status, got.text)
+		}
+	}
+	h.counted(t)
+	if found := h.search(t, harmless); len(found) == 0 {
+		t.Fatal("the search does not even find a field that is stored")
+	}
+	if found := h.search(t, secret); len(found) > 0 {
+		t.Errorf("got a secret value in %q, want none", found)
+	}
+	found := strings.Join(h.search(t, "AcmeNote\nJournalErrors\nMyApiToken"), "\n")
+	if strings.Count(found, crash.DroppedField) != 1 {
+		t.Errorf("got %q, want one report that lists the names of its three dropped fields", found)
+	}
+}
+
+// search returns where a text is in the database and in the files of the instance.
+func (h *fixture) search(t *testing.T, text string) (found []string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context()) //nolint:errcheck // only read
+	rows, err := conn.Query(t.Context(), `
+		select format('%I.%I', n.nspname, c.relname) from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+		where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(tables) < 30 {
+		t.Fatalf("got %d tables, %v", len(tables), err)
+	}
+	for _, table := range tables {
+		var n int64
+		if err := conn.QueryRow(t.Context(), "select count(*) from "+table+" as t where strpos(t::text, $1) > 0 or "+
+			"strpos(t::text, encode(convert_to($1, 'UTF8'), 'hex')) > 0", text).Scan(&n); err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+		if n > 0 {
+			found = append(found, table)
+		}
+	}
+	rows, err = conn.Query(t.Context(), "select id from reports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		for name, value := range h.report(t, crash.OopsID(id)).Fields {
+			if strings.Contains(name, text) || strings.Contains(value, text) {
+				found = append(found, crash.OopsID(id).String()+" "+name)
+			}
+		}
+	}
+	if err := filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if strings.Contains(string(content), text) {
+			found = append(found, path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	h := start(t, func(d *ingest.Deps) { d.RatePerSystem = 2; d.RatePerAddress = 5 })
+	n := 0
+	send := func(path, address string) reply {
+		n++
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+path,
+			body(crashtest.Native(crashtest.Process(n))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Forwarded-For", address) // the test acts as a proxy on this machine
+		res, err := h.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return reply{status: res.StatusCode, header: res.Header}
+	}
+	for i, c := range []struct {
+		path, address string
+		status        int
+	}{
+		{"/ant", "192.0.2.1", 200},
+		{"/ant", "192.0.2.1", 200},
+		{"/ant", "192.0.2.1", 503}, // too many from this machine, at any address
+		{"/ant", "192.0.2.2", 503},
+		{"/bee", "192.0.2.1", 200},
+		{"/", "192.0.2.1", 200},
+		{"/cat", "192.0.2.1", 503}, // too many from this address
+		{"/", "192.0.2.1", 503},
+		{"/cat", "192.0.2.3", 200},
+		{"/dog", "198.51.100.7, 192.0.2.1", 503}, // the address that the client sent is ignored
+		{"/dog", "2001:db8::1", 200},
+	} {
+		got := send(c.path, c.address)
+		if got.status != c.status || (got.status == 503) != (got.header.Get("Retry-After") != "") {
+			t.Errorf("request %d, %s from %s: got %d, Retry-After %q; want %d", i, c.path, c.address, got.status,
+				got.header.Get("Retry-After"), c.status)
+		}
+	}
+	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_system"}, 2)
+	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_address"}, 3)
+	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "stored", "reason": "bucketed"}, 6)
+}
+
+func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string, want float64) {
+	t.Helper()
+	families, err := h.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			match := f.GetName() == name
+			for _, l := range m.GetLabel() {
+				match = match && labels[l.GetName()] == l.GetValue()
+			}
+			if match {
+				if got := m.GetCounter().GetValue(); got != want {
+					t.Errorf("%s%v: got %v, want %v", name, labels, got, want)
+				}
+				return
+			}
+		}
+	}
+	t.Errorf("%s%v: got no such metric", name, labels)
+}
+
+// storeFunc is a store that calls a function of the test.
+type storeFunc func(crash.Record) (crash.OopsID, bool, error)
+
+func (f storeFunc) SaveReport(_ context.Context, rec crash.Record) (crash.OopsID, bool, error) {
+	return f(rec)
+}
+
+// TestTroubleInside checks that answers to internal errors do not reveal their cause.
+func TestTroubleInside(t *testing.T) {
+	t.Parallel()
+	secret := "/home/ada/secret"
+	for _, c := range []struct {
+		name       string
+		store      storeFunc
+		status     int
+		text       string
+		retryAfter string
+	}{
+		{"overload", func(crash.Record) (crash.OopsID, bool, error) {
+			return crash.OopsID{}, false, &crash.Error{Kind: crash.Unavailable, Code: "overload", Message: "Too many.",
+				RetryAfter: 2 * time.Minute}
+		}, 503, "Too many.", "120"},
+		{"away", func(crash.Record) (crash.OopsID, bool, error) {
+			return crash.OopsID{}, false, crash.Errorf(crash.Unavailable, "database_away", "Away.").Because(errors.New(secret))
+		}, 503, "Away.", "60"},
+		{"something else", func(crash.Record) (crash.OopsID, bool, error) {
+			return crash.OopsID{}, false, errors.New(secret)
+		}, 500, "Internal error.", ""},
+		{"panic", func(crash.Record) (crash.OopsID, bool, error) { panic(secret) }, 500, "Internal error.", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := start(t, func(d *ingest.Deps) { d.Intake = intake.New(intake.Config{}, c.store) })
+			got := h.post(t, "/machine", body(crashtest.Native()))
+			got.want(t, c.status, c.text)
+			if got.header.Get("Retry-After") != c.retryAfter {
+				t.Errorf("got Retry-After %q, want %q", got.header.Get("Retry-After"), c.retryAfter)
+			}
+		})
+	}
+}
+
+// TestDatabaseGoneAndBack posts while the database refuses connections, and again afterwards.
+func TestDatabaseGoneAndBack(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.post(t, "/machine", body(crashtest.Native())).stored(t)
+	name, admin := h.admin(t)
+	run := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("alter database " + name + " with allow_connections false")
+	run("select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + name + "'")
+	for i := range 3 {
+		got := h.post(t, "/machine", body(crashtest.Native(crashtest.Process(i))))
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Errorf("got %d %q, want 503 and Retry-After", got.status, got.text)
+		}
+	}
+	run("alter database " + name + " with allow_connections true")
+	for i := range 3 {
+		h.post(t, "/machine", body(crashtest.Native(crashtest.Process(i)))).stored(t)
+	}
+	h.wantCounts(t, crashtest.Native(), 4, 1)
+}
+
+// TestDatabaseHangs checks that machines get answers while the database hangs, to reports and
+// cores.
+func TestDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	h := start(t, func(d *ingest.Deps) { d.AnswerWithin = 50 * time.Millisecond })
+	var core string
+	for core == "" { // a slow machine may need several attempts
+		if got := h.post(t, "/machine", body(crashtest.Native())); got.status == http.StatusOK {
+			core = "/" + strings.Fields(got.text)[0] + "/submit-core/amd64/machine"
+		}
+	}
+	h.ask(t, strings.Split(core, "/")[1], "machine")
+	conn, err := pgx.Connect(t.Context(), h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
+	if _, err := conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access "+
+		"exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	for path, document := range map[string][]byte{"/machine": crashtest.Native(crashtest.Process(2)).BSON(),
+		core: []byte("core")} {
+		got := h.post(t, path, bytes.NewReader(document))
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %q, want 503 and Retry-After", path, got.status, got.text)
+		}
+	}
+}
+
+// TestDiskFull checks that reports are refused, with a message of their own, before PostgreSQL runs
+// out of space.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	folder, full, ok := disktest.Small(t, 256<<20, "TEST_DATABASE_URL="+url)
+	if !ok {
+		return
+	}
+	watch := disk.NewWatch()
+	watch.Add("database", folder, true)
+	h := start(t, func(d *ingest.Deps) { d.Disk = watch })
+	h.post(t, "/machine", body(crashtest.Native())).stored(t)
+	full(t, true)
+	got := h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2))))
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.text, "no space") ||
+		got.header.Get("Retry-After") != "600" {
+		t.Errorf("got %d %q, want 503 that says there is no space", got.status, got.text)
+	}
+	full(t, false)
+	h.post(t, "/machine", body(crashtest.Native(crashtest.Process(2)))).stored(t)
+}
+
+// admin connects to the server of the fixture's database, but to another database.
+func (h *fixture) admin(t *testing.T) (name string, conn *pgx.Conn) {
+	t.Helper()
+	config, err := pgx.ParseConfig(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, config.Database = config.Database, "postgres"
+	if conn, err = pgx.ConnectConfig(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return name, conn
+}
+
+// TestRegisterTwice checks that registering metrics twice returns an error instead of a panic.
+func TestRegisterTwice(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	_, err := ingest.New(ingest.Deps{
+		Intake: intake.New(intake.Config{}, h.store), Store: symbols.New(h.store), Cores: openCores(t, h.data), MaxBytes: 1,
+		Registerer: h.metrics,
+	})
+	if again := (prometheus.AlreadyRegisteredError{}); !errors.As(err, &again) || !strings.Contains(fmt.Sprint(err),
+		"metrics") {
+		t.Errorf("got %v, want an error about metrics", err)
+	}
+}
+
+var accepted = regexp.MustCompile(`^[0-9a-f-]{36} (OOPSID|CORE)$`)
+
+// noReports is a store without reports. With a real database, each worker of the fuzzer would start
+// a server.
+type noReports struct{}
+
+func (noReports) CoreRequested(context.Context, crash.OopsID, crash.SystemID) (bool, error) {
+	return false, crash.Errorf(crash.NotFound, "core_not_requested", "Not asked for.")
+}
+
+func (noReports) RequestCore(context.Context, crash.CoreRequest, string) (bool, error) {
+	return false, nil
+}
+
+func (noReports) CoreReceived(context.Context, crash.ReceivedCore) (bool, error) { return false, nil }
+
+func (noReports) Collectors() []prometheus.Collector { return nil }
+
+// FuzzPost posts any body to any machine's address, through everything except the database.
+// whoopsie must understand the answer, which must not be an internal error.
+func FuzzPost(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.bson")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add("ant", body)
+	}
+	f.Add("", crashtest.Markup().BSON())
+	f.Add("%2f..%00", []byte("\x05\x00\x00\x00\x00"))
+	f.Add("6f3a0c1e-8a52-4a8e-9d0c-0f4f3f2b1a10/submit-core/amd64/ant", []byte("core"))
+	f.Add("a/b/c", crashtest.Native().BSON()[:400])
+
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	store := storeFunc(func(rec crash.Record) (crash.OopsID, bool, error) {
+		if strings.Contains(string(rec.System), "\x00") {
+			f.Errorf("got the system %q, which cannot be stored", rec.System)
+		}
+		return rec.ID, false, nil
+	})
+	handler, err := ingest.New(ingest.Deps{
+		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, store),
+		Store:  noReports{}, Cores: openCores(f, f.TempDir()), MaxBytes: 1 << 20, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, system string, body []byte) {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
+		req.URL.Path, req.URL.RawPath = "/"+system, ""
+		if path, err := url.PathUnescape("/" + system); err == nil {
+			req.URL.Path, req.URL.RawPath = path, "/"+system
+		}
+		res := httptest.NewRecorder()
+		handler.ServeHTTP(res, req)
+		text := res.Body.String()
+		switch res.Code {
+		case http.StatusOK:
+			if text != "" && !accepted.MatchString(text) {
+				t.Errorf("got 200 %q", text)
+			}
+		case http.StatusBadRequest, http.StatusNotFound:
+			if text == "" || len(text) > 500 || strings.ContainsRune(text, 0) {
+				t.Errorf("got %d with %.600q, want a sentence", res.Code, text)
+			}
+		default:
+			t.Errorf("got %d %.200q", res.Code, text)
+		}
+	})
 }

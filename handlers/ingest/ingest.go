@@ -9,22 +9,29 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-chi/httprate"
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
 	"mishap/crash/intake"
 	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/whoopsie"
 	"mishap/db/disk"
 	"mishap/handlers/proxies"
 )
@@ -256,4 +263,347 @@ func parsePath(escaped string) path {
 // isUsualSystem reports whether name is a SHA-512 in hex, the form that whoopsie and snapd use.
 func isUsualSystem(name string) bool {
 	return len(name) == 128 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+const (
+	// A body may take 30 seconds, plus one second for each 16 KiB that have arrived. whoopsie's
+	// reports can arrive over any line, but a sender that only keeps the connection busy is cut off.
+	// whoopsie itself has no time-out.
+	grace      = 30 * time.Second
+	perSecond  = 16 << 10
+	drainBytes = 64 << 20
+	drainTime  = 20 * time.Second
+)
+
+var (
+	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted",
+		"The report did not arrive in full; please send it again.")
+	errSlow      = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
+	errMalformed = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
+)
+
+func errTooLarge(limit int64) *crash.Error {
+	return crash.Errorf(crash.TooLarge, "too_large", "The body is larger than the limit of %d bytes.", limit)
+}
+
+// pacedBody reads a request's body, up to a size limit, and enforces a minimum speed.
+type pacedBody struct {
+	r       *http.Request
+	control *http.ResponseController
+	began   time.Time
+	limit   int64
+	read    int64
+}
+
+// newPacedBody returns TooLarge at once if the declared length is over the limit. A client that
+// waits for "100 Continue" then never sends the body.
+func newPacedBody(w http.ResponseWriter, r *http.Request, limit int64) (*pacedBody, error) {
+	b := &pacedBody{r: r, control: http.NewResponseController(w), began: time.Now(), limit: limit}
+	if r.ContentLength > limit {
+		if r.Header.Get("Expect") == "" {
+			b.drain()
+		}
+		return nil, errTooLarge(limit)
+	}
+	return b, nil
+}
+
+// Read implements io.Reader. Its errors besides io.EOF are answers: TooLarge, Invalid and
+// Unavailable.
+func (b *pacedBody) Read(p []byte) (int, error) {
+	b.deadline(b.began.Add(grace + time.Duration(b.read/perSecond)*time.Second))
+	n, err := b.r.Body.Read(p)
+	b.read += int64(n)
+	switch {
+	case b.read > b.limit:
+		b.drain()
+		return 0, errTooLarge(b.limit)
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		b.deadline(time.Time{}) // or it would expire while the report is stored
+		return n, io.EOF
+	}
+	return n, bodyError(err)
+}
+
+// bodyError distinguishes an incomplete body, which may be sent again, from a malformed one, such
+// as unreadable chunks, which would be malformed again.
+func bodyError(err error) error {
+	network, ok := errors.AsType[net.Error](err)
+	switch {
+	case ok && network.Timeout():
+		return errSlow.Because(err)
+	case ok, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, context.Canceled):
+		return errInterrupted.Because(err)
+	default:
+		return errMalformed.Because(err)
+	}
+}
+
+func (b *pacedBody) deadline(at time.Time) {
+	_ = b.control.SetReadDeadline(at) // only the writers of tests do not support this
+}
+
+// drain reads and discards the rest of a body that is too large, up to a limit. Many clients send
+// everything before they read the answer. They would report a closed connection as a network
+// failure.
+func (b *pacedBody) drain() {
+	b.deadline(time.Now().Add(drainTime))
+	_, _ = io.CopyN(io.Discard, b.r.Body, drainBytes)
+}
+
+// answerWithin limits the time from the arrival of a report to its answer. whoopsie has no time-out
+// and sends no other report while it waits. It tolerates eight seconds. A report may still be
+// stored after that; when it is sent again, it is recognised.
+const answerWithin = 8 * time.Second
+
+// submitReport accepts one BSON document. Package intake decides which reports are refused, and
+// why.
+func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) (result, error) {
+	if err := h.Disk.Room(); err != nil {
+		return result{}, err
+	}
+	body, err := newPacedBody(w, r, h.MaxBytes)
+	if err != nil {
+		return result{}, err
+	}
+	room := h.newRoom()
+	defer room.release()
+	data, err := room.read(r.Context(), body)
+	if err != nil {
+		return result{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
+	defer cancel()
+	document, err := whoopsie.Open(data)
+	if err != nil {
+		return result{}, err
+	}
+	fields, err := room.fields(ctx, document)
+	if err != nil {
+		return result{}, err
+	}
+	receipt, err := h.Intake.Accept(ctx, crash.Report{
+		ID: crash.NewOopsID(h.Now()), System: crash.NewSystemID(to.system), Fields: fields,
+	})
+	if err != nil {
+		return result{}, err
+	}
+	res := result{text: receipt.ID.String() + " OOPSID", outcome: "stored", reason: "bucketed"}
+	switch {
+	case receipt.Duplicate:
+		res.outcome, res.reason = "repeated", ""
+	case receipt.Unbucketed:
+		res.reason = "unbucketed"
+	}
+	if receipt.Core != nil && h.wantsCore(ctx, *receipt.Core) {
+		res.text = receipt.ID.String() + " CORE"
+	}
+	return res, nil
+}
+
+// result is the result of a request: the text of the answer, two words for the metrics, and the status.
+type result struct {
+	text, outcome, reason string
+	status                int
+}
+
+// answer sends one line of plain text without a line break: clients compare every byte.
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // a client that has left needs no answer
+}
+
+// statusOf returns the status for an error of each kind; see the package comment. Other kinds do
+// not occur; like internal errors, they give 500.
+func statusOf(kind crash.Kind) int {
+	switch kind { //nolint:exhaustive // see above
+	case crash.Invalid, crash.NotFound, crash.TooLarge:
+		return http.StatusBadRequest
+	case crash.Unavailable, crash.TooMany:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+const usualRetryAfter = time.Minute
+
+// refuse answers with the message of err for the sender.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) result {
+	status, text, reason, retry := http.StatusInternalServerError, "Internal error.", "internal", time.Duration(0)
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		status, text, reason, retry = statusOf(e.Kind), e.Message, e.Code, e.RetryAfter
+	}
+	outcome := "failed"
+	switch status {
+	case http.StatusInternalServerError:
+		h.Log.ErrorContext(r.Context(), "request failed", "reason", reason, "error", err)
+	case http.StatusServiceUnavailable:
+		if retry == 0 {
+			retry = usualRetryAfter
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(int(retry.Seconds())))
+	default:
+		outcome = "refused"
+	}
+	answer(w, status, text)
+	return result{outcome: outcome, reason: reason, status: status}
+}
+
+// limit limits requests per minute by a key; nil is no limit.
+type limit struct{ *httprate.RateLimiter }
+
+func newLimit(perMinute int) *limit {
+	if perMinute <= 0 {
+		return nil
+	}
+	none := httprate.WithResponseHeaders(httprate.ResponseHeaders{})
+	return &limit{httprate.NewRateLimiter(perMinute, time.Minute, none)}
+}
+
+func (l *limit) exceeded(w http.ResponseWriter, r *http.Request, key string) bool {
+	return l != nil && l.OnLimit(w, r, key)
+}
+
+var (
+	errSystemRate = &crash.Error{Kind: crash.TooMany, Code: "rate_per_system", RetryAfter: time.Minute,
+		Message: "This machine sends too many reports; please send this one again later."}
+	errAddressRate = &crash.Error{Kind: crash.TooMany, Code: "rate_per_address", RetryAfter: time.Minute,
+		Message: "Too many reports come from this network address; please send this one again later."}
+)
+
+// admit checks the rates before the body is read. Machines without a hash cannot be told apart, so
+// only their address limits them.
+func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
+	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
+		return errAddressRate
+	}
+	if to.system != "" && h.bySystem.exceeded(w, r, string(crash.NewSystemID(to.system))) {
+		return errSystemRate
+	}
+	return nil
+}
+
+const (
+	// Each request may hold this many bytes of its body, and as many uncompressed, without
+	// reservation. Most reports need no more, so other requests cannot delay them.
+	freeBytes  = 64 << 10
+	usualBytes = 32 << 10 // initial size of a body's buffer; large enough for most reports
+
+	largeBodies = 64 << 20 // limit of all bodies together, beyond freeBytes each
+	bodyStep    = 1 << 20  // limit of the reservation before any byte has arrived
+
+	// A report with compressed fields reserves the maximum that they can need, then returns the rest.
+	// Reserving gradually could deadlock several requests. Besides the texts, memory holds the
+	// decoder's window and a text that is copied while it grows.
+	decompressFactor   = 3
+	storeFactor        = 2 // texts are in memory twice while they are compressed for storing
+	decompressedAtOnce = 2 // reports that may reserve the maximum at the same time
+	memoryWait         = 4 * time.Second
+)
+
+var errMemory = &crash.Error{Kind: crash.Unavailable, Code: "large_bodies", RetryAfter: time.Minute,
+	Message: "Too many large reports are arriving at the moment; please send this one again later."}
+
+// memory is the budget of all requests of this process, in bytes. It has two parts, because a
+// request holds its body while it waits for memory to decompress it. With a single part, bodies
+// could take all memory that decompression needs.
+type memory struct {
+	bodies       *semaphore.Weighted
+	decompressed *semaphore.Weighted
+	most         int64         // limit of uncompressed bytes
+	wait         time.Duration // limit of the wait of a request
+}
+
+func newMemory(maxBytes int64) *memory {
+	most := decompressedAtOnce * decompressFactor * max(maxBytes, whoopsie.MaxDecompressed)
+	return &memory{
+		bodies:       semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
+		decompressed: semaphore.NewWeighted(most),
+		most:         most,
+		wait:         memoryWait,
+	}
+}
+
+// acquire reserves n bytes, or fails with errMemory after the wait or when ctx ends.
+func acquire(ctx context.Context, from *semaphore.Weighted, n int64, wait time.Duration) error {
+	if from.TryAcquire(n) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if from.Acquire(ctx, n) != nil {
+		return errMemory
+	}
+	return nil
+}
+
+// room is the memory of one request.
+type room struct {
+	memory       *memory
+	body         int64 // bytes reserved
+	decompressed int64 // bytes reserved
+}
+
+func (h *handler) newRoom() *room { return &room{memory: h.memory} }
+
+// release returns all memory.
+func (m *room) release() {
+	m.memory.bodies.Release(m.body)
+	m.memory.decompressed.Release(m.decompressed)
+	m.body, m.decompressed = 0, 0
+}
+
+// read reads a body and reserves memory as it arrives. It trusts the declared length only up to
+// bodyStep. Most large bodies reserve memory once, and a sender that sends nothing holds little.
+func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
+	data := make([]byte, 0, usualBytes)
+	wait := m.memory.wait
+	for {
+		if len(data) == cap(data) {
+			size := max(2*cap(data), int(min(body.r.ContentLength+1, bodyStep)))
+			began := time.Now()
+			if more := int64(size) - freeBytes - m.body; more > 0 {
+				if err := acquire(ctx, m.memory.bodies, more, wait); err != nil {
+					return nil, err
+				}
+				m.body += more
+			}
+			waited := time.Since(began)
+			wait -= waited
+			body.began = body.began.Add(waited) // the wait was not the sender's fault
+			data = append(make([]byte, 0, size), data...)
+		}
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fields returns the uncompressed fields of a report. Those that need little memory do not wait.
+func (m *room) fields(ctx context.Context, d *whoopsie.Document) (crash.Fields, error) {
+	if d.Cleaned() <= freeBytes {
+		if fields, _, whole := d.Fields(freeBytes); whole {
+			return fields, nil
+		}
+	}
+	need := min(max(decompressFactor*whoopsie.MaxDecompressed, d.Cleaned()), m.memory.most)
+	if err := acquire(ctx, m.memory.decompressed, need, m.memory.wait); err != nil {
+		return nil, err
+	}
+	m.decompressed = need
+	fields, made, _ := d.Fields(whoopsie.MaxDecompressed)
+	if rest := m.decompressed - min(storeFactor*made, m.decompressed); rest > 0 {
+		m.memory.decompressed.Release(rest)
+		m.decompressed -= rest
+	}
+	return fields, nil
 }

@@ -2,9 +2,11 @@ package people_test
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os/exec"
 	"slices"
@@ -15,7 +17,9 @@ import (
 	"mishap/crash"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/handlers/people/oidctest"
 	"mishap/handlers/people/openidtest"
+	"mishap/views/layout"
 )
 
 const startOpenID = "/login/openid"
@@ -611,4 +615,589 @@ func startPython(t *testing.T, python, teams string) string {
 		t.Fatalf("the provider did not start: %s", said.String())
 	}
 	return lines.Text()
+}
+
+const startOIDC = "/login/oidc"
+
+// newOIDCSite returns a site with a provider. The provider needs the address of the site, and the site
+// that of the provider, so the provider starts with a base address that the site then has.
+func newOIDCSite(t *testing.T, o handlertest.Options) (*handlertest.Site, *oidctest.Provider) {
+	t.Helper()
+	// Browsers come to the listener; the provider sends them to this address.
+	o.BaseURL = "http://localhost:1"
+	p := oidctest.Start(t, o.BaseURL)
+	p.Groups = []string{"crash-triage", "staff"}
+	o.OIDC = crash.OIDCConfig{Issuer: p.URL, Name: "Company", ClientID: oidctest.ClientID,
+		ClientSecret: oidctest.ClientSecret, GroupsClaim: "groups"}
+	site := handlertest.New(t, o)
+	grant(t, site, crash.SourceOIDC, "crash-triage", crash.RoleTriager)
+	grant(t, site, crash.SourceOIDC, "secret", crash.RoleAdmin)
+	grant(t, site, crash.SourceLaunchpad, "staff", crash.RoleAdmin)
+	return site, p
+}
+
+func TestOIDC(t *testing.T) {
+	t.Parallel()
+	site, p := newOIDCSite(t, handlertest.Options{})
+	c := site.Visitor(t)
+	c.Get("/login").WantText(".sign-in-methods", "Sign in with Company")
+	address := visit(t, c, startOIDC, "/my")
+	before := c.Cookie("sessionid")
+	back := p.SignIn(t, address, "test-user2")
+	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
+	if got := c.Cookie("sessionid"); got == before || got == "" {
+		t.Errorf("session after signing in: got %q, want a new one", got)
+	}
+	c.Get("/account").WantText("#main", "test-user2").WantText("#main", "triager: member of crash-triage "+
+		"(OpenID Connect)").
+		WantText("#main", "id2")
+	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code",
+		"scope": "openid profile groups offline_access", "client_id": oidctest.ClientID} {
+		if got := p.Asked.Get(name); got != want {
+			t.Errorf("request: %s is %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"state", "nonce", "code_challenge"} {
+		if len(p.Asked.Get(name)) < 26 {
+			t.Errorf("request: %s is %q, want something unguessable", name, p.Asked.Get(name))
+		}
+	}
+	// Leaving the group takes effect at the next sign-in, and one group may be a text.
+	for _, tt := range []struct {
+		groups any
+		lands  string
+	}{{"crash-triage", "/my"}, {[]string{"staff"}, "/account"}, {"", "/account"}, {nil, "/account"}} {
+		p.Do(func() { p.Groups = tt.groups })
+		c.Get(p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther,
+			tt.lands)
+	}
+}
+
+func TestOIDCRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		set   func(p *oidctest.Provider)
+		alter func(q url.Values)
+		want  string
+	}{
+		"nonce": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["nonce"] = "other" } },
+			want: "belongs to another sign-in"},
+		"no nonce": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { delete(c, "nonce") } },
+			want: "belongs to another sign-in"},
+		"audience": {set: func(p *oidctest.Provider) { p.IDToken = func(c oidctest.Claims) { c["aud"] = "other" } },
+			want: "id token is not valid"},
+		"authorised party": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) { c["aud"] = []string{"mishap", "x"}; c["azp"] = "x" }
+		}, want: "made for another site"},
+		"issuer of token": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) {
+				c["iss"] = "https://evil.example"
+			}
+		}, want: "id token is not valid"},
+		"expired": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) { c["exp"] = time.Now().Unix() - 1000 }
+		}, want: "id token is not valid"},
+		"access token": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }
+		}, want: "access token does not belong"},
+		"other user info": {set: func(p *oidctest.Provider) { p.UserInfo = func(c oidctest.Claims) { c["sub"] = "id1" } },
+			want: "another person than the one who signed in"},
+		"overage, user info": {set: func(p *oidctest.Provider) {
+			p.UserInfo = func(c oidctest.Claims) { delete(c, "groups"); c["_claim_names"] = oidctest.Claims{"groups": "src1"} }
+		}, want: "You are in so many groups that Company does not send them"},
+		"overage, id token": {set: func(p *oidctest.Provider) {
+			p.IDToken = func(c oidctest.Claims) {
+				c["_claim_names"] = oidctest.Claims{"groups": "src1"}
+				c["_claim_sources"] = oidctest.Claims{"src1": oidctest.Claims{"endpoint": "https://graph.example/groups"}}
+			}
+		}, want: "You are in so many groups that Company does not send them"},
+		"groups as object": {set: func(p *oidctest.Provider) { p.Groups = oidctest.Claims{"crash-triage": true} },
+			want: "neither a text nor a list"},
+		"groups as numbers": {set: func(p *oidctest.Provider) { p.Groups = []int{1, 2} }, want: "neither a text nor a list"},
+		"foreign issuer": {alter: func(q url.Values) { q.Set("iss", "https://evil.example") },
+			want: "comes from another provider"},
+		"issuer missing": {set: func(p *oidctest.Provider) { p.Issuer = p.URL },
+			alter: func(q url.Values) { q.Del("iss") }, want: "comes from another provider"},
+		"issuer doubled": {alter: func(q url.Values) { q.Add("iss", "a"); q.Add("iss", "b") }, want: "occurs 2 times"},
+		"code doubled":   {alter: func(q url.Values) { q.Add("code", "b") }, want: "occurs 2 times"},
+		"state doubled":  {alter: func(q url.Values) { q.Add("state", "b") }, want: "not begun in this browser"},
+		"other state":    {alter: func(q url.Values) { q.Set("state", "b") }, want: "not begun in this browser"},
+		"other code":     {alter: func(q url.Values) { q.Set("code", "b") }, want: "does not accept the code"},
+		"no code":        {alter: func(q url.Values) { q.Del("code") }, want: "contains no code"},
+		"denied": {alter: func(q url.Values) { q.Set("error", "access_denied") }, want: "You have cancelled " +
+			"signing in"},
+		"error": {alter: func(q url.Values) { q.Set("error", "server_error") }, want: "reports an error: " +
+			"server_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site, p := newOIDCSite(t, handlertest.Options{})
+			if tt.set != nil {
+				p.Do(func() { tt.set(p) })
+			}
+			c := site.Visitor(t)
+			back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
+			q := back.Query()
+			if tt.alter != nil {
+				tt.alter(q)
+			}
+			c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", tt.want)
+			c.Get("/my").Want(http.StatusSeeOther)
+			if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+				t.Errorf("got identities %v, %v, want none", all, err)
+			}
+		})
+	}
+}
+
+// TestOIDCStolenAnswers uses good answers in the wrong place.
+func TestOIDCStolenAnswers(t *testing.T) {
+	t.Parallel()
+	site, p := newOIDCSite(t, handlertest.Options{})
+	p.Do(func() { p.Issuer = p.URL })
+	attacker, victim := site.Visitor(t), site.Visitor(t)
+	back := p.SignIn(t, visit(t, attacker, startOIDC, "/my"), "test-user2")
+	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity)
+
+	// The code alone, in a sign-in that the victim has begun, is of no use without the verifier of PKCE.
+	own, err := url.Parse(visit(t, victim, startOIDC, "/my"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := back.Query()
+	q.Set("state", own.Query().Get("state"))
+	victim.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
+		"does not accept the code")
+
+	attacker = site.Visitor(t)
+	back = p.SignIn(t, visit(t, attacker, startOIDC, "/my"), "test-user2")
+	attacker.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
+	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "completed already")
+}
+
+// TestOIDCProviderIsDown starts a site while the provider is down.
+func TestOIDCProviderIsDown(t *testing.T) {
+	t.Parallel()
+	site, p := newOIDCSite(t, handlertest.Options{})
+	p.Do(func() { p.Down = true })
+	c := site.Visitor(t)
+	c.Get("/").Want(http.StatusOK)
+	c.Post(startOIDC, url.Values{"next": {"/my"}}).Want(http.StatusServiceUnavailable).
+		WantText("#sign-in-problem", "does not answer now").WantText(".sign-in-methods", "Company")
+	p.Do(func() { p.Down = false })
+	back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
+	p.Do(func() { p.Down = true })
+	c.Get(back.RequestURI()).Want(http.StatusServiceUnavailable)
+	p.Do(func() { p.Down = false })
+	c.Get(p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
+}
+
+// TestProvidersAreNotMixed has two ways to sign in at once.
+func TestProvidersAreNotMixed(t *testing.T) {
+	t.Parallel()
+	evil := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(evil.Close)
+	site, p := newOIDCSite(t, handlertest.Options{OpenID: crash.OpenIDConfig{URL: evil.URL, Name: "Other"}})
+	c := site.Visitor(t)
+	back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
+	c.Get(strings.Replace(back.RequestURI(), "/oidc/", "/openid/", 1)).Want(http.StatusUnprocessableEntity).
+		WantText("#sign-in-problem", "not begun in this browser")
+	openid, err := url.Parse(visit(t, c, startOpenID, "/my"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := url.Parse(openid.Query().Get("openid.return_to"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := back.Query()
+	q.Set("state", state.Query().Get("state"))
+	c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
+		"not begun in this browser")
+}
+
+func TestOIDCLogout(t *testing.T) {
+	t.Parallel()
+	site, p := newOIDCSite(t, handlertest.Options{})
+	p.Do(func() {
+		p.IDToken = func(c oidctest.Claims) { c["sid"] = "session-" + c["sub"].(string) }
+	})
+	signIn := func(user string) *handlertest.Client {
+		t.Helper()
+		c := site.Visitor(t)
+		c.Get(p.SignIn(t, visit(t, c, startOIDC, "/"), user).RequestURI()).Want(http.StatusSeeOther)
+		return c
+	}
+	logout := func(token string) *handlertest.Answer {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/login/oidc/logout",
+			strings.NewReader(url.Values{"logout_token": {token}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		a := site.Visitor(t).Do(req)
+		if got := a.Header.Values("Cache-Control"); !slices.Contains(got, "no-store") {
+			t.Errorf("Cache-Control: got %q, want no-store", got)
+		}
+		return a
+	}
+	signedIn := func(c *handlertest.Client) bool { return c.Get("/account").Status == http.StatusOK }
+
+	one, two, other := signIn("test-user2"), signIn("test-user2"), signIn("test-user@127.0.0.1")
+	refuse := func(name, typ string, change func(oidctest.Claims)) {
+		t.Helper()
+		claims := p.LogoutToken("bad "+name, "id2", "")
+		change(claims)
+		if a := logout(p.Sign(typ, claims)); a.Status != http.StatusBadRequest {
+			t.Errorf("%s: got status %d, want 400", name, a.Status)
+		}
+	}
+	refuse("type", "JWT", func(oidctest.Claims) {})
+	refuse("nonce", "logout+jwt", func(c oidctest.Claims) { c["nonce"] = "n" })
+	refuse("event", "logout+jwt", func(c oidctest.Claims) { delete(c, "events") })
+	refuse("audience", "logout+jwt", func(c oidctest.Claims) { c["aud"] = "other" })
+	refuse("issuer", "logout+jwt", func(c oidctest.Claims) { c["iss"] = "https://evil.example" })
+	refuse("nobody", "logout+jwt", func(c oidctest.Claims) { delete(c, "sub") })
+	refuse("expired", "logout+jwt", func(c oidctest.Claims) { c["exp"] = time.Now().Unix() - 1000 })
+	refuse("id", "logout+jwt", func(c oidctest.Claims) { delete(c, "jti") })
+	logout("not.a.token").Want(http.StatusBadRequest)
+	logout("").Want(http.StatusBadRequest)
+	good := p.Sign("logout+jwt", p.LogoutToken("1", "id2", "another-session"))
+	logout(good[:len(good)-5] + "AAAAA").Want(http.StatusBadRequest)
+	logout(good).Want(http.StatusOK)
+	if !signedIn(one) || !signedIn(two) || !signedIn(other) {
+		t.Fatal("a session has ended, want that only those of another session at the provider do")
+	}
+
+	token := p.Sign("logout+jwt", p.LogoutToken("2", "id2", "session-id2"))
+	logout(token).Want(http.StatusOK)
+	if signedIn(one) || signedIn(two) || !signedIn(other) {
+		t.Errorf("signed in after the logout: %v %v %v, want only the other person", signedIn(one), signedIn(two),
+			signedIn(other))
+	}
+	again := signIn("test-user2")
+	logout(token).Want(http.StatusBadRequest) // replayed
+	if !signedIn(again) {
+		t.Error("a used logout token has ended a session")
+	}
+	logout(p.Sign("logout+jwt", p.LogoutToken("3", "", "session-id2"))).Want(http.StatusOK)
+	if signedIn(again) {
+		t.Error("the session goes on after a logout by its id at the provider")
+	}
+	const sqlRecords = `select string_agg(person || ' ' || (detail ->> 'sessions'), ', ' order by id) from audit_events
+		where action = 'session.end-by-provider'`
+	if got := site.Value(t, sqlRecords); got != "test-user2 2, test-user2 1" {
+		t.Errorf("audit log: got %s, want both logouts", got)
+	}
+}
+
+// groupsSite is a site whose people have rights from groups of an OpenID Connect provider.
+type groupsSite struct {
+	*handlertest.Site
+	t        *testing.T
+	provider *oidctest.Provider
+	database string
+}
+
+func newGroupsSite(t *testing.T) *groupsSite {
+	t.Helper()
+	database := dbtest.URL(t)
+	site, p := newOIDCSite(t, handlertest.Options{Store: dbtest.Open(t, database)})
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceOIDC, Group: "crash-triage",
+		Role: crash.RolePrivate, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
+		t.Fatal(err)
+	}
+	return &groupsSite{site, t, p, database}
+}
+
+func (s *groupsSite) signIn(c *handlertest.Client, next string) {
+	s.t.Helper()
+	c.Get(s.provider.SignIn(s.t, visit(s.t, c, startOIDC, next), "test-user2").RequestURI()).
+		WantRedirect(http.StatusSeeOther, next)
+}
+
+// later makes the groups of everyone older.
+func (s *groupsSite) later(interval string) {
+	s.t.Helper()
+	dbtest.Exec(s.t, s.database, `update identities set groups_read = groups_read - $1::interval`, interval)
+}
+
+// token returns the header with a new token of test-user2.
+func (s *groupsSite) token(scopes ...crash.Scope) handlertest.Header {
+	s.t.Helper()
+	u, err := s.People.ByName(s.t.Context(), "test-user2")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	token, _, err := s.People.AddToken(s.t.Context(), u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return handlertest.Header{Name: "Authorization", Value: "Bearer " + token}
+}
+
+// wantRights checks which rights test-user2 has.
+func (s *groupsSite) wantRights(role crash.Role, private, expired bool) {
+	s.t.Helper()
+	u, err := s.People.ByName(s.t.Context(), "test-user2")
+	if err != nil || u.Role != role || u.Private.Some() != private || u.GroupsExpired != expired {
+		s.t.Errorf("got role %q, private data %v, expired %v, %v, want %q, %v, %v", u.Role, u.Private.Some(),
+			u.GroupsExpired, err, role, private, expired)
+	}
+}
+
+// TestGroupRightsExpire uses rights from groups that were stated 31 days ago: on pages, by tokens, for
+// private data and for decisions. Rights given by hand stay.
+func TestGroupRightsExpire(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	c := s.Visitor(t)
+	s.signIn(c, "/my")
+	read, triage := s.token(crash.ScopeRead), s.token(crash.ScopeTriage, crash.ScopeReadPrivate)
+	const people, reports = "/api/1.0/problem-people/", "/api/1.0/reports-for-system/?system=horse"
+	s.later("29 days")
+	s.wantRights(crash.RoleTriager, true, false)
+	c.Get("/candidates").Want(http.StatusOK)
+	s.Visitor(t).Get(reports, triage).Want(http.StatusOK)
+
+	s.later("2 days")
+	s.wantRights(crash.RoleNone, false, true)
+	c.Get("/").Want(http.StatusOK).WantText(".banner", "Sign in here again")
+	for _, path := range []string{"/my", "/candidates", "/user/horse", layout.PathInbox} {
+		c.Get(path).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "yours have expired")
+	}
+	c.Get("/login?next=/my").Want(http.StatusOK).WantText(".sign-in-methods", "Company")
+	refused := c.Post("/problems/chosen", url.Values{"do": {"recheck"}}).Want(http.StatusUnauthorized)
+	if refused.Attr(".sign-in-methods input[name=kept]", "value") == "" {
+		t.Error("the refused form is lost")
+	}
+	program := s.Visitor(t)
+	for _, a := range []*handlertest.Answer{program.Get(reports, read), program.Get(reports, triage),
+		program.PostJSON(people, map[string]string{}, triage), program.Get(layout.PathInbox+".json", read)} {
+		if !strings.Contains(a.Want(http.StatusUnauthorized).Body, "yours have expired") {
+			t.Errorf("a token whose rights have expired: got %s", a.Body)
+		}
+	}
+
+	// A right that was given by hand needs no group.
+	if err := s.People.SetRole(t.Context(), "", "test-user2", crash.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	s.wantRights(crash.RoleViewer, false, true)
+	s.signIn(c, "/my") // SetRole has ended the session
+	s.later("31 days")
+	c.Get("/my").Want(http.StatusOK)
+	c.Get("/candidates").Want(http.StatusUnauthorized)
+	program.Get("/api/1.0/instances-count/", read).Want(http.StatusOK)
+	program.Get(reports, triage).Want(http.StatusUnauthorized)
+
+	s.signIn(c, "/candidates")
+	s.wantRights(crash.RoleTriager, true, false)
+	c.Get("/candidates").Want(http.StatusOK)
+	program.Get(reports, triage).Want(http.StatusOK)
+}
+
+// TestRefreshGroups lets the provider state the groups of somebody who does not come, by the refresh tokens
+// that it gives and replaces.
+func TestRefreshGroups(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	c := s.Visitor(t)
+	s.signIn(c, "/my")
+	refresh := func(want error) {
+		t.Helper()
+		s.later("7 hours")
+		if err := s.RefreshGroups(t.Context()); crash.KindOf(err) != crash.KindOf(want) {
+			t.Fatalf("refresh: got %v, want %v", err, want)
+		}
+	}
+	asked := func() (n int) {
+		s.provider.Do(func() { n = s.provider.Answered["/oauth/token"] })
+		return n
+	}
+	groups := func(groups any) { s.provider.Do(func() { s.provider.Groups = groups }) }
+	dbtest.Exec(t, s.database, `update filing_writer set restored = now()`)
+	before := asked()
+	if refresh(nil); asked() != before {
+		t.Error("a restored database uses tokens that another server may use, too")
+	}
+	dbtest.Exec(t, s.database, `update filing_writer set restored = null`)
+	dbtest.Exec(t, s.database, `update identities set groups_read = now()`)
+	if err := s.RefreshGroups(t.Context()); err != nil || asked() != before {
+		t.Errorf("fresh groups: got %v and %d requests, want none", err, asked()-before)
+	}
+
+	for _, want := range []struct { // each uses the token that the one before has brought
+		groups  any
+		role    crash.Role
+		private bool
+	}{
+		{[]string{"secret"}, crash.RoleAdmin, true}, {nil, crash.RoleNone, false},
+		{"crash-triage", crash.RoleTriager, true},
+	} {
+		groups(want.groups)
+		refresh(nil)
+		s.wantRights(want.role, want.private, false)
+	}
+	const sqlRecords = `select string_agg((before ->> 'groups') || ' to ' || (after ->> 'groups'), ', ' order by id)
+		from audit_events where action = 'identity.groups'`
+	if got := s.Value(t, sqlRecords); got != "2 to 1, 1 to 0, 0 to 1" {
+		t.Errorf("audit log: got %s", got)
+	}
+
+	// A provider that does not answer, or states no groups, changes nothing.
+	s.provider.Do(func() { s.provider.Down = true })
+	refresh(crash.Unavailable)
+	s.provider.Do(func() {
+		s.provider.Down, s.provider.Groups = false, nil
+		s.provider.Tokens = func(c oidctest.Claims) { delete(c, "id_token") }
+	})
+	refresh(nil)
+	s.wantRights(crash.RoleTriager, true, false)
+	groups("crash-triage") // in UserInfo alone
+	refresh(nil)
+	s.wantRights(crash.RoleTriager, true, false)
+	if stale := s.Value(t, `select (groups_read < now() - interval '1 hour')::text from identities`); stale != "false" {
+		t.Error("the groups of UserInfo do not count")
+	}
+
+	// No token is stored in the clear, and the one in use is bound to the identity.
+	var plain string
+	s.provider.Do(func() {
+		s.provider.Tokens = func(c oidctest.Claims) { plain = c["refresh_token"].(string) }
+	})
+	refresh(nil)
+	sealed := s.Value(t, `select refresh_token from identities`)
+	if plain == "" || strings.Contains(sealed, plain) {
+		t.Errorf("the refresh token %q is stored as %q", plain, sealed)
+	}
+	id := s.Value(t, `select id::text from identities`)
+	if got, err := s.Store.OpenSecret(sealed, "refresh token "+id); err != nil ||
+		string(got) != plain {
+		t.Errorf("opening the stored token: got %v, want the last one of the provider", err)
+	}
+
+	// A refusal ends the rights at once.
+	c.Get("/candidates").Want(http.StatusOK)
+	s.provider.Revoke(t, "id2")
+	refresh(nil)
+	s.wantRights(crash.RoleNone, false, true)
+	c.Get("/candidates").Want(http.StatusUnauthorized)
+	before = asked()
+	refresh(nil)
+	if asked() != before {
+		t.Error("a refused token is used again")
+	}
+	s.signIn(c, "/candidates")
+	s.wantRights(crash.RoleTriager, true, false)
+	refresh(nil)
+
+	// Nobody asks about a disabled account.
+	if err := s.People.Disable(t.Context(), "", "test-user2"); err != nil {
+		t.Fatal(err)
+	}
+	before = asked()
+	refresh(nil)
+	if asked() != before {
+		t.Error("the provider is asked about a disabled account")
+	}
+}
+
+// TestRefreshTokenAfterLogout checks that a refresh token outlasts the session at the provider only if it came
+// with offline_access, and that signing out here does not end it. The groups stay in either case.
+func TestRefreshTokenAfterLogout(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	for _, tt := range []struct {
+		scope string
+		kept  bool
+	}{{"openid profile groups", false}, {"openid profile groups offline_access", true}, {"", true}} {
+		s.provider.Do(func() {
+			s.provider.Tokens = func(c oidctest.Claims) {
+				if c["scope"] = tt.scope; tt.scope == "" {
+					delete(c, "scope") // it is that of the request
+				}
+			}
+		})
+		c := s.Visitor(t)
+		s.signIn(c, "/my")
+		has := func(when string, want bool) {
+			t.Helper()
+			if got := s.Value(t, `select (refresh_token <> '')::text from identities`) == "true"; got != want {
+				t.Errorf("scope %q, %s: got a refresh token %t, want %t", tt.scope, when, got, want)
+			}
+			s.wantRights(crash.RoleTriager, true, false)
+		}
+		has("signed in", true)
+		s.later("7 hours")
+		if err := s.RefreshGroups(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		has("asked for the groups", true)
+		c.Post("/logout", nil)
+		has("signed out here", true)
+		token := s.provider.Sign("logout+jwt", s.provider.LogoutToken(rand.Text(), "id2", ""))
+		s.Visitor(t).Post("/login/oidc/logout", url.Values{"logout_token": {token}}).Want(http.StatusOK)
+		has("signed out at the provider", tt.kept)
+	}
+}
+
+// TestRefusedScope signs in at a provider that gives no refresh tokens to this site.
+func TestRefusedScope(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	c := s.Visitor(t)
+	asked, err := url.Parse(visit(t, c, startOIDC, "/my"))
+	if err != nil || !strings.Contains(asked.Query().Get("scope"), "offline_access") {
+		t.Fatalf("got %s, %v, want a request for a refresh token", asked, err)
+	}
+	refused := url.Values{"error": {"invalid_scope"}, "state": {asked.Query().Get("state")}}
+	page := c.Get("/login/oidc/return?" + refused.Encode()).Want(http.StatusOK)
+	again := strings.TrimPrefix(page.Header.Get("Refresh"), "0; url=")
+	if strings.Contains(again, "offline_access") {
+		t.Errorf("got %s, want a request without refresh token", again)
+	}
+	c.Get(s.provider.SignIn(t, again, "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
+	if got := s.Value(t, `select refresh_token from identities`); got != "" {
+		t.Errorf("got refresh token %q, want none", got)
+	}
+	if second, err := url.Parse(visit(t, c, startOIDC, "/my")); err != nil {
+		t.Fatal(err)
+	} else {
+		refused.Set("state", second.Query().Get("state"))
+	}
+	refresh := c.Get("/login/oidc/return?" + refused.Encode()).Header.Get("Refresh")
+	third, err := url.Parse(strings.TrimPrefix(refresh, "0; url="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused.Set("state", third.Query().Get("state"))
+	c.Get("/login/oidc/return?"+refused.Encode()).Want(http.StatusUnprocessableEntity).
+		WantText("#sign-in-problem", "invalid_scope")
+}
+
+// TestAdministratorByGroupErases erases a machine with the token of somebody who is an administrator by a
+// group, shortly and long after signing in.
+func TestAdministratorByGroupErases(t *testing.T) {
+	t.Parallel()
+	s := newGroupsSite(t)
+	s.provider.Do(func() { s.provider.Groups = []string{"secret"} })
+	s.signIn(s.Visitor(t), "/my")
+	program, token := s.Visitor(t), s.token(crash.ScopeAdmin)
+	erase := func(system string) *handlertest.Answer {
+		return program.PostJSON("/api/1.0/erase-machine/", map[string]any{"system": system, "block": true}, token)
+	}
+	erase("first").Want(http.StatusAccepted)
+	s.later("13 hours")
+	if a := erase("second").Want(http.StatusUnauthorized); !strings.Contains(a.Body, "old_groups") {
+		t.Errorf("got %s, want that the groups are old", a.Body)
+	}
+	if err := s.RefreshGroups(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	erase("third").Want(http.StatusAccepted)
+	if got := s.Value(t, `select count(*)::text from erasures`); got != "2" {
+		t.Errorf("got %s erasures, want two", got)
+	}
 }

@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/handlers/proxies"
+	"mishap/handlers/web"
 )
 
 func TestSignInAndOut(t *testing.T) {
@@ -288,4 +291,345 @@ func TestSessionThatCannotBeRead(t *testing.T) {
 	site.Visitor(t).Get("/login").Want(http.StatusOK)
 	site.Visitor(t).Get("/healthz").Want(http.StatusOK)
 	site.Visitor(t).Get("/readyz").Want(http.StatusServiceUnavailable)
+}
+
+// behindProxy returns a site that believes the header X-Forwarded-User from these peers. The test acts
+// as the proxy.
+func behindProxy(t *testing.T, peers string, o handlertest.Options) *handlertest.Site {
+	t.Helper()
+	networks, err := proxies.Parse(peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Proxy = web.ProxyConfig{Header: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups", Peers: networks}
+	site := handlertest.New(t, o)
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
+		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+func person(name string) handlertest.Header {
+	return handlertest.Header{Name: "X-Forwarded-User", Value: name}
+}
+
+func inGroups(names string) handlertest.Header {
+	return handlertest.Header{Name: "X-Forwarded-Groups", Value: names}
+}
+
+func TestSignInByProxy(t *testing.T) {
+	t.Parallel()
+	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
+	c := site.Visitor(t)
+	c.Get("/").WantNone(".account-name")
+	c.Get("/my", person("kim"), inGroups("others, staff")).Want(http.StatusOK).WantText(".account-name", "kim")
+	first := c.Cookie("sessionid")
+	c.Get("/account", person("kim"), inGroups("others, staff")).Want(http.StatusOK).
+		WantText("#main", "triager: member of staff (Proxy)")
+	if c.Cookie("sessionid") != first {
+		t.Error("got a new session for the same person, want the same")
+	}
+
+	// Groups count as of each request.
+	c.Get("/my", person("kim"), inGroups("others")).Want(http.StatusForbidden).WantText("main", "You are signed in as kim")
+	c.Get("/my", person("kim")).Want(http.StatusForbidden)
+	c.Get("/my", person("kim"), inGroups("staff")).Want(http.StatusOK)
+
+	// The session ends when the header names another person, or nobody.
+	session := c.Cookie("sessionid")
+	c.Get("/", person("lee")).Want(http.StatusOK).WantText(".account-name", "lee")
+	if got := c.Cookie("sessionid"); got == session || got == "" {
+		t.Errorf("session of another person: got %q, want a new one", got)
+	}
+	old := site.Visitor(t)
+	old.SetCookie("sessionid", session)
+	old.Get("/account").Want(http.StatusSeeOther)
+	c.Get("/").WantNone(".account-name")
+	c.Get("/account").Want(http.StatusSeeOther)
+
+	// The check of CSRF tokens stays: the header comes with each request of the browser.
+	c.Get("/my", person("kim"), inGroups("staff")).Want(http.StatusOK)
+	c.Post("/account", url.Values{"csrf_token": {"x"}}, person("kim"), inGroups("staff")).Want(http.StatusUnauthorized)
+	c.Post("/account", nil, person("kim"), inGroups("staff"), handlertest.Header{Name: "Origin",
+		Value: "https://evil.example"}).
+		Want(http.StatusUnauthorized)
+	c.Post("/account", nil, person("kim"), inGroups("staff")).Want(http.StatusSeeOther)
+
+	// Exactly one value.
+	for _, values := range map[string]http.Header{
+		"person": {"X-Forwarded-User": {"kim", "root"}, "X-Forwarded-Groups": {"staff"}},
+		"groups": {"X-Forwarded-User": {"kim"}, "X-Forwarded-Groups": {"none", "staff"}},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+"/account", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = values
+		req.Header.Set("Accept", "text/html")
+		site.Visitor(t).Do(req).Want(http.StatusBadRequest).WantText("main", "more than once")
+	}
+
+	// A local account stays signed in, so that there is a way in if the proxy is wrong.
+	local := site.As(t, crash.RoleAdmin)
+	local.Get("/account", person("kim")).Want(http.StatusOK).WantText(".account-name", "ada-admin")
+
+	if err := site.People.Disable(t.Context(), "", "kim"); err != nil {
+		t.Fatal(err)
+	}
+	c.Get("/", person("kim"), inGroups("staff")).Want(http.StatusForbidden).WantText("main", "this account is disabled")
+}
+
+// TestProxyHeaderOfOthers sends the header from an address that is not in the list, also with headers
+// that claim another address.
+func TestProxyHeaderOfOthers(t *testing.T) {
+	t.Parallel()
+	var log handlertest.SafeBuffer
+	site := behindProxy(t, "192.0.2.1", handlertest.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	for _, claim := range []handlertest.Header{{Name: "X-Test", Value: "1"}, at("192.0.2.1"),
+		{Name: "X-Real-IP", Value: "192.0.2.1"}, {Name: "Forwarded", Value: "for=192.0.2.1"}} {
+		c := site.Visitor(t)
+		c.Get("/", person("kim"), inGroups("staff"), claim).Want(http.StatusOK).WantNone(".account-name")
+		c.Get("/account", person("kim"), inGroups("staff"), claim).Want(http.StatusSeeOther)
+	}
+	if !strings.Contains(log.String(), "dropped a header that signs people in") {
+		t.Error("the log does not say that the header was dropped")
+	}
+	if strings.Contains(log.String(), "kim") {
+		t.Error("the log contains a name that nobody has confirmed")
+	}
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+		t.Errorf("got identities %v, %v, want none", all, err)
+	}
+}
+
+// TestProxyGroupsAreNeverOld changes something as an administrator whose proxy states the groups
+// with each request, and who signed in long ago.
+func TestProxyGroupsAreNeverOld(t *testing.T) {
+	t.Parallel()
+	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
+	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
+		Role: crash.RoleAdmin, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
+		t.Fatal(err)
+	}
+	c := site.Visitor(t)
+	change := func(groups string) *handlertest.Answer {
+		t.Helper()
+		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}}, person("kim"),
+			inGroups(groups))
+	}
+	c.Get("/", person("kim"), inGroups("admins")).Want(http.StatusOK)
+	if _, err := site.Store.Pool.Exec(t.Context(),
+		`update identities set last_sign_in = last_sign_in - interval '13 hours'`); err != nil {
+		t.Fatal(err)
+	}
+	change("admins").WantRedirect(http.StatusSeeOther, "/admin/access")
+	change("staff").Want(http.StatusForbidden)
+}
+
+// link begins to connect an identity, and returns the address of the provider.
+func link(t *testing.T, c *handlertest.Client, source string) string {
+	t.Helper()
+	page := c.Post("/account/identities/link", url.Values{"source": {source}, "password": {handlertest.Password}}).
+		Want(http.StatusOK)
+	address, ok := strings.CutPrefix(page.Header.Get("Refresh"), "0; url=")
+	if !ok {
+		t.Fatalf("got no way to the provider:\n%s", page.Body)
+	}
+	return address
+}
+
+// TestLink connects an identity to an account with a password, signs in with it, and disconnects
+// it.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	site, p := newOIDCSite(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	c.Post("/account/identities/link", url.Values{"source": {"oidc"}, "password": {"wrong"}}).WantRedirect(
+		http.StatusSeeOther,
+		"/account")
+	c.Get("/account").WantText("#flash", "Wrong password")
+	c.Post("/account/identities/link", url.Values{"source": {"oidc"}, "csrf_token": {"x"}}).Want(http.StatusUnauthorized)
+	for _, source := range []string{"launchpad", "proxy", "account", ""} {
+		c.Post("/account/identities/link", url.Values{"source": {source}}).Want(http.StatusNotFound)
+	}
+
+	// An answer that was changed, or that somebody else has got, adds nothing.
+	back := p.SignIn(t, link(t, c, "oidc"), "test-user2")
+	q := back.Query()
+	q.Set("state", "x")
+	c.Get(back.Path + "?" + q.Encode()).Want(http.StatusUnprocessableEntity)
+	other := site.As(t, crash.RoleTriager)
+	other.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity)
+	link(t, other, "oidc")
+	other.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity) // with an attempt of one's own
+	site.Visitor(t).Get(back.RequestURI()).Want(http.StatusUnprocessableEntity)
+
+	// Signing in as another person in between ends the attempt.
+	swapped := site.As(t, crash.RoleViewer)
+	stale := p.SignIn(t, link(t, swapped, "oidc"), "test-user2")
+	swapped.Post("/logout", nil)
+	swapped.SignIn("ada-triager", handlertest.Password).Want(http.StatusSeeOther)
+	swapped.Get(stale.RequestURI()).Want(http.StatusUnprocessableEntity)
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+		t.Fatalf("got identities %v, %v, want none", all, err)
+	}
+
+	before := c.Cookie("sessionid")
+	back = p.SignIn(t, link(t, c, "oidc"), "test-user2")
+	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	if c.Cookie("sessionid") == before {
+		t.Error("got the session of before, want a new token")
+	}
+	c.Get("/account").WantText("#flash", "Connected").WantText("#main", "triager: member of crash-triage")
+	c.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity) // replayed
+	elsewhere := site.Visitor(t)
+	elsewhere.Get(p.SignIn(t, visit(t, elsewhere, startOIDC, "/my"), "test-user2").RequestURI()).
+		WantRedirect(http.StatusSeeOther, "/my")
+	elsewhere.Get("/account").WantText(".account-name", "ada-viewer")
+
+	// The identity belongs to one account.
+	other = site.As(t, crash.RoleTriager)
+	for range 2 {
+		other.Get(p.SignIn(t, link(t, other, "oidc"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther,
+			"/account")
+		other.Get("/account").WantText("#flash", "belongs to another account here, ada-viewer. Nothing was changed")
+	}
+	c.Get(p.SignIn(t, link(t, c, "oidc"), "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "already")
+
+	id := site.Value(t, `select id::text from identities`)
+	unlink := func(c *handlertest.Client, password string) {
+		t.Helper()
+		c.Post("/account/identities/"+id+"/unlink", url.Values{"password": {password}}).WantRedirect(http.StatusSeeOther,
+			"/account")
+	}
+	other.Post("/account/identities/"+id+"/unlink", url.Values{"password": {handlertest.Password}}).
+		Want(http.StatusNotFound).WantText("main", "not connected")
+	unlink(c, "wrong")
+	c.Get("/account").WantText("#flash", "Wrong password")
+	elsewhere.Get("/my").Want(http.StatusOK)
+	unlink(c, handlertest.Password)
+	c.Get("/account").WantText("#flash", "Disconnected").WantText("#main", "viewer")
+	elsewhere.Get("/account").Want(http.StatusSeeOther)
+	const sqlRecords = `select string_agg(person || ' ' || action, ', ' order by id)
+		from audit_events where action like 'identity%'`
+	if got := site.Value(t, sqlRecords); got != "ada-viewer identity.link, ada-viewer identity.unlink" {
+		t.Errorf("audit log: got %s", got)
+	}
+}
+
+// TestLinkLaunchpad connects a Launchpad identity to an account with a password, signs in with it, and
+// disconnects it.
+func TestLinkLaunchpad(t *testing.T) {
+	t.Parallel()
+	site, _ := newOpenIDSite(t, handlertest.Options{})
+	c := site.As(t, crash.RoleViewer)
+	const kim = "abc123"
+
+	// An answer of an attempt of somebody else, or one that was changed, connects nothing.
+	stolen := answer(t, link(t, site.As(t, crash.RoleTriager), "launchpad"), kim)
+	c.Get(stolen.RequestURI()).Want(http.StatusUnprocessableEntity)
+	site.Visitor(t).Get(stolen.RequestURI()).Want(http.StatusUnprocessableEntity)
+	changed := answer(t, link(t, c, "launchpad"), kim)
+	q := changed.Query()
+	q.Set("openid.claimed_id", strings.Replace(q.Get("openid.claimed_id"), kim, "zzz", 1))
+	c.Get(changed.Path+"?"+q.Encode()).WantRedirect(http.StatusSeeOther, "/account")
+	if got := c.Get("/account").Text("#flash"); got == "" || strings.Contains(got, "Connected") {
+		t.Errorf("a changed answer: got %q, want a refusal", got)
+	}
+	if all, err := site.People.Identities(t.Context(), 0); err != nil || len(all) != 0 {
+		t.Fatalf("got identities %v, %v, want none", all, err)
+	}
+
+	back := answer(t, link(t, c, "launchpad"), kim)
+	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "Connected").WantText("#main", "triager: member of bug-control")
+	c.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity) // replayed
+	elsewhere := site.Visitor(t)
+	elsewhere.Get(answer(t, visit(t, elsewhere, startOpenID, "/my"), kim).RequestURI()).
+		WantRedirect(http.StatusSeeOther, "/my")
+	elsewhere.Get("/account").WantText(".account-name", "ada-viewer")
+
+	other := site.As(t, crash.RoleTriager)
+	other.Get(answer(t, link(t, other, "launchpad"), kim).RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
+	other.Get("/account").WantText("#flash", "belongs to another account here, ada-viewer. Nothing was changed")
+
+	c.Post("/account/identities/"+site.Value(t, `select id::text from identities`)+"/unlink",
+		url.Values{"password": {handlertest.Password}}).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "Disconnected").WantText("#main", "viewer")
+	elsewhere.Get("/account").Want(http.StatusSeeOther) // its session has ended
+	const sqlRecords = `
+		select string_agg(concat_ws(' ', person, action, before ->> 'source', after ->> 'source'), ', ' order by id)
+		from audit_events where action like 'identity%'`
+	const want = "ada-viewer identity.link launchpad, ada-viewer identity.unlink launchpad"
+	if got := site.Value(t, sqlRecords); got != want {
+		t.Errorf("audit log: got %s", got)
+	}
+}
+
+// TestLastWayIn keeps people from locking themselves out.
+func TestLastWayIn(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	site, p := newOIDCSite(t, handlertest.Options{Now: func() time.Time { return at }})
+	c := site.Visitor(t)
+	c.Get(p.SignIn(t, visit(t, c, startOIDC, "/"), "test-user2").RequestURI()).Want(http.StatusSeeOther)
+	first := site.Value(t, `select id::text from identities where source = 'oidc'`)
+	unlink := func(id string) *handlertest.Answer {
+		t.Helper()
+		return c.Post("/account/identities/"+id+"/unlink", nil)
+	}
+	unlink(first).WantRedirect(http.StatusSeeOther, "/account")
+	c.Get("/account").WantText("#flash", "last way to sign in")
+
+	// Without a password, a fresh sign-in is needed.
+	at = at.Add(16 * time.Minute)
+	unlink(first).Want(http.StatusUnauthorized).WantText("[role=alert]", "more than 15 minutes ago")
+	c.Post("/account/identities/link", url.Values{"source": {"oidc"}}).Want(http.StatusUnauthorized)
+	at = time.Now()
+}
+
+// TestOldGroupsAreChecked changes something as an administrator long after signing in with OpenID
+// Connect, and with a password of an account whose rights come from OpenID Connect.
+func TestOldGroupsAreChecked(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	site, p := newOIDCSite(t, handlertest.Options{Store: dbtest.Open(t, address)})
+	p.Do(func() { p.Groups = []string{"secret"} })
+	c := site.Visitor(t)
+	signIn := func(lands string) {
+		t.Helper()
+		c.Get(p.SignIn(t, visit(t, c, startOIDC, "/admin/access"), "test-user2").RequestURI()).
+			WantRedirect(http.StatusSeeOther, lands)
+	}
+	change := func(c *handlertest.Client) *handlertest.Answer {
+		t.Helper()
+		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}})
+	}
+	later := func() {
+		t.Helper()
+		dbtest.Exec(t, address, `update identities set groups_read = groups_read - interval '13 hours'`)
+	}
+	signIn("/admin/access")
+	change(c).WantRedirect(http.StatusSeeOther, "/admin/access")
+	later()
+	change(c).Want(http.StatusUnauthorized).WantText("[role=alert]", "Sign in again to continue.")
+	signIn("/admin/access")
+	change(c).WantRedirect(http.StatusSeeOther, "/admin/access")
+
+	// A session that began with a password is no way around the check.
+	local := site.As(t, crash.RoleViewer)
+	const sqlMove = `update identities set user_id = (select id from users where name = 'ada-viewer')`
+	dbtest.Exec(t, address, sqlMove)
+	change(local).WantRedirect(http.StatusSeeOther, "/admin/access")
+	later()
+	change(local).Want(http.StatusUnauthorized)
+
+	// Whoever has left the group has no rights after signing in again.
+	p.Do(func() { p.Groups = []string{"staff"} })
+	c = site.Visitor(t)
+	c.Get(p.SignIn(t, visit(t, c, startOIDC, "/"), "test-user2").RequestURI()).Want(http.StatusSeeOther)
+	change(c).Want(http.StatusForbidden)
+	change(local).Want(http.StatusForbidden)
 }

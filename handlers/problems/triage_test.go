@@ -3,14 +3,17 @@ package problems_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -313,4 +316,304 @@ func TestFixChosen(t *testing.T) {
 	if diff := cmp.Diff(chosen, byAPI); diff != "" {
 		t.Errorf("the form and the API store different entries (-form +API):\n%s", diff)
 	}
+}
+
+const setStatusPath = "/api/1.0/set-problem-status/"
+
+type statusAnswer struct {
+	Code, Error   string
+	Manual        string `json:"manual_state"`
+	ManualStatus  string `json:"manual_status"`
+	State         string
+	Muted         *statusEntry
+	WontFix       *statusEntry
+	Entries       []statusEntry
+	Fixed         []struct{ Release, Version string }
+	Undone, Ended string
+}
+
+type statusEntry struct {
+	ID             int64
+	Person, Reason string
+	Undone         string
+	Until          struct {
+		Date    string
+		Reports int64
+		Days    int
+	}
+}
+
+// TestSetStatusByAPI mutes, replaces, undoes and marks by an API token, and reads the result.
+func TestSetStatusByAPI(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2")))
+	file := handlertest.Bearer(handlertest.MakeToken(t, site.As(t, crash.RoleTriager), "triage", "read"))
+	script := site.Visitor(t)
+	set := func(status int, question map[string]any) (got statusAnswer) {
+		t.Helper()
+		question["signature"] = b.Signature
+		script.PostJSON(setStatusPath, question, file...).Want(status).JSON(&got)
+		return got
+	}
+	for code, question := range map[string]map[string]any{
+		"unknown_triage":  {"kind": "closed"},
+		"no_condition":    {"kind": "muted"},
+		"bad_date":        {"kind": "muted", "until": map[string]any{"date": "soon"}},
+		"past_date":       {"kind": "muted", "until": map[string]any{"date": "2020-01-01"}},
+		"version_already": {"kind": "muted", "until": map[string]any{"version": "1.4-2"}},
+		"bad_question":    {"kind": 7},
+		"no_version":      {"kind": "fixed"},
+		"fixes_of_other":  {"kind": "wontfix", "fixes": []any{map[string]string{"version": "2"}}},
+		"undo_and_kind":   {"kind": "wontfix", "undo": 1},
+	} {
+		if got := set(http.StatusBadRequest, question); got.Code != code || got.Error == "" {
+			t.Errorf("%v: got %+v, want %s", question, got, code)
+		}
+	}
+	mute := map[string]any{"kind": "muted", "reason": "waits for upstream", "until": map[string]any{"reports": 50,
+		"days": 7}}
+	first := set(http.StatusOK, mute)
+	if m := first.Muted; first.Manual != "muted" || m == nil || m.Until.Reports != 50 || m.Until.Days != 7 ||
+		m.Person != "ada-triager" ||
+		first.ManualStatus != "Muted by ada-triager until 50 more reports within 7 days: waits for upstream." {
+		t.Fatalf("got %+v", first)
+	}
+	if again := set(http.StatusOK, mute); again.Muted.ID != first.Muted.ID || len(again.Entries) != 1 {
+		t.Errorf("the same again: got %+v", again)
+	}
+	forever := map[string]any{"kind": "muted", "forever": true}
+	if got := set(http.StatusConflict, forever); got.Code != "muted_already" {
+		t.Errorf("another mute: got %+v", got)
+	}
+	forever["replaces"] = first.Muted.ID
+	second := set(http.StatusOK, forever)
+	if second.Muted == nil || second.Muted.ID == first.Muted.ID {
+		t.Errorf("replaced: got %+v", second)
+	}
+	undone := set(http.StatusOK, map[string]any{"undo": second.Muted.ID})
+	if undone.Muted == nil || undone.Muted.ID != first.Muted.ID {
+		t.Errorf("undone: got %+v, want the first mute again", undone)
+	}
+	set(http.StatusConflict, map[string]any{"undo": second.Muted.ID})
+	set(http.StatusNotFound, map[string]any{"undo": 4711})
+	set(http.StatusOK, map[string]any{"kind": "wontfix"})
+	fixed := map[string]any{"kind": "fixed",
+		"fixes": []any{map[string]string{"release": "Ubuntu 24.04", "version": "1.4-2"}}}
+	if got := set(http.StatusConflict, fixed); got.Code != "seen_already" || !strings.Contains(got.Error, "1 report") {
+		t.Errorf("seen already: got %+v, want a conflict with the count", got)
+	}
+	fixed["confirm"] = true
+	if got := set(http.StatusOK, fixed); got.Manual != "muted wontfix fixed-by-hand" {
+		t.Errorf("confirmed: got %q, want no report since", got.Manual)
+	}
+	site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.Version("1.4-2"),
+		crashtest.Process(99), crashtest.At(time.Now())))
+
+	path := "/api/1.0/problem-status/" + b.ID.String() + "/"
+	var read, public statusAnswer
+	script.Get(path, file...).Want(http.StatusOK).JSON(&read)
+	if read.Manual != "muted wontfix fixed-by-hand seen-again" || len(read.Fixed) != 1 || read.WontFix == nil ||
+		len(read.Entries) != 4 {
+		t.Errorf("got %+v", read)
+	}
+	a := script.Get(path).Want(http.StatusOK)
+	a.JSON(&public)
+	if public.Manual != read.Manual || len(public.Entries) != 0 || strings.Contains(a.Body, "ada") ||
+		strings.Contains(a.Body, "upstream") {
+		t.Errorf("a visitor got %s", a.Body)
+	}
+}
+
+func TestSetStatusRights(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	b := site.Save(t, crashtest.Native())
+	question := map[string]any{"signature": b.ID.String(), "kind": "wontfix"}
+	triager := site.As(t, crash.RoleTriager)
+	site.Visitor(t).PostJSON(setStatusPath, question).Want(http.StatusUnauthorized)
+	site.As(t, crash.RoleViewer).PostJSON(setStatusPath, question).Want(http.StatusForbidden)
+	site.Visitor(t).PostJSON(setStatusPath, question, handlertest.Bearer(handlertest.MakeToken(t, triager, "read"))...).
+		Want(http.StatusForbidden)
+	if !handlertest.ManualStatus(t, site, b.ID).Empty() {
+		t.Fatal("a refused request has changed the status")
+	}
+	triager.PostJSON(setStatusPath, question).Want(http.StatusOK)
+	question["signature"] = "no such problem"
+	triager.PostJSON(setStatusPath, question).Want(http.StatusNotFound)
+}
+
+// TestMuteInBrowser mutes problems in as few steps as possible: two clicks on the page, two clicks
+// in a list, two keys in a list, and selected rows together.
+func TestMuteInBrowser(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleTriager)
+	b := site.Save(t, crashtest.Native())
+	second := site.Save(t, crashtest.Python())
+	ctx := browsertest.Start(t)
+	const row = "table.problems tbody tr"
+	unmute := func(id crash.BucketID) {
+		t.Helper()
+		m := handlertest.ManualStatus(t, site, id).Muted
+		if m == nil {
+			t.Fatalf("%s is not muted", id)
+		}
+		if _, err := site.Problems.Undo(t.Context(), m.ID, ada.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"))
+
+	// On the page: two clicks, in place. Then the key, a mistake, and Unmute.
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#manual a"))
+	browsertest.Eval[bool](ctx, t, `window.stays = true`)
+	browsertest.Do(ctx, t, browsertest.Click("#manual a[href$='/mute']"), browsertest.WaitVisible("#dialog .presets"),
+		browsertest.Click("#dialog .presets button"), browsertest.WaitVisible("#manual .manual-line .state"),
+		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible("#flash form button"))
+	if until := handlertest.ManualStatus(t, site, b.ID).Muted.Until; until.Date.IsZero() {
+		t.Errorf("got a mute %s, want for a week", until)
+	}
+	browsertest.Do(ctx, t, browsertest.Click("#manual .manual-line button"),
+		browsertest.WaitAbsent("#manual .manual-line"),
+		browsertest.Press("m"), browsertest.WaitVisible("#dialog .presets"),
+		browsertest.Click("#dialog .mute-other summary"),
+		browsertest.Type("#mute-reports", "many\r"), browsertest.WaitVisible("#dialog .error"))
+	browsertest.Eval[bool](ctx, t, `document.querySelector("#mute-reports").value = ""; true`)
+	browsertest.Do(ctx, t, browsertest.Type("#mute-reports", "50\r"), browsertest.WaitAbsent("#dialog[open]"),
+		browsertest.WaitVisible("#manual .manual-line"))
+	if until := handlertest.ManualStatus(t, site, b.ID).Muted.Until; until != (crash.MuteUntil{Reports: 50}) {
+		t.Errorf("got a mute %s, want until 50 more reports", until)
+	}
+	browsertest.Do(ctx, t, browsertest.Press("f"), browsertest.WaitVisible("#dialog #fix-0"),
+		browsertest.Type("#fix-0", "99\r"),
+		browsertest.WaitAbsent("#dialog[open]"),
+		browsertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
+	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+		t.Error("the page was reloaded, want it to stay")
+	}
+	unmute(b.ID)
+
+	// In a list: m and Enter mute the current row, which stays but is marked.
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
+		browsertest.WaitVisible(row+" .select input"))
+	browsertest.Eval[bool](ctx, t, `window.stays = true`)
+	browsertest.Do(ctx, t, browsertest.Press("j"), browsertest.Press("m"),
+		browsertest.WaitVisible("#dialog .presets"), browsertest.Press("\r"),
+		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible(row+" [data-muted]"),
+		browsertest.WaitVisible("#flash form button"))
+	if got := browsertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
+		t.Errorf("got %d muted rows, want 1", got)
+	}
+
+	// Two clicks in the menu of the other row.
+	browsertest.Do(ctx, t, browsertest.Click(row+":not(:has([data-muted])) a.row-menu"),
+		browsertest.WaitVisible("#row-menu button"),
+		browsertest.Click("#row-menu button"), browsertest.Until(`document.querySelectorAll("[data-muted]").length === 2`))
+	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+		t.Error("the list was reloaded, want it to stay")
+	}
+	unmute(b.ID)
+	unmute(second.ID)
+
+	// Selected rows together, by key, with a page that asks.
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("#select-all"),
+		browsertest.Click("#select-all"), browsertest.Press("m"), browsertest.WaitVisible(".presets"),
+		browsertest.Click(".presets button[value=newer]"), browsertest.WaitVisible(".hidden-muted"),
+		browsertest.WaitAbsent(row))
+	for _, id := range []crash.BucketID{b.ID, second.ID} {
+		if m := handlertest.ManualStatus(t, site, id).Muted; m == nil || !m.Until.Newer {
+			t.Errorf("%s: got %+v, want muted until the next version", id, m)
+		}
+	}
+	browsertest.Do(ctx, t, browsertest.Click("#flash form button"), browsertest.WaitVisible(row))
+
+	// The same for the version with the fix.
+	browsertest.Do(ctx, t, browsertest.Click("#select-all"), browsertest.Press("f"), browsertest.WaitVisible("#fix-0"),
+		browsertest.Type("#fix-0", "99\r"), browsertest.WaitVisible("#flash form button"), browsertest.WaitVisible(row))
+	for _, id := range []crash.BucketID{b.ID, second.ID} {
+		if m := handlertest.ManualStatus(t, site, id); !slices.ContainsFunc(m.Fixes,
+			func(f crash.ManualFix) bool { return f.Version == "99" }) {
+			t.Errorf("%s: got %+v, want fixed in 99", id, m)
+		}
+	}
+}
+
+// TestMutedInLists checks every list of problems: each hides muted problems and says how many,
+// shows them on request, and does so in files, too.
+func TestMutedInLists(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	muted := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now().UTC())))
+	other := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now().UTC()),
+		crashtest.Set("DuplicateSignature", "another fault"),
+		crashtest.Process(7)))
+	c, visitor := site.As(t, crash.RoleTriager), site.Visitor(t)
+	c.Post("/my/follow", url.Values{"what": {"package:" + muted.SourcePackage}})
+	pages := map[string]string{ // the list, and the same with muted problems
+		"/?period=year":                  "/?muted=show&period=year",
+		"/search?q=type:Crash":           "/search?muted=show&period=year&q=type%3ACrash",
+		"/package/" + muted.Package:      "/?muted=only&package=" + muted.Package + "&period=year",
+		"/release/Ubuntu%2024.04":        "/?muted=only&period=month&release=Ubuntu+24.04",
+		"/my?period=year":                "/my?muted=show&period=year",
+		"/?period=year&state=none":       "/?muted=show&period=year&state=none",
+		"/search?q=type:Crash&sort=last": "/search?muted=show&period=year&q=type%3ACrash&sort=last",
+	}
+	has := func(a *handlertest.Answer, b crash.Bucket) bool { return strings.Contains(a.Body, b.ID.Path()) }
+	for page := range pages {
+		if a := c.Get(page).Want(http.StatusOK).WantNone(".hidden-muted"); !has(a, muted) || !has(a, other) {
+			t.Fatalf("%s does not list both problems at first", page)
+		}
+		visitor.Get(page)
+	}
+	c.Post(muted.ID.Path()+"/mute", url.Values{"preset": {"regression"}}).Want(http.StatusSeeOther)
+	c.Get(muted.ID.Path()) // takes the message
+	for page, show := range pages {
+		for _, who := range []*handlertest.Client{c, visitor} {
+			if who == visitor && strings.HasPrefix(page, "/my") {
+				continue
+			}
+			a := who.Get(page).Want(http.StatusOK).WantText(".hidden-muted", "1 muted problem is hidden")
+			if has(a, muted) || !has(a, other) {
+				t.Errorf("%s: got the muted problem %v, the other one %v", page, has(a, muted), has(a, other))
+			}
+			if got := a.Attr(".hidden-muted a", "href"); got != show {
+				t.Errorf("%s: got the link %q, want %q", page, got, show)
+			}
+			if a := who.Get(show).Want(http.StatusOK).WantText(".bug-now[data-muted] .word", "muted"); !has(a, muted) {
+				t.Errorf("%s does not have the muted problem", show)
+			}
+		}
+	}
+	for path, want := range map[string][2]bool{ // with the muted problem, with the other one
+		"/problems.csv?period=year":                     {false, true},
+		"/problems.atom?period=year":                    {false, true},
+		"/problems.json?period=year&muted=show":         {true, true},
+		"/problems.csv?period=year&muted=only":          {true, false},
+		"/search.csv?q=is:muted":                        {true, false},
+		"/search.json?q=-is:muted":                      {false, true},
+		"/search.json?q=type:Crash":                     {false, true},
+		"/search.json?q=is:wontfix":                     {false, false},
+		"/package/" + muted.Package + ".csv":            {false, true},
+		"/package/" + muted.Package + ".csv?muted=only": {true, false},
+		"/release/Ubuntu%2024.04.csv?muted=show":        {true, true},
+		"/release/Ubuntu%2024.04.csv":                   {false, true},
+		"/my.csv?period=year":                           {false, true},
+		"/my.csv?period=year&muted=only":                {true, false},
+		"/api/1.0/most-common-problems/?period=year":    {true, true}, // as its clients expect
+	} {
+		if a := c.Get(path).Want(http.StatusOK); has(a, muted) != want[0] || has(a, other) != want[1] {
+			t.Errorf("%s: got the muted problem %v, the other one %v; want %v", path, has(a, muted), has(a, other), want)
+		}
+	}
+	if csv := c.Get("/problems.csv?period=year&muted=only").Body; !strings.Contains(csv, ",muted,Muted until it "+
+		"regresses.") {
+		t.Errorf("got %s, want the manual status", csv)
+	}
+	c.Get("/?muted=maybe").Want(http.StatusOK).WantText(".notice", "muted")
+	c.Get("/problems.csv?muted=maybe").Want(http.StatusBadRequest)
+	c.Get("/package/" + muted.Package + ".csv?muted=maybe").Want(http.StatusBadRequest)
+	c.Get("/my?muted=maybe").Want(http.StatusOK).WantText(".notice", "muted")
 }

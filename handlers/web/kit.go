@@ -4,16 +4,24 @@
 package web
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/alexedwards/scs/v2"
+	"github.com/justinas/nosurf"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
@@ -30,8 +38,11 @@ import (
 	"mishap/db/problems"
 	"mishap/db/reader"
 	"mishap/db/symbols"
+	"mishap/handlers/negotiate"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // Config holds the configuration of the web side.
@@ -243,3 +254,475 @@ const (
 	apiPrefix     = "/api/1.0/" // errors below it are JSON
 	pathCreateBug = apiPrefix + "create-bug-report"
 )
+
+// htmx sends this header and value to request a part of a page.
+const (
+	headerRequestType = "HX-Request-Type"
+	requestTypePart   = "partial"
+)
+
+// WantsPart reports whether htmx will put the answer into an existing page. htmx sends HX-Request
+// also for whole pages.
+func WantsPart(r *http.Request) bool { return r.Header.Get(headerRequestType) == requestTypePart }
+
+// IsForm reports whether a request has the media type of a form that a browser sends without
+// scripts.
+func IsForm(r *http.Request) bool {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data")
+}
+
+// Page sends a page or a part of one. It renders everything before it writes the first byte, so
+// that an error never leaves half a page.
+func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
+		return fmt.Errorf("render: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept, HX-Request-Type") // for files and feeds; for parts
+	if CurrentUser(r).ID != 0 {
+		h.Set("Cache-Control", "no-store") // Back must not show the page after signing out
+	} else {
+		h.Set("Cache-Control", "private, no-cache")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // an error means that the visitor has left
+	return nil
+}
+
+// Redirect sends the visitor to a local path: browsers with status 303, htmx with a header.
+func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
+	if WantsPart(r) {
+		w.Header().Set("HX-Redirect", path)
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
+}
+
+// Shell returns what every page needs besides its content. It removes the pending messages from the
+// session.
+func (s *Kit) Shell(r *http.Request, title string) layout.Shell {
+	shell := s.BareShell(r, title)
+	shell.Flash = s.takeFlashes(r)
+	shell.Banner = s.banner(r)
+	shell.Unread = s.unread(r)
+	return shell
+}
+
+// unread returns how many notices the current user has not read. Pages show 0 if the database is
+// unavailable; what they are about reports the error.
+func (s *Kit) unread(r *http.Request) int64 {
+	if IsPublic(r) {
+		return 0
+	}
+	n, err := s.events.Unread(r.Context(), CurrentUser(r).ID)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// BareShell is like Shell, but leaves the session unchanged.
+func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
+	return layout.Shell{
+		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
+		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Theme: ThemeOf(r),
+	}
+}
+
+// ReturnPath returns the path to open after signing in: the requested page, or the page of the
+// submitted form.
+func ReturnPath(r *http.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return LocalPath(r.URL.RequestURI())
+	}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
+		return LocalPath(from.RequestURI())
+	}
+	return "/"
+}
+
+// LocalPath returns path if it is within this site, else "/". It prevents open redirects.
+func LocalPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || len(path) > 2048 ||
+		!strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t\x00") {
+		return "/"
+	}
+	return path
+}
+
+const sessionFlash = "flash"
+
+// Flash stores a message for the next page of the current user. Without a user there is no session,
+// and it drops the message.
+func (s *Kit) Flash(r *http.Request, kind layout.FlashKind, text string) error {
+	return s.flash(r, layout.Flash{Kind: kind, Text: text})
+}
+
+func (s *Kit) flash(r *http.Request, message layout.Flash) error {
+	if CurrentUser(r).ID == 0 {
+		return nil
+	}
+	b, err := json.Marshal(append(s.takeFlashes(r), message))
+	if err != nil {
+		return fmt.Errorf("flash: %w", err)
+	}
+	s.Sessions.Put(r.Context(), sessionFlash, string(b))
+	return nil
+}
+
+// RedirectWith redirects to a local path, whose page shows a message if it has a text.
+func (s *Kit) RedirectWith(w http.ResponseWriter, r *http.Request, path string, message layout.Flash) error {
+	if message.Text != "" {
+		if err := s.flash(r, message); err != nil {
+			return err
+		}
+	}
+	return Redirect(w, r, path)
+}
+
+// Done redirects to a local path, whose page says what was done.
+func (s *Kit) Done(w http.ResponseWriter, r *http.Request, path, text string) error {
+	return s.RedirectWith(w, r, path, layout.Flash{Kind: layout.FlashDone, Text: text})
+}
+
+func (s *Kit) takeFlashes(r *http.Request) []layout.Flash {
+	if !VisitOf(r).session {
+		return nil
+	}
+	var flashes []layout.Flash
+	if text := s.Sessions.PopString(r.Context(), sessionFlash); text != "" {
+		if err := json.Unmarshal([]byte(text), &flashes); err != nil {
+			s.Log.ErrorContext(r.Context(), "cannot decode flash messages", "request_id", RequestID(r), "error", err)
+		}
+	}
+	for _, f := range flashes {
+		if f.Undo != nil {
+			f.Undo.CSRFToken = nosurf.Token(r)
+		}
+	}
+	return flashes
+}
+
+// banner returns the warning that admins see on every page while the tracker does not accept mishap,
+// and triagers while it does not accept their own account. Both see it while nothing is sent after a
+// restore. Everyone whose rights have expired is asked to sign in again. It is empty for all others.
+func (s *Kit) banner(r *http.Request) layout.Banner {
+	u := CurrentUser(r)
+	if u.GroupsExpired {
+		return layout.Banner{Text: crash.ErrGroupsExpired.Message, Href: layout.SignInURL(ReturnPath(r)), Link: "Sign in"}
+	}
+	if !u.Role.Allows(crash.RoleTriager) {
+		return layout.Banner{}
+	}
+	key, configured := s.credentials.Configured()
+	state, err := s.bugs.TrackerState(r.Context(), key, u.ID, configured)
+	if err != nil {
+		return layout.Banner{} // the page reports the error itself
+	}
+	admin := u.Role.Allows(crash.RoleAdmin)
+	if restored := state.Restored; !restored.At.IsZero() {
+		banner := layout.Banner{Text: "The database was restored from a backup of " +
+			restored.BackupTaken.UTC().Format("2006-01-02 15:04 UTC") + ". mishap files no bugs and sends nothing until an " +
+			"administrator has compared it with the tracker."}
+		if admin {
+			banner.Href, banner.Link = PathAdmin, "More"
+		}
+		return banner
+	}
+	message := ""
+	switch {
+	case !s.Config.AllowBugFiling:
+		return layout.Banner{}
+	case state.OwnRejected:
+		return layout.Banner{
+			Text: s.Config.TrackerName + " no longer accepts your own account: mishap’s account files your bugs.",
+			Href: PathAccount, Link: "Reconnect",
+		}
+	case !admin:
+		return layout.Banner{}
+	case !state.Connected:
+		message = "mishap is not connected to " + s.Config.TrackerName + ": no bugs are created."
+	case state.Rejected:
+		message = bugsview.BannerRejected(s.Config.TrackerName)
+	default:
+		return layout.Banner{}
+	}
+	if state.Waiting > 0 {
+		message += " " + crash.Counted(state.Waiting, "bug is", "bugs are") + " waiting; nothing is lost."
+	}
+	return layout.Banner{Text: message, Href: PathTracker, Link: "Connect"}
+}
+
+const (
+	cookieTheme    = "theme"
+	themeCookieAge = 365 * 24 * time.Hour
+)
+
+// ThemeOf returns the theme that the browser of a request has chosen.
+func ThemeOf(r *http.Request) layout.Theme {
+	c, err := r.Cookie(cookieTheme)
+	if err != nil {
+		return layout.ThemeSystem
+	}
+	switch theme := layout.Theme(c.Value); theme {
+	case layout.ThemeLight, layout.ThemeDark:
+		return theme
+	default:
+		return layout.ThemeSystem
+	}
+}
+
+// SetTheme stores the theme of a browser in a cookie and returns to the page it came from. Scripts
+// may write the cookie, too. It is safe by GET: it changes nothing but colours.
+func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
+	c := &http.Cookie{
+		Name: cookieTheme, Path: "/", SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
+		MaxAge: int(themeCookieAge.Seconds()),
+	}
+	switch theme := r.URL.Query().Get("theme"); theme {
+	case "system":
+		c.MaxAge = -1
+	case string(layout.ThemeLight), string(layout.ThemeDark):
+		c.Value = theme
+	default:
+		return crash.Errorf(crash.Invalid, "bad_theme", "%.40q is not a theme; the themes are system, light and dark.", theme)
+	}
+	http.SetCookie(w, c)
+	w.Header().Set("Cache-Control", "no-store")
+	return Redirect(w, r, LocalPath(r.URL.Query().Get("next")))
+}
+
+// kinds maps kinds of errors to HTTP statuses and default values of Retry-After (0: no header).
+var kinds = map[crash.Kind]struct {
+	status     int
+	retryAfter time.Duration
+}{
+	crash.Invalid:          {http.StatusBadRequest, 0},
+	crash.Unauthenticated:  {http.StatusUnauthorized, 0},
+	crash.Forbidden:        {http.StatusForbidden, 0},
+	crash.NotFound:         {http.StatusNotFound, 0},
+	crash.Conflict:         {http.StatusConflict, 0},
+	crash.TooLarge:         {http.StatusRequestEntityTooLarge, 0},
+	crash.UnsupportedMedia: {http.StatusUnsupportedMediaType, 0},
+	crash.Unprocessable:    {http.StatusUnprocessableEntity, 0},
+	crash.TooMany:          {http.StatusTooManyRequests, time.Minute},
+	crash.Refused:          {http.StatusBadGateway, 0},
+	crash.Unavailable:      {http.StatusServiceUnavailable, 10 * time.Second},
+}
+
+// CodeNotReady is the code of the answer of /readyz while an instance cannot work.
+const CodeNotReady = "not_ready"
+
+// errorTimeout bounds rendering an error. It does not depend on the deadline of the request, which
+// may be the cause of the error.
+const errorTimeout = 5 * time.Second
+
+// Errors of the middleware.
+var (
+	ErrNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
+		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
+	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
+	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
+		"This took too long. Try again shortly.")
+)
+
+// Answer is an error in the form that visitors see.
+type Answer struct {
+	*crash.Error
+	Status     int
+	retryAfter time.Duration // 0: no Retry-After header
+}
+
+// AnswerTo returns the answer for err. The answer to an internal error contains only the request
+// id.
+func AnswerTo(r *http.Request, err error) Answer {
+	if e, ok := errors.AsType[*crash.Error](err); ok && kinds[e.Kind].status != 0 {
+		return answerByKind(e)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return answerByKind(errTimeout)
+	}
+	if _, ok := errors.AsType[*MethodError](err); ok {
+		e := crash.Errorf(crash.Invalid, "method", "This address does not support %s.", methodName(r))
+		return Answer{Error: e, Status: http.StatusMethodNotAllowed}
+	}
+	e := crash.Errorf(0, "internal",
+		"Something went wrong. It has been logged as %s; trying again may help.", RequestID(r))
+	return Answer{Error: e, Status: http.StatusInternalServerError}
+}
+
+// answerByKind returns the answer for e with the status of its kind.
+func answerByKind(e *crash.Error) Answer {
+	kind := kinds[e.Kind]
+	return Answer{Error: e, Status: kind.status, retryAfter: cmp.Or(e.RetryAfter, kind.retryAfter)}
+}
+
+// serveError answers with err: a part for htmx, JSON for scripts, a page for people. Every error
+// that a visitor sees goes through it.
+func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // the visitor has left
+	}
+	a := AnswerTo(r, err)
+	s.LogError(r, err, a)
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Disposition"} {
+		w.Header().Del(name) // they describe the answer that failed
+	}
+	a.Headers(w)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), errorTimeout)
+	defer cancel()
+	r = r.WithContext(ctx)
+	send := func(w http.ResponseWriter) error {
+		s.auditRefusal(r, a)
+		return s.sendError(w, r, a)
+	}
+	if needsSlot(r) {
+		err = s.inSlot(ctx, w, r, send)
+	} else {
+		err = send(w)
+	}
+	if err != nil {
+		if crash.KindOf(err) != crash.Unavailable {
+			s.Log.ErrorContext(ctx, "cannot render error page", "request_id", RequestID(r), "error", err)
+		}
+		http.Error(w, a.Message, a.Status) //nolint:forbidigo // the error page failed; net/http would send an empty 200
+	}
+}
+
+// sendError writes an answer in the format that the request asks for. It writes nothing if it
+// returns an error.
+func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error {
+	switch formatOf(r) {
+	case formatPart:
+		return s.Page(w, r, a.Status, a.part(r))
+	case formatJSON:
+		refusal := apiError{Error: a.Message, Code: a.Code}
+		if strings.HasPrefix(r.URL.Path, apiPrefix) {
+			refusal.Message = a.Message
+		}
+		return WriteJSON(w, a.Status, refusal)
+	case formatPage:
+	}
+	return s.Page(w, r, a.Status, layout.ErrorPage(s.BareShell(r, http.StatusText(a.Status)), layout.ErrorView{
+		Status: a.Status, Message: a.Message, RequestID: RequestID(r),
+		SignIn: a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0,
+	}))
+}
+
+// part returns the answer as a part of a page. Most forms show it among the messages; Create and
+// forms with long texts show parts of their own.
+func (a Answer) part(r *http.Request) templ.Component {
+	if strings.TrimSuffix(r.URL.Path, "/") == pathCreateBug {
+		return bugsview.BugTrouble(a.Message, ReturnPath(r), a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0)
+	}
+	if HoldsLongText(r.URL.Path) && a.Kind == crash.Unauthenticated && CurrentUser(r).ID == 0 {
+		return bugsview.SignInElsewhere()
+	}
+	return layout.Flashes([]layout.Flash{{Kind: layout.FlashError, Text: a.Message}})
+}
+
+// LogError logs errors with status 500 and above, whose causes the answer leaves out.
+func (s *Kit) LogError(r *http.Request, err error, a Answer) {
+	if a.Status < http.StatusInternalServerError {
+		return
+	}
+	level := slog.LevelWarn
+	switch {
+	case a.Status == http.StatusInternalServerError:
+		level = slog.LevelError
+	case a.Code == CodeNotReady:
+		level = slog.LevelDebug // load balancers ask every few seconds; the reason has a message of its own
+	}
+	s.Log.Log(r.Context(), level, "request failed",
+		"request_id", RequestID(r), "status", a.Status, "code", a.Code, "error", err)
+}
+
+// ForPerson reports whether a form shows the answer as the reason why it was refused.
+func (a Answer) ForPerson() bool {
+	return a.Status < http.StatusInternalServerError && a.Kind != crash.NotFound
+}
+
+// Headers sets Retry-After and WWW-Authenticate where the answer needs them.
+func (a Answer) Headers(w http.ResponseWriter) {
+	if a.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(a.retryAfter.Seconds()))))
+	}
+	if a.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Session realm="mishap"`)
+		w.Header().Add("WWW-Authenticate", `Bearer realm="mishap"`)
+	}
+}
+
+// apiError is the body of every error of the API.
+type apiError struct {
+	Error string `json:"error"` // a sentence for people
+	Code  string `json:"code"`  // a word for programs
+
+	// Message repeats Error in API 1.0, for clients of errors.ubuntu.com.
+	Message string `json:"error_message,omitempty"`
+}
+
+// WriteJSON answers with v as JSON. It ignores write errors, which mean that the client has left.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, err = w.Write(append(body, '\n'))
+	if err != nil {
+		return nil //nolint:nilerr // the visitor has left
+	}
+	return nil
+}
+
+// answerFormat is the format of an answer: a page, a part of one, or JSON.
+type answerFormat int
+
+const (
+	formatPage answerFormat = iota
+	formatPart
+	formatJSON
+)
+
+// formatOf returns the format that a request asks for.
+func formatOf(r *http.Request) answerFormat {
+	accept := r.Header.Values("Accept")
+	page := negotiate.Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
+	if ForFile(r) { // a client that accepts anything is a program
+		preferred := negotiate.Preferred(accept, "application/json", mediaHTML, mediaXHTML)
+		page = preferred == mediaHTML || preferred == mediaXHTML
+	}
+	switch {
+	case WantsPart(r):
+		return formatPart
+	case !page:
+		return formatJSON
+	case strings.HasSuffix(r.URL.Path, ".json") && SafeMethods[r.Method],
+		strings.HasPrefix(r.URL.Path, "/api/") && (!IsForm(r) || !strings.HasPrefix(r.URL.Path, pathCreateBug)):
+		return formatJSON
+	}
+	return formatPage
+}
+
+// MethodError is the error for a method that an address does not support.
+type MethodError struct{}
+
+func (*MethodError) Error() string { return "method not allowed" }
+
+// methodName returns the method of a request for a message, or "this method" if it is not a known
+// one.
+func methodName(r *http.Request) string {
+	if knownMethods[r.Method] {
+		return r.Method
+	}
+	return "this method"
+}

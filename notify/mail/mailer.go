@@ -5,8 +5,14 @@ package mail
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,4 +107,251 @@ func (m *Mailer) secret(ctx context.Context) ([]byte, error) {
 		m.key = key
 	}
 	return m.key, nil
+}
+
+const (
+	// roundMails limits the mails of one round, so that new notices do not wait for a long queue.
+	roundMails = 500
+	// lostConnections is the number of failed connections in a row that ends a round. A relay that
+	// does not work costs a time-out each time.
+	lostConnections = 3
+	// tryFor is how long a mail is tried. Relays that greylist accept it after minutes; others may be
+	// down for a night.
+	tryFor = 48 * time.Hour
+)
+
+// retryAfter lists the delays before the next attempts. The last one repeats.
+var retryAfter = []time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
+}
+
+// Round decides which mails to send, and sends all that are due. Several instances may run rounds at
+// the same time.
+func (m *Mailer) Round(ctx context.Context) error {
+	if !m.Enabled() {
+		return m.outbox.MailNobody(ctx)
+	}
+	if err := m.outbox.ReleaseMails(ctx); err != nil {
+		return err
+	}
+	if err := m.outbox.PlanMails(ctx); err != nil {
+		return err
+	}
+	key, err := m.secret(ctx)
+	if err != nil {
+		return err
+	}
+	relay := m.connection()
+	defer relay.close()
+	for sent, lost := 0, 0; sent < roundMails && lost < lostConnections && ctx.Err() == nil; sent++ {
+		mail, notices, err := m.outbox.ClaimMail(ctx)
+		if crash.KindOf(err) == crash.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		result := m.send(ctx, relay, key, mail, notices)
+		if lost++; !result.lost {
+			lost = 0
+		}
+		if err := m.settle(ctx, mail, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mailer) connection() *connection {
+	return &connection{relay: m.config.Relay, helo: m.host, timeout: m.config.Timeout}
+}
+
+// send writes a mail and hands it to the relay.
+func (m *Mailer) send(
+	ctx context.Context, relay *connection, key []byte, mail crash.Mail, notices []crash.Notice,
+) sending {
+	text, err := m.write(key, mail, notices)
+	if err != nil {
+		return sending{permanent: true, reply: replyOf(err)}
+	}
+	message, err := m.message(ctx, key, mail, text)
+	if err != nil {
+		return sending{permanent: true, reply: replyOf(err)}
+	}
+	ctx, step := m.config.Tracer.Start(ctx, "send mail")
+	result := relay.send(ctx, message)
+	step.End(result.failure())
+	return result
+}
+
+// settle records what became of a mail, even if ctx has ended.
+func (m *Mailer) settle(ctx context.Context, mail crash.Mail, result sending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	outcome := m.outcome(mail, result)
+	m.attempts.WithLabelValues(string(outcome.State)).Inc()
+	if outcome.State != crash.MailSent { // the reply may contain the address of the person
+		m.config.Log.WarnContext(ctx, "a mail was not sent", "mail", mail.ID, "attempt", mail.Attempts,
+			"state", outcome.State, "lost_connection", result.lost)
+	}
+	if err := m.outbox.SettleMail(ctx, mail.ID, outcome); err != nil {
+		return fmt.Errorf("mail %d: %w", mail.ID, err)
+	}
+	return nil
+}
+
+// outcome says what to record about an attempt.
+func (m *Mailer) outcome(mail crash.Mail, result sending) crash.MailOutcome {
+	now := m.config.Now()
+	out := crash.MailOutcome{State: crash.MailSent, Reply: result.reply}
+	if result.accepted {
+		return out
+	}
+	out.Due = now.Add(retryAfter[min(max(mail.Attempts, 1), len(retryAfter))-1])
+	if out.State = crash.MailWaiting; result.permanent || out.Due.After(mail.Created.Add(tryFor)) {
+		out.State = crash.MailFailed
+	}
+	return out
+}
+
+// testTime is the time limit of a test, which a person waits for.
+const testTime = 15 * time.Second
+
+// Test sends a test mail at once and records it. It returns what the relay answered, and whether it
+// accepted the mail.
+func (m *Mailer) Test(ctx context.Context, user int64, address string) (crash.MailOutcome, error) {
+	if !m.Enabled() {
+		return crash.MailOutcome{}, ErrNoRelay
+	}
+	if err := m.outbox.AllowTestMail(ctx, user); err != nil {
+		return crash.MailOutcome{}, err
+	}
+	key, err := m.secret(ctx)
+	if err != nil {
+		return crash.MailOutcome{}, err
+	}
+	relay := m.connection()
+	relay.timeout = min(relay.timeout, testTime)
+	defer relay.close()
+	test := crash.Mail{User: user, Kind: crash.MailTest, Address: address, Created: m.config.Now()}
+	result := m.send(ctx, relay, key, test, nil)
+	outcome := crash.MailOutcome{State: crash.MailFailed, Reply: result.reply}
+	if result.accepted {
+		outcome.State = crash.MailSent
+	}
+	m.attempts.WithLabelValues(string(outcome.State)).Inc()
+	return outcome, m.outbox.RecordTestMail(ctx, user, address, outcome)
+}
+
+// ErrNoRelay is the error of a site that sends no mail.
+var ErrNoRelay = crash.Errorf(crash.Conflict, "no_relay",
+	"This site sends no mail. An administrator can set smtp_url and mail_from in its configuration.")
+
+// A link in a mail holds what it is for, its details, and a signature of both, so that nobody can
+// invent one. Links to unsubscribe never expire, because people use them years later.
+
+// Purposes of links. The signature covers them, so that one link cannot be used as another.
+const (
+	purposeUnsubscribe = "unsubscribe"
+	purposeConfirm     = "confirm"
+)
+
+// subscription is what a link to unsubscribe ends. There is one: all mail about events.
+const subscription = "mail"
+
+// confirmFor is how long a link that confirms an address is valid.
+const confirmFor = 3 * 24 * time.Hour
+
+// Errors of links.
+var (
+	errBadLink = crash.Errorf(crash.NotFound, "bad_mail_link",
+		"This link is incomplete or was not made here. Copy it completely from the mail.")
+	errOldLink = crash.Errorf(crash.Conflict, "old_mail_link",
+		"This link has expired. Ask for a new one in your settings of notifications.")
+)
+
+// sign returns a signed text for a link.
+func sign(key []byte, purpose string, details ...string) string {
+	text := strings.Join(details, "\n")
+	encode := base64.RawURLEncoding.EncodeToString
+	return encode([]byte(text)) + "." + encode(signature(key, purpose, text))
+}
+
+func signature(key []byte, purpose, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte("mishap mail: " + purpose + "\n" + text)) // never fails
+	return mac.Sum(nil)[:16]
+}
+
+// verify returns the details of a signed text.
+func verify(key []byte, purpose, token string, details int) ([]string, error) {
+	encoded, signed, _ := strings.Cut(token, ".")
+	text, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(signed)
+	if err != nil || err2 != nil || !hmac.Equal(mac, signature(key, purpose, string(text))) {
+		return nil, errBadLink
+	}
+	found := strings.Split(string(text), "\n")
+	if len(found) != details {
+		return nil, errBadLink
+	}
+	return found, nil
+}
+
+// unsubscribePath returns the path at which a person unsubscribes.
+func unsubscribePath(key []byte, user int64) string {
+	return PathUnsubscribe + sign(key, purposeUnsubscribe, strconv.FormatInt(user, 10), subscription)
+}
+
+// Paths of links in mails.
+const (
+	PathUnsubscribe = "/unsubscribe/" // and the token
+	PathSettings    = "/account/notifications"
+	PathConfirm     = PathSettings + "/confirm/" // and the token
+	PathInbox       = "/inbox"
+)
+
+// Unsubscribed returns the person who unsubscribes with this token. It returns NotFound for a
+// token that is not valid.
+func (m *Mailer) Unsubscribed(ctx context.Context, token string) (user int64, err error) {
+	key, err := m.secret(ctx)
+	if err != nil {
+		return 0, err
+	}
+	details, err := verify(key, purposeUnsubscribe, token, 2)
+	if err != nil {
+		return 0, err
+	}
+	user, err = strconv.ParseInt(details[0], 10, 64)
+	if err != nil || details[1] != subscription {
+		return 0, errBadLink
+	}
+	return user, nil
+}
+
+func (m *Mailer) confirmPath(key []byte, user int64, address string, until time.Time) string {
+	return PathConfirm + sign(key, purposeConfirm, strconv.FormatInt(user, 10), address,
+		strconv.FormatInt(until.Unix(), 10))
+}
+
+// Confirmed returns the person and the address that a token confirms. It returns NotFound for a
+// token that is not valid, and Conflict for one that has expired.
+func (m *Mailer) Confirmed(ctx context.Context, token string) (user int64, address string, err error) {
+	key, err := m.secret(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	details, err := verify(key, purposeConfirm, token, 3)
+	if err != nil {
+		return 0, "", err
+	}
+	user, err = strconv.ParseInt(details[0], 10, 64)
+	until, err2 := strconv.ParseInt(details[2], 10, 64)
+	switch {
+	case err != nil || err2 != nil:
+		return 0, "", errBadLink
+	case m.config.Now().After(time.Unix(until, 0)):
+		return 0, "", errOldLink
+	}
+	return user, details[1], nil
 }

@@ -2,7 +2,13 @@ package mail_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
 	"slices"
 	"strings"
 	"sync"
@@ -10,12 +16,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
+	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
+	"mishap/db/people"
+	"mishap/db/problems"
 	mishapmail "mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
 )
@@ -345,5 +357,312 @@ func TestCancelled(t *testing.T) {
 	_ = p.mailer(p.store).Round(ctx)
 	if got := p.states(); got[crash.MailSending] != 0 || got[crash.MailSent] != 1 {
 		t.Errorf("got %v, want one sent and none claimed", got)
+	}
+}
+
+const base = "https://crashes.example.org"
+
+// post is a database, an SMTP server and a clock, with mailers that use them.
+type post struct {
+	t      *testing.T
+	url    string // of the database
+	store  *events.Store
+	server *mailtest.Server
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newPost(t *testing.T) *post {
+	t.Helper()
+	p := &post{t: t, url: dbtest.URL(t), server: mailtest.New(t),
+		now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	p.store = p.open()
+	return p
+}
+
+func (p *post) clock() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// wait moves the clock.
+func (p *post) wait(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = p.now.Add(d)
+}
+
+// open opens the store as another instance does.
+func (p *post) open() *events.Store {
+	return events.New(dbtest.OpenConfig(p.t, db.Config{URL: p.url, Now: p.clock}))
+}
+
+// mailer returns a mailer of the instance with this store.
+func (p *post) mailer(s *events.Store) *mishapmail.Mailer {
+	p.t.Helper()
+	relay, err := mishapmail.ParseRelay(p.server.URL, "off")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m, err := mishapmail.New(mishapmail.Config{
+		Relay: relay, From: "mishap <crashes@example.org>", BaseURL: base, Timeout: 300 * time.Millisecond,
+		Log: dbtest.Log(p.t), Now: p.clock, Registerer: prometheus.NewRegistry(),
+	}, s)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+// round runs a round of a mailer.
+func (p *post) round(m *mishapmail.Mailer) {
+	p.t.Helper()
+	if err := m.Round(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// reader adds an account with a confirmed address, and changes its settings.
+func (p *post) reader(name string, change func(*crash.MailSettings)) int64 {
+	p.t.Helper()
+	user, err := people.New(p.store.Store).Add(p.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	dbtest.Exec(p.t, p.url, `insert into mail_settings (user_id, address, confirmed) values ($1, $2, now())`,
+		user.ID, name+"@example.org")
+	if change != nil {
+		s, err := p.store.MailSettings(p.t.Context(), user.ID)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		change(&s)
+		if err := p.store.SaveMailSettings(p.t.Context(), s); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return user.ID
+}
+
+// publish publishes an event for these people.
+func (p *post) publish(e crash.Event, people ...int64) {
+	p.t.Helper()
+	var to crash.Recipients
+	for _, id := range people {
+		to.People = append(to.People, crash.Recipient{User: id, Reason: "you follow zsh"})
+	}
+	err := p.store.InTx(p.t.Context(), func(tx pgx.Tx) error {
+		_, err := p.store.Publish(p.t.Context(), tx, e, to)
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// event returns an event about the problem with this number.
+func event(n int, kind crash.EventKind) crash.Event {
+	id := crash.BucketID{byte(n >> 8), byte(n)}
+	return crash.Event{
+		Edge: fmt.Sprintf("%s:%d", kind, n), Kind: kind, Bucket: &id, Title: fmt.Sprintf("zsh crashed in f%d()", n),
+		Package: "zsh", Source: "zsh", Release: "Ubuntu 24.04", Version: "5.9-6", Machines: int64(n), Text: "It happened.",
+	}
+}
+
+// opened is a mail as a mail program reads it.
+type opened struct {
+	*mail.Message
+	plain, html string
+}
+
+func open(t *testing.T, m mailtest.Mail) opened {
+	t.Helper()
+	msg, err := mail.ReadMessage(strings.NewReader(m.Raw))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, m.Raw)
+	}
+	media, params, err := mime.ParseMediaType(msg.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/alternative" {
+		t.Fatalf("got %q, %v, want multipart/alternative", media, err)
+	}
+	var parts []string
+	for r := multipart.NewReader(msg.Body, params["boundary"]); ; {
+		part, err := r.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"text/plain; charset=UTF-8", "text/html; charset=UTF-8"}[len(parts)]
+		if got := part.Header.Get("Content-Type"); got != want || part.Header.Get("Content-Transfer-Encoding") !=
+			"quoted-printable" {
+			t.Errorf("part %d: got %v, want %q", len(parts), part.Header, want)
+		}
+		text, err := io.ReadAll(quotedprintable.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, strings.ReplaceAll(string(text), "\r\n", "\n"))
+	}
+	if len(parts) != 2 {
+		t.Fatalf("got %d parts, want plain text and HTML", len(parts))
+	}
+	return opened{msg, parts[0], parts[1]}
+}
+
+// subject returns the decoded subject.
+func (o opened) subject() string {
+	s, err := new(mime.WordDecoder).DecodeHeader(o.Header.Get("Subject"))
+	if err != nil {
+		return err.Error()
+	}
+	return s
+}
+
+// problem stores a report and returns its problem.
+func (p *post) problem(report crashtest.Report) crash.BucketID {
+	p.t.Helper()
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: p.clock}, p.store.Store)
+	if _, err := in.Accept(p.t.Context(), crash.Report{System: "machine", Fields: report.Fields()}); err != nil {
+		p.t.Fatal(err)
+	}
+	dbtest.Counted(p.t, p.store.Store)
+	return crash.BucketIDOf(grouping.SignatureOf(report.Fields()).Signature)
+}
+
+// embargo embargoes a problem, or lifts its embargo.
+func (p *post) embargo(id crash.BucketID, set bool) {
+	p.t.Helper()
+	var err error
+	if s := problems.New(p.store.Store); set {
+		_, err = s.Set(p.t.Context(), crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "eve"})
+	} else {
+		err = s.Lift(p.t.Context(), id, crash.MarkEmbargo, "eve")
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestEmbargo checks that mails about an embargoed problem wait, whether their notices wait, are in a
+// summary or are in a mail that failed once, and that they are sent when the embargo is lifted.
+func TestEmbargo(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	hidden, public := p.problem(crashtest.Native()), p.problem(crashtest.Python())
+	publish := func(n int, id crash.BucketID, title string, people ...int64) {
+		e := event(n, crash.EventNew)
+		e.Bucket, e.Title = &id, title
+		p.publish(e, people...)
+	}
+	ada, admin := p.reader("ada", nil), p.reader("admin", nil)
+	dbtest.Exec(t, p.url, `update users set role = 'admin' where id = $1`, admin)
+	daily := p.reader("daily", func(s *crash.MailSettings) { s.Mode, s.Hour, s.Zone = crash.MailDaily, 8, "UTC" })
+	m := p.mailer(p.store)
+	p.server.OnRcpt(func(string) error { return mailtest.Temporary })
+	publish(1, hidden, "secret crashed", ada, admin, daily)
+	publish(2, public, "open crashed", ada, daily)
+	p.round(m) // the mails for single events are planned, and fail
+	p.server.OnRcpt(nil)
+	p.embargo(hidden, true)
+	publish(3, hidden, "secret crashed again", ada)
+	sent := func() (subjects []string) {
+		for _, mail := range p.server.Mails() {
+			o := open(t, mail)
+			subjects = append(subjects, strings.TrimSuffix(mail.To, "@example.org")+": "+o.subject())
+			if !strings.HasPrefix(mail.To, "admin") && strings.Contains(o.plain+o.html, "secret") {
+				t.Errorf("%s got a mail that names an embargoed problem: %s", mail.To, o.plain)
+			}
+		}
+		return subjects
+	}
+	for range 21 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	want := "admin: secret crashed|ada: open crashed|daily: 1 notification: new: open crashed"
+	if got := sent(); !sameSet(got, strings.Split(want, "|")) {
+		t.Errorf("during the embargo: got %q, want %s", got, want)
+	}
+	if got := p.states(); got[crash.MailFailed] != 0 || got[crash.MailWaiting] != 0 {
+		t.Errorf("during the embargo: got %v, want no mail that failed or waits", got)
+	}
+	p.embargo(hidden, false)
+	before := len(p.server.Mails())
+	for range 25 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	var late []string
+	for _, mail := range p.server.Mails()[before:] {
+		late = append(late, strings.TrimSuffix(mail.To, "@example.org")+": "+open(t, mail).subject())
+	}
+	want = "ada: secret crashed|ada: secret crashed|daily: 1 notification: new: secret crashed"
+	if !sameSet(late, strings.Split(want, "|")) {
+		t.Errorf("after the embargo: got %q, want %s", late, want)
+	}
+}
+
+// sameSet reports whether two lists have the same texts in any order.
+func sameSet(got, want []string) bool {
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	return slices.Equal(got, want)
+}
+
+// TestMailEndsWithTheRole checks that people who may not read reports any more get no mail about problems:
+// of notices that wait, of a mail that failed once, and of later events. Mail about their account goes on.
+func TestMailEndsWithTheRole(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	var people []int64
+	for _, name := range []string{"role", "disabled", "group", "stays"} {
+		people = append(people, p.reader(name, nil))
+	}
+	dbtest.Exec(t, p.url, `update users set role = '' where name = 'group'`)
+	dbtest.Exec(t, p.url, `insert into group_grants (source, group_name, role, person, created)
+		values ('oidc', 'staff', 'viewer', '', now())`)
+	dbtest.Exec(t, p.url, `
+		with i as (
+			insert into identities (user_id, source, issuer, subject, name, created, last_sign_in, groups_read)
+			select id, 'oidc', 'https://id.example', name, name, $1, $1, $1 from users where name = 'group' returning id)
+		insert into user_groups select id, 'staff' from i`, p.clock())
+	m := p.mailer(p.store)
+	p.server.OnRcpt(func(string) error { return mailtest.Temporary })
+	p.publish(event(1, crash.EventNew), people...)
+	p.round(m) // planned, and failed
+	if got := p.states()[crash.MailWaiting]; got != 4 {
+		t.Fatalf("got %d mails that wait, want four", got)
+	}
+	p.server.OnRcpt(nil)
+	p.publish(event(2, crash.EventNew), people...)
+	dbtest.Exec(t, p.url, `update users set role = '' where name = 'role'`)
+	dbtest.Exec(t, p.url, `update users set disabled = true where name = 'disabled'`)
+	dbtest.Exec(t, p.url, `update identities set groups_read = groups_read - interval '31 days'`)
+	p.publish(event(3, crash.EventNew), people...)
+	own := event(4, crash.EventAccount)
+	own.Bucket, own.Title = nil, "own"
+	p.publish(own, people...)
+	for range 3 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	var got []string
+	for _, mail := range p.server.Mails() {
+		_, subject, found := strings.Cut(open(t, mail).subject(), ": ")
+		if !found {
+			subject = open(t, mail).subject()
+		}
+		got = append(got, strings.TrimSuffix(mail.To, "@example.org")+": "+subject)
+	}
+	want := []string{"role: own", "group: own", "stays: own", "stays: zsh crashed in f1()", "stays: zsh crashed in f2()",
+		"stays: zsh crashed in f3()"}
+	if !sameSet(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := p.states(); got[crash.MailWaiting] != 0 || got[crash.MailFailed] != 0 {
+		t.Errorf("got %v, want that no mail waits", got)
 	}
 }

@@ -4,8 +4,10 @@
 package rules
 
 import (
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -246,4 +248,353 @@ func (r Rule) canFile() bool {
 	return slices.Contains([]crash.EventKind{
 		crash.EventNew, crash.EventRising, crash.EventProposed, crash.EventSymbolised, crash.EventUnmuted,
 	}, r.When)
+}
+
+const (
+	// RisingPause is how many UTC days a problem must not have been rising before it rises anew.
+	RisingPause = 7
+	// StormProblems is the number of new problems of one package within StormTime above which they are
+	// one incident.
+	StormProblems = 10
+	// StormTime is the period in which new problems are counted.
+	StormTime = 10 * time.Minute
+)
+
+// Storm is a period in which many problems of one package were new.
+type Storm struct {
+	From, Until time.Time // arrival of the first and of the last problem
+	Known       time.Time // arrival of the problem that made it a storm
+	Problems    int
+}
+
+// Storms finds the storms among arrivals, which it sorts. A storm begins when more than
+// StormProblems problems arrive within StormTime, and ends when none has arrived for StormTime.
+func Storms(arrivals []time.Time) []Storm {
+	slices.SortFunc(arrivals, time.Time.Compare)
+	var storms []Storm
+	for i := 0; i < len(arrivals); i++ {
+		n := i + StormProblems
+		if n >= len(arrivals) || arrivals[n].Sub(arrivals[i]) > StormTime {
+			continue
+		}
+		s := Storm{From: arrivals[i], Until: arrivals[n], Known: arrivals[n], Problems: StormProblems + 1}
+		for n+1 < len(arrivals) && arrivals[n+1].Sub(s.Until) <= StormTime {
+			n++
+			s.Until = arrivals[n]
+			s.Problems++
+		}
+		storms = append(storms, s)
+		i = n
+	}
+	return storms
+}
+
+// Edge is a change that a rule has noticed. A rule acts on each edge once: the rule, the problem
+// and Key identify it.
+type Edge struct {
+	Rule  *Rule
+	Key   string      // the kind, and which change it was, such as a version or a day
+	Event crash.Event // Bucket is nil if the edge is not about one problem
+	Held  time.Time   // when the condition held last; zero: at the time of the event
+}
+
+// maxKey is the largest length of a version or package name in a key, in code points.
+const maxKey = 100
+
+// Key returns the key of an edge: the kind, and texts that tell edges of one problem apart.
+func Key(kind crash.EventKind, parts ...string) string {
+	key := string(kind)
+	for _, p := range parts {
+		key += ":" + crash.Truncate(p, maxKey)
+	}
+	return key
+}
+
+// Change identifies the change, whatever rule has noticed it.
+func (e Edge) Change() string {
+	bucket := "-"
+	if e.Event.Bucket != nil {
+		bucket = e.Event.Bucket.String()
+	}
+	return ":" + bucket + ":" + crash.Truncate(e.Key, 200)
+}
+
+// ID identifies the edge among all edges of all rules.
+func (e Edge) ID() string { return fmt.Sprintf("rule %d%s", e.Rule.ID, e.Change()) }
+
+// Machines returns "1 machine" or "1,902 machines".
+func Machines(n int64) string { return count(n) + crash.Plural(n, " machine", " machines") }
+
+// in returns the place of an event in a sentence: " in 1.2 on Ubuntu 24.04".
+func in(e crash.Event) string {
+	place := ""
+	if e.Version != "" {
+		place += " in " + e.Version
+	}
+	if e.Release != "" {
+		place += " on " + string(e.Release)
+	}
+	return place
+}
+
+// NewText describes an event of the kind new.
+func NewText(e crash.Event) string {
+	return fmt.Sprintf("New: %s %s it, first%s.", Machines(e.Machines), reports(e.Machines), in(e))
+}
+
+// RegressedText describes an event of the kind regressed. marked is whether a person has marked the
+// problem as fixed, instead of the tracker.
+func RegressedText(e crash.Event, marked bool) string {
+	return fmt.Sprintf("Seen again%s, %s, by %s.", in(e), WhyFixed(marked), Machines(e.Machines))
+}
+
+// WhyFixed says why a version should be free of a problem.
+func WhyFixed(marked bool) string {
+	if marked {
+		return "though it was marked as fixed"
+	}
+	return "which has the fix"
+}
+
+// RisingText describes an event of the kind rising, with the reports of the seven days up to a day
+// and of the seven before.
+func RisingText(e crash.Event, day time.Time, week, before int64) string {
+	return fmt.Sprintf("Rising: %s of %s in the seven days up to %s, %s in the seven before.",
+		crash.Counted(week, "report", "reports"), Machines(e.Machines), day.Format("2 January"), count(before))
+}
+
+// ProposedText describes an event of the kind proposed.
+func ProposedText(e crash.Event) string {
+	return fmt.Sprintf("New in proposed: %s %s it%s, and none an earlier version.", Machines(e.Machines),
+		reports(e.Machines), in(e))
+}
+
+// QuietText describes an event of the kind quiet.
+func QuietText(weeks int, last time.Time) string {
+	return fmt.Sprintf("Not seen for %d %s, since %s.", weeks, crash.Plural(int64(weeks), "week", "weeks"),
+		last.Format("2 January 2006"))
+}
+
+// StormText describes an event of the kind storm.
+func StormText(pkg string, problems int) string {
+	return fmt.Sprintf("%d problems of %s are new within minutes. They are not reported one by one.", problems, pkg)
+}
+
+// Texts of events that need no numbers.
+const (
+	SymbolisedText = "The functions on its stack have names now."
+	UnmutedText    = "The problem was muted and has returned."
+	RefusedText    = "The tracker refused its bug."
+	TrackerTitle   = "The tracker does not accept mishap's credentials"
+	TrackerText    = "Bugs are not filed and not read until an administrator connects the tracker again."
+)
+
+func reports(n int64) string { return crash.Plural(n, "reports", "report") }
+
+// Activity is what a rule has done.
+type Activity struct {
+	Last   time.Time // zero: nothing yet
+	Recent int64     // edges on which it has acted in the RehearsalDays
+}
+
+// RehearsalDays is the number of UTC days, including today, that a rehearsal covers.
+const RehearsalDays = 30
+
+// Rehearsal is what a rule would have done in the past.
+type Rehearsal struct {
+	Since    time.Time        // UTC midnight
+	Lines    []RehearsalLine  // the latest first; some of them, if there are many
+	Edges    int              // all lines
+	People   map[string]int64 // notices by account name
+	Programs int64            // deliveries to other programs
+	Proposed int64            // put into the queue for filing
+	Filed    int64            // filed at once
+	Skipped  int64            // not filed: they have a bug
+	Changed  int64            // muted, assigned or tagged
+	Notes    []string         // what is approximated or missing, as sentences
+}
+
+// RehearsalLine is one edge that the rule would have noticed.
+type RehearsalLine struct {
+	At    time.Time
+	Exact bool // otherwise only the day is known
+	Event crash.Event
+	Does  []string // "notify 3 people"
+}
+
+// Candidate is a problem for which a rule proposes a bug.
+type Candidate struct {
+	ID        int64
+	Problem   crash.BucketID
+	Rule      string // name
+	RuleID    int64
+	State     CandidateState
+	Why       string
+	Machines  int64 // when it was proposed
+	Created   time.Time
+	DecidedBy string
+	Decided   time.Time
+	Reason    string // why it was declined
+	Failure   string // why no bug was filed; empty: none was tried
+}
+
+// CandidateState is the state of a candidate.
+type CandidateState string
+
+// The states of candidates.
+const (
+	CandidateAutomatic CandidateState = "automatic" // to be filed by the rule
+	CandidateFiling    CandidateState = "filing"    // the rule is handing it over
+	CandidateWaiting   CandidateState = "waiting"   // for a person
+	CandidateFiled     CandidateState = "filed"
+	CandidateDeclined  CandidateState = "declined"
+)
+
+// Sentence describes a rule in one sentence: "When a problem of mesa is new and at least 3 machines
+// report it, notify its followers." It also describes rules that Check refuses.
+func (r Rule) Sentence() string {
+	when := "When " + r.subject() + " " + r.happens()
+	if r.Machines > 1 && r.AboutProblems() {
+		when += fmt.Sprintf(" and at least %s machines %s it", count(r.Machines), r.report())
+	}
+	does := r.Actions.phrases()
+	if len(does) == 0 {
+		return when + ", do nothing."
+	}
+	return when + ", " + join(does) + "."
+}
+
+func (r Rule) report() string {
+	if r.When == crash.EventQuiet {
+		return "have reported"
+	}
+	return "report"
+}
+
+func (r Rule) subject() string {
+	names := join(r.Scope.Names)
+	if r.When == crash.EventTracker {
+		return "the tracker"
+	}
+	if r.When == crash.EventRefused {
+		return "the bug for a problem" + r.Scope.of(names)
+	}
+	return "a problem" + r.Scope.of(names)
+}
+
+func (s Scope) of(names string) string {
+	switch s.Kind {
+	case OfPackage:
+		return " of " + names
+	case OfSet:
+		return " of the package " + crash.Plural(int64(len(s.Names)), "set", "sets") + " " + names
+	case OfTeam:
+		return " of a package of " + names
+	case Everything:
+	}
+	return ""
+}
+
+func (r Rule) happens() string {
+	switch r.When { //nolint:exhaustive // see Kinds
+	case crash.EventNew:
+		return "is new"
+	case crash.EventRegressed:
+		return "is seen again in a version that has the fix"
+	case crash.EventRising:
+		return "is rising"
+	case crash.EventProposed:
+		return "is new in a version in proposed"
+	case crash.EventSymbolised:
+		return "gets its function names"
+	case crash.EventQuiet:
+		return fmt.Sprintf("has not been seen for %d %s", r.Weeks, crash.Plural(int64(r.Weeks), "week", "weeks"))
+	case crash.EventUnmuted:
+		return "that was muted returns"
+	case crash.EventRefused:
+		return "is refused by the tracker"
+	case crash.EventTracker:
+		return "does not accept mishap's credentials"
+	}
+	return string(r.When)
+}
+
+// phrases returns what the actions do, as parts of a sentence.
+func (a Actions) phrases() []string {
+	var does []string
+	var whom []string
+	if a.Followers {
+		whom = append(whom, "its followers")
+	}
+	if a.Administrators {
+		whom = append(whom, "administrators")
+	}
+	if n := int64(len(a.Users)); n > 0 {
+		whom = append(whom, count(n)+crash.Plural(n, " person", " people"))
+	}
+	if n := int64(len(a.Endpoints)); n > 0 {
+		whom = append(whom, count(n)+crash.Plural(n, " program", " programs"))
+	}
+	if len(whom) > 0 {
+		does = append(does, "notify "+join(whom))
+	}
+	if a.Mute != nil {
+		does = append(does, "mute it"+a.Mute.until())
+	}
+	if a.Assign != "" {
+		does = append(does, "assign it to "+a.Assign)
+	}
+	if a.Tag != "" {
+		does = append(does, "tag it “"+a.Tag+"”")
+	}
+	switch a.Embargo {
+	case EmbargoNever:
+	case EmbargoSuspected:
+		does = append(does, "embargo it if memory looks corrupted")
+	case EmbargoAlways:
+		does = append(does, "embargo it")
+	}
+	if a.Queue {
+		does = append(does, "queue it for filing")
+	}
+	if a.File {
+		n := int64(a.HourlyLimit)
+		does = append(does, fmt.Sprintf("file a bug (at most %s per hour)", count(n)))
+	}
+	return does
+}
+
+func (m Mute) until() string {
+	var until []string
+	if m.Days > 0 {
+		until = append(until, fmt.Sprintf("for %d %s", m.Days, crash.Plural(int64(m.Days), "day", "days")))
+	}
+	if m.Newer {
+		until = append(until, "until it is seen in a newer version")
+	}
+	if m.Regression {
+		until = append(until, "until it regresses")
+	}
+	if len(until) == 0 {
+		return ""
+	}
+	return " " + strings.Join(until, " or ")
+}
+
+// join joins names: "a", "a and b", "a, b and c".
+func join(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// count formats a number with thousands separators.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -8,15 +8,23 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+	"unicode/utf8"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
 )
@@ -161,4 +169,271 @@ func plain(text string, limit int) string {
 		text = strings.ToValidUTF8(text[:limit], "")
 	}
 	return text
+}
+
+// Networks lists private networks to which mishap may send.
+type Networks []netip.Prefix
+
+// refused lists the networks that are not part of the public internet, or that lead to others (IANA's
+// special-purpose registries). Of IPv6 only 2000::/3 is public.
+var refused = func() []netip.Prefix {
+	var list []netip.Prefix
+	for word := range strings.FieldsSeq(`
+		0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+		192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3
+		2001::/23 2001:db8::/32 2002::/16 3fff::/20`) {
+		list = append(list, netip.MustParsePrefix(word))
+	}
+	return list
+}()
+
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
+
+// RefusedError says that mishap does not send to an address.
+type RefusedError struct{ Address netip.Addr }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("mishap does not send to %s, which is not a public address. If this is intended, add its network "+
+		"to webhook_allow_networks in the configuration.", e.Address)
+}
+
+// check returns a RefusedError if mishap must not send to an address. It does not look behind
+// addresses that contain others (NAT64, 6to4, Teredo): they are refused as such.
+func (n Networks) check(address netip.Addr) error {
+	address = address.Unmap().WithZone("")
+	for _, network := range n {
+		if network.Contains(address) {
+			return nil
+		}
+	}
+	for _, network := range refused {
+		if network.Contains(address) {
+			return &RefusedError{address}
+		}
+	}
+	if !address.IsValid() || address.Is6() && !publicIPv6.Contains(address) {
+		return &RefusedError{address}
+	}
+	return nil
+}
+
+// control is the Control function of a net.Dialer. The dialer calls it with the address that it is
+// about to connect to, after the name was resolved, so that a name cannot resolve to another address
+// in between.
+func (n Networks) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is not an address: %w", address, err)
+	}
+	return n.check(to.Addr())
+}
+
+// Errors of endpoints whose secrets cannot be decrypted.
+var (
+	errNoAddress = errors.New("the address cannot be decrypted, because the password of the database has changed; " +
+		"enter it again")
+	errNoSecret = errors.New("the secret cannot be decrypted, because the password of the database has changed; " +
+		"set a new one")
+)
+
+// request returns the request for one attempt of a delivery.
+func (c *Client) request(
+	ctx context.Context, to crash.Endpoint, id crash.DeliveryID, resent int, payload string,
+) (*http.Request, error) {
+	switch {
+	case to.Address == "":
+		return nil, errNoAddress
+	case to.Secret == "" && (to.Kind == crash.EndpointWebhook || to.Kind == crash.EndpointMatrix):
+		return nil, errNoSecret
+	}
+	method, address := http.MethodPost, string(to.Address)
+	if to.Kind == crash.EndpointMatrix {
+		// The homeserver accepts each transaction once. A person who sends a message again wants a second one.
+		transaction := string(id)
+		if resent > 0 {
+			transaction += "-" + strconv.Itoa(resent)
+		}
+		method = http.MethodPut
+		address = strings.TrimRight(address, "/") + "/_matrix/client/v3/rooms/" + url.PathEscape(to.Channel) +
+			"/send/m.room.message/" + transaction
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(payload))
+	if err != nil {
+		return nil, errors.New("the address is not valid; enter it again")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	switch to.Kind {
+	case crash.EndpointSlack, crash.EndpointMattermost: // the address is the secret
+	case crash.EndpointWebhook:
+		now := c.config.Now()
+		signatures, err := sign(to, id, now, payload)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set(standardwebhooks.HeaderWebhookID, string(id))
+		req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+		req.Header.Set(standardwebhooks.HeaderWebhookSignature, signatures)
+	case crash.EndpointMatrix:
+		req.Header.Set("Authorization", "Bearer "+string(to.Secret))
+	}
+	return req, nil
+}
+
+// sign returns the signatures of a webhook: with its secret and, for some time after a rotation, with
+// the previous one.
+func sign(to crash.Endpoint, id crash.DeliveryID, now time.Time, payload string) (string, error) {
+	secrets := []crash.Secret{to.Secret}
+	if to.Previous != "" && now.Before(to.PreviousUntil) {
+		secrets = append(secrets, to.Previous)
+	}
+	var signatures []string
+	for _, secret := range secrets {
+		signer, err := standardwebhooks.NewWebhook(string(secret))
+		if err != nil {
+			return "", errors.New("the secret is not valid; rotate it")
+		}
+		signature, err := signer.Sign(string(id), now, []byte(payload))
+		if err != nil {
+			return "", fmt.Errorf("sign: %w", err)
+		}
+		signatures = append(signatures, signature)
+	}
+	return strings.Join(signatures, " "), nil
+}
+
+// NewSecret returns a new secret of a webhook, of 32 random bytes.
+func NewSecret() crash.Secret {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	return crash.Secret("whsec_" + base64.StdEncoding.EncodeToString(random))
+}
+
+// retryAfter returns the delay that an answer asks for, by its header or as Matrix does, or 0. It is at
+// most maxRetryAfter.
+func (c *Client) retryAfter(header string, answer []byte) time.Duration {
+	var delay time.Duration
+	var matrix struct {
+		Milliseconds int64 `json:"retry_after_ms"`
+	}
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		delay = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		delay = at.Sub(c.config.Now())
+	} else if json.Unmarshal(answer, &matrix) == nil {
+		delay = time.Duration(min(matrix.Milliseconds, maxRetryAfter.Milliseconds())) * time.Millisecond
+	}
+	return min(max(delay, 0), maxRetryAfter)
+}
+
+// schedule lists the delay of each attempt after the previous one, as Standard Webhooks recommends. It
+// lasts for three days and a few hours.
+var schedule = []time.Duration{
+	0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+const (
+	maxRetryAfter = 24 * time.Hour
+	chatInterval  = time.Second      // Slack accepts about one message per second and channel
+	firstPause    = 5 * time.Second  // of an endpoint after a failure; it doubles with each further one
+	throttlePause = 30 * time.Second // of an endpoint that is overloaded and does not say for how long
+	maxPause      = 5 * time.Minute
+)
+
+// Judge returns what follows from the answer to an attempt. failed is the number of attempts of the
+// delivery that have failed before. An endpoint that fails pauses for all its deliveries, so that it is
+// not flooded when it works again.
+func Judge(to crash.Endpoint, failed int, reply Reply, now time.Time) crash.DeliveryOutcome {
+	o := crash.DeliveryOutcome{Status: reply.Status, Answer: reply.Answer, Problem: reply.Problem}
+	if reply.Problem == "" {
+		o.State = crash.DeliveryDelivered
+		if to.Kind != crash.EndpointWebhook {
+			o.Pause = now.Add(chatInterval)
+		}
+		return o
+	}
+	pause := min(firstPause<<min(to.Failures, 10), maxPause)
+	switch reply.Status {
+	case http.StatusGone:
+		o.State, o.Off = crash.DeliveryFailed, "It answered 410 Gone, which means that it wants no more events."
+		return o
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		pause = max(pause, throttlePause)
+	}
+	o.Pause = now.Add(max(pause, reply.RetryAfter))
+	if failed+1 >= len(schedule) {
+		last := "did not answer"
+		if reply.Status != 0 {
+			last = fmt.Sprintf("answered %d", reply.Status)
+		}
+		o.State = crash.DeliveryFailed
+		o.Off = fmt.Sprintf("All %d attempts to deliver an event failed; at the last one it %s.", len(schedule), last)
+		return o
+	}
+	o.State, o.Due = crash.DeliveryWaiting, now.Add(max(schedule[failed+1], reply.RetryAfter))
+	return o
+}
+
+// Limits of the settings of an endpoint.
+const (
+	MaxName      = 60
+	MaxPerMinute = 600
+	maxAddress   = 2000
+)
+
+var matrixRoom = regexp.MustCompile(`^![^\s/?#]{1,250}$`)
+
+// CheckSettings returns what is wrong with the settings of an endpoint, by field, and sets its host. An
+// empty address or secret means that the stored one stays; isNew says that there is none.
+func CheckSettings(e *crash.Endpoint, isNew bool) map[string]string {
+	wrong := map[string]string{}
+	if e.Name == "" || utf8.RuneCountInString(e.Name) > MaxName || plain(e.Name, len(e.Name)) != e.Name {
+		wrong["name"] = "Enter a name of at most 60 characters."
+	}
+	if e.PerMinute < 1 || e.PerMinute > MaxPerMinute {
+		wrong["per_minute"] = "Enter a number from 1 to 600."
+	}
+	switch address := string(e.Address); {
+	case address != "":
+		host, problem := hostOf(e.Kind, address)
+		if problem != "" {
+			wrong["address"] = problem
+		}
+		e.Host = host
+	case isNew:
+		wrong["address"] = "Enter the address."
+	}
+	switch e.Kind {
+	case crash.EndpointMatrix:
+		if !matrixRoom.MatchString(e.Channel) {
+			wrong["channel"] = "Enter the id of the room, which begins with an exclamation mark. Aliases (#name) do not work."
+		}
+		if e.Secret == "" && isNew {
+			wrong["secret"] = "Enter the access token of the account that writes."
+		}
+	case crash.EndpointMattermost:
+		if utf8.RuneCountInString(e.Channel) > 64 || strings.ContainsFunc(e.Channel, func(r rune) bool { return r <= ' ' }) {
+			wrong["channel"] = "Enter the name of a channel as in its address, or nothing."
+		}
+	default:
+		e.Channel = ""
+	}
+	if strings.ContainsFunc(string(e.Secret), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		wrong["secret"] = "The token must not contain spaces or special characters."
+	}
+	return wrong
+}
+
+// hostOf returns scheme and host of an address, or what is wrong with it.
+func hostOf(kind crash.EndpointKind, address string) (host, problem string) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(address) > maxAddress:
+		return "", "Enter an address that begins with https:// or http://."
+	case u.Fragment != "":
+		return "", "Leave out the part behind #."
+	case kind == crash.EndpointMatrix && (u.RawQuery != "" || u.User != nil):
+		return "", "Enter only the address of the homeserver, such as https://matrix.example.org."
+	}
+	return u.Scheme + "://" + u.Host, ""
 }

@@ -1,15 +1,23 @@
 package trackertest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	texttemplate "text/template"
 	"time"
+
+	"mishap/crash"
 )
 
 // bare returns any value as JSON, escaped for HTML as in Launchpad.
@@ -213,3 +221,443 @@ func (c *call) target(path []string) map[string]any {
 
 // displayName returns a name for people, such as "Ubuntu".
 func displayName(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+func htmlPage(t *template.Template, data any) response {
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return text(500, "error in a page of the practice tracker")
+	}
+	return text(200, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+}
+
+// page serves the pages of bugs, at /bugs/N and TARGET/+bug/N, and the list of bugs.
+func (s *Server) page(c *call) response {
+	switch c.r.URL.Path {
+	case "/":
+		return htmlPage(indexTemplate, s.state.Bugs)
+	case "/+style.css":
+		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
+	}
+	var bug *Bug
+	if n := len(c.parts); n > 1 && (c.parts[n-2] == "+bug" || n == 2 && c.parts[0] == "bugs") {
+		number, _ := strconv.ParseInt(c.parts[n-1], 10, 64) // 0 is not a bug
+		bug = s.state.bug(number)
+	}
+	switch {
+	case bug == nil:
+		return text(404, "Lost something? There is no such page on this tracker.")
+	case c.r.Method == http.MethodPost:
+		if wrong := s.edit(bug, c.form); wrong != "" {
+			return text(400, wrong)
+		}
+		return text(303, "").with("Location", c.r.URL.EscapedPath())
+	}
+	return htmlPage(bugTemplate, bugPage{bug, statuses})
+}
+
+// edit applies the form of a bug's page, or returns a message about an invalid value.
+func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
+	status := form.Get("status")
+	if status != "" && !slices.Contains(statuses, status) {
+		return fmt.Sprintf("status: Invalid value %q.", status)
+	}
+	s.change(b, func(b *Bug) {
+		if status != "" {
+			b.Status = status
+		}
+		if version := form.Get("fixed_in"); version != "" {
+			b.Janitor(version, "noble")
+		}
+		if comment := form.Get("comment"); comment != "" {
+			b.Messages = append(b.Messages, Message{Owner: s.opts.Person, Content: comment})
+		}
+	})
+	return ""
+}
+
+// bugPage is the data of a bug's page, including the options in its form.
+type bugPage struct {
+	*Bug
+	Statuses []string
+}
+
+// authorizePage is the data of the page on which a person decides: either a message or the levels.
+type authorizePage struct {
+	Token, Person, Consumer, Message string
+	Levels                           []level
+}
+
+const (
+	pageTop = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Practice tracker</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/+style.css"></head><body>
+<header><a href="/">Practice tracker</a> – nothing here is real, and nobody gets mail</header><main>`
+	pageBottom = `</main></body></html>
+`
+	style = `body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff }
+header { border-bottom: 1px solid #ccc; padding-bottom: .5rem; color: #555 }
+pre { background: #f4f4f4; padding: 1rem; overflow: auto; white-space: pre-wrap }
+dt { font-weight: bold } button { font: inherit; padding: .4rem .8rem }
+td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
+`
+)
+
+var (
+	authorizeTemplate = template.Must(template.New("authorize").Parse(pageTop + `
+<h1>Authorize application to access Launchpad on your behalf</h1>
+{{if .Message}}<p>{{.Message}}</p>{{else}}
+<p>The application identified as <b>{{.Consumer}}</b> wants to act for you.
+To file bugs it needs "Change Non-Private Data".</p>
+<form method="post" action="/+authorize-token">
+<p><label>You are <input name="person" value="{{.Person}}" maxlength="100" autocomplete="off"></label></p>
+<input type="hidden" name="oauth_token" value="{{.Token}}">
+{{range .Levels}}<p><button type="submit" name="field.actions.{{.Value}}" value="{{.Title}}">{{.Title}}</button></p>
+{{end}}</form>{{end}}
+` + pageBottom))
+	indexTemplate = template.Must(template.New("index").Parse(pageTop + `
+<h1>Bugs</h1>
+{{if .}}<table><tr><th>Number</th><th>Title</th><th>Package</th><th>Reporter</th></tr>
+{{range .}}<tr><td><a href="/bugs/{{.Number}}">{{.Number}}</a></td><td>{{.Title}}</td><td>{{.Package}}</td><td>{{.Reporter}}</td></tr>
+{{end}}</table>{{else}}<p>No bugs have been filed yet.</p>{{end}}
+` + pageBottom))
+	bugTemplate = template.Must(template.New("bug").Parse(pageTop + `
+<h1>Bug #{{.Number}}: {{.Title}}</h1>
+<dl>
+<dt>Reported by</dt><dd>{{.Reporter}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></dd>
+<dt>Affects</dt><dd>{{if .Package}}{{.Package}} ({{.Distribution}}){{else}}{{.Distribution}}{{end}}: {{.Status}}</dd>
+{{range .Series}}<dt>In {{.Series}}</dt><dd>{{.Status}}</dd>{{end}}
+<dt>Importance</dt><dd>{{or .Importance "Undecided"}}</dd>
+<dt>Information type</dt><dd>{{.InformationType}}</dd>
+<dt>Tags</dt><dd>{{range .Tags}}{{.}} {{else}}none{{end}}</dd>
+<dt>Subscribers</dt><dd>{{range .Subscribers}}{{.}} {{end}}</dd>
+{{with .DuplicateOf}}<dt>Duplicate of</dt><dd><a href="/bugs/{{.}}">{{.}}</a></dd>{{end}}
+</dl>
+<h2>Bug description</h2>
+<pre>{{.Description}}</pre>
+{{range .Messages}}<h2>{{.Owner}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></h2>
+<pre>{{.Content}}</pre>
+{{end}}<h2>Change</h2>
+<form method="post">
+{{$b := .}}<p><label>Status <select name="status">{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+{{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label> (closes the bug with the message that names the version)</p>
+{{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
+<p><button>Save</button></p>
+</form>
+` + pageBottom))
+)
+
+const wadlMedia = "application/vnd.sun.wadl+xml"
+
+// wadlType is a type of entry in the description of the API.
+type wadlType struct {
+	ID         string
+	Fields     []string // none: it is a collection of Collection
+	Collection string
+	Operations []wadlOperation
+}
+
+// wadlOperation is a named operation: ws.op. A parameter whose name ends in "!" is required.
+type wadlOperation struct {
+	Name, Params string
+	Post         bool
+	Gives        string // representation that it returns
+	Makes        string // type of the entry at the answer's Location
+}
+
+// vocabularies are the parameters with a fixed set of values. They are sent as plain text, not as
+// JSON.
+var vocabularies = map[string][]string{
+	"information_type": informationTypes,
+	"level":            {"Discussion", "Details", "Lifecycle"},
+}
+
+// linked maps attributes to the types of the entries to which they lead.
+var linked = map[string]string{
+	"me_link": "person", "owner_link": "person", "assignee_link": "person", "person_link": "person",
+	"subscribed_by_link": "person", "bug_link": "bug", "duplicate_of_link": "bug", "parent_link": "message",
+	"target_link": "bug_target", "distribution_link": "distribution", "main_archive_link": "archive",
+	"bugs_collection_link": "bugs", "people_collection_link": "people", "distributions_collection_link": "distributions",
+	"bug_tasks_collection_link": "bug_task-page-resource", "messages_collection_link": "message-page-resource",
+	"subscriptions_collection_link": "bug_subscription-page-resource",
+}
+
+// serviceRoot returns the description of the API, or the root resource with links to the
+// collections.
+func (s *Server) serviceRoot(c *call) response {
+	if strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), wadlMedia) {
+		return text(200, c.wadl()).with("Content-Type", wadlMedia)
+	}
+	return bare(c.rootEntry())
+}
+
+func (c *call) rootEntry() map[string]any {
+	return map[string]any{
+		"resource_type_link": c.root() + "/#service-root", "me_link": c.root() + "/people/+me",
+		"bugs_collection_link": c.root() + "/bugs", "people_collection_link": c.root() + "/people",
+		"distributions_collection_link": c.root() + "/distros",
+	}
+}
+
+// wadl describes the API to clients that read descriptions, such as launchpadlib. The attributes of
+// entries are those of examples.
+func (c *call) wadl() string {
+	search := wadlOperation{Name: "searchTasks", Gives: "bug_task-page", Params: "status bug_reporter created_since " +
+		"modified_since omit_duplicates search_text order_by"}
+	packages := wadlOperation{Name: "getBugSubscriberPackages", Gives: "distribution_source_package-page"}
+	entry := func(example map[string]any, operations ...wadlOperation) wadlType {
+		_, id, _ := strings.Cut(example["resource_type_link"].(string), "#")
+		if id != "service-root" {
+			example["http_etag"] = ""
+		}
+		return wadlType{ID: id, Fields: slices.Sorted(maps.Keys(example)), Operations: operations}
+	}
+	bug := &Bug{Distribution: distribution}
+	// The client names these types itself. The answer names the actual type.
+	target, team := entry(c.target([]string{distribution}), search), entry(c.personEntry(""), packages)
+	target.ID, team.ID = "bug_target", "team"
+	types := []wadlType{
+		entry(c.rootEntry()),
+		{ID: "bugs", Collection: "bug_task", Operations: []wadlOperation{search, {Name: "createBug", Post: true, Makes: "bug",
+			Params: "title! description! target! tags information_type"}}},
+		{ID: "people", Collection: "person"},
+		{ID: "distributions", Collection: "distribution"},
+		entry(bug.json(c), wadlOperation{Name: "newMessage", Params: "content! subject", Post: true, Makes: "message"},
+			wadlOperation{Name: "subscribe", Params: "person! level", Post: true, Gives: "bug_subscription-full"}),
+		entry(bug.task(c, 0)), entry(bug.message(c, 0)), entry(bug.subscription(c, "", "")),
+		entry(c.personEntry(""), packages),
+		entry(c.target([]string{distribution}), search, wadlOperation{Name: "getSourcePackage", Params: "name!",
+			Gives: "distribution_source_package-full"}),
+		entry(c.target([]string{distribution, "+source", ""}), search), target, team,
+		entry(c.archiveEntry(), wadlOperation{Name: "getPublishedSources", Params: "source_name version status exact_match",
+			Gives: "source_package_publishing_history-page"},
+			wadlOperation{Name: "getPublishedBinaries", Params: "binary_name version status exact_match",
+				Gives: "binary_package_publishing_history-page"}),
+		entry(c.publishedSource("", crash.Publication{})), entry(c.publishedBinary("", crash.Publication{})),
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	if err := wadlTemplate.Execute(&b, map[string]any{"Root": c.root(), "Types": types}); err != nil {
+		panic(err) // the input is constant
+	}
+	return b.String()
+}
+
+var wadlTemplate = texttemplate.Must(texttemplate.New("wadl").Funcs(texttemplate.FuncMap{
+	"link": func(field string) string { return linked[field] }, "options": func(param string) []string {
+		return vocabularies[param]
+	},
+	"words": strings.Fields, "name": func(param string) string { return strings.TrimSuffix(param, "!") },
+}).Parse(`<application xmlns="http://research.sun.com/wadl/2006/10">
+{{$root := .Root}}<resources base="{{$root}}/"><resource path="" type="{{$root}}/#service-root"/></resources>
+{{define "params"}}<param name="ws.op" style="query" required="true" fixed="{{.Name}}"/>
+{{range words .Params}}<param name="{{name .}}" style="query" required="{{ne . (name .)}}">
+{{range options .}}<option value="{{.}}"/>{{end}}</param>
+{{end}}{{end}}{{range $type := .Types}}<resource_type id="{{.ID}}">
+<method name="GET" id="{{.ID}}-get"><response>
+<representation href="#{{if .Fields}}{{.ID}}-full{{else}}{{.Collection}}-page{{end}}"/></response></method>
+{{range .Operations}}<method name="{{if .Post}}POST{{else}}GET{{end}}" id="{{$type.ID}}-{{.Name}}"><request>
+{{if .Post}}<representation mediaType="application/x-www-form-urlencoded">{{template "params" .}}</representation>
+{{else}}{{template "params" .}}{{end}}</request><response>
+{{with .Gives}}<representation href="{{$root}}/#{{.}}"/>{{end}}
+{{with .Makes}}<param name="Location" style="header"><link resource_type="{{$root}}/#{{.}}"/></param>{{end}}
+</response></method>
+{{end}}</resource_type>
+{{if .Fields}}<representation id="{{.ID}}-full" mediaType="application/json">
+{{range .Fields}}<param name="{{.}}" style="plain" path="$['{{.}}']">
+{{with link .}}<link resource_type="{{$root}}/#{{.}}"/>{{end}}</param>
+{{end}}</representation>
+<resource_type id="{{.ID}}-page-resource"><method name="GET" id="{{.ID}}-page-get"><response>
+<representation href="#{{.ID}}-page"/></response></method></resource_type>
+<representation id="{{.ID}}-page" mediaType="application/json">
+<param name="start" style="plain" path="$['start']"/><param name="total_size" style="plain" path="$['total_size']"/>
+<param name="total_size_link" style="plain" path="$['total_size_link']">
+<link resource_type="{{$root}}/#ScalarValue"/></param>
+<param name="next_collection_link" style="plain" path="$['next_collection_link']">
+<link resource_type="{{$root}}/#{{.ID}}-page-resource"/></param>
+<param name="entries" style="plain" path="$['entries']"/></representation>
+{{end}}{{end}}<resource_type id="ScalarValue"><method name="GET" id="size-get"><response>
+<representation mediaType="application/json" id="size-json"/></response></method></resource_type>
+</application>
+`))
+
+// query is a parsed search.
+type query struct {
+	target     []string // nil: all bugs
+	statuses   []string
+	reporter   string
+	since      time.Time
+	modified   time.Time
+	duplicates bool // include duplicates
+	words      []string
+	order      string
+	token      *accessToken
+}
+
+// readQuery parses the parameters of a search. It silently ignores unknown ones.
+func (c *call) readQuery(p *params, token *accessToken) query {
+	q := query{token: token, statuses: openStatuses, order: "id",
+		duplicates: p.Get("omit_duplicates") == "false"}
+	if c.parts[0] != "bugs" {
+		q.target = c.parts
+	}
+	if p.Has("status") {
+		q.statuses = p.list("status")
+		for _, status := range q.statuses {
+			p.choice("status", status, statuses)
+		}
+	}
+	if p.Has("bug_reporter") {
+		q.reporter = p.person(c, "bug_reporter")
+	}
+	if p.Has("created_since") {
+		q.since = p.time("created_since")
+	}
+	if p.Has("modified_since") {
+		q.modified = p.time("modified_since")
+	}
+	if p.Has("search_text") {
+		q.words = strings.Fields(strings.ToLower(p.text("search_text")))
+	}
+	if p.Has("order_by") {
+		q.order = p.list("order_by")[0]
+	}
+	return q
+}
+
+func (q query) matches(b *Bug) bool {
+	switch {
+	case q.target != nil && (b.Distribution != q.target[0] || len(q.target) == 3 && b.Package != q.target[2]),
+		!q.token.sees(b),
+		!slices.Contains(q.statuses, b.Status),
+		b.DuplicateOf != 0 && !q.duplicates,
+		q.reporter != "" && b.Reporter != q.reporter,
+		!q.since.IsZero() && !b.Created.After(q.since),
+		!q.modified.IsZero() && !b.updated().After(q.modified):
+		return false
+	}
+	text := strings.ToLower(b.Title + " " + b.Description)
+	return !slices.ContainsFunc(q.words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// search returns one page of the tasks of matching bugs.
+func (s *Server) search(c *call, token *accessToken) response {
+	if c.parts[0] != "bugs" && !s.exists(c.parts) {
+		return notFound(c.parts[len(c.parts)-1])
+	}
+	p := &params{Values: c.query}
+	q := c.readQuery(p, token)
+	order, newestFirst := strings.CutPrefix(q.order, "-")
+	if order != "id" && order != "datecreated" {
+		p.refuse("order_by", "practice: cannot order by %s", q.order)
+	}
+	if p.wrong != nil {
+		return p.refusal()
+	}
+	var found []*Bug
+	for _, b := range s.state.Bugs {
+		if q.matches(b) {
+			found = append(found, b)
+		}
+	}
+	if newestFirst {
+		slices.Reverse(found)
+	}
+	entries := make([]any, len(found))
+	for i, b := range found {
+		entries[i] = b.task(c, 0)
+	}
+	return s.list(c, "bug_task", entries)
+}
+
+// Archive is what the distribution has published, with package sets and subscriptions.
+type Archive struct {
+	Sources       map[string][]crash.Publication // by source package: what is published now
+	Superseded    map[string][]crash.Publication // what was published in the past
+	Binaries      map[string][]crash.Publication // by binary package
+	Sets          map[string][]string            // by codename, slash, name: source packages
+	Subscriptions map[string][]string            // by person or team: source packages
+}
+
+// archivePath is the path of the main archive.
+const archivePath = "/" + distribution + "/+archive/primary"
+
+func (c *call) isArchive() bool { return "/"+strings.Join(c.parts, "/") == archivePath }
+
+// archive answers operations on the archive, package sets and subscriptions, which are public.
+func (s *Server) archive(c *call) response {
+	var a Archive
+	if s.opts.Archive != nil {
+		a = *s.opts.Archive
+	}
+	p, path := &params{Values: c.query}, strings.Join(c.parts, "/")
+	list := []any{}
+	switch {
+	case c.name == "getSourcesIncluded":
+		set, ok := a.Sets[strings.TrimPrefix(path, "package-sets/"+distribution+"/")]
+		if !ok {
+			return notFound(path)
+		}
+		return bare(set)
+	case c.name == "getBugSubscriberPackages":
+		packages, ok := a.Subscriptions[strings.TrimPrefix(path, "~")]
+		if !ok {
+			return notFound(path)
+		}
+		for _, pkg := range packages {
+			list = append(list, c.target([]string{distribution, "+source", pkg}))
+		}
+		return s.list(c, "", list)
+	case !c.isArchive():
+		return notFound(path)
+	case c.name == "getPublishedBinaries":
+		name := p.text("binary_name")
+		for _, pub := range a.Binaries[name] {
+			list = append(list, c.publishedBinary(name, pub))
+		}
+	default:
+		name, version := p.text("source_name"), ""
+		if p.Has("version") {
+			version = p.text("version")
+		}
+		published := a.Sources[name]
+		if !p.Has("status") {
+			published = slices.Concat(published, a.Superseded[name])
+		}
+		if s.opts.Archive == nil && version != "" {
+			published = []crash.Publication{{Series: "noble", Pocket: "Updates", Version: version}}
+		}
+		for _, pub := range published {
+			if version == "" || pub.Version == version {
+				list = append(list, c.publishedSource(name, pub))
+			}
+		}
+	}
+	if p.wrong != nil {
+		return p.refusal()
+	}
+	return s.list(c, "", list)
+}
+
+func (c *call) archiveEntry() map[string]any {
+	e := c.entry("archive", archivePath)
+	e["name"], e["displayname"] = "primary", "Primary Archive for "+displayName(distribution)
+	e["distribution_link"] = c.root() + "/" + distribution
+	return e
+}
+
+func (c *call) publishedSource(name string, pub crash.Publication) map[string]any {
+	e := c.entry("source_package_publishing_history", archivePath+"/+sourcepub/1")
+	e["source_package_name"], e["source_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["distro_series_link"] = c.root() + "/" + distribution + "/" + pub.Series
+	return e
+}
+
+func (c *call) publishedBinary(name string, pub crash.Publication) map[string]any {
+	e := c.entry("binary_package_publishing_history", archivePath+"/+binarypub/1")
+	e["binary_package_name"], e["binary_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["source_package_name"], e["status"] = pub.Source, "Published"
+	e["distro_arch_series_link"] = c.root() + "/" + distribution + "/" + pub.Series + "/" + pub.Architecture
+	return e
+}

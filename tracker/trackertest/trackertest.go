@@ -11,11 +11,22 @@ package trackertest
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"mime"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -348,3 +359,674 @@ func (s *Server) Revoke(key string) {
 	}
 	s.save()
 }
+
+// state is everything that the tracker stores.
+type state struct {
+	Consumers     []string
+	RequestTokens []*requestToken
+	AccessTokens  []*accessToken
+	Bugs          []*Bug
+}
+
+// Bug is a bug of the practice tracker.
+type Bug struct {
+	Number          int64
+	Title           string
+	Description     string
+	Tags            []string
+	InformationType string
+	Reporter        string
+	Distribution    string
+	Package         string // source package; empty: the distribution itself
+	Status          string
+	DuplicateOf     int64 // 0: not a duplicate
+	Created         time.Time
+	Subscribers     []string
+
+	Importance string // empty: Undecided
+	Assignee   string // name of an account; empty: nobody
+	Milestone  string
+	Closed     time.Time // when Status became a complete one
+	Updated    time.Time // last change; zero: none
+	Series     []SeriesTask
+	Messages   []Message // comments, without the description
+}
+
+// Message is a comment on a bug. The description is the first message.
+type Message struct {
+	Owner   string
+	Content string
+	Created time.Time
+}
+
+// SeriesTask is the state of a bug in one series of its distribution.
+type SeriesTask struct {
+	Series string // codename
+	Status string
+	Closed time.Time
+}
+
+// Janitor is the name of the tracker's own account.
+const Janitor = "janitor"
+
+// Janitor closes a bug as an upload would. It adds a message that names the version and the series.
+func (b *Bug) Janitor(version, series string) {
+	b.Status = "Fix Released"
+	b.Messages = append(b.Messages, Message{Owner: Janitor, Content: fmt.Sprintf(
+		"This bug was fixed in the package %s - %s\n\n---------------\n%s (%s) %s; urgency=medium\n\n  * Practice makes "+
+			"perfect.\n",
+		b.Package, version, b.Package, version, series)})
+}
+
+func (b *Bug) private() bool {
+	return slices.Contains([]string{"Private", "Private Security", "Proprietary", "Embargoed"}, b.InformationType)
+}
+
+func (b *Bug) updated() time.Time {
+	if b.Updated.After(b.Created) {
+		return b.Updated
+	}
+	return b.Created
+}
+
+// settle updates the dates after a change.
+func (b *Bug) settle(before Bug, now time.Time) {
+	b.Updated = now
+	b.Closed = closing(b.Closed, before.Status, b.Status, now)
+	for i := range b.Series {
+		was := ""
+		if i < len(before.Series) {
+			was = before.Series[i].Status
+		}
+		b.Series[i].Closed = closing(b.Series[i].Closed, was, b.Series[i].Status, now)
+	}
+	for i := range b.Messages {
+		if b.Messages[i].Created.IsZero() {
+			b.Messages[i].Created = now
+		}
+	}
+}
+
+func closing(closed time.Time, before, status string, now time.Time) time.Time {
+	switch {
+	case !slices.Contains(complete, status):
+		return time.Time{}
+	case status != before || closed.IsZero():
+		return now
+	}
+	return closed
+}
+
+// copied returns a copy that shares no lists with b.
+func (b *Bug) copied() Bug {
+	c := *b
+	c.Tags, c.Subscribers = slices.Clone(b.Tags), slices.Clone(b.Subscribers)
+	c.Series, c.Messages = slices.Clone(b.Series), slices.Clone(b.Messages)
+	return c
+}
+
+type requestToken struct {
+	Key, Secret, Consumer string
+	Created               time.Time
+	Level                 string // empty: not decided yet
+	Person                string // who authorised it
+}
+
+type accessToken struct {
+	Key, Secret, Consumer, Level, Person string
+	Expired                              bool
+	Suspended                            bool // the person's account is suspended
+}
+
+// writes reports whether the token permits changes. A nil token is anonymous.
+func (t *accessToken) writes() bool {
+	return t != nil && slices.Contains([]string{"WRITE_PUBLIC", "WRITE_PRIVATE", desktop.Value}, t.Level)
+}
+
+// sees reports whether the token shows a bug. Private bugs show only to their reporter and subscribers.
+func (t *accessToken) sees(b *Bug) bool {
+	if !b.private() {
+		return true
+	}
+	return t != nil && slices.Contains([]string{"READ_PRIVATE", "WRITE_PRIVATE", desktop.Value}, t.Level) &&
+		(b.Reporter == t.Person || slices.Contains(b.Subscribers, t.Person))
+}
+
+func (st *state) load(file string) error {
+	if file == "" {
+		return nil
+	}
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, st); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// save replaces the file atomically.
+func (st *state) save(file string) error {
+	if file == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(st, "", "\t")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // mode 0600: it contains tokens
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(append(b, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+func (st *state) bug(number int64) *Bug {
+	return find(st.Bugs, func(b *Bug) bool { return b.Number == number })
+}
+
+func (st *state) nextBug() int64 {
+	if len(st.Bugs) == 0 {
+		return 2100001
+	}
+	return st.Bugs[len(st.Bugs)-1].Number + 1
+}
+
+func (st *state) register(consumer string) {
+	if !slices.Contains(st.Consumers, consumer) {
+		st.Consumers = append(st.Consumers, consumer)
+	}
+}
+
+func (st *state) request(key string) *requestToken {
+	return find(st.RequestTokens, func(t *requestToken) bool { return t.Key == key })
+}
+
+func (st *state) access(consumer, key string) *accessToken {
+	return find(st.AccessTokens, func(t *accessToken) bool { return t.Key == key && t.Consumer == consumer })
+}
+
+// find returns the first item for which match returns true, or nil.
+func find[T any](list []*T, match func(*T) bool) *T {
+	if i := slices.IndexFunc(list, match); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// newKey returns a random key of n characters from Launchpad's alphabet.
+func newKey(n int) string {
+	const alphabet = "0123456789bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ"
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	for i := range b {
+		b[i] = alphabet[int(b[i])%len(alphabet)]
+	}
+	return string(b)
+}
+
+// Operation is a kind of request, for faults and Requests.
+type Operation string
+
+// Kinds of requests.
+const (
+	OpRequestToken  Operation = "request-token"
+	OpAccessToken   Operation = "access-token"
+	OpAuthorize     Operation = "authorize"
+	OpCreate        Operation = "create"
+	OpSearch        Operation = "search"
+	OpBug           Operation = "bug"
+	OpChange        Operation = "change" // PATCH of a bug
+	OpSubscribe     Operation = "subscribe"
+	OpMe            Operation = "me"
+	OpSourcePackage Operation = "source-package"
+	OpTasks         Operation = "tasks"
+	OpMessages      Operation = "messages"
+	OpComment       Operation = "comment"
+	OpArchive       Operation = "archive"
+	OpOther         Operation = "other"
+)
+
+var (
+	webOperations = map[string]Operation{
+		"/+request-token": OpRequestToken, "/+access-token": OpAccessToken, "/+authorize-token": OpAuthorize,
+	}
+	namedOperations = map[string]Operation{
+		"createBug": OpCreate, "searchTasks": OpSearch, "subscribe": OpSubscribe, "newMessage": OpComment,
+		"getSourcePackage": OpSourcePackage, "getPublishedSources": OpArchive, "getPublishedBinaries": OpArchive,
+		"getSourcesIncluded": OpArchive, "getBugSubscriberPackages": OpArchive,
+	}
+)
+
+// versions are the versions of the API, which begin its paths.
+var versions = []string{"beta", "1.0", "devel"}
+
+// call is a parsed request.
+type call struct {
+	r       *http.Request
+	body    []byte
+	form    url.Values // from the body, if that is a form
+	query   url.Values
+	version string   // of the API; empty: the web part
+	parts   []string // of the path, below the version; at least one
+	origin  string   // scheme, host and port that the client used
+	name    string   // of the named operation: ws.op
+	op      Operation
+}
+
+const maxBody = 4 << 20
+
+func newCall(r *http.Request) *call {
+	c := &call{r: r, query: r.URL.Query(), form: url.Values{}, origin: "http://" + r.Host}
+	c.body, _ = io.ReadAll(io.LimitReader(r.Body, maxBody)) // an incomplete body is refused later
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Header.Get("Content-Type") == "" || media == "application/x-www-form-urlencoded" {
+		c.form, _ = url.ParseQuery(string(c.body)) // invalid pairs are left out
+	}
+	c.parts = splitPath(r.URL.EscapedPath())
+	if slices.Contains(versions, c.parts[0]) {
+		c.version, c.parts = c.parts[0], c.parts[1:]
+	}
+	if len(c.parts) == 0 {
+		c.parts = []string{""} // the root
+	}
+	c.name = c.query.Get("ws.op")
+	if r.Method == http.MethodPost {
+		c.name = c.form.Get("ws.op")
+	}
+	c.op = c.operation()
+	return c
+}
+
+func (c *call) operation() Operation {
+	op := webOperations[c.r.URL.EscapedPath()]
+	if c.version != "" {
+		op = namedOperations[c.name]
+	}
+	bug := c.version != "" && len(c.parts) > 1 && c.parts[0] == "bugs"
+	switch {
+	case op != "":
+		return op
+	case c.version != "" && slices.Equal(c.parts, []string{"people", "+me"}):
+		return OpMe
+	case bug && len(c.parts) == 2 && c.r.Method == http.MethodPatch:
+		return OpChange
+	case bug && len(c.parts) == 2:
+		return OpBug
+	case bug && c.parts[2] == "bug_tasks":
+		return OpTasks
+	case bug && c.parts[2] == "messages":
+		return OpMessages
+	}
+	return OpOther
+}
+
+// root returns the root address of the API in the version of the call.
+func (c *call) root() string { return c.origin + "/" + c.version }
+
+// splitPath returns the decoded segments of a path. A segment may contain a decoded slash.
+func splitPath(escaped string) []string {
+	var out []string
+	for part := range strings.SplitSeq(strings.Trim(escaped, "/"), "/") {
+		out = append(out, unescape(part))
+	}
+	return out
+}
+
+func unescape(s string) string {
+	out, err := url.PathUnescape(s)
+	if err != nil {
+		return s
+	}
+	return out
+}
+
+// escapePath encodes a name as one segment of a path. "+" stays, as in the links of Launchpad.
+func escapePath(s string) string { return strings.ReplaceAll(url.PathEscape(s), "%2B", "+") }
+
+// params are the parameters of an operation or the attributes of a PATCH, encoded as JSON. Its
+// methods note what is wrong with a parameter.
+type params struct {
+	url.Values
+	wrong []string // one line for each invalid parameter
+}
+
+func (p *params) refuse(name, format string, args ...any) {
+	p.wrong = append(p.wrong, name+": "+fmt.Sprintf(format, args...))
+}
+
+// refusal returns the answer to invalid parameters.
+func (p *params) refusal() response {
+	return text(400, strings.Join(p.wrong, "\n")).with("Content-Type", "text/plain")
+}
+
+// text decodes a required text. It accepts only JSON text. Launchpad accepts anything, but takes an
+// unquoted 24.10 for a number.
+func (p *params) text(name string) (value string) {
+	if !p.Has(name) {
+		p.refuse(name, "Required input is missing.")
+	} else if json.Unmarshal([]byte(p.Get(name)), &value) != nil {
+		p.refuse(name, "practice: %s is not JSON text", p.Get(name))
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(value, "\r\n", "\n"), "\r", "\n")
+}
+
+// list decodes a list of texts, or a single text. Launchpad decodes each item as JSON once more, so
+// list refuses items that would then be no text.
+func (p *params) list(name string) (items []string) {
+	if json.Unmarshal([]byte(p.Get(name)), &items) != nil {
+		items = []string{p.text(name)}
+	}
+	for i, item := range items {
+		var again any
+		if json.Unmarshal([]byte(item), &again) != nil {
+			continue
+		}
+		decoded, ok := again.(string)
+		if !ok {
+			p.refuse(name, "practice: the item %s is not JSON text", item)
+		}
+		items[i] = decoded
+	}
+	return items
+}
+
+// choice returns a parameter with a fixed set of values.
+func (p *params) choice(name, value string, accepted []string) string {
+	if !slices.Contains(accepted, value) {
+		p.refuse(name, "Invalid value %q. Acceptable values are: %s", value, strings.Join(accepted, ", "))
+	}
+	return value
+}
+
+// time parses a date or a time in UTC.
+func (p *params) time(name string) time.Time {
+	value := p.text(name)
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02"} {
+		t, err := time.Parse(layout, value)
+		if err != nil {
+			continue
+		}
+		if _, offset := t.Zone(); offset != 0 {
+			p.refuse(name, "Time not in UTC.")
+		}
+		return t
+	}
+	p.refuse(name, "Value doesn't look like a date.")
+	return time.Time{}
+}
+
+// link returns the segments of the path in a link, or of a path that leads nowhere. A link must be a
+// path, or an absolute address on this host in an active version of the API.
+func (p *params) link(c *call, name string) []string {
+	link := p.text(name)
+	u, err := url.Parse(link)
+	switch {
+	case p.wrong != nil:
+		return []string{""}
+	case err != nil, u.Scheme == "" && !strings.HasPrefix(link, "/"):
+		p.refuse(name, "%q is not a valid URI.", link)
+		return []string{""}
+	}
+	path := splitPath(u.EscapedPath())
+	if u.Host != "" && u.Scheme+"://"+u.Host == c.origin && slices.Contains(versions, path[0]) && len(path) > 1 {
+		return path[1:]
+	}
+	if u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
+		p.refuse(name, "No such object %q.", link)
+	}
+	return path
+}
+
+// person returns the name in a link to a person.
+func (p *params) person(c *call, name string) string {
+	path := p.link(c, name)
+	person, ok := strings.CutPrefix(path[0], "~")
+	if !ok || person == "" || len(path) > 1 {
+		p.refuse(name, "No such object %s.", p.Get(name))
+	}
+	return person
+}
+
+// Fault is a kind of failure.
+type Fault string
+
+// Kinds of failures. If the work is done, the answer does not say so.
+const (
+	Error500    Fault = "error-500"     // before the work, with an OOPS id
+	Error503    Fault = "error-503"     // time-out before the work, with Retry-After 900 and an OOPS id
+	Offline503  Fault = "offline-503"   // the front end's page before the work, without an id
+	TooMany429  Fault = "too-many-429"  // before the work, with Retry-After
+	FrontEnd403 Fault = "front-end-403" // before the work
+	NotFound404 Fault = "not-found-404" // before the work
+	Redirect302 Fault = "redirect-302"  // before the work, to another place
+	Redirect307 Fault = "redirect-307"  // the same, but careless clients repeat the POST
+	PageBefore  Fault = "page-before"   // 200 and an HTML page instead of the work: a captive portal
+	// A refusal of the credentials, before the work.
+	UnknownConsum Fault = "401-unknown-consumer"
+	UnknownToken  Fault = "401-unknown-token"
+	ExpiredToken  Fault = "401-expired-token"
+	NoAccessToken Fault = "401-unauthorized-token"
+	BadSignature  Fault = "401-invalid-signature"
+	Inactive      Fault = "401-inactive-account"
+	Permission    Fault = "401-permission" // a missing permission; the credentials may be valid
+
+	DropBefore Fault = "drop-before" // the connection is closed before the work
+	HangBefore Fault = "hang-before" // no work and no answer, until the caller gives up
+	DropAfter  Fault = "drop-after"  // the work is done, then the connection is closed
+	HangAfter  Fault = "hang-after"  // the work is done, no answer until the caller gives up
+	LateWork   Fault = "late-work"   // no answer until the caller gives up; only then the work is done
+	Truncated  Fault = "truncated"   // the work is done, the answer lacks its Location and its end
+	// The answer is normal, after Delay or Hold, even if the caller has given up.
+	Slow Fault = "slow"
+
+	Lost502        Fault = "lost-502"         // the work is done, the front end answers 502
+	NoLocation     Fault = "no-location"      // the work is done, the answer lacks its Location
+	OddLocation    Fault = "odd-location"     // the work is done, Location is invalid
+	ForeignAddress Fault = "foreign-location" // the work is done, Location leads to another host
+	Page200        Fault = "page-200"         // the work is done, the answer is 200 and an HTML page
+	Garbled        Fault = "garbled"          // the work is done, the answer's body is broken
+)
+
+// before maps faults that prevent the work to their answers.
+var before = map[Fault]response{
+	Error500:      text(500, "ProgrammingError").with("X-Lazr-OopsId", "OOPS-practice500"),
+	Error503:      html(503, "Timeout").with("Retry-After", "900").with("X-Lazr-OopsId", "OOPS-practice503"),
+	Offline503:    html(503, "Launchpad is offline"),
+	TooMany429:    text(429, "Too many requests").with("Retry-After", "1"),
+	FrontEnd403:   html(403, "403 Forbidden"),
+	NotFound404:   notFound("bugs"),
+	Redirect302:   text(302, "").with("Location", "/+moved"),
+	Redirect307:   text(307, "").with("Location", "/+moved"),
+	PageBefore:    html(200, "Welcome to the hotel"),
+	UnknownConsum: text(401, "Unknown consumer (practice)."),
+	UnknownToken:  text(401, "Unknown access token (practice)."),
+	ExpiredToken:  text(401, "Expired token (practice)."),
+	NoAccessToken: text(401, "Unauthorized token (practice)."),
+	BadSignature:  text(401, "Invalid signature."),
+	Inactive:      text(401, "Inactive account."),
+	Permission:    text(401, "(<Person practice (Practice)>, 'display_name', 'launchpad.Edit')"),
+}
+
+func html(status int, title string) response {
+	return text(status, "<html><head><title>"+title+"</title></head></html>").with("Content-Type", "text/html")
+}
+
+// spoilers maps faults to functions that damage a complete answer.
+var spoilers = map[Fault]func(response) response{
+	Lost502: func(response) response { return html(502, "502 Proxy Error") },
+	Page200: func(response) response { return html(200, "Welcome back") },
+	NoLocation: func(r response) response {
+		r.header.Del("Location")
+		return r
+	},
+	OddLocation: func(r response) response {
+		return r.with("Location", strings.Replace(r.header.Get("Location"), "/bugs/", "/bogs/", 1))
+	},
+	ForeignAddress: func(r response) response { return r.with("Location", "http://tracker.invalid/devel/bugs/1") },
+	Garbled: func(r response) response {
+		r.body = `{"entries": [{"bug_link"`
+		r.header.Del("Location")
+		return r
+	},
+}
+
+// Faults lists every fault.
+func Faults() []Fault {
+	out := []Fault{DropBefore, HangBefore, DropAfter, HangAfter, LateWork, Truncated, Slow}
+	out = slices.AppendSeq(out, maps.Keys(before))
+	out = slices.AppendSeq(out, maps.Keys(spoilers))
+	slices.Sort(out)
+	return out
+}
+
+// Works reports whether the work is done in spite of the fault.
+func (f Fault) Works() bool {
+	_, prevented := before[f]
+	return !prevented && f != DropBefore && f != HangBefore
+}
+
+// FaultSpec says which requests fail, and how.
+type FaultSpec struct {
+	Operation Operation
+	Fault     Fault
+	Times     int             // number of requests that fail; 0: one
+	Delay     time.Duration   // of Slow
+	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed
+}
+
+// Fail makes the next request for an operation fail.
+func (s *Server) Fail(op Operation, f Fault) { s.FailWith(FaultSpec{Operation: op, Fault: f}) }
+
+// FailWith makes the next requests for an operation fail. Several faults for one operation apply in
+// order.
+func (s *Server) FailWith(spec FaultSpec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, spec)
+}
+
+// ClearFaults removes all faults.
+func (s *Server) ClearFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// fail answers one request with a fault.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, work func() response) {
+	if answer, ok := before[spec.Fault]; ok {
+		answer.write(w)
+		return
+	}
+	switch spec.Fault {
+	case DropBefore:
+		drop(w, "")
+	case HangBefore:
+		s.hang(r)
+		panic(http.ErrAbortHandler) // the server closes the connection without an answer
+	case LateWork:
+		s.hang(r)
+		work()
+		panic(http.ErrAbortHandler)
+	case HangAfter:
+		work()
+		s.hang(r)
+		panic(http.ErrAbortHandler)
+	case DropAfter:
+		work()
+		drop(w, "")
+	case Truncated:
+		answer := work()
+		drop(w, fmt.Sprintf("HTTP/1.1 %d Cut\r\nContent-Length: %d\r\n\r\n%s", answer.status, len(answer.body)+1,
+			answer.body))
+	case Slow:
+		s.wait(spec)
+		work().write(w)
+	default:
+		spoilers[spec.Fault](work()).write(w)
+	}
+}
+
+// drop closes the connection after some raw bytes.
+func drop(w http.ResponseWriter, raw string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = conn.Write([]byte(raw)) // the connection is closed next anyway
+	_ = conn.Close()
+}
+
+// wait delays a slow answer, even after its caller has given up.
+func (s *Server) wait(spec FaultSpec) {
+	var after <-chan time.Time
+	if spec.Hold == nil {
+		timer := time.NewTimer(spec.Delay)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-after:
+	case <-spec.Hold:
+	case <-s.closing:
+	}
+}
+
+// callHeader names a call, so that it can end at once if the tracker lets it hang.
+const callHeader = "X-Practice-Call"
+
+// hang blocks until the caller gives up or the tracker closes. A caller that uses TimeOutHung gives
+// up at once.
+func (s *Server) hang(r *http.Request) {
+	s.mu.Lock()
+	giveUp := s.waiting[r.Header.Get(callHeader)]
+	s.mu.Unlock()
+	if giveUp != nil {
+		giveUp(context.DeadlineExceeded)
+	}
+	select {
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+}
+
+// TimeOutHung wraps the transport of a client in the same process. A request that the tracker lets
+// hang fails at once with [context.DeadlineExceeded], as if the client's time-out had passed. The
+// time-out itself can then be so long that a slow machine never reaches it.
+func (s *Server) TimeOutHung(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		ctx, cancel := context.WithCancelCause(req.Context())
+		name := rand.Text()
+		s.mu.Lock()
+		s.waiting[name] = cancel
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			delete(s.waiting, name)
+			s.mu.Unlock()
+		}()
+		req = req.Clone(ctx)
+		req.Header.Set(callHeader, name)
+		resp, err := next.RoundTrip(req)
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return resp, err
+	})
+}
+
+// roundTripper is a function that implements [http.RoundTripper].
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -329,6 +332,212 @@ func checkHTML(t *testing.T, text string) {
 	for _, id := range references {
 		if ids[id] == 0 {
 			t.Errorf("got a reference to id %q, which does not exist", id)
+		}
+	}
+}
+
+// decisionPages returns the pages about decisions, filled with text.
+func decisionPages(text string, n int) map[string]templ.Component {
+	shell := layout.Shell{Title: text, User: crash.User{ID: 1, Name: text, Role: crash.RoleAdmin}, CSRFToken: text,
+		Path: "/x?y=" + text, Now: viewstest.Now}
+	bucket := crash.Bucket{
+		ID: crash.BucketIDOf(text), Signature: "/usr/bin/" + text + ":11:" + strings.Repeat(text+":", n), Name: text,
+		Title: text, Members: int64(n),
+		Bug: crash.Bug{Number: 7, Title: text,
+			URL: text}, FirstSeen: viewstest.Now, LastSeen: viewstest.Now, LowestVersion: text,
+		HighestVersion: text,
+	}
+	other := bucket
+	other.ID[0]++
+	condition := crash.Condition{Terms: []crash.Term{{Field: crash.TermFrame, Value: text}}}
+	row := crash.ReportRow{ID: crash.NewOopsID(viewstest.Now), Summary: crash.Summary{Package: text, Version: text,
+		Architecture: text, Release: crash.Release(text)}}
+	history := problemsview.DecisionsView{Bucket: bucket, MayDecide: n > 0, CSRFToken: text, Now: viewstest.Now}
+	split := problemsview.SplitPage{
+		Shell: shell, Bucket: bucket, Problem: text, Terms: append(condition.Terms, crash.Term{Field: crash.TermPackage}),
+		Preview: &problemsview.SplitPreview{Condition: condition, Into: text},
+		Reports: problemsview.ReportList{ID: "reports", Empty: text, Next: "/?after=" + text, First: "/"},
+		Chosen:  map[crash.OopsID]bool{row.ID: true},
+	}
+	run := crash.RegroupRun{ID: 7, Rules: 2, Dry: true, Person: text, State: crash.RegroupRunning, Started: viewstest.Now,
+		Estimate: 10, LookedAt: 5, Moved: 2}
+	regroup := adminview.RegroupPage{Shell: shell, Version: 3, Run: &run, Effect: crash.RegroupEffect{Changed: int64(n)},
+		Runs: []crash.RegroupRun{run, run}}
+	for i := range n {
+		d := crash.Decision{
+			ID: int64(i), Bucket: bucket.ID, Other: other.ID, BucketLabel: text, OtherLabel: text, Before: text, After: text,
+			Condition: condition, Person: text, Reason: text, At: viewstest.Now,
+		}
+		for _, d.Kind = range []crash.DecisionKind{crash.DecisionMerged, crash.DecisionRenamed, crash.DecisionSplit} {
+			for _, d.Cause = range []crash.DecisionCause{crash.CausePerson, crash.CauseSymbolised, crash.CauseRegrouped} {
+				history.Decisions = append(history.Decisions, d)
+				undone := d
+				undone.UndoneAt, undone.UndoneBy, undone.After = viewstest.Now, text, ""
+				history.Decisions = append(history.Decisions, undone)
+			}
+		}
+		id := row
+		id.ID = crash.NewOopsID(viewstest.Now)
+		split.Reports.Rows = append(split.Reports.Rows, id)
+		split.Preview.GoesExamples = append(split.Preview.GoesExamples, row)
+		regroup.Moves = append(regroup.Moves, crash.RegroupMove{From: bucket.ID, To: other.ID, FromLabel: text, ToLabel: text,
+			New: i%2 == 0, Reports: 5}, crash.RegroupMove{})
+	}
+	notes := problemsview.NotesView{Bucket: bucket.ID, Person: text, CSRFToken: text, Now: viewstest.Now,
+		Everything: n > 0}
+	traits := problemsview.TraitsPage{Shell: shell, Bucket: bucket, Here: 7, There: 9}
+	for i := range n {
+		said := crash.Note{ID: int64(i + 1), Written: viewstest.Now, Person: text,
+			Texts: []crash.NoteText{{At: viewstest.Now, Person: text, Text: text}, {At: viewstest.Now, Person: text,
+				Text: text + "!"}}}
+		gone := said
+		gone.ID, gone.Texts = int64(n+i+1), append(said.Texts[:2:2], crash.NoteText{At: viewstest.Now, Person: text})
+		notes.Notes = append(notes.Notes, said, gone)
+		traits.Found = append(traits.Found, stats.StandOut{Trait: stats.Trait{Kind: text, Value: text}, Here: 5, There: 1})
+	}
+	filter := problemsview.ReportFilterForm{
+		Choice: problemsview.ReportChoice{Path: "/x", Filter: index.Filter{Version: text, Complete: true}, Facet: "cpu",
+			Value: text},
+		Versions: []string{text, "1"},
+		Releases: []crash.Release{crash.Release(text)}, Architectures: []string{text},
+	}
+	choice := filter.Choice
+	choice.ByValue = true
+	facet := stats.NewFacet(stats.FacetField(text), slices.Repeat([]string{text, "", "b"}, n), []string{text})
+	facets := problemsview.FacetsView{Choice: choice, Package: text, Facet: &facet, Names: []string{text}}
+	frames := []grouping.Frame{{Function: text, Module: text, File: text, Line: 7}, {Function: "??"},
+		{Function: text + "x"}}
+	compared := problemsview.ComparePage{
+		Shell: shell, Bucket: bucket, First: row, Second: row, Representative: n > 0,
+		Frames: grouping.CompareFrames(frames[:n], []grouping.Frame{{Function: text, File: "b.c", Line: 1}}),
+		Facts:  []problemsview.DifferentFact{{Field: stats.FacetKernel, First: text}},
+	}
+	parts := []problemsview.Breakdown{
+		{Title: text, Field: "architecture", Shares: []crash.NameCount{{Name: text, Reports: 7}, {Reports: 1}}},
+		{Title: text, Shares: []crash.NameCount{{Name: text, Reports: 7}}},
+	}
+	return map[string]templ.Component{
+		"notes":      problemsview.Notes(notes),
+		"traits":     problemsview.Traits(traits),
+		"filter":     problemsview.ReportFilter(filter),
+		"facets":     problemsview.FacetsPart(facets),
+		"compare":    problemsview.Compare(compared),
+		"breakdowns": problemsview.Breakdowns("/x", parts[:min(n, 2)]),
+		"alike": problemsview.AlikeProblems(bucket, []grouping.SimilarProblem{{Bucket: other,
+			Likeness: grouping.SameFunction}},
+			n > 0),
+		"history": problemsview.Decisions(history),
+		"rename": problemsview.Rename(problemsview.RenamePage{Shell: shell, Bucket: bucket, Name: text, Reason: text,
+			Problem: text}),
+		"find": problemsview.FindMerge(problemsview.FindMergePage{Shell: shell, Bucket: bucket, Text: text, Problem: text,
+			Similar: []grouping.SimilarProblem{{Bucket: other, Likeness: grouping.SameFunction}}}),
+		"merge": problemsview.Merge(problemsview.MergePage{
+			Shell: shell, Sides: problemsview.NewMergeSides([]crash.Bucket{bucket,
+				other}), Head: other.ID, Reports: 7, Machines: 3,
+			Bugs: []crash.Bug{bucket.Bug}, Problem: text,
+		}),
+		"split":   problemsview.Split(split),
+		"regroup": adminview.Regroup(regroup),
+	}
+}
+
+func TestDecisionPagesAreWellFormed(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]map[string]templ.Component{
+		"empty": decisionPages("", 0), "typical": decisionPages("tidewatch", 2), "hostile": decisionPages(hostile, 3),
+		"long": decisionPages(strings.Repeat("żółw ", 4000), 1),
+	} {
+		for what, c := range data {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				text := viewstest.Render(t, c)
+				checkHTML(t, text)
+				for _, bad := range []string{"<script>alert", "<b onmouseover"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("got %q unescaped", bad)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestMergeSidesMarkDifferences(t *testing.T) {
+	t.Parallel()
+	side := func(functions string) crash.Bucket {
+		return crash.Bucket{Signature: "/usr/bin/tide:11:" + functions, Executable: "/usr/bin/tide",
+			Rule: crash.RuleStacktrace}
+	}
+	var got []string
+	for _, s := range problemsview.NewMergeSides([]crash.Bucket{side("parse:load:main"), side("parse:reload:main"),
+		side("parse:load:main:start")}) {
+		var parts []string
+		for _, p := range s.Parts {
+			if p.Differs {
+				parts = append(parts, p.Text)
+			}
+		}
+		got = append(got, strings.Join(parts, " "))
+	}
+	if want := "load|reload|load start"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// forbidden lists what templates must not contain. The content security policy would block most of
+// it; the rest belongs in one file.
+var forbidden = []struct {
+	what    string
+	pattern *regexp.Regexp
+	allowed string // the one file that may contain it
+}{
+	{"a script in the page", regexp.MustCompile(`(?i)<script(?:[^>]*[^/])?>\s*[^<\s]`), ""},
+	{"a script element", regexp.MustCompile(`(?i)<script`), "shell.templ"},
+	{"a style in the page", regexp.MustCompile(`(?i)<style|\sstyle\s*=|\bstyle\?=`), ""},
+	{"an event handler", regexp.MustCompile(`(?i)\s(?:hx-)?on[a-z:-]*\s*=`), ""},
+	{"an outside address", regexp.MustCompile(`(?i)["'\x60(]\s*(?:https?:)?//[a-z]`), ""},
+	{"a form of its own that is sent by POST", regexp.MustCompile(`(?i)method\s*=\s*["']?post`), "common.templ"},
+	{"text that is not escaped", regexp.MustCompile(`templ\.Raw\(|templ\.ToGoHTML|templ\.JSUnsafe`), ""},
+}
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../*/*.templ")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("templates: got %d (%v), want all of them", len(files), err)
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			for _, f := range forbidden {
+				if f.allowed != filepath.Base(name) && f.pattern.MatchString(line) {
+					t.Errorf("%s:%d: got %s, want none: %s", name, i+1, f.what, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}
+
+func TestForbiddenPatterns(t *testing.T) {
+	t.Parallel()
+	for what, line := range map[string]string{
+		"a script in the page":                   `<script>alert(1)</script>`,
+		"a script element":                       `<script src="/x.js"></script>`,
+		"a style in the page":                    `<p style="color: red">`,
+		"an event handler":                       `<button onclick={ x }>`,
+		"an outside address":                     `<img src="//cdn.example.org/x.png"/>`,
+		"a form of its own that is sent by POST": `<form method="POST" action="/">`,
+		"text that is not escaped":               `@templ.Raw(x)`,
+	} {
+		found := false
+		for _, f := range forbidden {
+			found = found || f.what == what && f.pattern.MatchString(line)
+		}
+		if !found {
+			t.Errorf("%s: got no match of %q, want one", what, line)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package problems
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/dpkg"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
 	"mishap/views/layout"
@@ -132,3 +134,144 @@ func stackDifferences(same, otherPlace, onlyA, onlyB int) string {
 }
 
 const noDifferenceBegin = "The stacks are the same: "
+
+// Comparison compares two versions of a package.
+type Comparison struct {
+	A, B   *PackageVersion // nil: fewer than two versions
+	Ratio  stats.RateRatio // of A to B
+	New    []PackageProblem
+	Gone   []PackageProblem
+	Newer  *PackageVersion // A or B: the one that New and Gone are about; nil: the releases differ
+	Older  *PackageVersion
+	Notice string // why it shows other versions than those asked for
+}
+
+// versionKey names a version in addresses and forms.
+func versionKey(v PackageVersion) string { return string(v.Release) + "/" + v.Version }
+
+// Compare returns the comparison of the versions with the keys a and b, as in forms. Without a key,
+// it takes the newest version, and the one before it.
+func (p PackagePage) Compare(a, b string) Comparison {
+	if len(p.Versions) < 2 {
+		return Comparison{}
+	}
+	var c Comparison
+	find := func(key string) *PackageVersion {
+		for i := range p.Versions {
+			if key != "" && versionKey(p.Versions[i]) == key {
+				return &p.Versions[i]
+			}
+		}
+		if key != "" {
+			c.Notice = "That version is not listed below, so the newest one is shown instead."
+		}
+		return nil
+	}
+	c.A, c.B = cmp.Or(find(a), &p.Versions[0]), find(b)
+	if c.B == nil {
+		c.B = p.before(c.A)
+	}
+	c.Ratio = c.A.Rate.Times(c.B.Rate)
+	if c.A == c.B {
+		c.Notice = "A and B are the same version. Choose two different ones."
+	}
+	if c.A.Release != c.B.Release || c.A == c.B {
+		return c
+	}
+	if c.Newer, c.Older = c.A, c.B; dpkg.Compare(c.A.Version, c.B.Version) < 0 {
+		c.Newer, c.Older = c.B, c.A
+	}
+	c.New, c.Gone = p.changes(c.Newer, c.Older)
+	return c
+}
+
+// before returns the version before v in its release, else the next one in the table.
+func (p PackagePage) before(v *PackageVersion) *PackageVersion {
+	for i := range p.Versions {
+		if &p.Versions[i] != v {
+			continue
+		}
+		if i+1 < len(p.Versions) {
+			return &p.Versions[i+1]
+		}
+		return &p.Versions[i-1]
+	}
+	return v
+}
+
+// changes returns the problems that appeared and disappeared in the versions above older, up to and
+// including newer.
+func (p PackagePage) changes(newer, older *PackageVersion) (appeared, gone []PackageProblem) {
+	within := false
+	for i := range p.Versions {
+		v := &p.Versions[i]
+		within = within || v == newer
+		if v == older {
+			break
+		}
+		if within {
+			appeared, gone = append(appeared, v.New...), append(gone, v.Gone...)
+		}
+	}
+	// A problem that appeared and disappeared in between is neither new nor gone.
+	return without(appeared, gone), without(gone, appeared)
+}
+
+// without returns the problems of all that are not among others.
+func without(all, others []PackageProblem) []PackageProblem {
+	known := map[crash.BucketID]bool{}
+	for _, p := range others {
+		known[p.Bucket.ID] = true
+	}
+	var rest []PackageProblem
+	for _, p := range all {
+		if !known[p.Bucket.ID] {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// letter returns the letter of a version in the comparison: A, B or none.
+func (c Comparison) letter(v PackageVersion) string {
+	switch {
+	case c.A != nil && versionKey(*c.A) == versionKey(v):
+		return "A"
+	case c.B != nil && versionKey(*c.B) == versionKey(v):
+		return "B"
+	}
+	return ""
+}
+
+// compareURL returns the address of the comparison of a version with the previous one.
+func (p PackagePage) compareURL(i int) string {
+	return CompareURL(p.Name, versionKey(p.Versions[i]), versionKey(p.Versions[i+1]))
+}
+
+// fewReports is a number of reports with which an interval is too wide to set the scale of the bars.
+const fewReports = 5
+
+// rateScale returns the rate at the right end of interval bars. Longer intervals are cut off.
+func (p PackagePage) rateScale() float64 {
+	var most, high float64
+	for _, v := range p.Versions {
+		high = max(high, v.Rate.High)
+		if v.Reports >= fewReports {
+			most = max(most, v.Rate.High)
+		}
+	}
+	return cmp.Or(most, high)
+}
+
+// percent returns the place of a value on a scale: "12.5%".
+func percent(value, scale float64) string {
+	if scale <= 0 {
+		return "0%"
+	}
+	return strconv.FormatFloat(100*min(value/scale, 1), 'f', 1, 64) + "%"
+}
+
+// versionName names a version for people.
+func versionName(v *PackageVersion) string {
+	return v.Version + " (" + strings.TrimSpace(layout.ShortRelease(v.Release)) + ")"
+}

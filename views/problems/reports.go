@@ -3,10 +3,13 @@ package problems
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
 	"mishap/views/bugs"
 	"mishap/views/layout"
 )
@@ -91,3 +94,257 @@ const proposedHint = "The package came from the proposed pocket."
 
 // selectReport is the label of the box that selects a report.
 func selectReport(id string) string { return "Select " + id }
+
+// ReportChoice selects the reports on the page of a problem, and the columns that the list shows.
+// The address of the page holds all of it.
+type ReportChoice struct {
+	Path    string // of the page
+	Via     string // the list from which the visitor came
+	Filter  index.Filter
+	Facet   stats.FacetField // field whose values are compared; empty: none
+	ByValue bool             // only reports with this value of the field
+	Value   string           // empty: those that do not have the field
+	Columns []string         // nil: those in which the reports differ
+}
+
+// The parameters of a ReportChoice, besides those of its filter.
+const (
+	paramFacet   = "facet"
+	paramValue   = "value"
+	paramColumns = "columns"
+)
+
+// ReadReportChoice reads the facet, its value and the columns from a query, without checking them.
+func ReadReportChoice(path string, f index.Filter, q url.Values) ReportChoice {
+	c := ReportChoice{Path: path, Filter: f, Facet: stats.FacetField(strings.TrimSpace(q.Get(paramFacet)))}
+	if c.Facet != "" && q.Has(paramValue) {
+		c.ByValue, c.Value = true, q.Get(paramValue)
+	}
+	for _, column := range reportColumns {
+		for _, names := range q[paramColumns] {
+			if slices.Contains(strings.Split(names, ","), column.name) {
+				c.Columns = append(c.Columns, column.name)
+				break
+			}
+		}
+	}
+	return c
+}
+
+// Query returns the choice as the query of an address.
+func (c ReportChoice) Query() url.Values {
+	q := FilterQuery(c.Filter)
+	if c.Facet != "" {
+		q.Set(paramFacet, string(c.Facet))
+	}
+	if c.ByValue {
+		q.Set(paramValue, c.Value)
+	}
+	if c.Columns != nil {
+		q.Set(paramColumns, strings.Join(c.Columns, ","))
+	}
+	if c.Via != "" {
+		q.Set(layout.Via, c.Via)
+	}
+	return q
+}
+
+// url returns the address of the page with the choice.
+func (c ReportChoice) url() string {
+	if q := c.Query(); len(q) > 0 {
+		return c.Path + "?" + q.Encode()
+	}
+	return c.Path
+}
+
+// byFacet returns the choice with another compared field, and with all its values.
+func (c ReportChoice) byFacet(field stats.FacetField) ReportChoice {
+	c.Facet, c.ByValue, c.Value = field, false, ""
+	return c
+}
+
+// byValue returns the choice with only the reports that have this value of the field.
+func (c ReportChoice) byValue(value string) ReportChoice {
+	c.ByValue, c.Value = true, value
+	return c
+}
+
+// all returns the choice with all reports.
+func (c ReportChoice) all() ReportChoice {
+	c.Filter, c.ByValue, c.Value = index.Filter{}, false, ""
+	return c
+}
+
+// withoutColumns returns the choice with the columns in which the reports differ.
+func (c ReportChoice) withoutColumns() ReportChoice {
+	c.Columns = nil
+	return c
+}
+
+// hidden returns the fields of the choice that a form sends in addition to its own, sorted by name.
+func (c ReportChoice) hidden(own ...string) []hiddenField {
+	var fields []hiddenField
+	for name, values := range c.Query() {
+		if !slices.Contains(own, name) {
+			fields = append(fields, hiddenField{name, values[0]})
+		}
+	}
+	slices.SortFunc(fields, func(a, b hiddenField) int { return strings.Compare(a.name, b.name) })
+	return fields
+}
+
+type hiddenField struct{ name, value string }
+
+// facetLabel returns the name of a field for people.
+func facetLabel(f stats.FacetField) string {
+	if f == stats.FacetCPU {
+		return "CPU"
+	}
+	if name := f.Package(); name != "" {
+		return "Version of " + name
+	}
+	if slices.Contains(stats.FacetFields, f) {
+		return strings.ToUpper(string(f[:1])) + string(f[1:])
+	}
+	return string(f)
+}
+
+// facetValue returns the label of a value.
+func facetValue(value string) string {
+	if value == "" {
+		return "not in the report"
+	}
+	return value
+}
+
+// ReportFilterForm holds the filter of the reports of a problem.
+type ReportFilterForm struct {
+	Choice        ReportChoice
+	Versions      []string
+	Releases      []crash.Release
+	Architectures []string
+}
+
+// Any reports whether any filter is set.
+func (f ReportFilterForm) Any() bool { return f.Choice.Filter != index.Filter{} || f.Choice.ByValue }
+
+// all returns the address of all reports.
+func (f ReportFilterForm) all() string { return f.Choice.all().url() + "#reports-title" }
+
+// FilterQuery returns a filter as the query of an address.
+func FilterQuery(f index.Filter) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"version": f.Version, "release": string(f.Release), "architecture": f.Architecture,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Complete {
+		q.Set("complete", "yes")
+	}
+	return q
+}
+
+// Breakdown holds the numbers of a problem's reports by one field.
+type Breakdown struct {
+	Title  string
+	Field  string // the filter field that selects a part; empty: none does
+	Shares []crash.NameCount
+}
+
+func (b Breakdown) total() int64 {
+	var n int64
+	for _, s := range b.Shares {
+		n += s.Reports
+	}
+	return n
+}
+
+// path returns the address of the reports of one part.
+func (b Breakdown) path(page, name string) string {
+	return page + "?" + url.Values{b.Field: {name}}.Encode() + "#reports-title"
+}
+
+// reportColumn is a column of the list of a problem's reports.
+type reportColumn struct {
+	name, label string
+	value       func(crash.ReportRow) string // what makes reports differ; nil: they always do
+}
+
+// reportColumns lists the columns that people can choose, in their order. The report itself is
+// always the first.
+var reportColumns = []reportColumn{
+	{"occurred", "Occurred", nil},
+	{"arrived", "Arrived", func(crash.ReportRow) string { return "" }},
+	{"package", "Package", func(r crash.ReportRow) string { return r.Package }},
+	{"version", "Version", func(r crash.ReportRow) string { return r.Version }},
+	{"release", "Release", func(r crash.ReportRow) string { return string(r.Release) }},
+	{"architecture", "Architecture", func(r crash.ReportRow) string { return r.Architecture }},
+	{"type", "Type", func(r crash.ReportRow) string { return r.ProblemType }},
+	{"pocket", "Pocket", pocket},
+	{"trace", "Trace", traceWord},
+	{"machine", "Machine", func(r crash.ReportRow) string { return string(r.System) }},
+}
+
+// columns returns the columns of the list: the chosen ones, or those in which the reports differ.
+func (l ReportList) columns() []reportColumn {
+	var some []reportColumn
+	for _, c := range reportColumns {
+		if l.Choice.Columns != nil && slices.Contains(l.Choice.Columns, c.name) ||
+			l.Choice.Columns == nil && c.differs(l.Rows) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// hasColumn reports whether a column is among some.
+func hasColumn(some []reportColumn, name string) bool {
+	return slices.ContainsFunc(some, func(c reportColumn) bool { return c.name == name })
+}
+
+func (c reportColumn) differs(rows []crash.ReportRow) bool {
+	return c.value == nil ||
+		slices.ContainsFunc(rows, func(r crash.ReportRow) bool { return c.value(r) != c.value(rows[0]) })
+}
+
+// hidesMachines reports whether the person may not know a machine in the list.
+func (l ReportList) hidesMachines() bool {
+	return slices.ContainsFunc(l.Rows, func(r crash.ReportRow) bool { return r.System == crash.HiddenSystem })
+}
+
+// same lists what the reports have in common, in columns other than those shown: "reefd, amd64".
+func (l ReportList) same(shown []reportColumn) string {
+	text := ""
+	for _, c := range reportColumns {
+		if c.value == nil || len(l.Rows) < 2 || c.differs(l.Rows) || hasColumn(shown, c.name) {
+			continue
+		}
+		if value := c.value(l.Rows[0]); value != "" && c.name != "machine" {
+			if text != "" {
+				text += ", "
+			}
+			text += value
+		}
+	}
+	return text
+}
+
+func pocket(r crash.ReportRow) string {
+	if r.Proposed {
+		return "proposed"
+	}
+	return ""
+}
+
+func traceWord(r crash.ReportRow) string {
+	if r.Complete {
+		return ""
+	}
+	return "no trace"
+}
+
+// ComparePath returns the address of the page that compares stacks of reports of a problem.
+func ComparePath(id crash.BucketID) string { return id.Path() + "/compare" }

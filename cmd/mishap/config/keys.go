@@ -1,11 +1,17 @@
 package config
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -394,4 +400,183 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// envPrefix is the prefix of every variable. MISHAP_LISTEN contains a value; MISHAP_LISTEN_FILE
+// names a file that contains it.
+const envPrefix = "MISHAP_"
+
+// Variable returns the name of the environment variable that sets a key.
+func Variable(key string) string { return envPrefix + strings.ToUpper(key) }
+
+// readEnvironment sets the keys that have variables and returns their mistakes. An empty variable
+// sets an empty value.
+func (c *Config) readEnvironment(environ []string) Mistakes {
+	values := map[string]string{}
+	for _, v := range environ {
+		if name, value, ok := strings.Cut(v, "="); ok && strings.HasPrefix(name, envPrefix) {
+			values[name] = value
+		}
+	}
+	var wrong Mistakes
+	for _, k := range c.keys() {
+		name := Variable(k.name)
+		value, direct := values[name]
+		path, byFile := values[name+"_FILE"]
+		switch {
+		case direct && byFile:
+			wrong = append(wrong, name+": expected one of "+name+" and "+name+"_FILE, got both")
+			continue
+		case byFile:
+			name += "_FILE"
+			content, err := os.ReadFile(path)
+			if err != nil {
+				wrong = append(wrong, name+": "+path+" cannot be read: "+cause(err))
+				c.given[k.name] = given{where: name, wrong: true}
+				continue
+			}
+			value = strings.TrimRight(string(content), "\r\n")
+		case !direct:
+			continue
+		}
+		valid := k.set(value)
+		c.given[k.name] = given{where: name, wrong: !valid, value: value}
+		if !valid {
+			got := "something else (not shown)"
+			if !k.secret {
+				got = strconv.Quote(value)
+			}
+			wrong = append(wrong, name+": expected "+k.wants+", got "+got)
+		}
+	}
+	return wrong
+}
+
+// readStandardVariables sets traces_url, if it is empty, from the variables that programs with
+// OpenTelemetry have in common. It returns their mistakes.
+func (c *Config) readStandardVariables(environ []string) Mistakes {
+	if c.TracesURL != "" {
+		return nil
+	}
+	values := map[string]string{}
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	if strings.EqualFold(values["OTEL_SDK_DISABLED"], "true") {
+		return nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		value := values[name]
+		if value == "" {
+			continue
+		}
+		k := optionalAddress("traces_url", "", &c.TracesURL)
+		if !k.set(value) {
+			return Mistakes{name + ": expected an address such as http://localhost:4318, got " + strconv.Quote(value) +
+				"; unset it, or set traces_url"}
+		}
+		c.given["traces_url"] = given{where: name, value: value}
+		return nil
+	}
+	return nil
+}
+
+// StrayVariables returns a warning for each variable that looks misspelt. These are not mistakes,
+// because container platforms add their own variables with the same prefix.
+func StrayVariables(environ []string) []string {
+	var c Config
+	keys := c.keys()
+	var stray []string
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		plain, ours := strings.CutPrefix(name, envPrefix)
+		if !ours {
+			continue
+		}
+		suffix := ""
+		if base, file := strings.CutSuffix(plain, "_FILE"); file {
+			plain, suffix = base, "_FILE"
+		}
+		if advice := removed[strings.ToLower(plain)]; advice != "" {
+			stray = append(stray, name+" is not used: "+advice)
+			continue
+		}
+		near := nearest(plain, keys)
+		if near != "" && near != strings.ToLower(plain) {
+			stray = append(stray, name+" is not used; did you mean "+Variable(near)+suffix+"?")
+		}
+	}
+	return stray
+}
+
+// Export returns the present configuration as one file: the configuration file, with the values of the
+// files beside it and of environment variables. Without secrets, a comment replaces each secret.
+func (c *Config) Export(secrets bool) ([]byte, error) {
+	doc, err := os.ReadFile(c.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	byName := map[string]key{}
+	for _, k := range c.keys() {
+		byName[k.name] = k
+	}
+	var out bytes.Buffer
+	from := 0
+	err = walkTOML(doc, func(e expression) {
+		hidden := byName[e.key].secret && !secrets && e.value != ""
+		if e.table || !hidden && c.SetByVariable(e.key) == "" {
+			return
+		}
+		line := bytes.LastIndexByte(doc[:e.start], '\n') + 1
+		out.Write(doc[from:line])
+		if c.SetByVariable(e.key) == "" {
+			out.WriteString(hiddenLine(e.key))
+		} else {
+			out.WriteString("# " + e.key + " was set by the environment; see the end of this file")
+		}
+		from = e.end
+	}, func(int, string, string) {})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	out.Write(doc[from:])
+	if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	for _, k := range c.keys() {
+		value, from := c.given[k.name].value, c.given[k.name].file
+		switch {
+		case c.SetByVariable(k.name) == "" && (from == "" || from == c.File):
+		case k.secret && !secrets && value != "":
+			out.WriteString(hiddenLine(k.name) + "\n")
+		case k.kind == unstable.String:
+			out.WriteString(k.name + " = " + quoteTOML(value) + "\n")
+		default:
+			out.WriteString(k.name + " = " + value + "\n")
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// HiddenSecret is the text of the comments that replace secrets, after the name of the key.
+const HiddenSecret = ": a secret, which is not in the backup; set it again"
+
+func hiddenLine(name string) string { return "# " + name + HiddenSecret }
+
+// WithTexts returns a configuration file with other values for keys that are texts, in the order of the
+// keys' names.
+func WithTexts(doc []byte, values map[string]string) ([]byte, error) {
+	var names []string
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var err error
+	for _, name := range names {
+		if doc, err = setText(doc, name, values[name]); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
 }

@@ -9,13 +9,31 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
+	"mishap/crash/blobs"
+	"mishap/crash/symbols"
+	"mishap/crash/symbols/debuginfo"
+	"mishap/crash/symbols/sandbox"
+	"mishap/db"
+	"mishap/db/bugs"
+	"mishap/db/disk"
+	"mishap/db/embedded"
+	"mishap/db/upkeep"
 	"mishap/tracker"
 )
 
@@ -147,4 +165,408 @@ func explain(err error) string {
 		}
 	}
 	return crash.Truncate(strings.TrimRight(strings.Join(strings.Fields(text), " "), "."), 400)
+}
+
+// facts are what the other checks need from the database.
+type facts struct {
+	findings []Finding
+	token    crash.SavedToken // of the tracker
+	read     bool             // the token was read
+}
+
+// database checks that the database answers, its version, encoding, schema and clock.
+func (d *doctor) database(ctx context.Context) facts {
+	url := string(d.Config.DatabaseURL)
+	name := "PostgreSQL"
+	if url == "" {
+		found, err := embedded.Find(ctx, d.Config.DataDir)
+		switch {
+		case err != nil:
+			return facts{findings: []Finding{failed("database", explain(err), "see docs/operating.md, The database")}}
+		case found.PID == 0 && !found.Created:
+			return facts{findings: []Finding{good("database", "the private database does not exist yet; "+
+				"mishap creates it at its first start, with the programs in "+found.Programs), pgDump(ctx, found.Major)}}
+		case found.PID == 0:
+			return facts{findings: []Finding{good("database", "the private database in "+found.Dir+
+				" is not running, so its content was not checked; mishap starts it with the programs in "+found.Programs),
+				pgDump(ctx, found.Major)}}
+		case found.URL == "":
+			return facts{findings: []Finding{warned("database",
+				fmt.Sprintf("the private database is starting or stopping (process %d)", found.PID),
+				"run mishap doctor again in a minute; "+found.Dir+"/server.log says what the server does")}}
+		}
+		url, name = found.URL, "private PostgreSQL"
+	}
+	h, err := db.OpenReadOnly(ctx, url)
+	if err != nil {
+		return facts{findings: []Finding{failed("database", explain(err), "correct database_url")}}
+	}
+	defer h.Pool.Close()
+	return d.inspect(ctx, h, name)
+}
+
+func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
+	began := d.Now()
+	seen, err := h.Inspect(ctx)
+	if err != nil && seen.Applied == 0 {
+		return facts{findings: []Finding{failed("database", explain(err),
+			"start PostgreSQL, or correct database_url; the server's log says more")}}
+	}
+	ended := d.Now()
+	out := facts{findings: []Finding{good("database", name+" "+seen.Server+" answers")}}
+	if seen.Encoding != "UTF8" {
+		out.findings[0] = failed("database", name+" "+seen.Server+": the encoding of the database is "+seen.Encoding+
+			", and mishap needs UTF8", "create the database again with ENCODING 'UTF8' TEMPLATE template0")
+	}
+	var major int
+	if _, err := fmt.Sscanf(seen.Server, "%d", &major); err == nil {
+		out.findings = append(out.findings, pgDump(ctx, major))
+	}
+	switch {
+	case err != nil:
+		out.findings = append(out.findings, failed("schema", explain(err), "see docs/operating.md, Upgrades"))
+	case seen.Applied == 0:
+		out.findings = append(out.findings, warned("schema", "the database is empty",
+			"start mishap, or run mishap migrate"))
+	case seen.Pending > 0 || !seen.Queue:
+		out.findings = append(out.findings, warned("schema",
+			fmt.Sprintf("%d migrations were applied, %d are missing", seen.Applied, seen.Pending),
+			"make a backup, then restart mishap or run mishap migrate"))
+	default:
+		out.findings = append(out.findings, good("schema",
+			fmt.Sprintf("all %d migrations were applied", seen.Applied)))
+	}
+	out.findings = append(out.findings, clock("the database", seen.Clock, began, ended, 0))
+	if err == nil && seen.Applied > 0 && seen.Pending == 0 {
+		h.Log = slog.New(slog.DiscardHandler)
+		key := crash.TrackerKey{URL: d.Tracker.URL, ConsumerKey: d.Tracker.ConsumerKey}
+		out.token, err = bugs.New(&db.Store{Handle: h}).SavedToken(ctx, key)
+		out.read = err == nil
+		out.findings = append(out.findings, d.backups(ctx, h)...)
+	}
+	return out
+}
+
+// pgDump checks that backups of a server with this major version can be made.
+func pgDump(ctx context.Context, major int) Finding {
+	path, err := embedded.FindTool(ctx, "pg_dump", major)
+	if err != nil {
+		return warned("pg_dump", explain(err), "mishap backup and mishap restore need it")
+	}
+	return good("pg_dump", path+" can back up PostgreSQL "+strconv.Itoa(major))
+}
+
+// backups checks the last backup and its verification.
+func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
+	b, err := upkeep.ReadBackups(ctx, h)
+	if err != nil {
+		return []Finding{failed("backup", explain(err), "see docs/operating.md")}
+	}
+	return []Finding{judged(upkeep.JudgeBackup(b, d.Now())), judged(upkeep.JudgeVerification(b, d.Now()))}
+}
+
+// judged returns the finding of a health check.
+func judged(c crash.HealthCheck) Finding {
+	f := Finding{c.ID, c.Status(), strings.TrimSuffix(strings.TrimSpace(c.Problem+" "+c.Detail), "."), c.Remedy}
+	if c.Problem == "" {
+		f.Remedy = ""
+	}
+	return f
+}
+
+// clock compares another clock with that of this machine, which showed began before the question and
+// ended after the answer. resolution is that of the other clock.
+func clock(of string, other, began, ended time.Time, resolution time.Duration) Finding {
+	var difference time.Duration
+	switch {
+	case other.Before(began.Add(-resolution)):
+		difference = began.Sub(other) - resolution
+	case other.After(ended):
+		difference = other.Sub(ended)
+	}
+	message := fmt.Sprintf("this machine and %s differ by %v", of, difference.Round(time.Second))
+	const remedy = "correct the clock that is wrong (timedatectl), and keep it right with chrony or systemd-timesyncd"
+	switch {
+	case difference >= upkeep.ClockFailure:
+		return failed("clock", message, remedy)
+	case difference >= upkeep.ClockWarning:
+		return warned("clock", message, remedy)
+	}
+	return good("clock", "this machine and "+of+" agree")
+}
+
+// disks checks the free space of the folders that mishap writes to, and the shared storage.
+func (d *doctor) disks(ctx context.Context) []Finding {
+	out := []Finding{space("data_dir", d.Config.DataDir), temporary(os.TempDir())}
+	if d.Config.DatabaseURL == "" {
+		found, _ := embedded.Find(ctx, d.Config.DataDir) // the check of the database reports the error
+		if found.Dir != "" && !strings.HasPrefix(found.Dir, absolute(d.Config.DataDir)+"/") {
+			out = append(out, space("database", found.Dir))
+		}
+	}
+	location, err := blobs.ParseLocation(d.Config.Blobs)
+	switch {
+	case d.Config.Blobs == "":
+		out = append(out, d.coreSpace())
+	case err != nil: // a folder
+		out = append(out, space("blobs", d.Config.Blobs))
+	default:
+		bucket, err := blobs.OpenBucket(location, d.Config.BlobsAccessKey, d.Config.BlobsSecret)
+		if err == nil {
+			err = bucket.Check(ctx)
+		}
+		if err != nil {
+			out = append(out, failed("disk", "blobs: "+explain(err), "correct blobs, blobs_access_key or blobs_secret"))
+		} else {
+			out = append(out, good("disk", "blobs: the object storage accepts the credentials"))
+		}
+	}
+	return out
+}
+
+// space checks the free space of the file system that holds a folder or will hold it.
+func space(label, folder string) Finding {
+	there := existing(folder)
+	s, err := disk.Of(there)
+	if err != nil {
+		return failed("disk", label+": "+explain(err), "mount the disk, or correct "+label)
+	}
+	message := fmt.Sprintf("%s: %s of %s are free in %s", label, size(s.Free), size(s.Total), there)
+	switch {
+	case s.Full():
+		return failed("disk", message, "make space, or move "+label+" to a larger disk")
+	case s.Low():
+		return warned("disk", message, "make space, or move "+label+" to a larger disk")
+	}
+	return good("disk", message)
+}
+
+// temporary checks the folder for temporary files, which restore --verify and backups to object storage
+// fill, and which doctor and the debugger need, too.
+func temporary(folder string) Finding {
+	const label = "TMPDIR"
+	info, err := os.Stat(folder)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err == nil {
+		err = unix.Faccessat(unix.AT_FDCWD, folder, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	}
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return failed("disk", label+": the disk of "+folder+" is read-only", readOnlyRemedy)
+	case err != nil:
+		return failed("disk", label+": this user may not write to "+folder+" ("+explain(err)+")",
+			"set TMPDIR to a folder that exists and that this user may write to, such as /var/tmp")
+	}
+	return space(label, folder)
+}
+
+// readOnlyRemedy says what to do about a read-only disk, on which nobody may write.
+const readOnlyRemedy = "find out why (dmesg) and mount it writable; a service of systemd may need ReadWritePaths= " +
+	"for it"
+
+// coreSpace checks that the disk can hold the core dumps that cores_total_max_bytes permits.
+func (d *doctor) coreSpace() Finding {
+	if d.Config.Cores == "never" {
+		return good("disk", "core dumps: none are accepted (cores is never)")
+	}
+	var used uint64
+	err := filepath.WalkDir(filepath.Join(d.Config.DataDir, "cores"), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			used += uint64(max(info.Size(), 0))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed("disk", "core dumps: "+explain(err), "run mishap doctor as the user that runs mishap")
+	}
+	s, err := disk.Of(existing(d.Config.DataDir))
+	if err != nil {
+		return failed("disk", "core dumps: "+explain(err), "mount the disk, or correct data_dir")
+	}
+	limit := uint64(d.Config.CoresTotalMaxBytes) //nolint:gosec // the configuration checks it
+	message := fmt.Sprintf("core dumps: %s of at most %s", size(used), size(limit))
+	if used+s.Free < limit {
+		return warned("disk", message+", but only "+size(s.Free)+" are free",
+			"lower cores_total_max_bytes, or make space")
+	}
+	return good("disk", message)
+}
+
+// permissions checks who may read and write the configuration, data_dir and the key of core dumps.
+func (d *doctor) permissions(context.Context) []Finding {
+	out := []Finding{good("permissions", d.Config.File+" contains no secrets, or only its owner can read them")}
+	if file := d.Config.Exposed(); file != "" {
+		out[0] = failed("permissions", file+" contains secrets that other accounts can read",
+			"chmod 600 "+file+", or chown root:mishap and chmod 640")
+	}
+	dir := d.Config.DataDir
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		parent := existing(dir)
+		err := unix.Faccessat(unix.AT_FDCWD, parent, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+		if errors.Is(err, syscall.EROFS) {
+			return append(out, failed("permissions", "data_dir: "+dir+" does not exist, and the disk of "+parent+
+				" is read-only", readOnlyRemedy))
+		}
+		if err != nil {
+			return append(out, failed("permissions", "data_dir: "+dir+" does not exist and cannot be created in "+parent,
+				"create it: install -d -o mishap -g mishap -m 700 "+dir))
+		}
+		return append(out, good("permissions", "data_dir: "+dir+" does not exist yet"))
+	case err != nil:
+		return append(out, failed("permissions", "data_dir: "+explain(err), "correct data_dir"))
+	case !info.IsDir():
+		return append(out, failed("permissions", "data_dir: "+dir+" is not a folder", "correct data_dir"))
+	}
+	switch err := unix.Faccessat(unix.AT_FDCWD, dir, unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS); {
+	case errors.Is(err, syscall.EROFS):
+		return append(out, failed("permissions", "data_dir: the disk of "+dir+" is read-only", readOnlyRemedy))
+	case err != nil:
+		return append(out, failed("permissions", "data_dir: this user may not write to "+dir,
+			"run mishap doctor as the user that runs mishap, or chown "+dir+" to it"))
+	case info.Mode().Perm()&0o022 != 0:
+		out = append(out, failed("permissions", "data_dir: other accounts may write to "+dir, "chmod go-w "+dir))
+	default:
+		out = append(out, good("permissions", "data_dir: only its owner can write to "+dir))
+	}
+	out = append(out, owners(dir, info)...)
+	return append(out, d.coreKey()...)
+}
+
+// owners reports what root has created in a data_dir of another user, who cannot use it then.
+func owners(dir string, info fs.FileInfo) []Finding {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	entries, err := os.ReadDir(dir)
+	if !ok || owner.Uid == 0 || err != nil {
+		return nil
+	}
+	var roots []string
+	for _, e := range entries {
+		if i, err := e.Info(); err == nil {
+			if st, ok := i.Sys().(*syscall.Stat_t); ok && st.Uid == 0 {
+				roots = append(roots, e.Name())
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	return []Finding{failed("permissions", "data_dir: root has created "+strings.Join(roots, ", ")+" in "+dir+
+		", whose owner cannot use it", fmt.Sprintf("as root: chown -R %d:%d '%s'", owner.Uid, owner.Gid, dir))}
+}
+
+// coreKey checks the file with the key of core dumps, if there is one.
+func (d *doctor) coreKey() []Finding {
+	file := filepath.Join(d.Config.DataDir, "cores.key")
+	info, err := os.Stat(file)
+	if d.Config.CoresKey != "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []Finding{failed("permissions", explain(err), "run mishap doctor as the user that runs mishap")}
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return []Finding{failed("permissions", explain(err), "chown it to the user that runs mishap")}
+	case info.Mode().Perm()&0o077 != 0:
+		return []Finding{failed("permissions", "other accounts can read the key of core dumps", "chmod 600 "+file)}
+	case len(strings.TrimSpace(string(text))) < 32:
+		return []Finding{failed("permissions", "the key of core dumps in "+file+" is damaged",
+			"restore it from a backup, or remove it together with "+d.Config.DataDir+"/cores")}
+	}
+	return []Finding{good("permissions", "only its owner can read the key of core dumps")}
+}
+
+// existing returns the nearest folder above a path that exists, or the path itself.
+func existing(path string) string {
+	for path = absolute(path); ; path = filepath.Dir(path) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == "/" {
+			return path
+		}
+	}
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// size returns a number of bytes for people.
+func size(bytes uint64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}
+
+// symbols checks the debugger, its sandbox and the debuginfod servers.
+func (d *doctor) symbols(ctx context.Context) []Finding {
+	out := d.debugger(ctx)
+	if d.Config.Cores == "never" && Worst(out) != OK {
+		out = []Finding{off("symbols", "no machine is asked for a core dump (cores is never), and none could be symbolised: "+
+			out[len(out)-1].Message)}
+	}
+	servers, err := debuginfo.ParseServers(d.Config.DebuginfodURLs)
+	switch {
+	case err != nil:
+		return append(out, failed("symbols", explain(err), "correct debuginfod_urls"))
+	case len(servers) == 0:
+		return append(out, good("symbols", "no debuginfod servers (debuginfod_urls is empty)"))
+	}
+	found := make([]Finding, len(servers))
+	var asking sync.WaitGroup
+	for i, s := range servers {
+		asking.Go(func() { found[i] = d.debuginfod(ctx, s.URL) })
+	}
+	asking.Wait()
+	return append(out, found...)
+}
+
+// debugger checks the debugger and its sandbox.
+func (d *doctor) debugger(ctx context.Context) []Finding {
+	path, err := symbols.FindDebugger(runtime.GOARCH)
+	if err != nil {
+		return []Finding{warned("symbols", explain(err), "install gdb, or set cores to never")}
+	}
+	return []Finding{good("symbols", path+" is installed"), d.sandbox(ctx)}
+}
+
+// sandbox tries what the sandbox of the debugger forbids, in a temporary folder.
+func (d *doctor) sandbox(ctx context.Context) Finding {
+	dir, err := os.MkdirTemp("", "mishap-doctor-")
+	if err != nil {
+		return failed("symbols", explain(err), "make space in the folder for temporary files")
+	}
+	defer os.RemoveAll(dir)                      //nolint:errcheck // empty, in the folder for temporary files
+	if err := os.Chmod(dir, 0o755); err != nil { // root's debugger runs as another user
+		return failed("symbols", explain(err), "make the folder for temporary files writable")
+	}
+	if err := sandbox.Check(ctx, dir); err != nil {
+		return failed("symbols", explain(err),
+			"use Linux 5.13 or newer with Landlock and seccomp, or set cores to never")
+	}
+	return good("symbols", "the sandbox confines the debugger")
+}
+
+// debuginfod asks a server for a file that cannot exist.
+func (d *doctor) debuginfod(ctx context.Context, server string) Finding {
+	const remedy = "correct debuginfod_urls, or allow connections to the server; without it, functions have no names"
+	address := server + "/buildid/" + strings.Repeat("0", 40) + "/debuginfo"
+	resp, _, err := d.get(ctx, d.http, address) //nolint:bodyclose // get closes it
+	switch {
+	case err != nil:
+		return failed("symbols", server+" cannot be reached: "+explain(err), remedy)
+	case resp.StatusCode != 404 && resp.StatusCode != 200:
+		return failed("symbols", fmt.Sprintf("%s answers %s", server, resp.Status), remedy)
+	}
+	return good("symbols", server+" answers")
 }

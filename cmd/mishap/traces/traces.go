@@ -7,8 +7,13 @@ package traces
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +27,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
+	"mishap/crash"
 	"mishap/crash/span"
 )
 
@@ -145,3 +152,172 @@ func (c *counting) OnEnd(s sdk.ReadOnlySpan) {
 	c.ended.Add(1)
 	c.SpanProcessor.OnEnd(s)
 }
+
+const (
+	ourModule = "mishap/"
+	thisFile  = ourModule + "cmd/mishap/traces."
+	river     = "github.com/riverqueue/river"
+)
+
+// helpers are functions that run the statements of others, whose callers say more.
+var helpers = map[string]bool{"db.(*Handle).InTx": true}
+
+// caller returns the name of the function that runs a statement, such as "db/bugs.(*Store).Filing".
+// Statements are constants of such functions, and have no names of their own. It ignores the text of
+// the statement.
+func caller(string) string {
+	var counters [40]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(2, counters[:])])
+	for {
+		frame, more := frames.Next()
+		name, ours := strings.CutPrefix(frame.Function, ourModule)
+		switch {
+		case ours && !strings.HasPrefix(frame.Function, thisFile) && !helpers[named(name)]:
+			return named(name)
+		case strings.HasPrefix(frame.Function, river):
+			return "job queue"
+		case !more:
+			return "statement"
+		}
+	}
+}
+
+// named returns the name of a function without the numbers of functions inside it.
+func named(function string) string {
+	name, _, _ := strings.Cut(function, ".func")
+	return name
+}
+
+// Check sends an empty message to the collector, with the same headers and certificates as spans. The
+// error says why the collector does not accept it.
+func Check(ctx context.Context, address string) error {
+	client := otlptracehttp.NewClient(otlptracehttp.WithEndpointURL(address),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	if err := client.Start(ctx); err != nil {
+		return err
+	}
+	defer client.Stop(ctx) //nolint:errcheck // nothing waits
+	if err := client.UploadTraces(ctx, nil); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
+}
+
+// attributes are all attributes that leave the program. Libraries record more, such as addresses with
+// their tokens and the texts of errors, which quote reports.
+var attributes = map[attribute.Key]bool{
+	"http.request.method":       true,
+	"http.route":                true, // a pattern
+	"http.response.status_code": true,
+	"error.type":                true, // a code, or a type of Go
+	"server.address":            true, // a host of the configuration
+	"server.port":               true,
+	"db.system.name":            true,
+	"db.operation.batch.size":   true,
+	"pgx.rows_affected":         true,
+	"pgx.sql_state":             true,
+	span.Reports:                true,
+}
+
+// exporter sends spans without what may be private. It logs that sending fails, and that it works
+// again, but not each failure.
+type exporter struct {
+	inner   sdk.SpanExporter
+	log     *slog.Logger
+	ended   atomic.Int64
+	sent    atomic.Int64
+	failed  atomic.Int64
+	failing atomic.Bool
+}
+
+func newExporter(inner sdk.SpanExporter, log *slog.Logger, metrics prometheus.Registerer) (*exporter, error) {
+	e := &exporter{inner: inner, log: log}
+	for outcome, n := range map[string]*atomic.Int64{"ended": &e.ended, "sent": &e.sent, "failed": &e.failed} {
+		if err := metrics.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "mishap_trace_spans_total", Help: "Spans of traces: ended, sent to the collector, and failed to be sent.",
+			ConstLabels: prometheus.Labels{"state": outcome},
+		}, func() float64 { return float64(n.Load()) })); err != nil {
+			return nil, fmt.Errorf("register metrics of traces: %w", err)
+		}
+	}
+	return e, nil
+}
+
+// ExportSpans implements [sdk.SpanExporter].
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	public := make([]sdk.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		public[i] = publicSpan{s}
+	}
+	err := e.inner.ExportSpans(ctx, public)
+	if err != nil {
+		e.failed.Add(int64(len(spans)))
+		if !e.failing.Swap(true) {
+			e.log.WarnContext(ctx, "cannot send traces to the collector; they are dropped until it works again",
+				"error", explain(err))
+		}
+		return nil
+	}
+	e.sent.Add(int64(len(spans)))
+	if e.failing.Swap(false) {
+		e.log.InfoContext(ctx, "traces are sent to the collector again")
+	}
+	return nil
+}
+
+// Shutdown implements [sdk.SpanExporter].
+func (e *exporter) Shutdown(ctx context.Context) error { return e.inner.Shutdown(ctx) }
+
+// explain returns the text of an error on one line.
+func explain(err error) string {
+	if known, ok := errors.AsType[*url.Error](err); ok {
+		err = known.Err
+	}
+	return crash.Truncate(strings.Join(strings.Fields(err.Error()), " "), 200)
+}
+
+// publicSpan is a span without what may be private.
+type publicSpan struct{ sdk.ReadOnlySpan }
+
+// Attributes returns the attributes that may leave the program.
+func (s publicSpan) Attributes() []attribute.KeyValue {
+	var public []attribute.KeyValue
+	for _, a := range s.ReadOnlySpan.Attributes() {
+		if attributes[a.Key] {
+			public = append(public, a)
+		}
+	}
+	return public
+}
+
+// Events returns none: libraries record the texts of errors as events.
+func (publicSpan) Events() []sdk.Event { return nil }
+
+// Status returns the status without its text.
+func (s publicSpan) Status() sdk.Status { return sdk.Status{Code: s.ReadOnlySpan.Status().Code} }
+
+// Logger returns a logger that adds the id of the trace to lines about something that is traced.
+func (t *Traces) Logger(log *slog.Logger) *slog.Logger {
+	if t == nil {
+		return log
+	}
+	return slog.New(logHandler{log.Handler()})
+}
+
+type logHandler struct{ slog.Handler }
+
+// Handle implements [slog.Handler].
+func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
+	if c := trace.SpanContextFromContext(ctx); c.IsSampled() {
+		r.AddAttrs(slog.String("trace_id", c.TraceID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements [slog.Handler].
+func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }

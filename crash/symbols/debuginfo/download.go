@@ -1,14 +1,18 @@
 package debuginfo
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -268,4 +272,176 @@ func (w writes) Write(b []byte) (int, error) {
 		err = fmt.Errorf("%w: %w", errDisk, err)
 	}
 	return n, err
+}
+
+// Server is one debuginfod server of the configuration.
+type Server struct {
+	URL      string   // without a slash at the end
+	Patterns Patterns // the packages and files it is asked for
+}
+
+// Patterns select programs and libraries by package or file, see ParsePatterns. None select all.
+type Patterns []string
+
+// ParsePatterns parses patterns that are separated by blanks. With "!" before it, a pattern excludes
+// packages. A pattern with a slash applies to the path of the program or library; another one to its
+// package, its source package or its file name.
+func ParsePatterns(text string) (Patterns, error) {
+	var patterns Patterns
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, ",", " ")) {
+		if _, err := path.Match(strings.TrimPrefix(word, "!"), "x"); err != nil {
+			return nil, fmt.Errorf("%q is no pattern", word)
+		}
+		patterns = append(patterns, word)
+	}
+	return patterns, nil
+}
+
+// ParseServers parses the setting debuginfod_urls: addresses of servers in the order in which they
+// are asked, separated by blanks. Words behind an address are patterns of the packages that the
+// server is asked for (see ParsePatterns).
+func ParseServers(text string) ([]Server, error) {
+	var servers []Server
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, ",", " ")) {
+		if strings.Contains(word, "://") {
+			u, err := url.Parse(word)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+				u.RawQuery != "" || u.Fragment != "" {
+				return nil, fmt.Errorf("%q is no address of a server", word)
+			}
+			servers = append(servers, Server{URL: strings.TrimRight(word, "/")})
+			continue
+		}
+		if len(servers) == 0 {
+			return nil, errors.New("it begins with a pattern, not with an address")
+		}
+		patterns, err := ParsePatterns(word)
+		if err != nil {
+			return nil, err
+		}
+		last := &servers[len(servers)-1]
+		last.Patterns = append(last.Patterns, patterns...)
+	}
+	return servers, nil
+}
+
+// Match reports whether the patterns select a file of these packages: if no excluding pattern
+// matches, and one of the others does, or there are none.
+func (all Patterns) Match(file string, packages ...string) bool {
+	names := append([]string{path.Base(file)}, packages...)
+	matches := func(pattern string) bool {
+		if strings.Contains(pattern, "/") {
+			ok, err := path.Match(pattern, file)
+			return err == nil && ok || strings.HasSuffix(pattern, "/*") && strings.HasPrefix(file, pattern[:len(pattern)-1])
+		}
+		for _, name := range names {
+			if ok, err := path.Match(pattern, name); err == nil && ok && name != "" {
+				return true
+			}
+		}
+		return false
+	}
+	only, wanted := false, false
+	for _, p := range all {
+		excluded, isExclusion := strings.CutPrefix(p, "!")
+		switch {
+		case isExclusion && matches(excluded):
+			return false
+		case !isExclusion:
+			only = true
+			wanted = wanted || matches(p)
+		}
+	}
+	return wanted || !only
+}
+
+// A file BUILD-ID/debuginfo.missing lists the servers that did not have a file, or had an unusable
+// one, so that they are not asked again for each core. Its lines hold the time, the number of
+// answers, the server and the reason.
+const missingSuffix = ".missing"
+
+// miss is one server's last answer.
+type miss struct {
+	at    time.Time
+	count int // answers in a row
+	why   string
+}
+
+// fresh reports whether a server need not be asked again: for an hour after the first answer, for a
+// day after further ones.
+func (m miss) fresh(now time.Time) bool {
+	age := time.Hour
+	if m.count > 1 {
+		age = 24 * time.Hour
+	}
+	return m.count > 0 && now.Sub(m.at) < age
+}
+
+// misses are the answers by server.
+type misses map[string]miss
+
+func (m misses) of(server string) miss { return m[server] }
+
+func (f *Folder) missesPath(id BuildID, k Kind) string { return f.path(id, k) + missingSuffix }
+
+// misses reads the answers about a file. Lines that it cannot read count as no answer.
+func (f *Folder) misses(id BuildID, k Kind) misses {
+	file, err := openRegular(f.missesPath(id, k))
+	if err != nil {
+		return nil
+	}
+	defer file.Close() //nolint:errcheck // only read
+	all := misses{}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		parts := strings.SplitN(lines.Text(), " ", 4)
+		if len(parts) != 4 {
+			continue
+		}
+		at, err1 := strconv.ParseInt(parts[0], 10, 64)
+		count, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil {
+			all[parts[2]] = miss{time.Unix(at, 0), count, parts[3]}
+		}
+	}
+	return all
+}
+
+// addMiss stores one more answer.
+func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attempt, now time.Time) error {
+	all := misses{}
+	for s, m := range past {
+		all[s] = m
+	}
+	why := string(a.Outcome)
+	if a.Detail != "" {
+		why += ": " + strings.Join(strings.Fields(a.Detail), " ")
+	}
+	all[server] = miss{now, past.of(server).count + 1, why}
+	var b strings.Builder
+	for s, m := range all {
+		_, _ = fmt.Fprintf(&b, "%d %d %s %s\n", m.at.Unix(), m.count, s, m.why)
+	}
+	temp, err := f.create()
+	if err != nil {
+		return err
+	}
+	_, err = temp.WriteString(b.String())
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		place := f.missesPath(id, k)
+		err = crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp.Name(), place) })
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+		return fmt.Errorf("folder of symbols: %w", err)
+	}
+	return nil
+}
+
+// forgetMisses removes the answers about a file that was found.
+func (f *Folder) forgetMisses(id BuildID, k Kind) {
+	if err := os.Remove(f.missesPath(id, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return // they expire by themselves
+	}
 }

@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // The limits of a file. The largest programs have some thousand sections.
@@ -267,4 +272,267 @@ func (f *ELF) FirstAddress() uint64 {
 		}
 	}
 	return 0
+}
+
+// BuildID identifies one build of a program or library, in lower-case hex digits. An empty BuildID
+// means unknown.
+type BuildID string
+
+// The sizes of build-ids in bytes. Linkers write 8, 16 or 20.
+const (
+	minID = 4
+	maxID = 64
+)
+
+// ParseBuildID checks and returns a build-id.
+func ParseBuildID(text string) (BuildID, error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) < minID || len(b) > maxID || text != strings.ToLower(text) {
+		return "", fmt.Errorf("%.130q is no build-id; want %d to %d lower-case hex digits", text, 2*minID, 2*maxID)
+	}
+	return BuildID(text), nil
+}
+
+func buildID(b []byte) BuildID {
+	if len(b) < minID || len(b) > maxID {
+		return ""
+	}
+	return BuildID(hex.EncodeToString(b))
+}
+
+// maxNotes limits the bytes of notes that are searched for a build-id.
+const maxNotes = 1 << 20
+
+// BuildID returns the build-id from the notes that a segment names, or from those that a section
+// names. The result is empty if there is none.
+func (f *ELF) BuildID(sections []Section) BuildID {
+	for _, s := range f.Segments {
+		if s.Type == elf.PT_NOTE {
+			if id := f.idInNotes(s.Offset, s.FileSize); id != "" {
+				return id
+			}
+		}
+	}
+	for _, s := range sections {
+		if s.Type == elf.SHT_NOTE {
+			if id := f.idInNotes(s.Offset, s.Size); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+func (f *ELF) idInNotes(at, size uint64) BuildID {
+	var id BuildID
+	err := f.EachNote(at, min(size, maxNotes), func(n Note) error {
+		if n.Type == noteBuildID && n.Name == "GNU" && n.Size <= maxID {
+			b := make([]byte, n.Size)
+			if err := f.readAt(b, n.At); err != nil {
+				return err
+			}
+			id = buildID(b)
+			return errStop
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errStop) {
+		return ""
+	}
+	return id
+}
+
+const noteBuildID = 3 // NT_GNU_BUILD_ID
+
+var errStop = errors.New("found")
+
+// FindBuildID searches bytes for a note with a build-id, wherever it is. Go's linker leaves the note
+// outside the segment of notes.
+func (f *ELF) FindBuildID(b []byte) BuildID {
+	var head [16]byte
+	f.Order.PutUint32(head[:], 4)
+	f.Order.PutUint32(head[8:], noteBuildID)
+	copy(head[12:], "GNU\x00")
+	for i := 0; i+len(head) <= len(b); i += 4 {
+		size := f.Order.Uint32(b[i+4:])
+		f.Order.PutUint32(head[4:], size)
+		if size <= maxID && string(b[i:i+len(head)]) == string(head[:]) && i+len(head)+int(size) <= len(b) {
+			if id := buildID(b[i+len(head) : i+len(head)+int(size)]); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// Note is one entry of a segment or section of notes, without its content.
+type Note struct {
+	Name string // without the final NUL
+	Type uint32
+	At   uint64 // offset of the content in the file
+	Size uint64 // of the content, in bytes
+}
+
+// EachNote calls a function for each note of an area of the file, until it returns an error, which
+// EachNote returns. EachNote fails with io.ErrUnexpectedEOF if the area is cut short.
+func (f *ELF) EachNote(at, size uint64, each func(Note) error) error {
+	const align = 4
+	if at > 1<<62 || size > 1<<62 {
+		return io.ErrUnexpectedEOF
+	}
+	for end := at + size; at+12 <= end; {
+		var head [12]byte
+		if err := f.readAt(head[:], at); err != nil {
+			return err
+		}
+		nameSize, descSize := uint64(f.Order.Uint32(head[:])), uint64(f.Order.Uint32(head[4:]))
+		n := Note{Type: f.Order.Uint32(head[8:]), Size: descSize}
+		n.At = at + 12 + (nameSize+align-1)/align*align
+		next := n.At + (descSize+align-1)/align*align
+		if n.At+descSize > end {
+			return io.ErrUnexpectedEOF
+		}
+		name := make([]byte, min(nameSize, 16))
+		if err := f.readAt(name, at+12); err != nil {
+			return err
+		}
+		n.Name = strings.TrimRight(string(name), "\x00")
+		if err := each(n); err != nil {
+			return err
+		}
+		at = next
+	}
+	return nil
+}
+
+// openOnMachine opens a file of this machine: the module's own path, or the place where
+// distributions install debug files. The path comes from a core and can be anything; verify decides
+// whether the file is the right one.
+func (f *Finder) openOnMachine(w Wanted) (*os.File, string, string, error) {
+	if f.machine == "" {
+		return nil, "", "", fs.ErrNotExist
+	}
+	id := string(w.ID)
+	path := filepath.Join(f.machine, "usr/lib/debug/.build-id", id[:2], id[2:]+".debug")
+	if w.Kind == Executable {
+		if !filepath.IsAbs(w.Path) {
+			return nil, "", "", fs.ErrNotExist
+		}
+		path = filepath.Join(f.machine, w.Path)
+	}
+	file, err := openRegular(path)
+	if err != nil && w.Kind == Debuginfo && errors.Is(err, fs.ErrNotExist) && filepath.IsAbs(w.Path) {
+		path = filepath.Join(f.machine, w.Path) // not stripped
+		file, err = openRegular(path)
+	}
+	if err != nil {
+		return nil, "", "", fs.ErrNotExist
+	}
+	return file, path, path, nil
+}
+
+// Info is what mishap needs to know about an ELF file before it gives the file to a debugger.
+type Info struct {
+	ID       BuildID
+	Machine  elf.Machine
+	Class    elf.Class
+	HasCode  bool    // a program or library, not only its debug information
+	HasDWARF bool    // debug information
+	Alt      BuildID // of the file with debug information shared by several files (dwz); usually empty
+}
+
+// Inspect reads the headers of an ELF file of this size. It fails if they are damaged, or if the
+// file is cut short.
+func Inspect(in io.ReaderAt, size int64) (Info, error) {
+	f, err := OpenELF(in)
+	if err != nil {
+		return Info{}, err
+	}
+	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN && f.Type != elf.ET_REL {
+		return Info{}, fmt.Errorf("an ELF file of type %s, which is neither program, library nor debug information", f.Type)
+	}
+	sections, err := f.Sections(size)
+	if err != nil {
+		return Info{}, err
+	}
+	info := Info{ID: f.BuildID(sections), Machine: f.Machine, Class: f.Class}
+	for _, s := range sections {
+		switch {
+		case s.Type != elf.SHT_PROGBITS || s.Size == 0:
+		case s.Flags&elf.SHF_EXECINSTR != 0:
+			info.HasCode = true
+		case s.Name == ".debug_info" || s.Name == ".zdebug_info":
+			info.HasDWARF = true
+		case s.Name == ".gnu_debugaltlink":
+			if info.Alt, err = altOf(f, s); err != nil {
+				return Info{}, err
+			}
+		}
+	}
+	if info.HasCode {
+		end := uint64(max(size, 0))
+		for _, s := range f.Segments {
+			if s.Type == elf.PT_LOAD && (s.Offset > end || s.FileSize > end-s.Offset) {
+				return Info{}, errors.New("a segment ends behind the end of the file")
+			}
+		}
+	}
+	return info, nil
+}
+
+// altOf reads the section .gnu_debugaltlink: a path, NUL, and a build-id.
+func altOf(f *ELF, s Section) (BuildID, error) {
+	b, err := f.ReadSection(s, 8192)
+	if err != nil {
+		return "", err
+	}
+	_, id, ok := bytes.Cut(b, []byte{0})
+	if !ok {
+		return "", errors.New("the section .gnu_debugaltlink names no build-id")
+	}
+	return ParseBuildID(fmt.Sprintf("%x", id))
+}
+
+// Kind is one of the files of a build. Its value is the name of the file in a [Folder], as in
+// debuginfod's cache and on its servers.
+type Kind string
+
+// The kinds of files.
+const (
+	Executable Kind = "executable" // the program or library
+	Debuginfo  Kind = "debuginfo"  // its debug information
+)
+
+// kinds returns the kinds that a file can serve as.
+func (i Info) kinds() []Kind {
+	var kinds []Kind
+	if i.HasCode {
+		kinds = append(kinds, Executable)
+	}
+	if i.HasDWARF {
+		kinds = append(kinds, Debuginfo)
+	}
+	return kinds
+}
+
+// refusal returns why a file is not the wanted one, or an empty string.
+func (i Info) refusal(w Wanted) string {
+	var wrong []string
+	if i.ID != w.ID {
+		if i.ID == "" {
+			wrong = append(wrong, "it has no build-id")
+		} else {
+			wrong = append(wrong, "its build-id is "+string(i.ID))
+		}
+	}
+	if i.Machine != w.Machine || i.Class != w.Class {
+		wrong = append(wrong, fmt.Sprintf("it is for %s (%s), not for %s (%s)", i.Machine, i.Class, w.Machine, w.Class))
+	}
+	if w.Kind == Executable && !i.HasCode {
+		wrong = append(wrong, "it has no code")
+	}
+	if w.Kind == Debuginfo && !i.HasDWARF {
+		wrong = append(wrong, "it has no debug information")
+	}
+	return strings.Join(wrong, "; ")
 }

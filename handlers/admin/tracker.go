@@ -1,0 +1,432 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/handlers/web"
+	"mishap/tracker"
+	view "mishap/views/admin"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+)
+
+// sessionUnwritten is the session's key for the key of the access token that is not in the file.
+const sessionUnwritten = "tracker_unwritten"
+
+// ShowTracker shows the page with the connection to the tracker.
+func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
+	return s.sendTrackerPage(w, r, nil)
+}
+
+// sendTrackerPage sends the page. If failed is not nil, it shows that error and uses its status.
+func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed error,
+	lines ...bugsview.ConfigLine) error {
+	connection, err := s.Creds.Status(r.Context())
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	updates, err := s.Store.UpdateRules(r.Context())
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	p := s.trackerPage(connection)
+	p.Updates, p.Lines = updates, lines
+	p.Unwritten = s.web.Sessions.GetString(r.Context(), sessionUnwritten) != ""
+	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok {
+		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
+	}
+	status := http.StatusOK
+	if failed != nil {
+		a := web.AnswerTo(r, failed)
+		s.web.LogError(r, failed, a)
+		a.Headers(w)
+		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
+	}
+	p.Shell = s.web.Shell(r, "Bug tracker")
+	return s.web.Page(w, r, status, bugsview.AdminTrackerPage(p))
+}
+
+// trackerPage returns the page with what the configuration and the connection say.
+func (s *Pages) trackerPage(c crash.Connection) bugsview.TrackerPage {
+	return bugsview.TrackerPage{
+		Tracker: s.web.Config.TrackerName, Connection: c, ConfigFile: s.web.Config.ConfigFile,
+		FromEnvironment: s.web.Config.TokensFromEnvironment,
+	}
+}
+
+// BeginConnecting asks the tracker for a request token.
+func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
+	if err := web.ApplicationRequest.Begin(s.web, r); err != nil {
+		return s.sendTrackerPage(w, r, err)
+	}
+	return web.Redirect(w, r, web.PathTracker)
+}
+
+// FinishConnecting exchanges the request token for the access token. The tracker sends it only
+// once, so the rest runs to its end even if the admin leaves the page.
+func (s *Pages) FinishConnecting(w http.ResponseWriter, r *http.Request) error {
+	ctx := context.WithoutCancel(r.Context())
+	token, err := web.ApplicationRequest.Finish(s.web, r.WithContext(ctx))
+	if err != nil {
+		return s.sendTrackerPage(w, r, err)
+	}
+	s.web.Sessions.Remove(ctx, sessionUnwritten)
+	written := s.Write(ctx, token)
+	if err := s.Creds.SaveToken(ctx, token, web.CurrentUser(r).Name); err != nil {
+		return s.sendTrackerPage(w, r, errors.Join(err, written))
+	}
+	if written != nil {
+		s.web.Sessions.Put(ctx, sessionUnwritten, token.Token)
+		if err := s.web.Flash(r, layout.FlashError, s.writeFailure(r, written)); err != nil {
+			return err
+		}
+	}
+	return s.TryConnection(w, r)
+}
+
+// writeFailure returns the reason why the configuration file was not written, and logs the details.
+func (s *Pages) writeFailure(r *http.Request, err error) string {
+	s.web.Log.WarnContext(r.Context(), "configuration file not written", "request_id", web.RequestID(r), "error", err)
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Message
+	}
+	return "The configuration file could not be written."
+}
+
+// TryConnection checks the connection by asking the tracker for its account name.
+func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
+	account, err := s.Tracker.Check(context.WithoutCancel(r.Context()))
+	if err != nil {
+		return s.sendTrackerPage(w, r, err)
+	}
+	return s.web.Done(w, r, web.PathTracker, "Connected to "+s.web.Config.TrackerName+" as "+account+".")
+}
+
+// ShowToken shows the lines for the configuration file, only to the admin whose session has made
+// the connection.
+func (s *Pages) ShowToken(w http.ResponseWriter, r *http.Request) error {
+	token, err := s.Creds.Current(r.Context())
+	if err != nil {
+		return s.sendTrackerPage(w, r, err)
+	}
+	if token.IsZero() || token.Token != s.web.Sessions.GetString(r.Context(), sessionUnwritten) {
+		return s.sendTrackerPage(w, r, crash.Errorf(crash.Conflict, "not_yours", "This session did not create the access "+
+			"token, so it is not shown. Reconnect to get one of your own."))
+	}
+	if err := s.web.AuditDownload(r, "read.tracker-secret", s.web.Config.TrackerName); err != nil {
+		return err
+	}
+	return s.sendTrackerPage(w, r, nil, bugsview.ConfigLine{Key: "tracker_oauth_token", Value: token.Token},
+		bugsview.ConfigLine{Key: "tracker_oauth_secret", Value: string(token.Secret)})
+}
+
+// ForgetToken removes the access token from the database. An instance with a token in its
+// configuration stays connected, and the message says so.
+func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Creds.DeleteToken(r.Context(), web.CurrentUser(r).Name); err != nil {
+		return err
+	}
+	s.web.Sessions.Remove(r.Context(), sessionUnwritten)
+	connection, err := s.Creds.Status(r.Context())
+	if err != nil {
+		return err
+	}
+	message := "Disconnected. The access token has been removed from the database."
+	if connection.Source != crash.NotConnected {
+		message = "The access token has been removed from the database. This instance stays connected with the token " +
+			"from " + s.trackerPage(connection).Origin() + "."
+	}
+	return s.web.Done(w, r, web.PathTracker, message)
+}
+
+// ShowTemplates shows the form for bug templates, with the template for the package and type in the
+// query.
+func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
+	form, saved := s.web.TakeSavedForm(r)
+	if !saved {
+		form = r.URL.Query()
+	}
+	page, err := s.templatesPage(r, form)
+	if err != nil {
+		return err
+	}
+	if saved {
+		page.Editing.Body, page.Bucket = formTemplateBody(form), form.Get("bucket")
+		page.Notice = "Your text has been restored. It has not been saved yet."
+	}
+	return s.sendTemplates(w, r, http.StatusOK, page)
+}
+
+// ChangeTemplate previews a template, saves it, or restores the default.
+func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+	}
+	page, err := s.templatesPage(r, r.PostForm)
+	if err != nil {
+		return err
+	}
+	page.Editing.By = web.CurrentUser(r).Name
+	if r.PostForm.Get("do") == "default" {
+		if err := s.Bugs.DropBugTemplate(r.Context(), page.Editing); err != nil {
+			return err
+		}
+		return s.redirectToTemplate(w, r, page, "Template for "+page.For()+" deleted.")
+	}
+	page.Editing.Body, page.Bucket = formTemplateBody(r.PostForm), r.PostForm.Get("bucket")
+	if page.Problems = tracker.CheckTemplate(page.Editing.Body); len(page.Problems) > 0 {
+		return s.sendTemplates(w, r, http.StatusUnprocessableEntity, page)
+	}
+	if r.PostForm.Get("do") == "save" {
+		if err := s.Bugs.SaveBugTemplate(r.Context(), page.Editing); err != nil {
+			return err
+		}
+		return s.redirectToTemplate(w, r, page, "Template for "+page.For()+" saved. New bugs will use it.")
+	}
+	status := http.StatusOK
+	if err := s.previewTemplate(r, &page); err != nil {
+		if kind := crash.KindOf(err); kind != crash.NotFound {
+			return err
+		}
+		page.NoBucket, status = web.AnswerTo(r, err).Message, http.StatusUnprocessableEntity
+	}
+	return s.sendTemplates(w, r, status, page)
+}
+
+// redirectToTemplate redirects to the form of the template, with a message.
+func (s *Pages) redirectToTemplate(
+	w http.ResponseWriter, r *http.Request, page view.TemplatesPage, message string,
+) error {
+	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
+	path := layout.PathTemplates + "?" + query.Encode()
+	return s.web.Done(w, r, path, message)
+}
+
+// templatesPage returns the page with the saved templates and the one for the package and type of a
+// form.
+func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesPage, error) {
+	page := view.TemplatesPage{Editing: crash.BugTemplate{
+		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
+	}}
+	for _, name := range []string{page.Editing.Package, page.Editing.ProblemType} {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) || utf8.RuneCountInString(name) > web.MaxQueryText {
+			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", "The name of the package or of the problem type "+
+				"contains invalid characters or is too long.")
+		}
+	}
+	for _, n := range tracker.TemplateNames() {
+		page.Names = append(page.Names, view.TemplateName(n))
+	}
+	var err error
+	if page.Saved, err = s.Bugs.BugTemplates(r.Context()); err != nil {
+		return page, err
+	}
+	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)
+	if err != nil {
+		return page, err
+	}
+	switch {
+	case found.Body == "":
+		page.Editing.Body, page.From = tracker.DefaultTemplate, "the built-in template"
+	case found.Package == page.Editing.Package && found.ProblemType == page.Editing.ProblemType:
+		page.Editing, page.Own = found, true
+	default:
+		page.Editing.Body = found.Body
+		page.From = "the template for " + view.TemplatesPage{Editing: found}.For()
+	}
+	return page, nil
+}
+
+// formTemplateBody returns the template in a form, with line feeds as line ends.
+func formTemplateBody(form url.Values) string {
+	return strings.ReplaceAll(strings.ReplaceAll(form.Get("body"), "\r\n", "\n"), "\r", "\n")
+}
+
+var bucketInText = regexp.MustCompile(`[0-9a-f]{40}`)
+
+// previewTemplate adds the bug of the named problem, or of the most common one. It returns NotFound
+// if there is none.
+func (s *Pages) previewTemplate(r *http.Request, page *view.TemplatesPage) error {
+	b, err := s.sampleBucket(r, page)
+	if err != nil {
+		return err
+	}
+	draft, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body)
+	if err != nil {
+		return err
+	}
+	page.Preview = &bugsview.ReviewPreview{Draft: draft, Target: s.Filer.Distribution()}
+	if b.SourcePackage != "" {
+		page.Preview.Target = b.SourcePackage + " in " + page.Preview.Target
+	}
+	return nil
+}
+
+// sampleBucket returns the problem whose address or id a person typed, else the most common problem
+// of the package in the past year.
+func (s *Pages) sampleBucket(r *http.Request, page *view.TemplatesPage) (crash.Bucket, error) {
+	if page.Bucket != "" {
+		id, err := crash.ParseBucketID(bucketInText.FindString(page.Bucket))
+		if err != nil {
+			return crash.Bucket{}, err
+		}
+		return s.Store.Bucket(r.Context(), id)
+	}
+	day := s.web.Now().UTC()
+	b, err := s.Store.Index(r.Context())
+	if err != nil {
+		return crash.Bucket{}, err
+	}
+	year := index.Filter{Since: index.DayOf(day.AddDate(-1, 0, 0)), Until: index.DayOf(day), Package: page.Editing.Package}
+	list := b.List(year, nil, nil, 1)
+	if len(list.Rows) == 0 {
+		return crash.Bucket{}, crash.Errorf(crash.NotFound, "no_problem", "%s", "This package has no problem to preview "+
+			"the template with. Enter the address of a problem.")
+	}
+	return s.Store.Bucket(r.Context(), list.Rows[0].ID)
+}
+
+func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int, page view.TemplatesPage) error {
+	page.Shell = s.web.BareShell(r, "Bug templates")
+	if web.WantsPart(r) {
+		return s.web.Page(w, r, status, view.TemplatePart(page))
+	}
+	page.Shell = s.web.Shell(r, "Bug templates")
+	return s.web.Page(w, r, status, view.Templates(page))
+}
+
+// ShowUpdates shows the rules about what mishap writes to bugs by itself.
+func (s *Pages) ShowUpdates(w http.ResponseWriter, r *http.Request) error {
+	return s.sendUpdates(w, r, http.StatusOK, bugsview.UpdatesPage{
+		Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}})
+}
+
+// validPattern is a name of a source package, in which "*" stands for any characters.
+var validPattern = regexp.MustCompile(`^[a-z0-9*][a-z0-9+.*-]{0,127}$`)
+
+// ChangeUpdates adds, saves, moves or deletes a rule.
+func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+	}
+	rule, problem := ruleIn(r.PostForm)
+	rule.Person = web.CurrentUser(r).Name
+	do, message := r.PostForm.Get("do"), "Saved."
+	refuse := func(problem string) error {
+		page := bugsview.UpdatesPage{Problem: problem, Adding: crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks}}
+		if page.Pattern = rule.Pattern; do == "add" {
+			page.Pattern, page.Adding = "", rule
+		}
+		return s.sendUpdates(w, r, http.StatusUnprocessableEntity, page)
+	}
+	var err error
+	switch do {
+	case "add", "save":
+		rules, failed := s.Store.UpdateRules(r.Context())
+		if failed != nil {
+			return failed
+		}
+		known := slices.ContainsFunc(rules, func(k crash.UpdateRule) bool { return k.Pattern == rule.Pattern })
+		if problem == "" && do == "add" && known {
+			problem = "There is already a row for this name."
+		}
+		if problem != "" {
+			return refuse(problem)
+		}
+		err = s.Bugs.SaveUpdateRule(r.Context(), rule)
+	case "raise":
+		message, err = "Moved up.", s.Bugs.RaiseUpdateRule(r.Context(), rule.Pattern, rule.Person)
+	case "drop":
+		message, err = "Deleted.", s.Bugs.DropUpdateRule(r.Context(), rule.Pattern, rule.Person)
+	default:
+		return crash.Errorf(crash.Invalid, "unknown_action", `The actions are "add", "save", "raise" and "drop".`)
+	}
+	if err != nil {
+		return err
+	}
+	return s.web.Done(w, r, bugsview.PathUpdates, message)
+}
+
+// ruleIn returns the rule in a form, and what is wrong with it.
+func ruleIn(form url.Values) (rule crash.UpdateRule, problem string) {
+	rule = crash.UpdateRule{Pattern: strings.TrimSpace(form.Get("pattern")), Again: form.Get("again") == "on",
+		Quiet: form.Get("quiet") == "on", Section: form.Get("section") == "on"}
+	weeks, err := strconv.Atoi(strings.TrimSpace(form.Get("weeks")))
+	if rule.QuietWeeks = weeks; err != nil || weeks < 1 || weeks > crash.MaxQuietWeeks {
+		rule.QuietWeeks, problem = crash.DefaultQuietWeeks, "The number of weeks has to be between 1 and "+
+			strconv.Itoa(crash.MaxQuietWeeks)+"."
+	}
+	if !validPattern.MatchString(rule.Pattern) {
+		problem = "Use the name of a source package: small letters, digits and + . -, with * for any characters."
+	}
+	return rule, problem
+}
+
+func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, page bugsview.UpdatesPage) error {
+	var err error
+	if page.Rules, err = s.Store.UpdateRules(r.Context()); err != nil {
+		return err
+	}
+	if page.Waiting, err = s.waitingUpdates(r, page.Rules); err != nil {
+		return err
+	}
+	page.Tracker, page.FilingOn = s.web.Config.TrackerName, s.web.Config.AllowBugFiling
+	page.Shell = s.web.Shell(r, "Updates of bugs")
+	return s.web.Page(w, r, status, bugsview.Updates(page))
+}
+
+// waitingUpdates counts the bugs that would get an update if it were on for every package, and that
+// get none by the rules.
+func (s *Pages) waitingUpdates(r *http.Request, rules crash.UpdateRules) (waiting bugsview.WaitingUpdates, err error) {
+	regressions, err := s.Bugs.UncommentedRegressions(r.Context())
+	if err != nil {
+		return waiting, err
+	}
+	again := map[int64]bool{}
+	for _, b := range regressions {
+		if !rules.For(b.SourcePackage).Again {
+			again[b.Bug.Counts()] = true
+		}
+	}
+	named, err := s.Bugs.NamedBugs(r.Context())
+	if err != nil {
+		return waiting, err
+	}
+	for _, b := range named {
+		if !rules.For(b.Bucket.SourcePackage).Again {
+			again[b.Number] = true
+		}
+	}
+	waiting.Again = len(again)
+	quiet, err := s.Bugs.QuietBugs(r.Context())
+	if err != nil {
+		return waiting, err
+	}
+	today := crash.Midnight(s.web.Now())
+	for _, q := range quiet {
+		rule := rules.For(q.SourcePackage)
+		if last := q.LastSupported(today); !rule.Quiet && !last.IsZero() && !q.Commented.After(last) &&
+			today.Sub(crash.Midnight(last)) >= time.Duration(rule.QuietWeeks)*7*24*time.Hour {
+			waiting.Quiet++
+		}
+	}
+	due, err := s.Bugs.DueSections(r.Context())
+	for _, d := range due {
+		if !rules.For(d.SourcePackage).Section {
+			waiting.Section++
+		}
+	}
+	return waiting, err
+}

@@ -1,0 +1,467 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/handlers/browsertest"
+	"mishap/handlers/handlertest"
+	"mishap/notify/mail/mailtest"
+	bugsview "mishap/views/bugs"
+	"mishap/views/gallery"
+	"mishap/views/layout"
+	problemsview "mishap/views/problems"
+)
+
+// screens are the screens that each page is checked on: wide and light, and a phone in dark mode.
+var screens = []struct {
+	name   string
+	width  int64
+	scheme string
+}{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
+
+// TestAccessibility runs axe-core on every kind of page, as a visitor and signed in.
+func TestAccessibility(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{SearchTime: time.Millisecond})
+	often, once := handlertest.Twins(t, site)
+	python := site.Save(t, crashtest.Python())
+	site.Save(t, crashtest.Markup())
+	site.Save(t, crashtest.Long())
+	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
+		"/bugs/2101233", By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := site.Problems.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %d reports, %v", len(rows), err)
+	}
+	ctx := startWithAxe(t)
+	public := []string{
+		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
+		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch",
+		"/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
+	}
+	for _, path := range public {
+		checkAxe(ctx, t, site.URL+path)
+	}
+
+	ada := site.AddUser(t, crash.RoleAdmin)
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"))
+	problem := often.ID.Path()
+	for _, path := range []string{
+		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
+		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split",
+		problem + "/traits",
+		problemsview.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
+		"/admin/tracker", bugsview.PathUpdates, layout.PathTemplates, layout.PathRegroup, layout.PathPrivacy,
+		layout.PathErasures, "/user/abc/erase", layout.PathFilings, layout.PathSymbols,
+	} {
+		checkAxe(ctx, t, site.URL+path)
+	}
+}
+
+// TestGalleryInBrowser checks each page of the gallery, which has every part in every state, with and
+// without rights: axe-core finds nothing, and at most one button is filled, so that the main action is
+// obvious. Only the first page is loaded, and its body is replaced by those of the others. So the browser
+// compiles axe-core once, which halves the processor time (36 s instead of 78 s).
+func TestGalleryInBrowser(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(gallery.Handler(""))
+	t.Cleanup(server.Close)
+	ctx := startWithAxe(t)
+	browsertest.Do(ctx, t, chromedp.Navigate(server.URL), browsertest.WaitPresent("main"))
+	with := 0
+	for _, path := range gallery.Paths() {
+		title, err := browsertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
+			chromedp.EvalAwaitPromise))
+		if err != nil || title == "" {
+			t.Fatalf("%s: got the title %q, %v", path, title, err)
+		}
+		checkScreens(ctx, t, path)
+		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
+		case len(filled) > 1:
+			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
+		case len(filled) == 1:
+			with++
+		}
+	}
+	if with < 5 {
+		t.Errorf("got %d pages with a filled button, want at least 5", with)
+	}
+}
+
+// replaceBody is a script that replaces the body and the title of the page by those of another page, and
+// returns the title.
+const replaceBody = `fetch(%q).then((answer) => answer.text()).then((text) => {
+	const page = new DOMParser().parseFromString(text, "text/html");
+	document.body.replaceWith(document.adoptNode(page.body));
+	return document.title = page.title;
+})`
+
+// startWithAxe starts Chromium with axe-core in every page. It sends the script once, not once per page.
+func startWithAxe(t *testing.T) context.Context {
+	t.Helper()
+	script, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: string(script)})
+		return err
+	}))
+	return ctx
+}
+
+// axeRun runs axe-core on the page, with the rule about the size of controls (WCAG 2.2: 24 px), which is
+// off by default.
+const axeRun = `axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).
+	then((r) => JSON.stringify(r.violations))`
+
+// checkAxe loads a page and checks it on every screen.
+func checkAxe(ctx context.Context, t *testing.T, address string) {
+	t.Helper()
+	browsertest.Do(ctx, t, chromedp.Navigate(address), browsertest.WaitPresent("main"))
+	checkScreens(ctx, t, address)
+}
+
+// checkScreens checks the page in the browser on every screen, and reports the violations that axe-core
+// finds. It also fails if the page is wider than the window. It changes the screen of the loaded page, as
+// somebody does who turns a tablet.
+func checkScreens(ctx context.Context, t *testing.T, what string) {
+	t.Helper()
+	for _, screen := range screens {
+		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme),
+			browsertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
+				screen.scheme)))
+		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
+			t.Errorf("%s (%s): is %.0f px wide", what, screen.name, wide)
+		}
+		runAxe(ctx, t, what+" ("+screen.name+")")
+	}
+}
+
+// runAxe reports the violations that axe-core finds in the page as it is. The browser comes from
+// startWithAxe.
+func runAxe(ctx context.Context, t *testing.T, what string) {
+	t.Helper()
+	var found []struct {
+		ID, Help string
+		Nodes    []struct {
+			Target         []any
+			HTML           string
+			FailureSummary string
+		}
+	}
+	result, err := chromedp.Run(ctx, chromedp.Evaluate[string](
+		axeRun, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: axe: %v", what, err)
+	}
+	if err := json.Unmarshal([]byte(result), &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range found {
+		for _, node := range violation.Nodes {
+			t.Errorf("%s: %s: %s\n%v %s\n%s", what, violation.ID, violation.Help, node.Target, node.HTML,
+				strings.ReplaceAll(node.FailureSummary, "\n", " "))
+		}
+	}
+}
+
+// scheme emulates a browser that prefers the named colour scheme, light or dark, and no animations:
+// colours would otherwise change for a moment after the change of scheme.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			},
+		})
+		return err
+	})
+}
+
+// filledButtons is a script that returns the texts of the visible buttons with the accent colour as
+// background, except chips and other marks of a choice.
+const filledButtons = `(() => {
+	const probe = document.body.appendChild(document.createElement("i"));
+	probe.style.backgroundColor = "var(--accent)";
+	const accent = getComputedStyle(probe).backgroundColor;
+	probe.remove();
+	return [...document.querySelectorAll("button, .button, input[type=submit]")]
+		.filter((e) => e.checkVisibility({visibilityProperty: true}) && getComputedStyle(e).backgroundColor === accent)
+		.map((e) => e.textContent.trim());
+})()`
+
+// storyRow is a row of the table of clicks in docs/triage.md: a story, and the number of its clicks.
+var storyRow = regexp.MustCompile(`(?m)^\| ([^|]+?) \| (\d+) \| [^|]* \|$`)
+
+// documentedClicks returns the number of clicks that the documentation promises, by story.
+func documentedClicks(t *testing.T) map[string]int {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/triage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(doc), "\n## Clicks\n")
+	if !found {
+		t.Fatal("docs/triage.md has no section Clicks")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	clicks := map[string]int{}
+	for _, row := range storyRow.FindAllStringSubmatch(section, -1) {
+		if clicks[row[1]], err = strconv.Atoi(row[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return clicks
+}
+
+// story is a browser that counts clicks.
+type story struct {
+	t      *testing.T
+	ctx    context.Context //nolint:containedctx // of the tab, for one test
+	url    string
+	clicks int
+}
+
+func (s *story) do(steps ...chromedp.Action[chromedp.Void]) {
+	s.t.Helper()
+	browsertest.Do(s.ctx, s.t, steps...)
+}
+
+// open opens an address, as the link in a mail does. The caller counts that click.
+func (s *story) open(path, visible string) {
+	s.t.Helper()
+	s.do(chromedp.Navigate(s.url+path), browsertest.WaitVisible(visible))
+}
+
+// click clicks an element, and waits for another.
+func (s *story) click(selector, visible string) {
+	s.t.Helper()
+	s.clicks++
+	s.do(browsertest.Click(selector), browsertest.WaitVisible(visible))
+}
+
+// TestClicks counts the clicks of each story that docs/triage.md lists, and checks what they do. The
+// stories about a problem begin with the link in a real mail.
+func TestClicks(t *testing.T) {
+	t.Parallel()
+	relay := mailtest.New(t)
+	site := handlertest.New(t, handlertest.Options{SMTPURL: relay.URL})
+	ada := site.AddUser(t, crash.RoleAdmin)
+	b := handlertest.Candidates(t, site, 1)[0]
+	if err := site.Events.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Events.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	handlertest.Publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "tidewatch crashed", Bucket: &b.ID},
+		ada.ID)
+	if err := site.Mailer.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mails := relay.Mails()
+	problem := handlertest.LinkIn(t, mails[len(mails)-1], "/problem/")
+	unsubscribe := handlertest.LinkIn(t, mails[len(mails)-1], "/unsubscribe/")
+	ctx := browsertest.Start(t)
+	s := &story{t: t, ctx: ctx, url: site.URL}
+	// A visitor may unsubscribe, so this comes before signing in.
+	stories := []struct {
+		name string
+		run  func()
+	}{
+		{"unsubscribe, from a mail", func() {
+			s.clicks++
+			s.open(unsubscribe, "#unsubscribe button")
+			s.click("#unsubscribe button", "main [role=status]")
+			settings, err := site.Events.MailSettings(t.Context(), ada.ID)
+			if err != nil || settings.Mode != crash.MailOff {
+				t.Errorf("unsubscribe: got mode %s, %v", settings.Mode, err)
+			}
+			s.do(chromedp.Navigate(site.URL+"/login"), browsertest.Type("#username", ada.Name),
+				browsertest.Type("#password", handlertest.Password+"\r"), browsertest.WaitVisible(".account-name"))
+		}},
+		{"mute a problem for a week, from a mail", func() {
+			s.clicks++
+			s.open(problem, "#manual")
+			s.click("#manual a[href$='/mute']", "#dialog .presets")
+			s.click("#dialog .presets button", "#manual .manual-line .state")
+			if handlertest.ManualStatus(t, site, b.ID).Muted == nil {
+				t.Error("the problem is not muted")
+			}
+		}},
+		{"take a problem, from a mail", func() {
+			s.clicks++
+			s.open(problem, "#people")
+			s.click("#assign-me button", "#flash .flash-done form button")
+			page := site.As(t, crash.RoleAdmin).Get(b.ID.Path())
+			page.WantText("#people dd", ada.Name)
+		}},
+		{"mark a problem as fixed in a version, from a mail", func() {
+			s.clicks++
+			s.open(problem, "#manual")
+			s.click("#manual a[href$='/fixed']", "#dialog #fix-0")
+			s.do(browsertest.Type("#fix-0", "99"))
+			s.click("#dialog button.primary", "#flash .flash-done")
+			if fixes := handlertest.ManualStatus(t, site, b.ID).Fixes; len(fixes) != 1 || fixes[0].Version != "99" {
+				t.Errorf("fixed in: got %+v", fixes)
+			}
+		}},
+		{"approve a candidate", func() {
+			s.open("/", "table.problems, .empty")
+			s.click(".top-nav a[href='/candidates']", "#candidate-1")
+			s.click("#candidate-1-approve button", "#candidate-1[data-state=filed]")
+			if n := len(site.Tracker.Bugs()); n != 1 {
+				t.Errorf("approve: got %d bugs, want 1", n)
+			}
+		}},
+		{"file a bug, from a mail", func() {
+			other := site.Save(t, crashtest.Python())
+			s.clicks++
+			s.open(other.ID.Path(), "form.create-bug")
+			s.click("form.create-bug button", ".bug-now .bug-link")
+			if n := len(site.Tracker.Bugs()); n != 2 {
+				t.Errorf("file: got %d bugs, want 2", n)
+			}
+		}},
+		{"make a rule, with a rehearsal", func() {
+			s.open("/", "main h1")
+			s.click(".top-nav a[href^='/admin']", "main h1")
+			s.click("a[href='/admin/rules']", ".rule-list")
+			s.click("a[href='/admin/rules/new']", "#rule-form")
+			s.do(browsertest.Type("#rule-name", "Harbour"))
+			s.click("#rule-form button[value=rehearse]", "#rule-form button[value=save]")
+			s.click("#rule-form button[value=save]", "#flash .flash-done")
+			if n := handlertest.RuleCount(t, site); n != 7 { // the shipped ones, and that of candidates
+				t.Errorf("make a rule: got %d rules, want 7", n)
+			}
+		}},
+	}
+	want := documentedClicks(t)
+	if len(want) != len(stories) {
+		t.Errorf("the documentation has %d stories, want %d: %v", len(want), len(stories), fmt.Sprint(want))
+	}
+	for _, one := range stories {
+		s.clicks = 0
+		one.run()
+		if n, found := want[one.name]; !found || n != s.clicks {
+			t.Errorf("%s: got %d clicks, the documentation says %d", one.name, s.clicks, n)
+		}
+	}
+}
+
+// TestTheme checks that the server stores a theme and renders pages in it, for visitors from the
+// cache and for people who are signed in.
+func TestTheme(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	p.Several(3, crashtest.Native)
+	system := p.Visitor(t).Get("/").Want(http.StatusOK)
+	if system.HTML().Find("html[data-theme]").Length() != 0 || system.Attr("meta[name=color-scheme]",
+		"content") != "light dark" {
+		t.Error("got a theme before one was chosen, want that of the system")
+	}
+	for name, c := range map[string]*handlertest.Client{"visitor": p.Visitor(t), "viewer": p.As(t, crash.RoleViewer)} {
+		for _, theme := range []string{"dark", "light"} {
+			c.Get("/theme?theme="+theme+"&next=%2Fsearch%3Fq%3Dtide").WantRedirect(http.StatusSeeOther, "/search?q=tide")
+			for range 2 { // the second one from the cache
+				page := c.Get("/").Want(http.StatusOK)
+				if got := page.Attr("html", "data-theme"); got != theme {
+					t.Errorf("%s: got the theme %q, want %s", name, got, theme)
+				}
+				if got := page.Attr(`button[name=theme][aria-pressed="true"]`, "value"); got != theme {
+					t.Errorf("%s: got the button %q pressed, want %s", name, got, theme)
+				}
+				if got := page.Attr("meta[name=color-scheme]", "content"); got != theme {
+					t.Errorf("%s: got the scheme %q, want %s", name, got, theme)
+				}
+			}
+		}
+		c.Get("/theme?theme=system").WantRedirect(http.StatusSeeOther, "/")
+		c.Get("/").WantNone("html[data-theme]")
+		c.Get("/theme?theme=pink").Want(http.StatusBadRequest)
+		c.Get("/theme?theme=dark&next=https%3A%2F%2Fevil.example").WantRedirect(http.StatusSeeOther, "/")
+	}
+	// Another visitor's theme does not reach the others, also as a revalidated page.
+	tag := system.Header.Get("ETag")
+	again := p.Visitor(t).Get("/").WantNone("html[data-theme]")
+	if again.Header.Get("ETag") != tag {
+		t.Errorf("got the tag %q, want still %q", again.Header.Get("ETag"), tag)
+	}
+	p.Visitor(t).Get("/", handlertest.Header{Name: "If-None-Match", Value: tag},
+		handlertest.Header{Name: "Cookie", Value: "theme=dark"}).Want(http.StatusOK)
+	p.Visitor(t).Get("/", handlertest.Header{Name: "Cookie", Value: `theme="><script>`}).WantNone("html[data-theme]")
+}
+
+// TestDialogInBrowser opens parts of pages in the dialog with keys: the focus moves in, Escape
+// closes it, and the focus returns. It also switches the theme in place.
+func TestDialogInBrowser(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.AddUser(t, crash.RoleTriager)
+	b := site.Save(t, crashtest.Native())
+	ctx := browsertest.Start(t)
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
+		browsertest.WaitVisible(".account-name"), chromedp.Navigate(site.URL+b.ID.Path()),
+		browsertest.WaitVisible("#status .review-link"))
+	focus := func() string {
+		return browsertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)
+	}
+	// The script gives the focus back when it handles "close", which follows later.
+	browsertest.Eval[bool](ctx, t,
+		`window.closes = 0; document.getElementById("dialog").addEventListener("close", () => window.closes++); true`)
+	for i, tt := range []struct{ opener, key, inside, focus string }{
+		{"review-link", "c", "#review-heading", "review-heading"},
+		{"link-bug-link", "l", "#dialog #bug", "bug"},
+		{"review-link", "?", "#dialog table.keys", "keys-title"},
+	} {
+		browsertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
+		browsertest.Do(ctx, t, browsertest.Press(tt.key), browsertest.WaitVisible(tt.inside))
+		if got := focus(); got != tt.focus {
+			t.Errorf("%s: got the focus on %q, want %q", tt.key, got, tt.focus)
+		}
+		if got := browsertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
+			t.Errorf("%s: got a dialog that is not modal", tt.key)
+		}
+		browsertest.Do(ctx, t, browsertest.Press("\x1b"), browsertest.WaitHidden(tt.inside),
+			browsertest.Until(fmt.Sprintf("window.closes > %d", i)))
+		if got := focus(); !strings.HasPrefix(got, tt.opener) {
+			t.Errorf("%s, closed: got the focus on %q, want it back on %q", tt.key, got, tt.opener)
+		}
+	}
+	browsertest.Eval[bool](ctx, t, `window.stays = true`)
+	browsertest.Do(ctx, t, browsertest.Click(`button[name=theme][value=dark]`))
+	if got := browsertest.Eval[string](ctx, t,
+		`document.documentElement.dataset.theme + " " + window.stays`); got != "dark true" {
+		t.Errorf("theme: got %q, want dark on the same page", got)
+	}
+	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("main"))
+	if got := browsertest.Eval[string](ctx, t,
+		`getComputedStyle(document.documentElement).colorScheme`); !strings.Contains(got, "dark") {
+		t.Errorf("next page: got the scheme %q, want dark", got)
+	}
+}

@@ -1,0 +1,282 @@
+package events_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mishap/crash"
+	"mishap/crash/crashtest"
+	"mishap/db/events"
+	"mishap/handlers/handlertest"
+	"mishap/tracker"
+	"mishap/tracker/trackertest"
+)
+
+// titles returns the titles in an inbox, in order.
+func titles(a *handlertest.Answer) string {
+	var all []string
+	heads := a.HTML().Find(".notice-head > a, .notice-head > b")
+	for i := range heads.Length() {
+		all = append(all, heads.Eq(i).Text())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.As(t, crash.RoleViewer)
+	ada.Get("/inbox").Want(http.StatusOK).WantText(".empty", "Nothing yet.").WantText(".hint", "sends no mail")
+	user := site.AddUser(t, crash.RoleViewer).ID
+	kinds := []crash.EventKind{crash.EventNew, crash.EventRegressed, crash.EventTracker}
+	for i, kind := range kinds {
+		e := crash.Event{Edge: string(kind), Kind: kind, Title: fmt.Sprintf("t%d", i), Text: "It happened.",
+			Package: fmt.Sprintf("p%d", i/2), Machines: 3}
+		if kind != crash.EventTracker {
+			e.Bucket = &crash.BucketID{byte(i)}
+		}
+		handlertest.Publish(t, site, e, user)
+	}
+	page := ada.Get("/inbox").Want(http.StatusOK).WantText(".inbox-link .unread-count", "3")
+	for query, want := range map[string]string{"": "t2 t1 t0", "?kind=new": "t0", "?package=p0": "t1 t0",
+		"?package=px": "",
+		"?unread=1":   "t2 t1 t0", "?before=2": "t0", "?mail=7": "", "?kind=regressed&package=p1": ""} {
+		if got := titles(ada.Get("/inbox" + query).Want(http.StatusOK)); got != want {
+			t.Errorf("%q: got %q, want %q", query, got, want)
+		}
+	}
+	for _, query := range []string{"?before=x", "?before=-1", "?mail=x", "?package=%00"} {
+		ada.Get("/inbox" + query).Want(http.StatusBadRequest)
+	}
+	if got := page.Attr("#notice-1 .notice-head a", "href"); got != (crash.BucketID{0}).Path() {
+		t.Errorf("link: got %q, want the problem", got)
+	}
+	if got := page.Attr("#notice-3 .notice-head a", "href"); got != "/admin/tracker" {
+		t.Errorf("link of an alert: got %q, want the page of the tracker", got)
+	}
+	page.WantText("#notice-2", "Regressed t1").WantText("#notice-2", "p0 · 3 machines · because you follow p0")
+	ada.Post("/inbox/read", url.Values{"notice": {"2"}}).WantRedirect(http.StatusSeeOther, "/inbox")
+	page = ada.Get("/inbox?unread=1").WantText(".flash-done", "1 notification marked as read.")
+	if got := titles(page); got != "t2 t0" {
+		t.Errorf("after reading one: got %q unread, want t2 t0", got)
+	}
+	ada.Post("/inbox/read", url.Values{"notice": {"3"}, "older": {"1"}}).Want(http.StatusSeeOther)
+	page = ada.Get("/inbox").WantText(".flash-done", "2 notifications marked as read.").WantNone(
+		".unread-count, #read-all")
+	ada.Post("/inbox/unread", url.Values{"at": {page.Attr(".flash input[name=at]", "value")}}).Want(http.StatusSeeOther)
+	if got := titles(ada.Get("/inbox?unread=1")); got != "t2 t0" {
+		t.Errorf("after undo: got %q unread, want t2 t0", got)
+	}
+	other := site.As(t, crash.RoleTriager)
+	other.Get("/inbox").Want(http.StatusOK).WantNone(".notices")
+	other.Post("/inbox/read", url.Values{"notice": {"3"}}).Want(http.StatusSeeOther)
+	if n, err := site.Events.Unread(t.Context(), user); err != nil || n != 2 {
+		t.Errorf("after another person tried: got %d unread, %v, want 2", n, err)
+	}
+	for format, want := range map[string]string{"csv": "because", "json": `"title":`, "atom": "<entry>"} {
+		if body := ada.Get("/inbox." + format).Want(http.StatusOK).Body; format != "csv" && !strings.Contains(body, want) ||
+			!strings.Contains(body, "you follow p0") && format != "atom" {
+			t.Errorf("%s: got %s", format, body)
+		}
+	}
+}
+
+func TestInboxPages(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	ada := site.As(t, crash.RoleViewer)
+	for n := range 120 {
+		handlertest.Publish(t, site, crash.Event{Edge: fmt.Sprint(n), Kind: crash.EventNew, Title: fmt.Sprintf("t%d", n)},
+			site.AddUser(t, crash.RoleViewer).ID)
+	}
+	page := ada.Get("/inbox?kind=new").WantText(".unread-count", "99+")
+	seen := strings.Fields(titles(page))
+	for page.HTML().Find(".paging a").First().Text() == "Older" {
+		page = ada.Get(page.Attr(".paging a", "href")).Want(http.StatusOK)
+		seen = append(seen, strings.Fields(titles(page))...)
+	}
+	if len(seen) != 120 || seen[0] != "t119" || seen[119] != "t0" {
+		t.Errorf("got %d notices %q, want all once, newest first", len(seen), seen)
+	}
+}
+
+// ruleForm returns the form of a rule that queues new problems of a package.
+func ruleForm(more url.Values) url.Values {
+	form := url.Values{"name": {"Harbour"}, "when": {"new"}, "machines": {"1"}, "scope": {"package"},
+		"names": {"harbor-*, harbor"}, "followers": {"1"}, "bugs": {"queue"}, "enabled": {"1"}, "do": {"rehearse"}}
+	for field, values := range more {
+		form[field] = values
+	}
+	return form
+}
+
+// TestRuleIsRehearsed checks that a rule is saved only after a rehearsal of the same rule.
+func TestRuleIsRehearsed(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	site.Save(t, crashtest.Native(crashtest.Set("SourcePackage", "harbor"), crashtest.Set("Package", "harbor 1.0-1"),
+		crashtest.Without("Date")))
+	// A rehearsal knows what arrived as the evaluation does, which stores it.
+	if err := events.NewEvaluator(site.Events, events.EvaluatorOptions{}).Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := site.As(t, crash.RoleAdmin)
+	page := c.Get("/admin/rules/new").Want(http.StatusOK).HTML()
+	if page.Find(`#rule-form button[value=save]`).Length() != 0 {
+		t.Error("a rule that was not rehearsed can be saved")
+	}
+	// Without a rehearsal, the rule is rehearsed instead of saved.
+	page = c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}})).Want(http.StatusUnprocessableEntity).HTML()
+	if n := handlertest.RuleCount(t, site); n != 5 {
+		t.Errorf("got %d rules, want the 5 shipped ones", n)
+	}
+	lines := page.Find(".rehearsal-lines tbody tr")
+	if lines.Length() != 1 || !strings.Contains(lines.Text(), "queue for filing") {
+		t.Errorf("rehearsal: got %q, want one problem that is queued", lines.Text())
+	}
+	rehearsed, _ := page.Find("#rule-form input[name=rehearsed]").Attr("value")
+	// A rule that differs from the rehearsed one is not saved, either.
+	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}, "machines": {"2"}})).
+		Want(http.StatusUnprocessableEntity)
+	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}})).Want(http.StatusSeeOther)
+	all, err := site.Events.Rules(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "When a problem of harbor-* and harbor is new, notify its followers and queue it for filing."
+	if r := all[0]; r.Name != "Harbour" || r.Author != "ada-admin" || r.Sentence() != want || !r.Enabled {
+		t.Errorf("got %+v", r)
+	}
+	if page := c.Get("/admin/rules").Want(http.StatusOK).HTML(); !strings.Contains(page.Find(".rule-list").Text(), want) {
+		t.Error("the list does not have the rule")
+	}
+	// Another rule cannot have the name.
+	answer := c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}, "name": {"HARBOUR"}})).
+		Want(http.StatusUnprocessableEntity).HTML()
+	if wrong := answer.Find("#rule-name-wrong").Text(); !strings.Contains(wrong, "Another rule") {
+		t.Errorf("the name of another rule: got %q", wrong)
+	}
+}
+
+// TestRuleFormSaysWhatIsWrong checks messages at the fields.
+func TestRuleFormSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleAdmin)
+	page := c.Post("/admin/rules", ruleForm(url.Values{"name": {""}, "machines": {"many"}, "names": {""},
+		"people": {"ada-admin nobody"}, "assign": {"stranger"}})).Want(http.StatusUnprocessableEntity).HTML()
+	for _, field := range []string{"name", "machines", "names", "people", "assign"} {
+		if page.Find("#rule-"+field+"-wrong").Length() != 1 {
+			t.Errorf("no message at %s", field)
+		}
+	}
+	if got, _ := page.Find("#rule-machines").Attr("value"); got != "many" {
+		t.Errorf("the typed text is lost: got %q", got)
+	}
+}
+
+// TestRuleSwitches checks switching off, deleting and restoring, and the audit trail.
+func TestRuleSwitches(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleAdmin)
+	enabled := func() bool {
+		r, err := site.Events.Rule(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Enabled && !r.Deleted
+	}
+	part := c.Post("/admin/rules/1/switch", url.Values{"on": {""}}, handlertest.AsPart...).Want(http.StatusOK).HTML()
+	if enabled() || part.Find("#rule-1.rule-off").Length() != 1 {
+		t.Error("the rule is still on")
+	}
+	c.Post("/admin/rules/1/switch", url.Values{"on": {"1"}}).Want(http.StatusSeeOther)
+	if !enabled() {
+		t.Error("the rule is still off")
+	}
+	c.Post("/admin/rules/1/delete", nil).Want(http.StatusSeeOther)
+	page := c.Get("/admin/rules").Want(http.StatusOK).HTML()
+	if enabled() || page.Find("#rule-1").Length() != 0 {
+		t.Error("the rule is still there")
+	}
+	if action, _ := page.Find("#flash form").Attr("action"); action != "/admin/rules/1/restore" {
+		t.Errorf("undo: got %q", action)
+	}
+	c.Get("/admin/rules/1").Want(http.StatusNotFound)
+	c.Post("/admin/rules/1/restore", nil).Want(http.StatusSeeOther)
+	if !enabled() {
+		t.Error("the rule was not restored")
+	}
+	var audited string
+	if err := site.Store.Pool.QueryRow(t.Context(), `select string_agg(action, ' ' order by id) from audit_events
+		where action like 'rule.%'`).Scan(&audited); err != nil || audited !=
+		"rule.change rule.change rule.delete rule.restore" {
+		t.Errorf("audit: got %q, %v", audited, err)
+	}
+}
+
+// TestCandidates checks that candidates can be approved, and declined with undo, and that a refusal
+// is shown.
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	problems := handlertest.Candidates(t, site, 3)
+	c := site.As(t, crash.RoleTriager)
+	page := c.Get("/candidates").Want(http.StatusOK).HTML()
+	if n := page.Find(".rule-list > li").Length(); n != 3 {
+		t.Fatalf("got %d candidates, want 3", n)
+	}
+	if edit, _ := page.Find("#candidate-1 a.button").Attr("href"); edit != problems[0].ID.Path()+"/review" {
+		t.Errorf("edit: got %q", edit)
+	}
+	part := c.Post("/candidates/1/approve", nil, handlertest.AsPart...).Want(http.StatusOK).HTML()
+	b := site.Bucket(t, problems[0].ID)
+	if b.Bug.Number == 0 || part.Find("#candidate-1[data-state=filed]").Length() != 1 {
+		t.Errorf("approved: got bug %d, %s", b.Bug.Number, part.Text())
+	}
+	c.Post("/candidates/1/approve", nil).Want(http.StatusSeeOther) // a second click
+	if n := len(site.Tracker.Bugs()); n != 1 {
+		t.Errorf("got %d bugs, want 1", n)
+	}
+	c.Post("/candidates/2/decline", url.Values{"reason": {"not ours"}}).Want(http.StatusSeeOther)
+	page = c.Get("/candidates").Want(http.StatusOK).HTML()
+	if got := page.Find("#candidate-2[data-state=declined]").Text(); !strings.Contains(got, "ada-triager: not ours") {
+		t.Errorf("declined: got %q", got)
+	}
+	c.Post("/candidates/2/decline", nil).Want(http.StatusNotFound) // somebody else was faster
+	c.Post("/candidates/2/restore", nil, handlertest.AsPart...).Want(http.StatusOK)
+	site.Tracker.Fail(trackertest.OpCreate, trackertest.Permission)
+	part = c.Post("/candidates/2/approve", nil, handlertest.AsPart...).Want(http.StatusBadGateway).HTML()
+	if part.Find("#candidate-2[data-state=waiting] [role=alert]").Length() != 1 {
+		t.Errorf("refused: got %s", part.Text())
+	}
+	// A problem whose bug was created elsewhere is no longer a candidate.
+	if _, err := site.Filer.CreateBug(t.Context(), problems[2].Signature, tracker.Options{Person: "ada",
+		Wait: handlertest.Patience}); err != nil {
+		t.Fatal(err)
+	}
+	page = c.Get("/candidates").Want(http.StatusOK).HTML()
+	if page.Find("#candidate-3").Length() != 0 || page.Find("#candidate-2").Length() != 1 {
+		t.Error("the list has a problem with a bug, or not the refused one")
+	}
+}
+
+// TestCandidatesWithoutFiling checks that nothing can be approved while filing is off.
+func TestCandidatesWithoutFiling(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{NoFiling: true})
+	handlertest.Candidates(t, site, 1)
+	c := site.As(t, crash.RoleTriager)
+	page := c.Get("/candidates").Want(http.StatusOK).HTML()
+	if page.Find("#candidate-1-approve").Length() != 0 {
+		t.Error("the page offers to approve")
+	}
+	c.Post("/candidates/1/approve", nil).Want(http.StatusForbidden)
+	if n := len(site.Tracker.Bugs()); n != 0 {
+		t.Errorf("got %d bugs", n)
+	}
+}

@@ -1,0 +1,250 @@
+package admin
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/views/layout"
+	"mishap/views/problems"
+)
+
+// DumpPath returns the address of everything that is known about a machine.
+func DumpPath(id crash.SystemID) string { return problems.SystemPath(id) + "/dump.jsonl" }
+
+// EraseConfirmLength is the number of characters of the id that confirm an erasure.
+const EraseConfirmLength = 8
+
+// ErasePage asks whether to erase a machine.
+type ErasePage struct {
+	Shell   layout.Shell
+	System  crash.SystemID
+	Facts   crash.MachineFacts
+	Before  []crash.Erasure // of the same machine, newest first
+	Block   bool
+	Problem string // why the last attempt was refused; empty: there was none
+}
+
+func (p ErasePage) form() layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "erase", Action: problems.ErasePath(p.System), CSRFToken: p.Shell.CSRFToken}
+}
+
+// running reports whether the machine is being erased.
+func (p ErasePage) running() bool { return len(p.Before) > 0 && p.Before[0].Finished.IsZero() }
+
+// ErasuresPage lists erased machines, newest first.
+type ErasuresPage struct {
+	Shell    layout.Shell
+	Erasures []crash.Erasure
+}
+
+// PrivacyPage holds the table of classes, retention, and runs over stored reports.
+type PrivacyPage struct {
+	Shell      layout.Shell
+	Rows       []privacy.Row
+	Unlisted   privacy.Class
+	Secrets    []string // parts of names that make an unlisted field secret
+	Removals   []privacy.Removal
+	CountsFrom time.Time // first day whose counts have not expired; zero: none have
+	Held       int64     // counted reports of held problems
+	Holds      []problems.MarkedProblem
+	Runs       []privacy.Run // newest first
+	Problem    string        // why a run could not be started; empty: nothing
+}
+
+// running reports whether a run has not ended.
+func (p PrivacyPage) running() bool { return len(p.Runs) > 0 && p.Runs[0].Finished.IsZero() }
+
+func (p PrivacyPage) form(what string) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "privacy-" + what, Action: layout.PathPrivacy + "/" + what,
+		CSRFToken: p.Shell.CSRFToken,
+		Class:     "inline"}
+}
+
+// changed returns the rows that the configuration has changed.
+func (p PrivacyPage) changed() []privacy.Row {
+	var rows []privacy.Row
+	for _, r := range p.Rows {
+		if r.Changed() {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// shownNames is the largest number of fields of one class that a run lists.
+const shownNames = 20
+
+func shownFields(counts map[string]int64) []privacy.FieldCount {
+	all := privacy.Sorted(counts)
+	return all[:min(len(all), shownNames)]
+}
+
+// RegroupPage holds the state of regrouping.
+type RegroupPage struct {
+	Shell   layout.Shell
+	Version int               // version of the grouping rules of this program
+	Run     *crash.RegroupRun // the run shown; nil: there was none yet
+	Effect  crash.RegroupEffect
+	Moves   []crash.RegroupMove // the largest moves
+	Runs    []crash.RegroupRun  // newest first
+}
+
+func (p RegroupPage) running() bool { return p.Run != nil && p.Run.State == crash.RegroupRunning }
+
+// nothingToDo reports whether a complete run found no report to move.
+func (p RegroupPage) nothingToDo() bool { return p.Run.State == crash.RegroupDone && p.Run.Moved == 0 }
+
+func (p RegroupPage) form(what string) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "regroup" + what, Action: layout.PathRegroup + what, CSRFToken: p.Shell.CSRFToken,
+		Class: "inline"}
+}
+
+// runPath returns the address of the part that shows a run.
+func runPath(r crash.RegroupRun) string { return fmt.Sprintf("%s?run=%d", layout.PathRegroup, r.ID) }
+
+// RegroupPercent returns the progress of a run in whole percent; below 100 until it is done.
+func RegroupPercent(r crash.RegroupRun) int64 {
+	if r.State == crash.RegroupDone {
+		return 100
+	}
+	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
+}
+
+// SymbolsPage holds the page about symbols.
+type SymbolsPage struct {
+	Shell   layout.Shell
+	Workers []crash.SymbolWorker
+
+	Missing       []crash.MissingSymbol
+	MissingFrom   int   // number of rows before the first one
+	MissingSize   int   // rows on a page
+	MissingTotal  int64 // rows in the whole list
+	MissingJobs   int   // crashes that were ranked, at most
+	MissingCapped bool  // more crashes wait than were ranked
+
+	Totals    crash.SymbolTotals
+	State     crash.SymbolState // of the jobs shown; empty: running and queued
+	Queue     []crash.SymbolQueueRow
+	QueueFrom int
+	QueueSize int
+	QueueMore bool // further jobs follow
+}
+
+// queueStates lists the states by which the queue can be filtered, in order.
+var queueStates = []crash.SymbolState{crash.SymbolsQueued, crash.SymbolsRunning, crash.SymbolsWaiting,
+	crash.SymbolsPartial, crash.SymbolsFailed, crash.SymbolsExpired, crash.SymbolsDone}
+
+// SymbolStateOf parses the state of a job in an address.
+func SymbolStateOf(name string) (crash.SymbolState, bool) {
+	for _, s := range queueStates {
+		if string(s) == name {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// symbolsURL returns the address of the page with the jobs in one state. Both lists begin at a row.
+func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) string {
+	q := url.Values{}
+	if state != "" {
+		q.Set("state", string(state))
+	}
+	if missing > 0 {
+		q.Set("missing", strconv.Itoa(missing))
+	}
+	if queue > 0 {
+		q.Set("queue", strconv.Itoa(queue))
+	}
+	u := url.URL{Path: layout.PathSymbols, RawQuery: q.Encode(), Fragment: fragment}
+	return u.String()
+}
+
+// missingURL returns the address of the page from a row of the missing symbols on.
+func (p SymbolsPage) missingURL(from int) string {
+	return symbolsURL(p.State, max(0, from), p.QueueFrom, "missing")
+}
+
+// queueURL returns the address of the page from a row of the queue on.
+func (p SymbolsPage) queueURL(from int) string {
+	return symbolsURL(p.State, p.MissingFrom, max(0, from), "queue")
+}
+
+func (p SymbolsPage) stateURL(state crash.SymbolState) string {
+	return symbolsURL(state, p.MissingFrom, 0, "queue")
+}
+
+func (p SymbolsPage) missingPlace() string {
+	first := int64(p.MissingFrom + 1)
+	return crash.Count(first) + "–" + crash.Count(int64(p.MissingFrom+len(p.Missing))) + " of " +
+		crash.Count(p.MissingTotal)
+}
+
+func (p SymbolsPage) missingMore() bool {
+	return int64(p.MissingFrom+len(p.Missing)) < p.MissingTotal
+}
+
+func missingKind(kind crash.MissingKind) string {
+	switch kind {
+	case crash.MissingProgram:
+		return "program"
+	case crash.MissingDebugFile:
+		return "debug file"
+	case crash.MissingBuild:
+		return "build-id"
+	}
+	return string(kind)
+}
+
+// missingPackage returns the package that provides a missing symbol, with its version.
+func missingPackage(m crash.MissingSymbol) string {
+	if m.Package == "" {
+		return "unknown package"
+	}
+	if m.Version == "" {
+		return m.Package + " (unknown version)"
+	}
+	return m.Package + " " + m.Version
+}
+
+// missingSearched says where a missing file was searched, and with which result.
+func missingSearched(m crash.MissingSymbol) string {
+	if m.Kind == crash.MissingBuild {
+		return "nothing to search for: the build-id is unknown"
+	}
+	return problems.Searched(m.Searched)
+}
+
+func queueSentence(j crash.SymbolQueueRow) string {
+	s := j.Reason
+	if !j.NotBefore.IsZero() && j.State != crash.SymbolsQueued {
+		s = strings.TrimSpace(s + " " + problems.SymbolsNext(layout.Exact(j.NotBefore)))
+	}
+	if j.PressedBy != "" && j.State == crash.SymbolsQueued {
+		s = strings.TrimSpace(s + " requested by " + j.PressedBy)
+	}
+	return s
+}
+
+// queueTime returns the time that matters for the state of a job.
+func queueTime(j crash.SymbolQueueRow) time.Time {
+	switch j.State {
+	case crash.SymbolsRunning:
+		return j.Started
+	case crash.SymbolsQueued:
+		return j.Created
+	default:
+		if !j.Ended.IsZero() {
+			return j.Ended
+		}
+		return j.Created
+	}
+}
+
+// architectures lists what an instance symbolises.
+func architectures(w crash.SymbolWorker) string { return strings.Join(w.Architectures, ", ") }
