@@ -15,7 +15,6 @@ import (
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/export"
-	"mishap/handlers/negotiate"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
@@ -47,7 +46,7 @@ func (s *Server) routes() (http.Handler, error) {
 	root.With(s.web.LimitProbes).Get("/healthz", do(admin.ShowHealth))
 	root.With(s.web.LimitProbes).Get("/readyz", do(s.admin.ShowReady))
 	root.With(s.web.LimitAssets).Method(http.MethodGet, assets.Prefix+"*",
-		assets.Handler(s.web.Config.AssetsDir, negotiate.AcceptsGzip))
+		assets.Handler(s.web.Config.AssetsDir, web.AcceptsGzip))
 
 	// Mail programs unsubscribe without cookies, so there is no session and no CSRF token.
 	root.Group(func(links chi.Router) {

@@ -17,7 +17,6 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/db/dbtest"
-	"mishap/db/disk/disktest"
 	"mishap/notify/mail/mailtest"
 	"mishap/tracker/trackertest"
 )
@@ -166,7 +165,7 @@ func TestDiskAlerts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	dbtest.Exec(t, url, `update applied_migrations set applied = now()`) // the template may be older
-	folder, full, ok := disktest.Small(t, 192<<20, "TEST_DATABASE_URL="+url)
+	folder, full, ok := dbtest.SmallDisk(t, 192<<20, "TEST_DATABASE_URL="+url)
 	if !ok {
 		return
 	}

@@ -27,7 +27,7 @@ import (
 	"mishap/cmd/mishap/doctor"
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/symbols/sandbox/sandboxtest"
+	"mishap/crash/symbols/symboltest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -548,7 +548,7 @@ func TestDoctor(t *testing.T) {
 
 	d = examine(t, append(environ, "PATH=/nonexistent"), command())
 	d.has(t, "symbols", doctor.Warning, "gdb is not installed")
-	d = examine(t, environ, sandboxtest.WithoutLandlock(t.Context(), built(t)))
+	d = examine(t, environ, symboltest.WithoutLandlock(t.Context(), built(t)))
 	d.has(t, "symbols", doctor.Failure, "cannot confine the debugger")
 
 	server.terminate()

@@ -27,7 +27,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
-	"mishap/crash/symbols/sandbox/sandboxtest"
+	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
 	"mishap/tracker/trackertest"
@@ -35,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Child()
-	sandboxtest.Child()
+	symboltest.Child()
 	status := m.Run()
 	if binary.folder != "" {
 		_ = os.RemoveAll(binary.folder) // a temporary folder

@@ -22,7 +22,6 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
-	"mishap/crash/symbols/sandbox/sandboxtest"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
@@ -345,13 +344,13 @@ func TestWithoutSandbox(t *testing.T) {
 	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
 	const reason = "cannot confine the debugger, so it does not run: the kernel has no Landlock"
 	file := symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny"))
-	cmd := sandboxtest.WithoutLandlock(t.Context(), built(t), "symbolise", noConfig(t), file)
+	cmd := symboltest.WithoutLandlock(t.Context(), built(t), "symbolise", noConfig(t), file)
 	cmd.Env = append(os.Environ(), f.environ...)
 	out, err := cmd.Output()
 	if err == nil || !strings.Contains(string(out), reason) || strings.Contains(string(out), "debugger  ") {
 		t.Errorf("symbolise: got %v and\n%s, want %q", err, out, reason)
 	}
-	cmd = sandboxtest.WithoutLandlock(context.WithoutCancel(t.Context()), built(t))
+	cmd = symboltest.WithoutLandlock(context.WithoutCancel(t.Context()), built(t))
 	_, addresses := serveCommand(t, f.environ, cmd)
 	eventually(t, "the instance says why it cannot symbolise", func() bool {
 		workers, err := f.store.Workers(t.Context())

@@ -20,7 +20,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/handlers/negotiate"
+	"mishap/handlers/web"
 )
 
 // maxPage is the maximum number of objects in one answer, and the default.
@@ -164,7 +164,7 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 		sum := sha256.Sum256(body)
 		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
 		h.Set("ETag", tag)
-		if negotiate.Matches(r.Header.Get("If-None-Match"), tag) {
+		if web.Matches(r.Header.Get("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -210,7 +210,7 @@ func formatOf(r *http.Request) format {
 	for i, o := range acceptedTypes {
 		media[i] = o.media
 	}
-	preferred := negotiate.Preferred(r.Header.Values("Accept"), media...)
+	preferred := web.Preferred(r.Header.Values("Accept"), media...)
 	for _, o := range acceptedTypes {
 		if o.media == preferred {
 			return o.format

@@ -24,7 +24,6 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/reader"
-	"mishap/handlers/negotiate"
 	"mishap/handlers/web"
 )
 
@@ -145,7 +144,7 @@ func restingRows(rows iter.Seq2[Row, error], rest func() error) iter.Seq2[Row, e
 // a time. The zero time means that the time of change is unknown.
 func notModified(r *http.Request, tag string, changed time.Time) bool {
 	if sent := r.Header.Get("If-None-Match"); sent != "" {
-		return negotiate.Matches(sent, tag)
+		return web.Matches(sent, tag)
 	}
 	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
 	return err == nil && !changed.IsZero() && !changed.After(since)

@@ -27,7 +27,6 @@ import (
 	"mishap/crash/privacy"
 	"mishap/db/dbtest"
 	"mishap/db/disk"
-	"mishap/db/disk/disktest"
 	"mishap/db/symbols"
 	"mishap/handlers/ingest"
 )
@@ -414,7 +413,7 @@ func TestDatabaseHangs(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	folder, full, ok := disktest.Small(t, 256<<20, "TEST_DATABASE_URL="+url)
+	folder, full, ok := dbtest.SmallDisk(t, 256<<20, "TEST_DATABASE_URL="+url)
 	if !ok {
 		return
 	}

@@ -38,7 +38,6 @@ import (
 	"mishap/db/problems"
 	"mishap/db/reader"
 	"mishap/db/symbols"
-	"mishap/handlers/negotiate"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
 	bugsview "mishap/views/bugs"
@@ -696,9 +695,9 @@ const (
 // formatOf returns the format that a request asks for.
 func formatOf(r *http.Request) answerFormat {
 	accept := r.Header.Values("Accept")
-	page := negotiate.Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
+	page := Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"
 	if ForFile(r) { // a client that accepts anything is a program
-		preferred := negotiate.Preferred(accept, "application/json", mediaHTML, mediaXHTML)
+		preferred := Preferred(accept, "application/json", mediaHTML, mediaXHTML)
 		page = preferred == mediaHTML || preferred == mediaXHTML
 	}
 	switch {

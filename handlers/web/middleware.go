@@ -34,7 +34,6 @@ import (
 	"mishap/crash/cache"
 	"mishap/db"
 	"mishap/db/reader"
-	"mishap/handlers/negotiate"
 	"mishap/handlers/proxies"
 	"mishap/views/layout"
 )
@@ -653,7 +652,7 @@ const maxSlotSend = 20 * time.Millisecond
 // send answers with the page, or with 304 if the browser has it. It calls leave, which leaves the slot
 // of the request, when sending takes long.
 func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage, leave func()) error {
-	unchanged := p.tag != "" && negotiate.Matches(r.Header.Get("If-None-Match"), p.tag)
+	unchanged := p.tag != "" && Matches(r.Header.Get("If-None-Match"), p.tag)
 	if p.size > 0 && !unchanged {
 		release, err := s.visitors.hold(p)
 		if err != nil {
@@ -676,7 +675,7 @@ func (s *Kit) send(w http.ResponseWriter, r *http.Request, p *cachedPage, leave 
 		w.WriteHeader(p.status)
 		return nil
 	}
-	if negotiate.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(p.compressed)))
 		w.WriteHeader(p.status)

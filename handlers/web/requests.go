@@ -19,7 +19,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/handlers/negotiate"
 	"mishap/tracker"
 	"mishap/views/layout"
 	peopleview "mishap/views/people"
@@ -135,7 +134,7 @@ func AcceptedExport(r *http.Request) string {
 		return ""
 	}
 	accept := r.Header.Values("Accept")
-	switch negotiate.Preferred(accept, mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
+	switch Preferred(accept, mediaHTML, mediaXHTML, "text/csv", "application/json", "application/atom+xml") {
 	case "text/csv":
 		return "csv"
 	case "application/json":

@@ -23,7 +23,6 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
-	"mishap/db/disk/disktest"
 	"mishap/notify/mail/mailtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -428,7 +427,7 @@ func TestRootsFilesInDataDir(t *testing.T) {
 
 func TestSmallDisk(t *testing.T) {
 	t.Parallel()
-	folder, full, ok := disktest.Small(t, 192<<20)
+	folder, full, ok := dbtest.SmallDisk(t, 192<<20)
 	if !ok {
 		return // it has run in a namespace
 	}

@@ -1,6 +1,4 @@
-// Package negotiate selects the representation of a resource that a request prefers, and checks
-// whether the client already has it.
-package negotiate
+package web
 
 import (
 	"slices"

@@ -1,5 +1,4 @@
-// Package disktest creates small file systems that tests can fill.
-package disktest
+package dbtest
 
 import (
 	"errors"
@@ -14,10 +13,10 @@ import (
 // unshared is an environment variable that marks a test which runs in a namespace of its own.
 const unshared = "MISHAP_TEST_UNSHARED"
 
-// Small mounts a file system of size bytes in memory and returns its directory. full fills it or
-// makes space again. If mounting is not permitted, Small runs the test in a user namespace instead,
+// SmallDisk mounts a file system of size bytes in memory and returns its directory. full fills it or
+// makes space again. If mounting is not permitted, SmallDisk runs the test in a user namespace instead,
 // with environ added to the environment, and returns false: the caller must then return.
-func Small(t *testing.T, size int64, environ ...string) (folder string, full func(testing.TB, bool), ok bool) {
+func SmallDisk(t *testing.T, size int64, environ ...string) (folder string, full func(testing.TB, bool), ok bool) {
 	t.Helper()
 	folder = t.TempDir()
 	err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=1777,size="+strconv.FormatInt(size, 10))

@@ -1,5 +1,4 @@
-// Package sandboxtest runs programs as on a machine that cannot confine a debugger.
-package sandboxtest
+package symboltest
 
 import (
 	"context"
