@@ -72,7 +72,7 @@ func (c *Client) ChangeDescription(ctx context.Context, number int64, etag, desc
 		c.done(ctx, operation)
 		return nil
 	}
-	return c.record(ctx, failure(operation, a, c.creds.secrets()...))
+	return c.failed(ctx, operation, a)
 }
 
 // Subscribe subscribes an account of the tracker to a bug. It may be repeated.
@@ -83,11 +83,7 @@ func (c *Client) Subscribe(ctx context.Context, number int64, account string) er
 	if err != nil {
 		return err
 	}
-	if a.status != http.StatusOK {
-		return c.record(ctx, failure(operation, a, c.creds.secrets()...))
-	}
-	c.done(ctx, operation)
-	return nil
+	return c.changed(ctx, operation, a, http.StatusOK, "the answer does not say whether the account was subscribed")
 }
 
 var (
@@ -206,6 +202,7 @@ const (
 // ReadArchive reads one fact about the distribution's archive. It sends no access token, so it
 // finds only public facts. The error is a *CallError; a missing object is not an error.
 func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.ArchiveFact, error) {
+	c = &Client{cfg: c.cfg, reading: c.reading, metrics: c.metrics}
 	f := crash.ArchiveFact{ArchiveWant: w}
 	if !w.Valid() {
 		return f, nil
@@ -228,7 +225,11 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 		series, name, _ := strings.Cut(w.Key, "/")
 		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) +
 			"?ws.op=getSourcesIncluded")
-		f.Exists, err = c.getOpen(ctx, "package set", address, &f.Names)
+		err = c.get(ctx, "package set", address, &f.Names)
+		f.Exists = err == nil
+		if missing(err) {
+			err = nil
+		}
 	case crash.ArchivePerson:
 		f.Names, f.Exists, err = c.subscribedPackages(ctx, w.Key)
 	}
@@ -255,12 +256,13 @@ func (c *Client) publishedSources(ctx context.Context, query url.Values) ([]cras
 		Pocket  string `json:"pocket"`
 		Series  string `json:"distro_series_link"`
 	}
+	entries, _, err := collect[entry](ctx, c, "published sources", c.archiveLink(query), archivePages)
 	var list []crash.Publication
-	err := entries(ctx, c, "published sources", c.archiveLink(query), func(e entry) {
+	for _, e := range entries {
 		list = appendPublication(list, crash.Publication{
 			Series: path.Base(e.Series), Pocket: e.Pocket, Version: e.Version,
 		})
-	})
+	}
 	return list, err
 }
 
@@ -275,13 +277,14 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 		Pocket  string `json:"pocket"`
 		Arch    string `json:"distro_arch_series_link"`
 	}
+	entries, _, err := collect[entry](ctx, c, "published binaries", c.archiveLink(query), archivePages)
 	var list []crash.Publication
-	err := entries(ctx, c, "published binaries", c.archiveLink(query), func(e entry) {
+	for _, e := range entries {
 		series, arch := path.Base(path.Dir(e.Arch)), path.Base(e.Arch)
 		list = appendPublication(list, crash.Publication{
 			Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100),
 		})
-	})
+	}
 	return list, err
 }
 
@@ -305,91 +308,18 @@ func (c *Client) subscribedPackages(ctx context.Context, person string) (names [
 	}
 	query := url.Values{"ws.op": {"getBugSubscriberPackages"}, "ws.size": {itoa(archivePage)}}
 	address := c.cfg.link("/~"+escape(person)) + "?" + query.Encode()
-	err = entries(ctx, c, "subscribed packages", address, func(e entry) { names = append(names, e.Name) })
-	if notThere(err) {
+	entries, _, err := collect[entry](ctx, c, "subscribed packages", address, archivePages)
+	if missing(err) {
 		return nil, false, nil
+	}
+	for _, e := range entries {
+		names = append(names, e.Name)
 	}
 	return names, err == nil, err
 }
 
-// entries calls each for every entry of a collection.
-func entries[T any](ctx context.Context, c *Client, operation, address string, each func(T)) error {
-	for range archivePages {
-		var p page[T]
-		found, err := c.getOpen(ctx, operation, address, &p)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return &CallError{
-				Operation: operation, Outcome: OutcomeRefused, Status: http.StatusNotFound, Text: "there is no such thing",
-			}
-		}
-		for _, e := range p.Entries {
-			each(e)
-		}
-		if p.Next == "" {
-			return nil
-		}
-		address = p.Next
-	}
-	return nil // enough
-}
-
-func notThere(err error) bool {
-	e, ok := errors.AsType[*CallError](err)
-	return ok && e.Status == http.StatusNotFound
-}
-
-// getOpen reads one address of the API into v without an access token. It returns false for a 404.
-func (c *Client) getOpen(ctx context.Context, operation, address string, v any) (bool, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", operation, err)
-	}
-	if !c.cfg.sameOrigin(req.URL) {
-		return false, &CallError{
-			Operation: operation, Outcome: OutcomeRefused, Text: "the tracker named an address that is not its own",
-		}
-	}
-	req.Header.Set("Accept", "application/json")
-	started := c.cfg.Now()
-	a, err := c.exchange(c.reading, operation, req, maxSending)
-	c.metrics.took(operation, c.cfg.Now().Sub(started))
-	switch {
-	case err != nil:
-		e := callError(operation, err)
-		c.metrics.called(operation, e.Outcome)
-		return false, e
-	case a.status == http.StatusNotFound:
-		c.metrics.called(operation, OutcomeDone)
-		return false, nil
-	case a.status != http.StatusOK || a.broken != nil:
-		e := failure(operation, a)
-		c.metrics.called(operation, e.Outcome)
-		return false, e
-	}
-	if err := json.Unmarshal(a.body, v); err != nil {
-		c.metrics.called(operation, OutcomeUnknown)
-		return false, malformed(operation, a, "the answer is not the JSON that was expected")
-	}
-	c.metrics.called(operation, OutcomeDone)
-	return true, nil
-}
-
 // maxFound bounds the bugs that SearchBugs returns.
 const maxFound = 20
-
-// foundTasks is one page of a search.
-type foundTasks struct {
-	Entries []struct {
-		BugLink  string `json:"bug_link"`
-		Title    string `json:"title"`
-		Status   string `json:"status"`
-		Complete bool   `json:"is_complete"`
-		Released string `json:"date_fix_released"`
-	} `json:"entries"`
-}
 
 // taskTitle matches the title of a task: Bug #7 in tidewatch (Ubuntu): "the title".
 var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
@@ -454,16 +384,14 @@ func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
 
 // searchText searches for words and returns the first page.
 func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.FoundBug, error) {
-	page, err := c.foundTasks(ctx, target, words, allStatuses)
-	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
-		page, err = c.foundTasks(ctx, target, words, oldStatuses)
-	}
-	if err != nil {
-		return nil, err
-	}
+	tasks, _, err := c.searchTasks(ctx, "suggest", target, 1, url.Values{
+		"ws.size":     {itoa(maxFound)},
+		"search_text": {encodeJSON(words)},
+		"order_by":    {encodeJSON([]string{"-id"})},
+	})
 	var found []crash.FoundBug
-	for _, e := range page.Entries {
-		number, ok := c.bugNumber(e.BugLink)
+	for _, e := range tasks {
+		number, ok := c.bugNumber(e.Bug)
 		if !ok {
 			continue // not a bug of this tracker
 		}
@@ -477,21 +405,7 @@ func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.
 			Closed: e.Complete, Fixed: Clean(released, 10), URL: c.cfg.bugURL(number),
 		})
 	}
-	return found, nil
-}
-
-func (c *Client) foundTasks(ctx context.Context, target, words string, statuses []string) (foundTasks, error) {
-	query := url.Values{
-		"ws.op":           {"searchTasks"},
-		"ws.size":         {itoa(maxFound)},
-		"search_text":     {encodeJSON(words)},
-		"omit_duplicates": {"false"},
-		"order_by":        {encodeJSON([]string{"-id"})},
-		"status":          {encodeJSON(statuses)},
-	}
-	var page foundTasks
-	err := c.get(ctx, "suggest", c.cfg.link(target)+"?"+query.Encode(), &page)
-	return page, err
+	return found, err
 }
 
 // HasSource reports whether the distribution has a source package with this name. The error is a
@@ -553,12 +467,33 @@ var (
 	allStatuses = append([]string{"Deferred", "Does Not Exist", "Unknown"}, oldStatuses...)
 )
 
-// bugTasks is one page of a search.
-type bugTasks struct {
-	Next    string `json:"next_collection_link"`
-	Entries []struct {
-		BugLink string `json:"bug_link"`
-	} `json:"entries"`
+// foundTask is a bug_task that a search found.
+type foundTask struct {
+	Bug      string `json:"bug_link"`
+	Title    string `json:"title"`
+	Status   string `json:"status"`
+	Complete bool   `json:"is_complete"`
+	Released string `json:"date_fix_released"`
+}
+
+// timeFormat is the form of times in searches.
+const timeFormat = "2006-01-02T15:04:05+00:00"
+
+// searchTasks reads at most limit pages of a search for bugs of any status on a target; "/bugs" stands
+// for the whole tracker. whole reports whether these are all.
+func (c *Client) searchTasks(
+	ctx context.Context, operation, target string, limit int, query url.Values,
+) (tasks []foundTask, whole bool, err error) {
+	query.Set("ws.op", "searchTasks")
+	query.Set("omit_duplicates", "false")
+	for _, statuses := range [][]string{allStatuses, oldStatuses} {
+		query.Set("status", encodeJSON(statuses))
+		tasks, whole, err = collect[foundTask](ctx, c, operation, c.cfg.link(target)+"?"+query.Encode(), limit)
+		if AnswerStatus(err) != http.StatusBadRequest {
+			break
+		}
+	}
+	return tasks, whole, err
 }
 
 // FindBug searches for the bug of an intent. The bug's description contains the intent's marker,
@@ -591,14 +526,14 @@ func (c *Client) FindBug(
 	for _, target := range []string{in.Target, "/bugs"} {
 		var found int64
 		for _, account := range accounts {
-			links, err := c.filedBy(ctx, account, target, since)
+			tasks, err := c.filedBy(ctx, account, target, since)
 			if gone(err, account != me, target == in.Target) {
 				continue
 			}
 			if err != nil {
 				return 0, err
 			}
-			number, err := c.marked(ctx, links, in.Marker, seen)
+			number, err := c.marked(ctx, tasks, in.Marker, seen)
 			if err != nil {
 				return 0, err
 			}
@@ -624,10 +559,10 @@ func gone(err error, former, onTarget bool) bool {
 // marked returns the lowest number of the bugs whose description holds the marker, or 0. It skips
 // the bugs in seen, and adds those that it reads.
 func (c *Client) marked(
-	ctx context.Context, links []string, marker string, seen map[int64]bool,
+	ctx context.Context, tasks []foundTask, marker string, seen map[int64]bool,
 ) (found int64, err error) {
-	for _, link := range links {
-		number, ok := c.bugNumber(link)
+	for _, t := range tasks {
+		number, ok := c.bugNumber(t.Bug)
 		if !ok {
 			return 0, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
 		}
@@ -636,7 +571,7 @@ func (c *Client) marked(
 		}
 		seen[number] = true
 		bug, err := c.ReadBug(ctx, number)
-		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
+		if AnswerStatus(err) == http.StatusNotFound {
 			continue // hidden since the search, so not a public filing
 		}
 		if err != nil {
@@ -649,49 +584,20 @@ func (c *Client) marked(
 	return found, nil
 }
 
-// filedBy returns the links of the bugs that an account has filed on a target since a time; zero
-// stands for all.
-func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]string, error) {
-	links, err := c.search(ctx, account, target, since, allStatuses)
-	if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusBadRequest {
-		return c.search(ctx, account, target, since, oldStatuses)
-	}
-	return links, err
-}
-
-func (c *Client) search(
-	ctx context.Context, account, target string, since time.Time, statuses []string,
-) ([]string, error) {
+// filedBy returns the bugs that an account has filed on a target since a time; zero stands for all.
+func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]foundTask, error) {
 	query := url.Values{
-		"ws.op":           {"searchTasks"},
-		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
-		"omit_duplicates": {"false"},
-		"order_by":        {encodeJSON([]string{"id"})},
-		"status":          {encodeJSON(statuses)},
+		"bug_reporter": {encodeJSON(c.cfg.link("/~" + account))},
+		"order_by":     {encodeJSON([]string{"id"})},
 	}
 	if since.IsZero() {
 		query.Set("ws.size", "300") // the maximum
 	} else {
-		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format("2006-01-02T15:04:05+00:00")))
+		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format(timeFormat)))
 	}
-	next := c.cfg.link(target) + "?" + query.Encode()
-	var links []string
-	for range maxPages {
-		var page bugTasks
-		if err := c.get(ctx, "search", next, &page); err != nil {
-			return nil, err
-		}
-		for _, entry := range page.Entries {
-			links = append(links, entry.BugLink)
-		}
-		if page.Next == "" {
-			return links, nil
-		}
-		u, err := url.Parse(page.Next)
-		if err != nil || !c.cfg.sameOrigin(u) {
-			return nil, c.unusable(ctx, "search", "the next page of the search is not on the tracker")
-		}
-		next = page.Next
+	tasks, whole, err := c.searchTasks(ctx, "search", target, maxPages, query)
+	if err == nil && !whole {
+		return nil, c.unusable(ctx, "search", "the search has no end")
 	}
-	return nil, c.unusable(ctx, "search", "the search has no end")
+	return tasks, err
 }

@@ -37,7 +37,7 @@ import (
 // Client makes single calls to the tracker. It never repeats a call. It is safe for concurrent use.
 type Client struct {
 	cfg     Config
-	creds   *Credentials
+	creds   *Credentials // nil: the client reads public facts, without an access token
 	reading *http.Client // reuses connections; newWriter returns clients for changes
 	metrics *metrics
 }
@@ -72,7 +72,7 @@ func (c *Client) get(ctx context.Context, operation, address string, v any) erro
 		return err
 	}
 	if a.status != http.StatusOK || a.broken != nil {
-		return c.record(ctx, failure(operation, a, c.creds.secrets()...))
+		return c.failed(ctx, operation, a)
 	}
 	if err := json.Unmarshal(a.body, v); err != nil {
 		return c.record(ctx, malformed(operation, a, "the answer is not the JSON that was expected"))
@@ -93,12 +93,15 @@ func (c *Client) post(
 	return c.signed(newWriter(sendBy), operation, req, sendBy)
 }
 
-// signed sends a request with the current access token. It records its own errors; the caller
-// records the outcome of an answer.
+// signed sends a request with the current access token, if the client has any. It records its own
+// errors; the caller records the outcome of an answer.
 func (c *Client) signed(hc *http.Client, operation string, req *http.Request, sendBy time.Duration) (answer, error) {
-	token, err := c.creds.Current(req.Context())
-	if err != nil {
-		return answer{}, err
+	if c.creds != nil {
+		token, err := c.creds.Current(req.Context())
+		if err != nil {
+			return answer{}, err
+		}
+		req.Header.Set("Authorization", authorization(c.realm(), c.cfg.ConsumerKey, token, c.cfg.Now()))
 	}
 	if !c.cfg.sameOrigin(req.URL) {
 		return answer{}, &CallError{
@@ -106,7 +109,6 @@ func (c *Client) signed(hc *http.Client, operation string, req *http.Request, se
 		}
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Authorization", authorization(c.realm(), c.cfg.ConsumerKey, token, c.cfg.Now()))
 	started := c.cfg.Now()
 	a, err := c.exchange(hc, operation, req, sendBy)
 	c.metrics.took(operation, c.cfg.Now().Sub(started))
@@ -127,8 +129,32 @@ func (c *Client) realm() string {
 // record records a failed call in the metrics and the credentials.
 func (c *Client) record(ctx context.Context, e *CallError) *CallError {
 	c.metrics.called(e.Operation, e.Outcome)
-	c.creds.failed(ctx, e)
+	if c.creds != nil {
+		c.creds.failed(ctx, e)
+	}
 	return e
+}
+
+// failed records and returns the error for an answer that does not say what a call should bring about.
+func (c *Client) failed(ctx context.Context, operation string, a answer) *CallError {
+	var secrets []crash.Secret
+	if c.creds != nil {
+		secrets = c.creds.secrets()
+	}
+	return c.record(ctx, failure(operation, a, secrets...))
+}
+
+// changed records the outcome of a change, which the answer confirms with a status. Any other success
+// gives an unknown outcome, described by unclear.
+func (c *Client) changed(ctx context.Context, operation string, a answer, status int, unclear string) error {
+	if a.status != status && a.status < 300 {
+		return c.record(ctx, malformed(operation, a, unclear))
+	}
+	if a.status != status {
+		return c.failed(ctx, operation, a)
+	}
+	c.done(ctx, operation)
+	return nil
 }
 
 // unusable records and returns the error for an answer that is well-formed but makes no sense.
@@ -139,7 +165,9 @@ func (c *Client) unusable(ctx context.Context, operation, words string) *CallErr
 // done records a successful call.
 func (c *Client) done(ctx context.Context, operation string) {
 	c.metrics.called(operation, OutcomeDone)
-	c.creds.worked(ctx)
+	if c.creds != nil {
+		c.creds.worked(ctx)
+	}
 }
 
 func malformed(operation string, a answer, words string) *CallError {
@@ -159,7 +187,7 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if a.status != http.StatusSeeOther {
-		return "", c.record(ctx, failure(operation, a, c.creds.secrets()...))
+		return "", c.failed(ctx, operation, a)
 	}
 	location, err := req.URL.Parse(a.header.Get("Location"))
 	if err != nil || !c.cfg.sameOrigin(location) {
@@ -469,19 +497,11 @@ func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Dur
 	if err != nil {
 		return 0, err
 	}
-	if a.status != http.StatusCreated {
-		e := failure(operation, a, c.creds.secrets()...)
-		if a.status < 300 {
-			e.Outcome, e.Text = OutcomeUnknown, "the answer does not say whether a bug was filed"
-		}
-		return 0, c.record(ctx, e)
-	}
 	number, ok := c.bugNumber(a.header.Get("Location"))
-	if !ok {
+	if a.status == http.StatusCreated && !ok {
 		return 0, c.record(ctx, malformed(operation, a, "the answer does not say which bug was filed"))
 	}
-	c.done(ctx, operation)
-	return number, nil
+	return number, c.changed(ctx, operation, a, http.StatusCreated, "the answer does not say whether a bug was filed")
 }
 
 // encodeJSON encodes a parameter for the API. The tracker parses each parameter as JSON, and treats
@@ -605,25 +625,26 @@ type page[T any] struct {
 	Entries []T    `json:"entries"`
 }
 
-// collect reads at most limit pages of a collection.
-func collect[T any](ctx context.Context, c *Client, operation, address string, limit int) ([]T, error) {
-	var out []T
+// collect reads at most limit pages of a collection. whole reports whether these are all.
+func collect[T any](
+	ctx context.Context, c *Client, operation, address string, limit int,
+) (list []T, whole bool, err error) {
 	for range limit {
 		var p page[T]
 		if err := c.get(ctx, operation, address, &p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		out = append(out, p.Entries...)
+		list = append(list, p.Entries...)
 		if p.Next == "" {
-			return out, nil
+			return list, true, nil
 		}
 		u, err := url.Parse(p.Next)
 		if err != nil || !c.cfg.sameOrigin(u) {
-			return nil, c.unusable(ctx, operation, "the next page is not on the tracker")
+			return nil, false, c.unusable(ctx, operation, "the next page is not on the tracker")
 		}
 		address = p.Next
 	}
-	return out, nil
+	return list, false, nil
 }
 
 // taskEntry is a bug_task of the API.
@@ -668,7 +689,7 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	if master, ok := c.bugNumber(bug.DuplicateOf); ok && master != number {
 		r.DuplicateOf = master
 	}
-	entries, err := collect[taskEntry](ctx, c, "tasks", c.cfg.link("/bugs/"+itoa(number)+"/bug_tasks"), maxTaskPages)
+	entries, _, err := collect[taskEntry](ctx, c, "tasks", c.cfg.link("/bugs/"+itoa(number)+"/bug_tasks"), maxTaskPages)
 	if missing(err) {
 		return crash.BugReading{Number: number, Hidden: true}, nil
 	}
@@ -775,7 +796,8 @@ func (c *Client) messages(ctx context.Context, number int64, count int) ([]messa
 		query.Set("ws.start", itoa(int64(count-lastMessages)))
 	}
 	address := c.cfg.link("/bugs/" + itoa(number) + "/messages?" + query.Encode())
-	return collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
+	list, _, err := collect[messageEntry](ctx, c, "messages", address, lastMessages/messagesAtOnce+1)
+	return list, err
 }
 
 // HasComment reports whether match returns true for one of the last messages of a bug, whoever wrote
@@ -804,36 +826,18 @@ func (c *Client) Changed(ctx context.Context, since time.Time) ([]int64, error) 
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := c.changed(ctx, me, since, allStatuses)
-	if AnswerStatus(err) == http.StatusBadRequest {
-		numbers, err = c.changed(ctx, me, since, oldStatuses)
-	}
-	return numbers, err
-}
-
-func (c *Client) changed(ctx context.Context, account string, since time.Time, statuses []string) ([]int64, error) {
-	query := url.Values{
-		"ws.op":           {"searchTasks"},
-		"bug_reporter":    {encodeJSON(c.cfg.link("/~" + account))},
-		"modified_since":  {encodeJSON(since.UTC().Format("2006-01-02T15:04:05+00:00"))},
-		"omit_duplicates": {"false"},
-		"order_by":        {encodeJSON([]string{"id"})},
-		"status":          {encodeJSON(statuses)},
-	}
-	type link struct {
-		Bug string `json:"bug_link"`
-	}
-	links, err := collect[link](ctx, c, "changes", c.cfg.link("/"+c.cfg.Target)+"?"+query.Encode(), maxPages)
-	if err != nil {
-		return nil, err
-	}
+	tasks, _, err := c.searchTasks(ctx, "changes", "/"+c.cfg.Target, maxPages, url.Values{
+		"bug_reporter":   {encodeJSON(c.cfg.link("/~" + me))},
+		"modified_since": {encodeJSON(since.UTC().Format(timeFormat))},
+		"order_by":       {encodeJSON([]string{"id"})},
+	})
 	var numbers []int64
-	for _, l := range links {
-		if n, ok := c.bugNumber(l.Bug); ok && !slices.Contains(numbers, n) {
+	for _, t := range tasks {
+		if n, ok := c.bugNumber(t.Bug); ok && !slices.Contains(numbers, n) {
 			numbers = append(numbers, n)
 		}
 	}
-	return numbers, nil
+	return numbers, err
 }
 
 // Comment adds a message to a bug, and sends it once. The error is a *CallError; with
@@ -846,13 +850,5 @@ func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	if err != nil {
 		return err
 	}
-	if a.status != http.StatusCreated {
-		e := failure(operation, a, c.creds.secrets()...)
-		if a.status < 300 {
-			e.Outcome, e.Text = OutcomeUnknown, "the answer does not say whether the message was added"
-		}
-		return c.record(ctx, e)
-	}
-	c.done(ctx, operation)
-	return nil
+	return c.changed(ctx, operation, a, http.StatusCreated, "the answer does not say whether the message was added")
 }

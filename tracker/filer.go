@@ -448,7 +448,7 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, peopl
 		}
 		skip[n] = true // a bug with several tasks is listed once for each
 		bug, err := c.ReadBug(ctx, n)
-		if e, ok := errors.AsType[*CallError](err); ok && e.Status == http.StatusNotFound {
+		if AnswerStatus(err) == http.StatusNotFound {
 			continue
 		}
 		if err != nil {
@@ -466,13 +466,13 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, peopl
 
 // bugsOf returns the bugs that an account has filed under the target since a time, or ever.
 func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([]int64, error) {
-	links, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
+	tasks, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
 	if err != nil {
 		return nil, err
 	}
-	numbers := make([]int64, 0, len(links))
-	for _, link := range links {
-		n, ok := c.bugNumber(link)
+	numbers := make([]int64, 0, len(tasks))
+	for _, t := range tasks {
+		n, ok := c.bugNumber(t.Bug)
 		if !ok {
 			return nil, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
 		}
