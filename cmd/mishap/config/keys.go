@@ -46,14 +46,13 @@ func (c *Config) keys() []key {
 		text("listen", "an address such as 127.0.0.1:8080", &c.Listen, isAddress),
 		text("ingest_listen", "an address such as 127.0.0.1:8081", &c.IngestListen, isAddress),
 		text("ops_listen", "an address such as 127.0.0.1:8082", &c.OpsListen, isAddress),
-		text("log_level", `"debug", "info", "warn" or "error"`, &c.LogLevel,
-			func(s string) bool { return s == "debug" || s == "info" || s == "warn" || s == "error" }),
+		choice("log_level", &c.LogLevel, "debug", "info", "warn", "error"),
 		number("drain_seconds", "a number of seconds, or -1 for 5 behind a proxy and otherwise 0", &c.DrainSeconds, -1, 3600),
 		optionalAddress("traces_url", "the address of an OpenTelemetry collector such as http://localhost:4318, or nothing",
 			&c.TracesURL),
 		fraction("traces_ratio", "a number from 0 to 1 such as 0.01", &c.TracesRatio),
 		list("trusted_proxies", "networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing",
-			&c.TrustedProxies, isNetworks),
+			&c.TrustedProxies, parses(proxies.Parse)),
 		address("base_url", "an address such as https://crashes.example.com, without a path", &c.BaseURL, false),
 		number("ingest_max_bytes", "a number of bytes above 0", &c.IngestMaxBytes, 1, 1<<30),
 		number("ingest_rate_per_system", "a number of reports per minute, or 0 for no limit", &c.IngestRatePerSystem, 0, 1e9),
@@ -62,10 +61,7 @@ func (c *Config) keys() []key {
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
 		list("reports_keep_types", "problem types with a number of days, or 0 for ever, such as KernelOops=90 Snap=30, "+
-			"or nothing", &c.ReportsKeepTypes, func(s string) bool {
-			_, err := privacy.ParseKeepTypes(s)
-			return err == nil
-		}),
+			"or nothing", &c.ReportsKeepTypes, parses(privacy.ParseKeepTypes)),
 		except(number("counts_keep_years", "a number of years, at least 2, or 0 for ever", &c.CountsKeepYears, 0, 100),
 			func() bool { return c.CountsKeepYears == 1 }), // lists and charts cover more than a year
 		except(number("audit_keep_days", "a number of days above 30, or 0 for ever", &c.AuditKeepDays, 0, 36500),
@@ -79,13 +75,10 @@ func (c *Config) keys() []key {
 				_, err := privacy.Parse(s, privacy.Unlisted.String())
 				return err == nil
 			}),
-		text("privacy_unlisted", `"restricted", "private" or "secret"`, &c.PrivacyUnlisted, func(s string) bool {
-			_, err := privacy.ParseUnlisted(s)
-			return err == nil
-		}),
-		text("cores", `"wanted" or "never"`, &c.Cores, func(s string) bool { return s == "wanted" || s == "never" }),
+		choice("privacy_unlisted", &c.PrivacyUnlisted, "restricted", "private", "secret"),
+		choice("cores", &c.Cores, "wanted", "never"),
 		list("cores_packages", "patterns of packages, programs or paths such as acme-* !acme-vault, or nothing",
-			&c.CoresPackages, isPatterns),
+			&c.CoresPackages, parses(debuginfo.ParsePatterns)),
 		secret("cores_key", "a text of at least 32 characters on one line that nobody can guess, or nothing",
 			&c.CoresKey, func(s string) bool { return s == "" || len(s) >= 32 && isToken(s) }),
 		number("cores_total_max_bytes", "a number of bytes above 0", &c.CoresTotalMaxBytes, 1, 1<<50),
@@ -97,7 +90,7 @@ func (c *Config) keys() []key {
 		secret("blobs_secret", "the secret of the access key on one line", &c.BlobsSecret, isToken),
 		list("debuginfod_urls", "addresses of debuginfod servers, each with patterns of packages behind it if it is "+
 			"not for all, such as http://symbols.example.com acme-* https://debuginfod.ubuntu.com !acme-*, or nothing",
-			&c.DebuginfodURLs, isServers),
+			&c.DebuginfodURLs, parses(debuginfo.ParseServers)),
 		flag("symbols_from_machine", &c.SymbolsFromMachine),
 		number("symbols_cache_max_bytes", "a number of bytes above 0", &c.SymbolsCacheMaxBytes, 1, 1<<50),
 		number("symbolise_seconds", seconds+" above 0", &c.SymboliseSeconds, 1, 3600),
@@ -106,10 +99,10 @@ func (c *Config) keys() []key {
 		number("api_rate_per_token", "a number of requests per minute, or 0 for no limit", &c.APIRatePerToken, 0, 1e9),
 		number("export_rate_per_address", "a number of files per minute, or 0 for no limit", &c.ExportRatePerAddress, 0, 1e9),
 		secret("smtp_url", "an address such as smtps://user:password@relay.example.org, or nothing", &c.SMTPURL, isRelay),
-		text("smtp_tls", `"require", "opportunistic" or "off"`, &c.SMTPTLS, isTLSMode),
+		choice("smtp_tls", &c.SMTPTLS, "require", "opportunistic", "off"),
 		text("mail_from", "a mail address such as crashes@example.org, or nothing", &c.MailFrom, isFrom),
 		list("webhook_allow_networks", "networks or addresses such as 10.1.2.0/24 fd00::7, or nothing",
-			&c.WebhookAllowNetworks, isWebhookNetworks),
+			&c.WebhookAllowNetworks, parses(crash.ParseNetworks)),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
@@ -141,14 +134,11 @@ func (c *Config) keys() []key {
 		text("proxy_auth_groups_header", "the name of a header such as X-Forwarded-Groups, or nothing",
 			&c.ProxyAuthGroups, isHeader),
 		list("proxy_auth_from", "networks or addresses of proxies such as 127.0.0.0/8 10.1.2.3, or nothing",
-			&c.ProxyAuthFrom, isNetworks),
-		text("sign_in_role", `"none", "viewer" or "triager"`, &c.SignInRole,
-			func(s string) bool { return s == "none" || s == "viewer" || s == "triager" }),
+			&c.ProxyAuthFrom, parses(proxies.Parse)),
+		choice("sign_in_role", &c.SignInRole, "none", "viewer", "triager"),
 		number("group_rights_max_age", "a number of days above 0", &c.GroupRightsMaxAge, 1, 36500),
-		text("require_totp", `"none", "admins" or "everyone"`, &c.RequireTOTP,
-			func(s string) bool { return s == "none" || s == "admins" || s == "everyone" }),
-		text("local_sign_in", `"shown", "hidden" or "off"`, &c.LocalSignIn,
-			func(s string) bool { return s == "shown" || s == "hidden" || s == "off" }),
+		choice("require_totp", &c.RequireTOTP, "none", "admins", "everyone"),
+		choice("local_sign_in", &c.LocalSignIn, "shown", "hidden", "off"),
 	}
 }
 
@@ -171,15 +161,27 @@ func list(name, wants string, into *string, valid func(string) bool) key {
 	return k
 }
 
+// choice returns a key for one of a few words.
+func choice(name string, into *string, words ...string) key {
+	last := len(words) - 1
+	wants := `"` + strings.Join(words[:last], `", "`) + `" or "` + words[last] + `"`
+	return text(name, wants, into, func(s string) bool { return slices.Contains(words, s) })
+}
+
+// parses returns a check that a function accepts a text.
+func parses[T any](parse func(string) (T, error)) func(string) bool {
+	return func(s string) bool {
+		_, err := parse(s)
+		return err == nil
+	}
+}
+
 // links returns a key for templates of addresses, see [grouping.ParseLinkTemplates].
 func links(name string, into *string) key {
 	const wants = "pairs of a distribution or release and an address with " +
 		"{source}, {version}, {tag}, {codename}, {file} and {line}, such as " +
 		"Debian https://sources.debian.org/src/{source}/{version}/{file}#L{line}"
-	return text(name, wants, into, func(s string) bool {
-		_, err := grouping.ParseLinkTemplates(s)
-		return err == nil
-	})
+	return text(name, wants, into, parses(grouping.ParseLinkTemplates))
 }
 
 func secret(name, wants string, into *crash.Secret, valid func(string) bool) key {
@@ -260,26 +262,6 @@ func flag(name string, into *bool) key {
 		show: func() string { return strconv.FormatBool(*into) }}
 }
 
-func isServers(s string) bool {
-	_, err := debuginfo.ParseServers(s)
-	return err == nil
-}
-
-func isPatterns(s string) bool {
-	_, err := debuginfo.ParsePatterns(s)
-	return err == nil
-}
-
-func isNetworks(s string) bool {
-	_, err := proxies.Parse(s)
-	return err == nil
-}
-
-func isWebhookNetworks(s string) bool {
-	_, err := crash.ParseNetworks(s)
-	return err == nil
-}
-
 // isAddress accepts "host:port" with the number of a port. Port 0 stands for any free one.
 func isAddress(s string) bool {
 	_, port, err := net.SplitHostPort(s)
@@ -299,11 +281,6 @@ func isBase(s string, path bool) bool {
 func isRelay(s string) bool {
 	_, err := mail.ParseRelay(s, "require")
 	return err == nil || s == ""
-}
-
-func isTLSMode(s string) bool {
-	_, ok := mail.TLSModes[s]
-	return ok
 }
 
 func isFrom(s string) bool {
