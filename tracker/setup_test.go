@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/db"
@@ -172,14 +170,7 @@ func (h *fixture) wantOneBug(signature string) {
 // exec changes the database directly.
 func (h *fixture) exec(sql string) {
 	h.t.Helper()
-	conn, err := pgx.Connect(h.t.Context(), h.url)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(h.t.Context())) }()
-	if _, err := conn.Exec(h.t.Context(), sql); err != nil {
-		h.t.Fatalf("%s: %v", sql, err)
-	}
+	dbtest.Exec(h.t, h.url, sql)
 }
 
 func codeOf(err error) string {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
@@ -635,12 +633,5 @@ func (f *fixture) rule(r crash.UpdateRule) {
 // exec runs a statement on the database.
 func (f *fixture) exec(sql string) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.url)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(f.t.Context())) }()
-	if _, err := conn.Exec(f.t.Context(), sql); err != nil {
-		f.t.Fatalf("%s: %v", sql, err)
-	}
+	dbtest.Exec(f.t, f.url, sql)
 }
