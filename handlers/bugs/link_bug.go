@@ -463,11 +463,11 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
 // tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	number, err := s.formBugNumber(r)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
@@ -509,11 +509,11 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
 // have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
-	number, err := s.formBugNumber(r)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
